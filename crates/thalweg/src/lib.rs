@@ -1,0 +1,18 @@
+//! thalweg makes terrain and reads it: base terrain, erosion by many models over one ground, measured and written for
+//! game engines and GIS. This library prints nothing, asks nothing and owns no loop; the command line is a thin face.
+//!
+//! One truth runs through it: heights are metres in fixed point ([`height::Height`]), so mass closes to the unit and
+//! the same recipe gives the same bits for any number of threads and on any machine.
+
+pub mod error;
+pub mod field;
+pub mod grid;
+pub mod height;
+pub mod model;
+pub mod models;
+pub mod noise;
+pub mod params;
+pub mod rng;
+pub mod terrain;
+
+pub use error::{Error, Result};

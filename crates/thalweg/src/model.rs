@@ -1,0 +1,143 @@
+//! What a model is: parameters, a declaration, and a stepper that changes a terrain.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::params::Parameters;
+use crate::rng::Key;
+use crate::terrain::{LayerSpec, Terrain};
+
+/// How far from a cell a step reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// At most so many cells: the model can run by tiles.
+    Cells(usize),
+    /// Anywhere in the terrain.
+    Whole,
+}
+
+/// The group a model is listed under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Makes ground.
+    Base,
+    /// Changes ground.
+    Erosion,
+}
+
+/// A model's declaration beside its parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// Its one name: file, recipe, bench, page.
+    pub name: &'static str,
+    /// What happens to the ground, in a line.
+    pub summary: &'static str,
+    /// Author, year, title.
+    pub source: &'static str,
+    /// Base or erosion.
+    pub family: Family,
+    /// Layers without which it does not start.
+    pub needs: &'static [LayerSpec],
+    /// Layers that it heeds when they are there.
+    pub uses: &'static [LayerSpec],
+    /// Layers that it may write.
+    pub writes: &'static [LayerSpec],
+    /// Tables that it may keep.
+    pub tables: &'static [&'static str],
+    /// Whether it draws random numbers or reads positions; if not, a turned input gives the turned result.
+    pub placed: bool,
+}
+
+/// A model with its parameters set.
+pub trait Model: Parameters + Send + Sync {
+    /// Its declaration.
+    fn about(&self) -> About;
+
+    /// What the single ranges cannot say: checks between parameters, and against the grid.
+    ///
+    /// # Errors
+    /// When parameters contradict each other or the grid.
+    fn check(&self, _grid: &Grid) -> Result<()> {
+        Ok(())
+    }
+
+    /// Number of steps on this grid.
+    fn steps(&self, grid: &Grid) -> u32;
+
+    /// How far one step reaches on this grid.
+    fn reach(&self, grid: &Grid) -> Reach;
+
+    /// Bytes of scratch that a stepper holds on this grid, beyond the terrain.
+    fn scratch(&self, _grid: &Grid) -> u64 {
+        0
+    }
+
+    /// Sets to work on terrains of this grid.
+    ///
+    /// # Errors
+    /// As [`Model::check`].
+    fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>>;
+}
+
+/// Which step of which stage is being taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Tick {
+    /// The key of the stage: world seed and stage label.
+    pub key: Key,
+    /// Number of the step, from 0.
+    pub step: u32,
+}
+
+/// A model at work. It holds scratch only: dropped and restarted between any two steps it gives the same bits.
+pub trait Stepper: Send {
+    /// Takes one step.
+    ///
+    /// # Errors
+    /// When a layer that the model needs is missing.
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget>;
+}
+
+/// The ledger of a step, or of many. Solids are in units of height × cells (1/65 536 m over one cell).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    /// Taken from the ground.
+    pub eroded: i128,
+    /// Laid on the ground.
+    pub deposited: i128,
+    /// Carried out over open edges.
+    pub exported: i128,
+    /// Put into the world by a base model (negative where it lowers ground).
+    pub added: i128,
+    /// Made (positive) or lost (negative) by storage in fewer bits; zero in every real setting.
+    pub rounded: i128,
+    /// Times that a clamp or limiter held a cell back.
+    pub limited: u64,
+    /// Particles started.
+    pub particles: u64,
+    /// Steps that particles took.
+    pub particle_steps: u64,
+}
+
+impl AddAssign for Budget {
+    fn add_assign(&mut self, other: Self) {
+        self.eroded += other.eroded;
+        self.deposited += other.deposited;
+        self.exported += other.exported;
+        self.added += other.added;
+        self.rounded += other.rounded;
+        self.limited += other.limited;
+        self.particles += other.particles;
+        self.particle_steps += other.particle_steps;
+    }
+}
+
+impl Budget {
+    /// By how much this ledger says that the terrain's solid has changed.
+    pub fn solid_change(&self) -> i128 {
+        self.added + self.rounded - self.exported
+    }
+}

@@ -1,0 +1,1 @@
+//! Noise: pure functions of world metres and a key.

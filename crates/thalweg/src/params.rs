@@ -1,0 +1,304 @@
+//! One declaration per parameter.
+//!
+//! [`params!`](crate::params!) declares a model's parameters once: name, meaning, unit, default, range and source. The
+//! struct, its check, the model's page, `--help`, the recipe's schema and error messages are all read from it.
+
+use std::fmt;
+use std::ops::{RangeFull, RangeInclusive};
+
+use serde_json::json;
+
+use crate::error::{Error, Result};
+
+/// What a parameter accepts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A real number within limits, both included.
+    Number {
+        /// Least value accepted.
+        min: f64,
+        /// Greatest value accepted.
+        max: f64,
+    },
+    /// A whole number within limits, both included.
+    Count {
+        /// Least value accepted.
+        min: u32,
+        /// Greatest value accepted.
+        max: u32,
+    },
+    /// True or false.
+    Switch,
+    /// One of a few words, each with its meaning.
+    Choice(&'static [(&'static str, &'static str)]),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number { min, max } => write!(f, "{min} to {max}"),
+            Self::Count { min, max } => write!(f, "{min} to {max}, whole"),
+            Self::Switch => write!(f, "true or false"),
+            Self::Choice(words) => {
+                let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                write!(f, "one of {}", words.join(", "))
+            }
+        }
+    }
+}
+
+/// A parameter's value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// A real number.
+    Number(f64),
+    /// A whole number.
+    Count(u32),
+    /// True or false.
+    Switch(bool),
+    /// A word.
+    Choice(&'static str),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(x) => write!(f, "{x}"),
+            Self::Count(n) => write!(f, "{n}"),
+            Self::Switch(b) => write!(f, "{b}"),
+            Self::Choice(word) => write!(f, "{word}"),
+        }
+    }
+}
+
+impl Value {
+    /// As it stands in a recipe.
+    pub fn to_toml(self) -> toml::Value {
+        match self {
+            Self::Number(x) => toml::Value::Float(x),
+            Self::Count(n) => toml::Value::Integer(n.into()),
+            Self::Switch(b) => toml::Value::Boolean(b),
+            Self::Choice(word) => toml::Value::String(word.to_string()),
+        }
+    }
+}
+
+/// The declaration of a parameter.
+#[derive(Debug, Clone, Copy)]
+pub struct Param {
+    /// Its name, everywhere.
+    pub name: &'static str,
+    /// What it does to the terrain.
+    pub meaning: &'static str,
+    /// Its unit; `1` for a pure number.
+    pub unit: &'static str,
+    /// What it accepts.
+    pub kind: Kind,
+    /// Its default.
+    pub default: Value,
+    /// Where the default or the formula comes from.
+    pub source: &'static str,
+}
+
+impl Param {
+    /// This parameter's JSON Schema.
+    pub fn schema(&self) -> serde_json::Value {
+        let about = format!("{} [{}]", self.meaning, self.unit);
+        match (self.kind, self.default) {
+            (Kind::Number { min, max }, Value::Number(d)) => {
+                json!({"type": "number", "minimum": min, "maximum": max, "default": d, "description": about})
+            }
+            (Kind::Count { min, max }, Value::Count(d)) => {
+                json!({"type": "integer", "minimum": min, "maximum": max, "default": d, "description": about})
+            }
+            (Kind::Choice(words), Value::Choice(d)) => {
+                let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                json!({"enum": words, "default": d, "description": about})
+            }
+            (_, default) => {
+                json!({"type": "boolean", "default": default == Value::Switch(true), "description": about})
+            }
+        }
+    }
+}
+
+/// A set of declared parameters, reached by name. Implemented by [`params!`](crate::params!).
+pub trait Parameters {
+    /// The owner's documentation, as written above the struct.
+    fn page(&self) -> &'static str;
+    /// The declarations, in order.
+    fn declared(&self) -> Vec<Param>;
+    /// The value of parameter `name`.
+    fn get(&self, name: &str) -> Option<Value>;
+    /// Sets parameter `name`; `owner` is said in messages.
+    ///
+    /// # Errors
+    /// An unknown name, a value of another kind, a value out of range.
+    fn set(&mut self, owner: &str, name: &str, value: &toml::Value) -> Result<()>;
+}
+
+/// A Rust type that a parameter may have.
+pub trait ParamType: Sized + Copy {
+    /// How its limits are written in the declaration.
+    type Within;
+    /// What it accepts within those limits.
+    fn kind(within: Self::Within) -> Kind;
+    /// As a value.
+    fn value(self) -> Value;
+    /// From a recipe's value, if it is of this kind and within its limits.
+    fn parse(value: &toml::Value, kind: &Kind) -> Option<Self>;
+}
+
+impl ParamType for f64 {
+    type Within = RangeInclusive<f64>;
+    fn kind(within: Self::Within) -> Kind {
+        Kind::Number { min: *within.start(), max: *within.end() }
+    }
+    fn value(self) -> Value {
+        Value::Number(self)
+    }
+    fn parse(value: &toml::Value, kind: &Kind) -> Option<Self> {
+        let x = match value {
+            toml::Value::Float(x) => *x,
+            toml::Value::Integer(n) => *n as f64,
+            _ => return None,
+        };
+        matches!(kind, Kind::Number { min, max } if (*min..=*max).contains(&x)).then_some(x)
+    }
+}
+
+impl ParamType for u32 {
+    type Within = RangeInclusive<u32>;
+    fn kind(within: Self::Within) -> Kind {
+        Kind::Count { min: *within.start(), max: *within.end() }
+    }
+    fn value(self) -> Value {
+        Value::Count(self)
+    }
+    fn parse(value: &toml::Value, kind: &Kind) -> Option<Self> {
+        let n = u32::try_from(value.as_integer()?).ok()?;
+        matches!(kind, Kind::Count { min, max } if (*min..=*max).contains(&n)).then_some(n)
+    }
+}
+
+impl ParamType for bool {
+    type Within = RangeFull;
+    fn kind(_: RangeFull) -> Kind {
+        Kind::Switch
+    }
+    fn value(self) -> Value {
+        Value::Switch(self)
+    }
+    fn parse(value: &toml::Value, _: &Kind) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+/// Reads one value for parameter `param` of `owner`.
+///
+/// # Errors
+/// When it is of another kind or out of range.
+pub fn read<T: ParamType>(owner: &str, param: &Param, value: &toml::Value) -> Result<T> {
+    T::parse(value, &param.kind)
+        .ok_or_else(|| Error::value(format!("{owner}.{}", param.name), value, param.kind.to_string()))
+}
+
+/// A value as typed on a command line: TOML if it is TOML, else a word.
+pub fn typed(text: &str) -> toml::Value {
+    toml::from_str::<toml::Table>(&format!("v = {text}"))
+        .ok()
+        .filter(|table| table.len() == 1)
+        .and_then(|mut table| table.remove("v"))
+        .unwrap_or_else(|| toml::Value::String(text.to_string()))
+}
+
+/// Declares a model and its parameters in one place.
+///
+/// ```ignore
+/// params! {
+///     /// One sentence, formula, source: this is the model's page.
+///     pub struct Example {
+///         /// What it does to the terrain.
+///         inertia: f64 = 0.1, within 0.0..=1.0, unit "1", source "Beyer 2015";
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! params {
+    (
+        $(#[doc = $page:literal])+
+        pub struct $model:ident {
+            $( $(#[doc = $meaning:literal])+
+               $name:ident : $type:ty = $default:expr, within $within:expr, unit $unit:literal, source $source:literal; )*
+        }
+    ) => {
+        $(#[doc = $page])+
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $model {
+            $( $(#[doc = $meaning])+ #[doc = concat!("\n\nUnit: ", $unit, ". Source: ", $source, ".")] pub $name: $type, )*
+        }
+
+        impl Default for $model {
+            fn default() -> Self {
+                Self { $( $name: $default, )* }
+            }
+        }
+
+        impl $crate::params::Parameters for $model {
+            fn page(&self) -> &'static str {
+                concat!($($page, "\n"),+)
+            }
+            fn declared(&self) -> Vec<$crate::params::Param> {
+                vec![ $( $crate::params::Param {
+                    name: stringify!($name),
+                    meaning: concat!($($meaning),+).trim_ascii(),
+                    unit: $unit,
+                    kind: <$type as $crate::params::ParamType>::kind($within),
+                    default: $crate::params::ParamType::value($default),
+                    source: $source,
+                }, )* ]
+            }
+            fn get(&self, name: &str) -> Option<$crate::params::Value> {
+                match name {
+                    $( stringify!($name) => Some($crate::params::ParamType::value(self.$name)), )*
+                    _ => None,
+                }
+            }
+            fn set(&mut self, owner: &str, name: &str, value: &toml::Value) -> $crate::error::Result<()> {
+                let declared = self.declared();
+                let Some(param) = declared.iter().find(|p| p.name == name) else {
+                    return Err($crate::error::Error::unknown(
+                        "parameter", name, declared.iter().map(|p| p.name)));
+                };
+                match name {
+                    $( stringify!($name) => self.$name = $crate::params::read(owner, param, value)?, )*
+                    _ => {}
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+/// Declares a parameter's closed list of words.
+#[macro_export]
+macro_rules! choice {
+    ( $(#[doc = $about:literal])+ pub enum $type:ident { $( $(#[doc = $meaning:literal])+ $variant:ident = $word:literal, )+ } ) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $type { $( $(#[doc = $meaning])+ $variant, )+ }
+
+        impl $crate::params::ParamType for $type {
+            type Within = std::ops::RangeFull;
+            fn kind(_: std::ops::RangeFull) -> $crate::params::Kind {
+                $crate::params::Kind::Choice(&[ $( ($word, concat!($($meaning),+).trim_ascii()), )+ ])
+            }
+            fn value(self) -> $crate::params::Value {
+                $crate::params::Value::Choice(match self { $( Self::$variant => $word, )+ })
+            }
+            fn parse(value: &toml::Value, _: &$crate::params::Kind) -> Option<Self> {
+                match value.as_str()? { $( $word => Some(Self::$variant), )+ _ => None }
+            }
+        }
+    };
+}

@@ -1,0 +1,391 @@
+//! [`Terrain`]: the ground, and everything known about it, by cell (layers) and by thing (tables).
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+use crate::field::{Field, Size, Window};
+use crate::grid::Grid;
+use crate::height::Height;
+
+/// The cells of a layer, by type.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cells {
+    /// Elevations or thicknesses.
+    Height(Field<Height>),
+    /// Real numbers.
+    Float(Field<f32>),
+    /// Counts.
+    Count(Field<u32>),
+}
+
+/// What a layer's cells are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellType {
+    /// [`Height`]: fixed-point metres.
+    Height,
+    /// `f32`.
+    Float,
+    /// `u32`.
+    Count,
+}
+
+/// The declaration of a layer: what its name means wherever it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LayerSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// What a cell's value says.
+    pub meaning: &'static str,
+    /// Its cells' type.
+    pub cells: CellType,
+}
+
+/// A named layer of a terrain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layer {
+    /// Unit of the values.
+    pub unit: String,
+    /// What a value says.
+    pub meaning: String,
+    /// The values.
+    pub cells: Cells,
+}
+
+impl Cells {
+    /// Zeros of the given type.
+    pub fn zeros(cells: CellType, size: Size) -> Self {
+        match cells {
+            CellType::Height => Self::Height(Field::new(size, Height::ZERO)),
+            CellType::Float => Self::Float(Field::new(size, 0.0)),
+            CellType::Count => Self::Count(Field::new(size, 0)),
+        }
+    }
+
+    /// Their type.
+    pub fn cell_type(&self) -> CellType {
+        match self {
+            Self::Height(_) => CellType::Height,
+            Self::Float(_) => CellType::Float,
+            Self::Count(_) => CellType::Count,
+        }
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        match self {
+            Self::Height(f) => f.size(),
+            Self::Float(f) => f.size(),
+            Self::Count(f) => f.size(),
+        }
+    }
+
+    /// As real numbers (heights in metres).
+    pub fn to_float(&self) -> Field<f32> {
+        match self {
+            Self::Height(f) => f.map(|h| h.metres_f32()),
+            Self::Float(f) => f.clone(),
+            Self::Count(f) => f.map(|n| *n as f32),
+        }
+    }
+
+    /// The values' bytes, row-major and little-endian.
+    pub fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Height(f) => f.as_slice().iter().flat_map(|h| h.0.to_le_bytes()).collect(),
+            Self::Float(f) => f.as_slice().iter().flat_map(|x| x.to_le_bytes()).collect(),
+            Self::Count(f) => f.as_slice().iter().flat_map(|n| n.to_le_bytes()).collect(),
+        }
+    }
+
+    /// The cells of `window`, copied.
+    pub fn window(&self, window: Window) -> Self {
+        match self {
+            Self::Height(f) => Self::Height(f.window(window)),
+            Self::Float(f) => Self::Float(f.window(window)),
+            Self::Count(f) => Self::Count(f.window(window)),
+        }
+    }
+
+    /// Writes window `from` of `part` here from row and column `to` on; nothing if the types differ.
+    pub fn paste(&mut self, part: &Self, from: Window, to: [usize; 2]) {
+        match (self, part) {
+            (Self::Height(a), Self::Height(b)) => a.paste(b, from, to),
+            (Self::Float(a), Self::Float(b)) => a.paste(b, from, to),
+            (Self::Count(a), Self::Count(b)) => a.paste(b, from, to),
+            _ => {}
+        }
+    }
+}
+
+/// The values of a table's column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Whole numbers.
+    Int(Vec<i64>),
+    /// Real numbers.
+    Float(Vec<f32>),
+}
+
+/// Things rather than cells: particles alive, later trees, lakes, rivers. Columns of equal length.
+///
+/// Three column names are understood everywhere: `row` and `column` (world cell of the thing; tiles cut by them) and
+/// `carried` (solid it carries, in units of height times a cell; it counts in the ledger).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Table {
+    /// Name, unit, and values of each column.
+    pub columns: Vec<(String, String, Column)>,
+}
+
+impl Table {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.columns.first().map_or(0, |(_, _, c)| match c {
+            Column::Int(v) => v.len(),
+            Column::Float(v) => v.len(),
+        })
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The values of a column of whole numbers.
+    pub fn ints(&self, name: &str) -> Option<&[i64]> {
+        self.columns.iter().find_map(|(n, _, c)| match c {
+            Column::Int(v) if n == name => Some(v.as_slice()),
+            _ => None,
+        })
+    }
+
+    /// The values of a column of real numbers.
+    pub fn floats(&self, name: &str) -> Option<&[f32]> {
+        self.columns.iter().find_map(|(n, _, c)| match c {
+            Column::Float(v) if n == name => Some(v.as_slice()),
+            _ => None,
+        })
+    }
+
+    /// The rows for which `keep` holds, in order.
+    #[must_use]
+    pub fn filter(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let rows: Vec<usize> = (0..self.len()).filter(|r| keep(*r)).collect();
+        let columns = self.columns.iter().map(|(name, unit, column)| {
+            let column = match column {
+                Column::Int(v) => Column::Int(rows.iter().map(|r| v[*r]).collect()),
+                Column::Float(v) => Column::Float(rows.iter().map(|r| v[*r]).collect()),
+            };
+            (name.clone(), unit.clone(), column)
+        });
+        Self { columns: columns.collect() }
+    }
+
+    /// The values' bytes, column by column, little-endian.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (_, _, column) in &self.columns {
+            match column {
+                Column::Int(v) => bytes.extend(v.iter().flat_map(|x| x.to_le_bytes())),
+                Column::Float(v) => bytes.extend(v.iter().flat_map(|x| x.to_le_bytes())),
+            }
+        }
+        bytes
+    }
+}
+
+/// A terrain: the elevation of the ground, and whatever else is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terrain {
+    /// Where its cells lie.
+    pub grid: Grid,
+    /// Elevation of the surface.
+    pub ground: Field<Height>,
+    /// Thickness of the loose upper part (sediment, soil) of the ground; bedrock is ground − loose. `None` while no
+    /// model has asked for the distinction: all is bedrock then.
+    pub loose: Option<Field<Height>>,
+    /// True where the input had no data: outside of every model, kept as it was. `None` when there is data everywhere.
+    pub nodata: Option<Field<bool>>,
+    /// Further layers by name.
+    pub layers: BTreeMap<String, Layer>,
+    /// Tables by name.
+    pub tables: BTreeMap<String, Table>,
+}
+
+/// The loose layer's declaration.
+pub const LOOSE: LayerSpec = LayerSpec {
+    name: "loose",
+    unit: "m",
+    meaning: "Thickness of loose sediment or soil, the upper part of the ground.",
+    cells: CellType::Height,
+};
+/// How hard bedrock is to dig.
+pub const HARDNESS: LayerSpec = LayerSpec {
+    name: "hardness",
+    unit: "1",
+    meaning: "Share of an intended cut that bedrock withstands: 0 is dug like loose ground, 1 not at all.",
+    cells: CellType::Float,
+};
+/// Where rain falls.
+pub const RAIN: LayerSpec =
+    LayerSpec { name: "rain", unit: "1", meaning: "Factor on the rain, 0 or more.", cells: CellType::Float };
+/// What must not be dug.
+pub const PROTECT: LayerSpec = LayerSpec {
+    name: "protect",
+    unit: "1",
+    meaning: "Share of an intended cut, in loose ground and bedrock alike, that is withheld: 1 keeps the ground.",
+    cells: CellType::Float,
+};
+
+impl Terrain {
+    /// Flat ground at zero.
+    pub fn new(grid: Grid) -> Self {
+        let ground = Field::new(grid.size, Height::ZERO);
+        Self { grid, ground, loose: None, nodata: None, layers: BTreeMap::new(), tables: BTreeMap::new() }
+    }
+
+    /// A terrain over given ground.
+    ///
+    /// # Errors
+    /// When the ground is not of the grid's size.
+    pub fn from_ground(grid: Grid, ground: Field<Height>) -> Result<Self> {
+        if ground.size() != grid.size {
+            let [rows, cols] = ground.size();
+            let allowed = format!("{} × {} (the grid)", grid.size[0], grid.size[1]);
+            return Err(Error::value("ground", format!("{rows} × {cols} cells"), allowed));
+        }
+        Ok(Self { ground, ..Self::new(grid) })
+    }
+
+    /// The ground in metres.
+    pub fn metres(&self) -> Field<f32> {
+        self.ground.map(|h| h.metres_f32())
+    }
+
+    /// Whether cell (i, j) has no data.
+    pub fn is_nodata(&self, i: usize, j: usize) -> bool {
+        self.nodata.as_ref().is_some_and(|mask| mask[(i, j)])
+    }
+
+    /// Number of cells without data.
+    pub fn nodata_count(&self) -> usize {
+        self.nodata.as_ref().map_or(0, |mask| mask.as_slice().iter().filter(|m| **m).count())
+    }
+
+    /// Lowest and highest elevation where there is data; `None` if there is none.
+    pub fn range(&self) -> Option<[Height; 2]> {
+        let valid = |k: &usize| self.nodata.as_ref().is_none_or(|m| !m.as_slice()[*k]);
+        let cells = self.ground.as_slice();
+        (0..cells.len()).filter(valid).map(|k| cells[k]).fold(None, |range, h| match range {
+            None => Some([h, h]),
+            Some([lo, hi]) => Some([lo.min(h), hi.max(h)]),
+        })
+    }
+
+    /// Solid in the terrain, in units × cells: ground, and what the tables' particles carry. With the budget's
+    /// exported, added and rounded amounts it never changes.
+    pub fn solid(&self) -> i128 {
+        let ground: i128 = self.ground.as_slice().iter().map(|h| i128::from(h.0)).sum();
+        let carried = self.tables.values().filter_map(|t| t.ints("carried")).flatten();
+        ground + carried.map(|c| i128::from(*c)).sum::<i128>()
+    }
+
+    /// Inserts layer `spec` with the given cells.
+    ///
+    /// # Errors
+    /// When the cells are not of the grid's size or of the declared type.
+    pub fn insert(&mut self, spec: &LayerSpec, cells: Cells) -> Result<()> {
+        if cells.size() != self.grid.size {
+            let [rows, cols] = cells.size();
+            let [want_rows, want_cols] = self.grid.size;
+            return Err(Error::layer(
+                spec.name,
+                format!("is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}"),
+            ));
+        }
+        if cells.cell_type() != spec.cells {
+            return Err(Error::layer(
+                spec.name,
+                format!("holds {:?} cells; {:?} is needed", cells.cell_type(), spec.cells),
+            ));
+        }
+        if *spec == LOOSE {
+            if let Cells::Height(loose) = cells {
+                self.loose = Some(loose);
+            }
+            return Ok(());
+        }
+        let layer = Layer { unit: spec.unit.to_string(), meaning: spec.meaning.to_string(), cells };
+        self.layers.insert(spec.name.to_string(), layer);
+        Ok(())
+    }
+
+    /// The cells of a float layer, if it exists and is one.
+    pub fn float(&self, spec: &LayerSpec) -> Option<&Field<f32>> {
+        match &self.layers.get(spec.name)?.cells {
+            Cells::Float(field) => Some(field),
+            _ => None,
+        }
+    }
+
+    /// Takes a layer's cells out, or makes zeros; the layer is put back by [`Terrain::insert`].
+    pub fn take(&mut self, spec: &LayerSpec) -> Cells {
+        self.layers
+            .remove(spec.name)
+            .map(|layer| layer.cells)
+            .filter(|cells| cells.cell_type() == spec.cells && cells.size() == self.grid.size)
+            .unwrap_or_else(|| Cells::zeros(spec.cells, self.grid.size))
+    }
+
+    /// Fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer and table, `ground` and `loose` included.
+    pub fn fingerprints(&self) -> BTreeMap<String, String> {
+        let hash = |bytes: &[u8]| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes));
+        let mut all = BTreeMap::new();
+        all.insert("ground".to_string(), hash(&Cells::Height(self.ground.clone()).bytes()));
+        if let Some(loose) = &self.loose {
+            all.insert("loose".to_string(), hash(&Cells::Height(loose.clone()).bytes()));
+        }
+        if let Some(mask) = &self.nodata {
+            let bytes: Vec<u8> = mask.as_slice().iter().map(|m| u8::from(*m)).collect();
+            all.insert("nodata".to_string(), hash(&bytes));
+        }
+        for (name, layer) in &self.layers {
+            all.insert(name.clone(), hash(&layer.cells.bytes()));
+        }
+        for (name, table) in &self.tables {
+            all.insert(format!("table:{name}"), hash(&table.bytes()));
+        }
+        all
+    }
+
+    /// The part of the terrain inside `window`, tables cut to the things whose `row` and `column` lie in it.
+    pub fn window(&self, window: Window) -> Self {
+        let grid = self.grid.window(window);
+        let layers = self
+            .layers
+            .iter()
+            .map(|(name, layer)| (name.clone(), Layer { cells: layer.cells.window(window), ..layer.clone() }));
+        let tables = self.tables.iter().map(|(name, table)| (name.clone(), within(table, &grid)));
+        Self {
+            ground: self.ground.window(window),
+            loose: self.loose.as_ref().map(|f| f.window(window)),
+            nodata: self.nodata.as_ref().map(|f| f.window(window)),
+            layers: layers.collect(),
+            tables: tables.collect(),
+            grid,
+        }
+    }
+}
+
+/// The rows of `table` that lie inside `grid`'s window; all of a table without positions.
+pub fn within(table: &Table, grid: &Grid) -> Table {
+    let (Some(rows), Some(cols)) = (table.ints("row"), table.ints("column")) else {
+        return table.clone();
+    };
+    let inside = |value: i64, axis: usize| {
+        let from = value - grid.origin[axis];
+        from >= 0 && from < grid.size[axis] as i64
+    };
+    table.filter(|r| inside(rows[r], 0) && inside(cols[r], 1))
+}
