@@ -12,7 +12,9 @@ pub mod model;
 pub mod models;
 pub mod noise;
 pub mod params;
+pub mod recipe;
 pub mod rng;
 pub mod terrain;
+pub mod tiles;
 
 pub use error::{Error, Result};

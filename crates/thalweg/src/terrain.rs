@@ -168,10 +168,9 @@ impl Table {
         })
     }
 
-    /// The rows for which `keep` holds, in order.
+    /// The given rows, in the given order.
     #[must_use]
-    pub fn filter(&self, keep: impl Fn(usize) -> bool) -> Self {
-        let rows: Vec<usize> = (0..self.len()).filter(|r| keep(*r)).collect();
+    pub fn select(&self, rows: &[usize]) -> Self {
         let columns = self.columns.iter().map(|(name, unit, column)| {
             let column = match column {
                 Column::Int(v) => Column::Int(rows.iter().map(|r| v[*r]).collect()),
@@ -180,6 +179,17 @@ impl Table {
             (name.clone(), unit.clone(), column)
         });
         Self { columns: columns.collect() }
+    }
+
+    /// Adds the rows of a table with the same columns.
+    pub fn append(&mut self, other: &Self) {
+        for ((_, _, mine), (_, _, theirs)) in self.columns.iter_mut().zip(&other.columns) {
+            match (mine, theirs) {
+                (Column::Int(a), Column::Int(b)) => a.extend(b),
+                (Column::Float(a), Column::Float(b)) => a.extend(b),
+                _ => {}
+            }
+        }
     }
 
     /// The values' bytes, column by column, little-endian.
@@ -387,5 +397,6 @@ pub fn within(table: &Table, grid: &Grid) -> Table {
         let from = value - grid.origin[axis];
         from >= 0 && from < grid.size[axis] as i64
     };
-    table.filter(|r| inside(rows[r], 0) && inside(cols[r], 1))
+    let kept: Vec<usize> = (0..table.len()).filter(|r| inside(rows[*r], 0) && inside(cols[*r], 1)).collect();
+    table.select(&kept)
 }

@@ -1,0 +1,228 @@
+//! A run in one file: saved between any two steps, taken up again with the same bits to come.
+//!
+//! Layout: a magic line, the header's length (u64, little-endian), a JSON header, then the bytes of every section the
+//! header lists, then XXH3-64 of all that. Written beside the target and renamed, so a crash leaves the old file.
+
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{Error, Result};
+use crate::field::{Field, Size};
+use crate::grid::Grid;
+use crate::height::Height;
+use crate::io::atomic::atomic;
+use crate::recipe::Recipe;
+use crate::run::{Run, StageReport};
+use crate::terrain::{CellType, Cells, Column, Layer, Table, Terrain};
+
+const MAGIC: &[u8; 16] = b"thalweg state 1\n";
+
+/// Longest header accepted; real ones are a few kilobytes.
+const MAX_HEADER: u64 = 64 << 20;
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    recipe: String,
+    folder: String,
+    stage: usize,
+    step: u32,
+    reports: Vec<StageReport>,
+    grid: Grid,
+    note: serde_json::Value,
+    sections: Vec<Section>,
+}
+
+/// One run of bytes: what it is, and how many.
+#[derive(Serialize, Deserialize)]
+struct Section {
+    kind: Kind,
+    name: String,
+    unit: String,
+    meaning: String,
+    bytes: u64,
+}
+
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq)]
+enum Kind {
+    Ground,
+    Loose,
+    Nodata,
+    Height,
+    Float,
+    Count,
+    Ints,
+    Floats,
+}
+
+impl Run {
+    /// Saves the run to one file; `note` is the caller's own and comes back from [`Run::resume`].
+    ///
+    /// # Errors
+    /// When the file cannot be written; an older file of that name is then untouched.
+    pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
+        let terrain = &self.terrain;
+        let mut sections = Vec::new();
+        let mut parts = Vec::new();
+        let mut add = |kind, name: &str, unit: &str, meaning: &str, bytes: Vec<u8>| {
+            let text = String::from;
+            sections.push(Section {
+                kind,
+                name: text(name),
+                unit: text(unit),
+                meaning: text(meaning),
+                bytes: bytes.len() as u64,
+            });
+            parts.push(bytes);
+        };
+        add(Kind::Ground, "ground", "", "", heights(&terrain.ground));
+        if let Some(loose) = &terrain.loose {
+            add(Kind::Loose, "loose", "", "", heights(loose));
+        }
+        if let Some(mask) = &terrain.nodata {
+            add(Kind::Nodata, "nodata", "", "", mask.as_slice().iter().map(|m| u8::from(*m)).collect());
+        }
+        for (name, layer) in &terrain.layers {
+            let kind = match layer.cells.cell_type() {
+                CellType::Height => Kind::Height,
+                CellType::Float => Kind::Float,
+                CellType::Count => Kind::Count,
+            };
+            add(kind, name, &layer.unit, &layer.meaning, layer.cells.bytes());
+        }
+        for (name, table) in &terrain.tables {
+            for (column, unit, values) in &table.columns {
+                let (kind, bytes) = match values {
+                    Column::Int(v) => (Kind::Ints, v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+                    Column::Float(v) => (Kind::Floats, v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+                };
+                add(kind, name, unit, column, bytes);
+            }
+        }
+        let folder = std::path::absolute(&self.recipe.folder).unwrap_or_else(|_| self.recipe.folder.clone());
+        let header = Header {
+            recipe: self.recipe.to_toml(),
+            folder: folder.to_string_lossy().into_owned(),
+            stage: self.stage,
+            step: self.step,
+            reports: self.reports.clone(),
+            grid: terrain.grid.clone(),
+            note: note.clone(),
+            sections,
+        };
+        let header = serde_json::to_vec(&header).map_err(|e| Error::file(path, e.to_string()))?;
+        atomic(path, |file| {
+            let mut hash = Xxh3::new();
+            let mut put = |bytes: &[u8]| {
+                hash.update(bytes);
+                file.write_all(bytes)
+            };
+            let wrote = put(MAGIC)
+                .and_then(|()| put(&(header.len() as u64).to_le_bytes()))
+                .and_then(|()| put(&header))
+                .and_then(|()| parts.iter().try_for_each(|part| put(part)));
+            wrote.and_then(|()| file.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
+        })
+    }
+
+    /// Takes up a run from its file; also gives back the note that was saved with it.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no checkpoint, or is damaged.
+    pub fn resume(path: &Path) -> Result<(Self, serde_json::Value)> {
+        let bytes = read_checked(path)?;
+        let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {what}"));
+        let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
+        let end = length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("header length"))?;
+        let json = bytes.get(24..end as usize).ok_or_else(|| bad("header is cut off"))?;
+        let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
+        let mut recipe = Recipe::parse_stages(&header.recipe)?;
+        recipe.folder = header.folder.into();
+        // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
+        let size = Grid::new(header.grid.size, header.grid.cell)?.size;
+        if header.stage > recipe.stages.len() || header.reports.len() > recipe.stages.len() {
+            return Err(bad("stage number"));
+        }
+        let mut terrain = Terrain { ground: Field::new([0, 0], Height::ZERO), ..Terrain::new(Grid::new([1, 1], 1.0)?) };
+        let mut rest = bytes.get(end as usize..bytes.len() - 8).unwrap_or_default();
+        for section in &header.sections {
+            let count = usize::try_from(section.bytes).ok().filter(|n| *n <= rest.len());
+            let (part, after) = rest.split_at(count.ok_or_else(|| bad("a section is cut off"))?);
+            rest = after;
+            place(&mut terrain, section, part, size).ok_or_else(|| bad(&format!("section {}", section.name)))?;
+        }
+        if terrain.ground.size() != size || !rest.is_empty() {
+            return Err(bad("sections do not add up"));
+        }
+        terrain.grid = header.grid;
+        Ok((Self::restored(recipe, terrain, header.stage, header.step, header.reports), header.note))
+    }
+}
+
+/// The whole file, if its magic and its hash are right.
+fn read_checked(path: &Path) -> Result<Vec<u8>> {
+    let mut file = std::fs::File::open(path).map_err(Error::io(path, "read"))?;
+    let mut magic = [0; 16];
+    let is_ours = file.read_exact(&mut magic).is_ok() && magic == *MAGIC;
+    if !is_ours {
+        return Err(Error::file(path, "is not a thalweg checkpoint"));
+    }
+    file.rewind().map_err(Error::io(path, "read"))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
+    let (content, digest) = bytes.split_at(bytes.len().saturating_sub(8).max(16));
+    if xxhash_rust::xxh3::xxh3_64(content).to_le_bytes() != *digest {
+        return Err(Error::file(path, "is a damaged or cut-off checkpoint (its checksum does not match)"));
+    }
+    Ok(bytes)
+}
+
+fn heights(field: &Field<Height>) -> Vec<u8> {
+    field.as_slice().iter().flat_map(|h| h.0.to_le_bytes()).collect()
+}
+
+/// Puts one section where it belongs; `None` if it does not fit.
+fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size) -> Option<()> {
+    let words = || bytes.as_chunks::<4>().0.iter().copied();
+    let whole = |width: usize| (bytes.len() == width * size[0] * size[1]).then_some(());
+    let layer = |cells| Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), cells };
+    let name = section.name.clone();
+    let height_field = || Field::from_vec(size, words().map(|b| Height(i32::from_le_bytes(b))).collect()).ok();
+    match section.kind {
+        Kind::Ground | Kind::Loose | Kind::Height => {
+            whole(4)?;
+            let field = height_field()?;
+            match section.kind {
+                Kind::Ground => terrain.ground = field,
+                Kind::Loose => terrain.loose = Some(field),
+                _ => drop(terrain.layers.insert(name, layer(Cells::Height(field)))),
+            }
+        }
+        Kind::Nodata => {
+            whole(1)?;
+            terrain.nodata = Field::from_vec(size, bytes.iter().map(|b| *b != 0).collect()).ok();
+        }
+        Kind::Float => {
+            whole(4)?;
+            let field = Field::from_vec(size, words().map(f32::from_le_bytes).collect()).ok()?;
+            terrain.layers.insert(name, layer(Cells::Float(field)));
+        }
+        Kind::Count => {
+            whole(4)?;
+            let field = Field::from_vec(size, words().map(u32::from_le_bytes).collect()).ok()?;
+            terrain.layers.insert(name, layer(Cells::Count(field)));
+        }
+        Kind::Ints | Kind::Floats => {
+            let column = if section.kind == Kind::Ints {
+                Column::Int(bytes.as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect())
+            } else {
+                Column::Float(words().map(f32::from_le_bytes).collect())
+            };
+            let table: &mut Table = terrain.tables.entry(name).or_default();
+            table.columns.push((section.meaning.clone(), section.unit.clone(), column));
+        }
+    }
+    Some(())
+}

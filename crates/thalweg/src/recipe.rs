@@ -1,0 +1,419 @@
+//! [`Recipe`]: the text from which a world is made.
+//!
+//! ```toml
+//! name = "demo"
+//! extent = [15000.0, 15000.0]   # width and height in metres; more cells make the same world finer
+//! cells = 512                   # on the long side
+//! seed = 1
+//! edges = "open"                # or "closed", or { north = "open", east = "closed", … }
+//! sea_level = 0.0               # optional
+//!
+//! [[stage]]
+//! model = "gradient_noise"
+//! amplitude = 800.0
+//!
+//! [[stage]]
+//! model = "droplets"
+//! label = "rain"                # keys the stage's random numbers; the model's name when left out
+//! layers = { hardness = "rock.tif" }
+//! ```
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::error::{Error, Result};
+use crate::grid::{Edge, Edges, Grid};
+use crate::height::Height;
+use crate::model::Model;
+use crate::models;
+use crate::params::Value;
+
+/// The largest number of stages accepted.
+const MAX_STAGES: usize = 1000;
+
+/// Where a stage's input layer comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// A file (relative to the recipe), or a layer that an earlier stage left.
+    pub from: From,
+    /// Values that become 0 and 1; what lies beyond is clamped. `None`: values as they are.
+    pub scale: Option<[f64; 2]>,
+}
+
+/// A file or a layer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum From {
+    /// A file's path as written.
+    File(PathBuf),
+    /// A layer's name.
+    Layer(String),
+}
+
+/// One model at work, with its parameters and input layers.
+pub struct Stage {
+    /// Keys its random numbers; unique in the recipe.
+    pub label: String,
+    /// The model.
+    pub model: Box<dyn Model>,
+    /// Input layers by the name under which the model reads them.
+    pub layers: BTreeMap<String, Source>,
+}
+
+/// A world's extent, grid, seed and stages; checked.
+pub struct Recipe {
+    /// Its name.
+    pub name: String,
+    /// A paragraph about the landform.
+    pub about: String,
+    /// Width and height in metres; `None` when the terrain comes from a file.
+    pub extent: Option<[f64; 2]>,
+    /// Cells on the long side.
+    pub cells: usize,
+    /// The world's seed.
+    pub seed: u64,
+    /// North, east, south, west.
+    pub edges: Edges,
+    /// Sea level in metres, if there is a sea.
+    pub sea_level: Option<f64>,
+    /// An elevation model to start from instead of flat ground.
+    pub from: Option<PathBuf>,
+    /// The stages in order.
+    pub stages: Vec<Stage>,
+    /// The folder that paths are relative to.
+    pub folder: PathBuf,
+}
+
+const KEYS: [&str; 9] = ["name", "about", "extent", "cells", "seed", "edges", "sea_level", "from", "stage"];
+const SIDES: [&str; 4] = ["north", "east", "south", "west"];
+
+impl Recipe {
+    /// A recipe with one stage over a terrain given by the caller.
+    pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
+        let name = model.about().name;
+        let stage = Stage { label: name.to_string(), model, layers: BTreeMap::new() };
+        Self {
+            name: name.to_string(),
+            about: String::new(),
+            extent: None,
+            cells: 1024,
+            seed,
+            edges: Edges::default(),
+            sea_level: None,
+            from: None,
+            stages: vec![stage],
+            folder: PathBuf::new(),
+        }
+    }
+
+    /// Reads a recipe from a file; its paths are then relative to that file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no recipe.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(Error::io(path, "read"))?;
+        let mut recipe = Self::parse(&text).map_err(|error| Error::file(path, error.to_string()))?;
+        recipe.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok(recipe)
+    }
+
+    /// Reads a recipe from its text.
+    ///
+    /// # Errors
+    /// Broken TOML, unknown keys, models and parameters, values out of range, labels used twice.
+    pub fn parse(text: &str) -> Result<Self> {
+        let recipe = Self::parse_stages(text)?;
+        if recipe.extent.is_none() == recipe.from.is_none() {
+            return Err(Error::Recipe(
+                "give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into(),
+            ));
+        }
+        Ok(recipe)
+    }
+
+    /// Reads a recipe that may be without a start of its own, as a checkpoint's is: it has its terrain already.
+    pub(crate) fn parse_stages(text: &str) -> Result<Self> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| Error::Recipe(e.to_string()))?;
+        known_keys("key", &table, &KEYS)?;
+        let extent = table.get("extent").map(self::extent).transpose()?;
+        let from = table.get("from").map(|v| text_of("from", v)).transpose()?.map(PathBuf::from);
+        let mut recipe = Self {
+            name: table.get("name").map_or(Ok("world".into()), |v| text_of("name", v))?,
+            about: table.get("about").map_or(Ok(String::new()), |v| text_of("about", v))?,
+            extent,
+            cells: table.get("cells").map_or(Ok(1024), |v| whole("cells", v, 1, 1 << 20))? as usize,
+            seed: table.get("seed").map_or(Ok(1), |v| whole("seed", v, 0, i64::MAX))? as u64,
+            edges: table.get("edges").map_or(Ok(Edges::default()), edges)?,
+            sea_level: table.get("sea_level").map(sea_level).transpose()?,
+            from,
+            stages: Vec::new(),
+            folder: PathBuf::new(),
+        };
+        let stages = match table.get("stage") {
+            None => &Vec::new(),
+            Some(toml::Value::Array(stages)) if stages.len() <= MAX_STAGES => stages,
+            Some(_) => return Err(Error::Recipe(format!("`stage` is a list, [[stage]], of up to {MAX_STAGES}"))),
+        };
+        for (number, stage) in stages.iter().enumerate() {
+            let stage = self::stage(stage).map_err(|e| Error::Recipe(format!("stage {}: {e}", number + 1)))?;
+            if recipe.stages.iter().any(|s| s.label == stage.label) {
+                return Err(Error::Recipe(format!(
+                    "stage {}: label `{}` is used twice; give this stage another `label`",
+                    number + 1,
+                    stage.label
+                )));
+            }
+            recipe.stages.push(stage);
+        }
+        Ok(recipe)
+    }
+
+    /// The grid of a recipe that fixes its extent.
+    ///
+    /// # Errors
+    /// When there is no extent, or the cells are too many.
+    pub fn grid(&self) -> Result<Grid> {
+        let Some([width, height]) = self.extent else {
+            return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
+        };
+        let cell = width.max(height) / self.cells as f64;
+        let count = |side: f64| ((side / cell).round() as usize).max(1);
+        self.framed(Grid::new([count(height), count(width)], cell)?)
+    }
+
+    /// `grid` with this recipe's edges and sea level.
+    ///
+    /// # Errors
+    /// When the sea level is outside the accepted elevations.
+    pub fn framed(&self, mut grid: Grid) -> Result<Grid> {
+        grid.edges = self.edges;
+        grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
+        Ok(grid)
+    }
+
+    /// The recipe as TOML with every parameter spelt out; reading it back gives the same recipe.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::new();
+        let quoted = |text: &str| toml::Value::String(text.to_string()).to_string();
+        let _ = writeln!(out, "name = {}", quoted(&self.name));
+        if !self.about.is_empty() {
+            let _ = writeln!(out, "about = {}", quoted(&self.about));
+        }
+        if let Some([width, height]) = self.extent {
+            let _ = writeln!(out, "extent = [{width:?}, {height:?}]");
+            let _ = writeln!(out, "cells = {}", self.cells);
+        }
+        if let Some(from) = &self.from {
+            let _ = writeln!(out, "from = {}", quoted(&from.to_string_lossy()));
+        }
+        let _ = writeln!(out, "seed = {}", self.seed);
+        let word = |edge: Edge| if edge == Edge::Open { "open" } else { "closed" };
+        let sides: Vec<_> = SIDES.iter().zip(self.edges).map(|(s, e)| format!("{s} = \"{}\"", word(e))).collect();
+        let _ = writeln!(out, "edges = {{ {} }}", sides.join(", "));
+        if let Some(level) = self.sea_level {
+            let _ = writeln!(out, "sea_level = {level:?}");
+        }
+        for stage in &self.stages {
+            let _ = writeln!(out, "\n[[stage]]\nmodel = {}", quoted(stage.model.about().name));
+            let _ = writeln!(out, "label = {}", quoted(&stage.label));
+            for param in stage.model.declared() {
+                let value = stage.model.get(param.name).map(Value::to_toml);
+                let _ = writeln!(out, "{} = {}", param.name, value.unwrap_or(toml::Value::Boolean(false)));
+            }
+            let sources: Vec<_> = stage.layers.iter().map(|(name, s)| format!("{name} = {}", s.to_toml())).collect();
+            if !sources.is_empty() {
+                let _ = writeln!(out, "layers = {{ {} }}", sources.join(", "));
+            }
+        }
+        out
+    }
+
+    /// Fingerprint of the resolved recipe (XXH3-64, 16 hexadecimal digits).
+    pub fn hash(&self) -> String {
+        format!("{:016x}", xxhash_rust::xxh3::xxh3_64(self.to_toml().as_bytes()))
+    }
+
+    /// An estimate of the memory that a run needs, in bytes: ground, the layers that its models write, their scratch.
+    pub fn memory(&self, grid: &Grid) -> u64 {
+        let cells = grid.len() as u64;
+        let mut layers = std::collections::BTreeSet::new();
+        let mut scratch = 0;
+        for stage in &self.stages {
+            let about = stage.model.about();
+            layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
+            layers.extend(stage.layers.keys().map(String::as_str));
+            scratch = scratch.max(stage.model.scratch(grid));
+        }
+        cells * 4 * (1 + layers.len() as u64) + scratch
+    }
+}
+
+impl Source {
+    /// From a recipe's value: a path, or `{ file | layer = …, scale = [from, to] }`.
+    fn parse(name: &str, value: &toml::Value) -> Result<Self> {
+        if let Some(path) = value.as_str() {
+            return Ok(Self { from: From::File(path.into()), scale: None });
+        }
+        let Some(table) = value.as_table() else {
+            let allowed = "a file's path, or { file = …, scale = [a, b] }, or { layer = …, scale = [a, b] }";
+            return Err(Error::value(format!("layers.{name}"), value, allowed));
+        };
+        known_keys("key", table, &["file", "layer", "scale"])?;
+        let from = match (table.get("file"), table.get("layer")) {
+            (Some(file), None) => From::File(text_of("file", file)?.into()),
+            (None, Some(layer)) => From::Layer(text_of("layer", layer)?),
+            _ => return Err(Error::value(format!("layers.{name}"), value, "exactly one of `file` and `layer`")),
+        };
+        let scale = match table.get("scale") {
+            None => None,
+            Some(v) => match numbers(v) {
+                Some([a, b]) if a != b => Some([a, b]),
+                _ => return Err(Error::value("scale", v, "two different numbers: what becomes 0, what becomes 1")),
+            },
+        };
+        Ok(Self { from, scale })
+    }
+
+    fn to_toml(&self) -> toml::Value {
+        let mut table = toml::Table::new();
+        match &self.from {
+            From::File(path) => table.insert("file".into(), path.to_string_lossy().into_owned().into()),
+            From::Layer(name) => table.insert("layer".into(), name.clone().into()),
+        };
+        if let Some([a, b]) = self.scale {
+            table.insert("scale".into(), vec![a, b].into());
+        }
+        toml::Value::Table(table)
+    }
+}
+
+fn stage(value: &toml::Value) -> Result<Stage> {
+    let table = value.as_table().ok_or_else(|| Error::Recipe("is not a table".into()))?;
+    let name = table.get("model").ok_or_else(|| Error::Recipe("has no `model`".into()))?;
+    let mut model = models::find(&text_of("model", name)?)?;
+    let about = model.about();
+    let label = table.get("label").map_or(Ok(about.name.to_string()), |v| text_of("label", v))?;
+    let mut layers = BTreeMap::new();
+    for (key, value) in table {
+        match key.as_str() {
+            "model" | "label" => {}
+            "layers" => {
+                let sources = value.as_table().ok_or_else(|| Error::value("layers", value, "a table of layers"))?;
+                for (name, source) in sources {
+                    let known = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
+                    if !known().any(|k| k == name) {
+                        return Err(Error::unknown("input layer", name, known()));
+                    }
+                    layers.insert(name.clone(), Source::parse(name, source)?);
+                }
+            }
+            _ => model.set(about.name, key, value)?,
+        }
+    }
+    Ok(Stage { label, model, layers })
+}
+
+fn known_keys(what: &'static str, table: &toml::Table, known: &[&str]) -> Result<()> {
+    match table.keys().find(|key| !known.contains(&key.as_str())) {
+        Some(key) => Err(Error::unknown(what, key, known.iter().copied())),
+        None => Ok(()),
+    }
+}
+
+fn text_of(name: &str, value: &toml::Value) -> Result<String> {
+    value.as_str().map(String::from).ok_or_else(|| Error::value(name, value, "text in quotes"))
+}
+
+fn whole(name: &str, value: &toml::Value, min: i64, max: i64) -> Result<i64> {
+    let n = value.as_integer().filter(|n| (min..=max).contains(n));
+    n.ok_or_else(|| Error::value(name, value, format!("{min} to {max}, whole")))
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|n| n as f64)).filter(|x| x.is_finite())
+}
+
+fn numbers(value: &toml::Value) -> Option<[f64; 2]> {
+    match value.as_array()?.as_slice() {
+        [a, b] => Some([number(a)?, number(b)?]),
+        _ => None,
+    }
+}
+
+fn extent(value: &toml::Value) -> Result<[f64; 2]> {
+    numbers(value)
+        .filter(|sides| sides.iter().all(|s| (0.01..=1e8).contains(s)))
+        .ok_or_else(|| Error::value("extent", value, "[width, height] in metres, each 0.01 to 100000000"))
+}
+
+fn sea_level(value: &toml::Value) -> Result<f64> {
+    let level = number(value).ok_or_else(|| Error::value("sea_level", value, "-16000 to 16000 (m)"))?;
+    Height::from_metres(level).map(|_| level)
+}
+
+fn edges(value: &toml::Value) -> Result<Edges> {
+    let edge = |value: &toml::Value| match value.as_str() {
+        Some("open") => Ok(Edge::Open),
+        Some("closed") => Ok(Edge::Closed),
+        _ => Err(Error::value("edges", value, "\"open\", \"closed\", or a table of north, east, south, west")),
+    };
+    let Some(table) = value.as_table() else { return Ok([edge(value)?; 4]) };
+    known_keys("side", table, &SIDES)?;
+    let mut edges = Edges::default();
+    for (side, slot) in SIDES.iter().zip(&mut edges) {
+        if let Some(value) = table.get(*side) {
+            *slot = edge(value)?;
+        }
+    }
+    Ok(edges)
+}
+
+/// The JSON Schema of recipes (draft 2020-12), from the models' declarations; editors complete and check by it.
+pub fn schema() -> serde_json::Value {
+    let source = json!({"anyOf": [
+        {"type": "string", "description": "Path of a file, relative to the recipe."},
+        {"type": "object", "additionalProperties": false, "properties": {
+            "file": {"type": "string"}, "layer": {"type": "string"},
+            "scale": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2,
+                      "description": "Values that become 0 and 1."}}}]});
+    let stages: Vec<_> = models::all()
+        .map(|model| {
+            let about = model.about();
+            let mut properties = serde_json::Map::new();
+            properties.insert("model".into(), json!({"const": about.name, "description": about.summary}));
+            properties
+                .insert("label".into(), json!({"type": "string", "description": "Keys the stage's random numbers."}));
+            for param in model.declared() {
+                properties.insert(param.name.into(), param.schema());
+            }
+            let inputs: serde_json::Map<_, _> =
+                about.needs.iter().chain(about.uses).map(|spec| (spec.name.to_string(), source.clone())).collect();
+            let layers = json!({"type": "object", "properties": inputs, "additionalProperties": false});
+            properties.insert("layers".into(), layers);
+            json!({"type": "object", "title": about.name, "properties": properties,
+                   "required": ["model"], "additionalProperties": false})
+        })
+        .collect();
+    let edge = json!({"enum": ["open", "closed"]});
+    let sides: serde_json::Map<_, _> = SIDES.iter().map(|side| (side.to_string(), edge.clone())).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "thalweg recipe",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "name": {"type": "string"},
+            "about": {"type": "string"},
+            "extent": {"type": "array", "items": {"type": "number", "minimum": 0.01, "maximum": 1e8},
+                       "minItems": 2, "maxItems": 2, "description": "Width and height in metres."},
+            "cells": {"type": "integer", "minimum": 1, "default": 1024, "description": "Cells on the long side."},
+            "seed": {"type": "integer", "minimum": 0, "default": 1},
+            "edges": {"anyOf": [edge, {"type": "object", "properties": sides, "additionalProperties": false}]},
+            "sea_level": {"type": "number", "minimum": -16000, "maximum": 16000},
+            "from": {"type": "string", "description": "An elevation model to start from, instead of extent."},
+            "stage": {"type": "array", "items": {"oneOf": stages}},
+        },
+    })
+}

@@ -1,0 +1,273 @@
+//! [`Run`]: a recipe at work. The caller owns the loop; progress, pause, cancel and live view are then its own.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::grid::Grid;
+use crate::io;
+use crate::model::{Budget, Stepper, Tick};
+use crate::models::elevation::ELEVATION;
+use crate::products::resample::resample;
+use crate::recipe::{From, Recipe, Source, Stage};
+use crate::rng::Key;
+use crate::terrain::{Cells, LayerSpec, Terrain};
+
+/// What one stage did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageReport {
+    /// The stage's label.
+    pub label: String,
+    /// Its model.
+    pub model: String,
+    /// Its parameters.
+    pub parameters: serde_json::Value,
+    /// Wall-clock seconds spent in its steps.
+    pub seconds: f64,
+    /// Cells of the grid.
+    pub cells: u64,
+    /// Steps taken.
+    pub steps: u32,
+    /// Its ledger.
+    pub budget: Budget,
+}
+
+/// Where a run stands after a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Number of the stage, from 0.
+    pub stage: usize,
+    /// Number of stages.
+    pub stages: usize,
+    /// The stage's label.
+    pub label: String,
+    /// Steps done in this stage.
+    pub step: u32,
+    /// Steps of this stage in all.
+    pub steps: u32,
+    /// The step's ledger.
+    pub budget: Budget,
+}
+
+/// A recipe at work on a terrain.
+pub struct Run {
+    pub(crate) recipe: Recipe,
+    pub(crate) terrain: Terrain,
+    pub(crate) stage: usize,
+    pub(crate) step: u32,
+    pub(crate) reports: Vec<StageReport>,
+    stepper: Option<Box<dyn Stepper>>,
+}
+
+impl Run {
+    /// A run from the recipe's own start: flat ground of its extent, or its elevation model.
+    ///
+    /// # Errors
+    /// When the elevation model cannot be read, or a stage's parameters contradict the grid.
+    pub fn new(recipe: Recipe) -> Result<Self> {
+        let terrain = match &recipe.from {
+            None => Terrain::new(recipe.grid()?),
+            Some(path) => {
+                let loaded = io::terrain::load(&recipe.folder.join(path), &io::terrain::LoadOptions::default())?;
+                let grid = recipe.framed(loaded.terrain.grid.clone())?;
+                Terrain { grid, ..loaded.terrain }
+            }
+        };
+        Self::over(recipe, terrain)
+    }
+
+    /// A run over a given terrain, whose grid it keeps.
+    ///
+    /// # Errors
+    /// When a stage's parameters contradict the grid.
+    pub fn over(recipe: Recipe, terrain: Terrain) -> Result<Self> {
+        for stage in &recipe.stages {
+            stage.model.check(&terrain.grid)?;
+        }
+        Ok(Self { recipe, terrain, stage: 0, step: 0, reports: Vec::new(), stepper: None })
+    }
+
+    /// Takes the next step; `None` when all is done.
+    ///
+    /// # Errors
+    /// When a stage's input layer is missing or does not fit. The terrain is then as before the step.
+    pub fn step(&mut self) -> Result<Option<Progress>> {
+        let Some(stage) = self.recipe.stages.get(self.stage) else { return Ok(None) };
+        let steps = stage.model.steps(&self.terrain.grid);
+        if self.reports.len() <= self.stage {
+            prepare(stage, &self.recipe.folder, &mut self.terrain)?;
+            self.reports.push(begun(stage, &self.terrain.grid));
+        }
+        let mut budget = Budget::default();
+        if self.step < steps {
+            let start = Instant::now();
+            let stepper = match &mut self.stepper {
+                Some(stepper) => stepper,
+                none => none.insert(stage.model.start(&self.terrain.grid)?),
+            };
+            let key = Key::new(self.recipe.seed, &stage.label);
+            budget = stepper.step(&mut self.terrain, Tick { key, step: self.step })?;
+            self.step += 1;
+            if let Some(report) = self.reports.last_mut() {
+                report.seconds += start.elapsed().as_secs_f64();
+                report.steps = self.step;
+                report.budget += budget;
+            }
+        }
+        let progress = Progress {
+            stage: self.stage,
+            stages: self.recipe.stages.len(),
+            label: stage.label.clone(),
+            step: self.step,
+            steps,
+            budget,
+        };
+        if self.step >= steps {
+            for name in stage.layers.keys() {
+                self.terrain.layers.remove(name);
+            }
+            self.stepper = None;
+            self.stage += 1;
+            self.step = 0;
+        }
+        Ok(Some(progress))
+    }
+
+    /// Whether all stages are done.
+    pub fn is_done(&self) -> bool {
+        self.stage >= self.recipe.stages.len()
+    }
+
+    /// The terrain as it stands.
+    pub fn terrain(&self) -> &Terrain {
+        &self.terrain
+    }
+
+    /// The terrain, for the caller to keep or to change between steps.
+    pub fn terrain_mut(&mut self) -> &mut Terrain {
+        &mut self.terrain
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// What the stages did so far.
+    pub fn reports(&self) -> &[StageReport] {
+        &self.reports
+    }
+
+    /// Steps done and steps in all, over all stages.
+    pub fn steps(&self) -> [u64; 2] {
+        let of = |stage: &Stage| u64::from(stage.model.steps(&self.terrain.grid));
+        let done: u64 = self.recipe.stages.iter().take(self.stage).map(of).sum();
+        let all = self.recipe.stages.iter().map(of).sum();
+        [done + u64::from(self.step), all]
+    }
+
+    /// The report of the run so far (its JSON Schema is in the documentation): per stage model, parameters, seconds,
+    /// steps and ledger, then the fingerprint of every layer and table.
+    pub fn report(&self) -> serde_json::Value {
+        let grid = &self.terrain.grid;
+        json!({
+            "thalweg": env!("CARGO_PKG_VERSION"),
+            "recipe": self.recipe.name,
+            "recipe_hash": self.recipe.hash(),
+            "seed": self.recipe.seed,
+            "rows": grid.rows(),
+            "columns": grid.cols(),
+            "cell_size": grid.cell,
+            "nodata_cells": self.terrain.nodata_count(),
+            "complete": self.is_done(),
+            "stages": self.reports,
+            "fingerprints": self.terrain.fingerprints(),
+        })
+    }
+
+    /// A run taken up again from a checkpoint's parts.
+    pub(crate) fn restored(
+        recipe: Recipe,
+        terrain: Terrain,
+        stage: usize,
+        step: u32,
+        reports: Vec<StageReport>,
+    ) -> Self {
+        Self { recipe, terrain, stage, step, reports, stepper: None }
+    }
+}
+
+fn begun(stage: &Stage, grid: &Grid) -> StageReport {
+    let parameters: serde_json::Map<_, _> = stage
+        .model
+        .declared()
+        .iter()
+        .filter_map(|p| Some((p.name.to_string(), serde_json::to_value(stage.model.get(p.name)?.to_toml()).ok()?)))
+        .collect();
+    StageReport {
+        label: stage.label.clone(),
+        model: stage.model.about().name.to_string(),
+        parameters: parameters.into(),
+        seconds: 0.0,
+        cells: grid.len() as u64,
+        steps: 0,
+        budget: Budget::default(),
+    }
+}
+
+/// Brings a stage's input layers into the terrain and checks that those it needs are there.
+fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Result<()> {
+    let about = stage.model.about();
+    for spec in about.needs.iter().chain(about.uses) {
+        if let Some(source) = stage.layers.get(spec.name) {
+            let cells = fetch(spec, source, folder, terrain)?;
+            terrain.insert(spec, cells)?;
+        }
+    }
+    for spec in about.needs {
+        if !terrain.layers.contains_key(spec.name) {
+            let problem = format!("is needed by `{}` and missing ({})", about.name, spec.meaning);
+            return Err(Error::layer(spec.name, problem));
+        }
+    }
+    Ok(())
+}
+
+fn fetch(spec: &LayerSpec, source: &Source, folder: &std::path::Path, terrain: &Terrain) -> Result<Cells> {
+    let cells = match &source.from {
+        From::File(path) => {
+            let path: PathBuf = folder.join(path);
+            if *spec == ELEVATION {
+                // An elevation model brings its own size; it is laid over the whole world.
+                let loaded = io::terrain::load(&path, &io::terrain::LoadOptions::default())?;
+                Cells::Float(resample(&loaded.terrain, terrain.grid.size)?.metres())
+            } else {
+                io::terrain::load_layer(&path, &terrain.grid, spec)?
+            }
+        }
+        From::Layer(name) => layer(name, terrain)?,
+    };
+    let Some([zero, one]) = source.scale else { return Ok(cells) };
+    let values = cells.to_float();
+    Ok(Cells::Float(values.map(|x| ((f64::from(*x) - zero) / (one - zero)).clamp(0.0, 1.0) as f32)))
+}
+
+/// A layer left by an earlier stage, as real numbers.
+fn layer(name: &str, terrain: &Terrain) -> Result<Cells> {
+    let float = |heights: &Field<crate::height::Height>| Cells::Float(heights.map(|h| h.metres_f32()));
+    match (name, &terrain.loose) {
+        ("ground", _) => Ok(float(&terrain.ground)),
+        ("loose", Some(loose)) => Ok(float(loose)),
+        _ => match terrain.layers.get(name) {
+            Some(layer) => Ok(Cells::Float(layer.cells.to_float())),
+            None => {
+                let known = terrain.layers.keys().map(String::as_str).chain(["ground"]);
+                Err(Error::unknown("layer", name, known))
+            }
+        },
+    }
+}
