@@ -74,17 +74,19 @@ impl fmt::Display for Height {
     }
 }
 
-/// Splits `amount` units by cumulated `weights` (rising from above 0 to exactly 1): each part is the rounded-down
-/// running total less the one before, so the parts are never negative and sum to `amount` exactly.
-pub fn split<const N: usize>(amount: i32, weights: &[f32; N]) -> [i32; N] {
-    let mut parts = [0; N];
+/// The whole of a weight in [`split`].
+pub const WHOLE: i32 = 1 << 15;
+
+/// Splits `amount` ≥ 0 units by cumulated `weights` (rising, in parts of [`WHOLE`], the last one the whole): each part
+/// is the rounded-down running total less the one before, so no part is negative and they sum to `amount` exactly.
+pub fn split<const N: usize>(amount: i32, weights: &[i32; N]) -> [i32; N] {
     let mut before = 0;
-    for (part, weight) in parts.iter_mut().zip(weights) {
-        let total = (amount as f32 * weight) as i32;
-        *part = total - before;
+    weights.map(|weight| {
+        let total = ((i64::from(amount) * i64::from(weight)) >> 15) as i32;
+        let part = total - before;
         before = total;
-    }
-    parts
+        part
+    })
 }
 
 #[cfg(test)]
@@ -112,8 +114,8 @@ mod tests {
 
     #[test]
     fn split_sums_to_the_amount() {
-        let weights = [0.1, 0.35, 0.9, 1.0];
-        for amount in [0, 1, 2, 3, 7, 1000, 16_777_216] {
+        let weights = [3_277, 11_469, 29_491, WHOLE];
+        for amount in [0, 1, 2, 3, 7, 1000, i32::MAX] {
             let parts = split(amount, &weights);
             assert_eq!(parts.iter().sum::<i32>(), amount);
             assert!(parts.iter().all(|p| *p >= 0));

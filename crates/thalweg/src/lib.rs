@@ -12,6 +12,7 @@ pub mod model;
 pub mod models;
 pub mod noise;
 pub mod params;
+pub mod particles;
 pub mod recipe;
 pub mod rng;
 pub mod terrain;

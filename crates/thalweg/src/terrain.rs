@@ -238,8 +238,12 @@ pub const HARDNESS: LayerSpec = LayerSpec {
     cells: CellType::Float,
 };
 /// Where rain falls.
-pub const RAIN: LayerSpec =
-    LayerSpec { name: "rain", unit: "1", meaning: "Factor on the rain, 0 or more.", cells: CellType::Float };
+pub const RAIN: LayerSpec = LayerSpec {
+    name: "rain",
+    unit: "1",
+    meaning: "Share of the rain that falls here, 0 to 1.",
+    cells: CellType::Float,
+};
 /// What must not be dug.
 pub const PROTECT: LayerSpec = LayerSpec {
     name: "protect",

@@ -1,5 +1,7 @@
 //! The models, one file each, and the one list of them.
 
+pub mod droplets;
+
 use crate::error::{Error, Result};
 use crate::model::Model;
 
@@ -7,7 +9,7 @@ use crate::model::Model;
 type Make = fn() -> Box<dyn Model>;
 
 /// Every model. A new one is a file, its `mod` line above, and its line here; the laws then test it.
-pub const MODELS: &[Make] = &[];
+pub const MODELS: &[Make] = &[|| Box::new(droplets::Droplets::default())];
 
 /// The model of that name with default parameters.
 ///

@@ -1,0 +1,967 @@
+//! Droplet erosion: see [`Droplets`].
+
+use multiversion::multiversion;
+
+use crate::error::{Error, Result};
+use crate::grid::{Edge, Edges, Grid};
+use crate::height::{Height, UNITS, WHOLE, split};
+use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::params;
+use crate::particles::{self, Kernel, Particle, Patch, Planes};
+use crate::rng::Key;
+use crate::terrain::{CellType, Cells, Column, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain};
+
+params! {
+    /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
+    /// slopes, fans and filled hollows below.
+    ///
+    /// A droplet has a position, a direction d, a velocity v, water w and sediment s. One step, a cell long:
+    /// d ← normalise(d·inertia − normalise(∇z)·(1 − inertia)), Δ the rise of the ground over the step (bilinear at both
+    /// ends), capacity c = max(−Δ, min_slope·dx)·v·w·capacity_factor. Uphill it fills the pit it left, min(Δ, s); over
+    /// capacity it lays (s − c)·deposition; both on the four corners of the old position. Else it digs
+    /// min((c − s)·erosion, −Δ) round the old position with a brush of weights 1 − |offset|/(radius + 1). Then
+    /// v ← √(max(0, v² − Δ·gravity)) and w ← w·(1 − evaporation). It ends after `max_steps`, when its water is spent, at
+    /// the edge or where nothing moves it, and lays down all it carries; over an open edge that is carried out.
+    ///
+    /// Source: Beyer (2015), *Implementation of a method for hydraulic erosion*, bachelor's thesis, TU München, and the
+    /// droplet programs after it. We differ: heights are fixed-point and amounts under a unit ride along with the
+    /// droplet, so that solid mass closes to the unit; the brush is centred on the nearest cell and not on the cell to
+    /// the north-west; under the sea droplets only lay down, no higher than the sea.
+    ///
+    /// World terms. A droplet lives on strides of `stride` metres: on cells of that size the formulas above hold to the
+    /// letter. On other cells of size dx, with q = dx/stride: shares per step become 1 − (1 − share)^q, inertia^q;
+    /// the sediment moved is a volume, so capacity in metres of cell height is multiplied by q⁻³ and the limit −Δ by q⁻²;
+    /// `radius` and `max_steps` count strides; `min_slope` is a slope and `gravity` is per metre of fall. A map of
+    /// heights 0 to 1 with cells of 1 is run with all lengths × 1 000: heights and min_slope × 1 000, gravity ÷ 1 000
+    /// (the recipe `droplets` does it for the document's own settings).
+    ///
+    /// It needs nothing, heeds `hardness`, `protect`, `rain` and loose ground, and leaves the ground and, if asked,
+    /// `visits`, `wear` and `deposit`. It breaks where it is asked for too much: over plain noise, with many droplets,
+    /// parallel rills without a network and star-shaped cones appear, and basins fill with smooth floors; it finds no
+    /// large valleys by itself. Give it ground that has them.
+    pub struct Droplets {
+        /// Size of the cell on which a droplet's own rules are stated; 0 takes the grid's cell, whatever it is.
+        stride: f64 = 0.0, within 0.0..=1e5, unit "m", source "ours";
+        /// Droplets per square kilometre; 0 means one per square stride.
+        density: f64 = 0.0, within 0.0..=1e9, unit "1/km²", source "ours";
+        /// Droplets in all, instead of a density; 0 leaves it to the density.
+        count: u32 = 0, within 0..=4_000_000_000, unit "1", source "ours";
+        /// Share of the old direction kept in a stride: 0 follows the steepest slope, near 1 runs straight on.
+        inertia: f64 = 0.1, within 0.0..=0.999, unit "1", source "Beyer 2015; document A";
+        /// Velocity at the start; more digs deeper at once.
+        velocity: f64 = 1.0, within 0.0..=100.0, unit "1", source "document A";
+        /// Water at the start; more carries more.
+        water: f64 = 1.0, within 0.0..=100.0, unit "1", source "document A";
+        /// Gain of squared velocity per metre of fall: how much faster, and deeper, long falls dig.
+        gravity: f64 = 0.001, within 0.0..=100.0, unit "1/m", source "document A, where it is 0.098 a map height";
+        /// Least slope counted in the capacity: keeps droplets digging on near-flat ground.
+        min_slope: f64 = 0.01, within 0.0..=1000.0, unit "1", source "document A";
+        /// Sediment that a droplet can carry, in falls of one stride: more digs deeper before anything is laid down.
+        capacity_factor: f64 = 3.0, within 0.0..=1000.0, unit "1", source "document A";
+        /// Share of the missing sediment that is dug in a stride.
+        erosion: f64 = 0.03, within 0.0..=1.0, unit "1", source "document A";
+        /// Share of the excess sediment that is laid down in a stride.
+        deposition: f64 = 0.03, within 0.0..=1.0, unit "1", source "document A";
+        /// Share of the water lost in a stride: how soon a droplet tires.
+        evaporation: f64 = 0.1, within 0.0..=1.0, unit "1", source "document A";
+        /// Radius of the brush that digs, in strides: wide brushes make broad valleys, 0 one-cell trenches.
+        radius: f64 = 2.0, within 0.0..=30.0, unit "stride", source "document A, as started";
+        /// Longest path of a droplet, in strides.
+        max_steps: u32 = 600, within 1..=100_000, unit "stride", source "document A";
+        /// A droplet with less water than this ends.
+        min_water: f64 = 0.001, within 0.0..=1.0, unit "1", source "ours";
+        /// No cell is dug below this elevation.
+        floor: f64 = -16_000.0, within -16_000.0..=16_000.0, unit "m", source "document A, where it is 0";
+        /// Test of storage: heights kept in so many bits over 1 000 m, as an image would; 32 keeps full precision.
+        store_bits: u32 = 32, within 8..=32, unit "bit", source "document A";
+        /// Also write how often droplets stepped on each cell.
+        visits: bool = false, within .., unit "1", source "ours";
+        /// Also write how much was dug from each cell in all.
+        wear: bool = false, within .., unit "1", source "ours";
+        /// Also write how much was laid on each cell in all.
+        deposit: bool = false, within .., unit "1", source "ours";
+    }
+}
+
+/// Droplet steps counted on each cell.
+pub const VISITS: LayerSpec =
+    LayerSpec { name: "visits", unit: "1", meaning: "Droplet steps taken on the cell.", cells: CellType::Count };
+/// Ground dug in all.
+pub const WEAR: LayerSpec =
+    LayerSpec { name: "wear", unit: "m", meaning: "Ground dug from the cell in all.", cells: CellType::Height };
+/// Ground laid in all.
+pub const DEPOSIT: LayerSpec =
+    LayerSpec { name: "deposit", unit: "m", meaning: "Sediment laid on the cell in all.", cells: CellType::Height };
+
+const TABLE: &str = "droplets";
+
+/// Widest brush in cells: its halo must fit in half a tile of a size that still fits a cache.
+const MAX_RADIUS_CELLS: f64 = 60.0;
+
+/// Grid cells per droplet of a batch: 64 droplets a tile, enough to pay for bringing the tile into cache.
+const CELLS_PER_DROPLET: usize = 64;
+
+/// Most that a droplet carries, in units: two of them never overflow.
+const MAX_CARRIED: i32 = 1 << 30;
+
+impl Droplets {
+    fn stride(&self, grid: &Grid) -> f64 {
+        if self.stride > 0.0 { self.stride } else { grid.cell }
+    }
+
+    fn radius_cells(&self, grid: &Grid) -> f64 {
+        self.radius * self.stride(grid) / grid.cell
+    }
+
+    fn steps_each(&self, grid: &Grid) -> u32 {
+        (f64::from(self.max_steps) * self.stride(grid) / grid.cell).round().clamp(1.0, 1e6) as u32
+    }
+
+    fn droplets(&self, grid: &Grid) -> u64 {
+        if self.count > 0 {
+            return u64::from(self.count);
+        }
+        let density = if self.density > 0.0 { self.density } else { 1e6 / self.stride(grid).powi(2) };
+        (density * grid.extent()[0] * grid.extent()[1] / 1e6).round().min(1e12) as u64
+    }
+
+    /// Droplets started by one step.
+    fn batch(&self, grid: &Grid) -> u64 {
+        let by_cells = (grid.world[0] * grid.world[1] / CELLS_PER_DROPLET).max(1) as u64;
+        by_cells.max(self.droplets(grid).div_ceil(1 << 30))
+    }
+
+    fn raining_steps(&self, grid: &Grid) -> u32 {
+        self.droplets(grid).div_ceil(self.batch(grid)) as u32
+    }
+}
+
+impl Model for Droplets {
+    fn about(&self) -> About {
+        About {
+            name: "droplets",
+            summary: "Raindrops run downhill, dig and lay down: gullies, fans, filled hollows.",
+            source: "Beyer (2015), Implementation of a method for hydraulic erosion",
+            family: Family::Erosion,
+            needs: &[],
+            uses: &[HARDNESS, PROTECT, RAIN],
+            writes: &[VISITS, WEAR, DEPOSIT],
+            tables: &[TABLE],
+            placed: true,
+        }
+    }
+
+    fn check(&self, grid: &Grid) -> Result<()> {
+        let radius = self.radius_cells(grid);
+        if radius > MAX_RADIUS_CELLS {
+            let name = "droplets.radius × stride";
+            let allowed = format!("up to {} m ({MAX_RADIUS_CELLS} cells here)", MAX_RADIUS_CELLS * grid.cell);
+            return Err(Error::value(name, format!("{} m", radius * grid.cell), allowed));
+        }
+        Ok(())
+    }
+
+    /// Rounds that start droplets, then rounds that let the last ones run out.
+    fn steps(&self, grid: &Grid) -> u32 {
+        self.raining_steps(grid) + 4 + self.steps_each(grid) / 16
+    }
+
+    fn reach(&self, grid: &Grid) -> Reach {
+        Reach::Cells(particles::round_reach(Brush::new(self.radius_cells(grid)).halo()))
+    }
+
+    fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
+        self.check(grid)?;
+        Ok(Box::new(Rain { rules: Rules::new(self, grid), model: self.clone(), last: self.steps(grid) - 1 }))
+    }
+}
+
+/// The droplets at work.
+struct Rain {
+    model: Droplets,
+    rules: Rules,
+    last: u32,
+}
+
+impl Stepper for Rain {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let mut droplets = terrain.tables.remove(TABLE).map_or_else(Vec::new, |table| Droplet::from_table(&table));
+        let started = self.started(terrain, tick);
+        let mut budget = Budget { particles: started.len() as u64, ..Budget::default() };
+        droplets.extend(started);
+        let asked = [(self.model.visits, &VISITS), (self.model.wear, &WEAR), (self.model.deposit, &DEPOSIT)];
+        let mut written: Vec<(&LayerSpec, Cells)> =
+            asked.into_iter().filter(|(on, _)| *on).map(|(_, spec)| (spec, terrain.take(spec))).collect();
+        if !droplets.is_empty() {
+            let kernel = Kinetics::new(&self.rules, &self.model, terrain);
+            let factor = |name: &str| match &terrain.layers.get(name)?.cells {
+                Cells::Float(field) => Some(field),
+                _ => None,
+            };
+            let mut planes = Planes {
+                heights: std::iter::once(&mut terrain.ground).chain(terrain.loose.as_mut()).collect(),
+                counts: Vec::new(),
+                factors: [HARDNESS, PROTECT].iter().filter_map(|spec| factor(spec.name)).collect(),
+                outside: terrain.nodata.as_ref(),
+            };
+            for (_, cells) in &mut written {
+                match cells {
+                    Cells::Height(field) => planes.heights.push(field),
+                    Cells::Count(field) => planes.counts.push(field),
+                    Cells::Float(_) => {}
+                }
+            }
+            let (mut alive, mut done) = particles::round(&kernel, &terrain.grid, &mut planes, droplets);
+            if tick.step == self.last {
+                // Who has not come to rest in all the rounds lays down where it is.
+                alive.iter_mut().for_each(|droplet| droplet.age = self.rules.max_steps);
+                let (left, settled) = particles::round(&kernel, &terrain.grid, &mut planes, alive);
+                alive = left;
+                done += settled;
+            }
+            budget += done;
+            if !alive.is_empty() {
+                terrain.tables.insert(TABLE.to_string(), Droplet::to_table(&alive));
+            }
+        }
+        for (spec, cells) in written {
+            terrain.insert(spec, cells)?;
+        }
+        Ok(budget)
+    }
+}
+
+impl Rain {
+    /// The droplets that this step starts and that fall into this window, on land.
+    fn started(&self, terrain: &Terrain, tick: Tick) -> Vec<Droplet> {
+        let grid = &terrain.grid;
+        let batch = self.model.batch(grid);
+        let first = u64::from(tick.step) * batch;
+        let numbers = first..(first + batch).min(self.model.droplets(grid)).max(first);
+        let room = grid.world.map(|cells| cells as f64 - 1.0);
+        if room.contains(&0.0) {
+            return Vec::new();
+        }
+        let rain = terrain.float(&RAIN);
+        let start = |number: u64| {
+            let key: Key = tick.key.and(number);
+            let at = key.pair();
+            let [y, x] = [at[0] * room[0], at[1] * room[1]];
+            let cell = [y as i64, x as i64];
+            let local = [0, 1].map(|a| cell[a] - grid.origin[a]);
+            if [0, 1].iter().any(|a| local[*a] < 0 || local[*a] + 1 >= grid.size[*a] as i64) {
+                return None;
+            }
+            let [i, j] = local.map(|x| x as usize);
+            let dry = rain.is_some_and(|rain| key.and(1).unit() >= f64::from(rain[(i, j)]));
+            let at_sea = grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] < sea);
+            let void = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].iter().any(|(i, j)| terrain.is_nodata(*i, *j));
+            (!dry && !at_sea && !void).then_some(Droplet {
+                number,
+                cell,
+                part: [(y - y.floor()) as f32, (x - x.floor()) as f32],
+                direction: [0.0, 0.0],
+                velocity: self.model.velocity as f32,
+                water: self.model.water as f32,
+                carried: 0,
+                remainder: 0.0,
+                age: 0,
+            })
+        };
+        numbers.filter_map(start).collect()
+    }
+}
+
+/// A droplet between rounds. Positions are a world cell and the part of a cell beyond its centre, southward and eastward.
+#[derive(Debug, Clone, Copy)]
+struct Droplet {
+    number: u64,
+    cell: [i64; 2],
+    part: [f32; 2],
+    direction: [f32; 2],
+    velocity: f32,
+    water: f32,
+    carried: i32,
+    remainder: f32,
+    age: u32,
+}
+
+impl Particle for Droplet {
+    fn number(&self) -> u64 {
+        self.number
+    }
+    fn cell(&self) -> [i64; 2] {
+        self.cell
+    }
+}
+
+impl Droplet {
+    fn to_table(droplets: &[Self]) -> Table {
+        let ints = |f: fn(&Self) -> i64| Column::Int(droplets.iter().map(f).collect());
+        let floats = |f: fn(&Self) -> f32| Column::Float(droplets.iter().map(f).collect());
+        let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
+        Table {
+            columns: vec![
+                column("number", "1", ints(|d| d.number as i64)),
+                column("row", "cell", ints(|d| d.cell[0])),
+                column("column", "cell", ints(|d| d.cell[1])),
+                column("carried", "m/65536", ints(|d| d.carried.into())),
+                column("age", "cell", ints(|d| d.age.into())),
+                column("part_south", "cell", floats(|d| d.part[0])),
+                column("part_east", "cell", floats(|d| d.part[1])),
+                column("south", "1", floats(|d| d.direction[0])),
+                column("east", "1", floats(|d| d.direction[1])),
+                column("velocity", "1", floats(|d| d.velocity)),
+                column("water", "1", floats(|d| d.water)),
+                column("remainder", "m/65536", floats(|d| d.remainder)),
+            ],
+        }
+    }
+
+    /// The droplets of a table; none if it is not one of droplets.
+    fn from_table(table: &Table) -> Vec<Self> {
+        let read = || {
+            let ints = ["number", "row", "column", "carried", "age"].map(|name| table.ints(name));
+            let floats = ["part_south", "part_east", "south", "east", "velocity", "water", "remainder"];
+            let floats = floats.map(|name| table.floats(name));
+            let [number, row, column, carried, age] = ints;
+            let [part_south, part_east, south, east, velocity, water, remainder] = floats;
+            let (number, row, column, carried, age) = (number?, row?, column?, carried?, age?);
+            let (part_south, part_east, south, east) = (part_south?, part_east?, south?, east?);
+            let (velocity, water, remainder) = (velocity?, water?, remainder?);
+            let droplet = |r: usize| Self {
+                number: number[r] as u64,
+                cell: [row[r], column[r]],
+                part: [part_south[r], part_east[r]],
+                direction: [south[r], east[r]],
+                velocity: velocity[r],
+                water: water[r],
+                carried: carried[r] as i32,
+                remainder: remainder[r],
+                age: age[r] as u32,
+            };
+            Some((0..table.len()).map(droplet).collect())
+        };
+        read().unwrap_or_default()
+    }
+}
+
+/// The brush: cumulated weights in parts of [`WHOLE`], row by row, padded with nothing to `width` columns.
+struct Brush {
+    radius: usize,
+    width: usize,
+    /// Running total before and after each cell.
+    before: Vec<i32>,
+    after: Vec<i32>,
+}
+
+impl Brush {
+    fn new(radius: f64) -> Self {
+        let cells = radius.floor() as i64;
+        let side = (2 * cells + 1) as usize;
+        let width = side.next_power_of_two().max(4);
+        let weight = |i: i64, j: i64| {
+            let distance = ((i * i + j * j) as f64).sqrt();
+            if distance <= radius { 1.0 - distance / (radius + 1.0) } else { 0.0 }
+        };
+        let offsets = || (-cells..=cells).flat_map(|i| (0..width as i64).map(move |j| (i, j - cells)));
+        let weight_at = |(i, j): (i64, i64)| if j <= cells { weight(i, j) } else { 0.0 };
+        let sum: f64 = offsets().map(weight_at).sum();
+        let (mut before, mut after, mut total) = (Vec::new(), Vec::new(), 0.0);
+        for offset in offsets() {
+            before.push((total / sum * f64::from(WHOLE)).round() as i32);
+            total += weight_at(offset);
+            after.push((total / sum * f64::from(WHOLE)).round() as i32);
+        }
+        Self { radius: cells as usize, width, before, after }
+    }
+
+    /// From a droplet to the farthest cell of its brush (it may be centred one cell on), or of its next corners.
+    fn halo(&self) -> usize {
+        self.radius + 2
+    }
+}
+
+/// The parameters as a step on this grid uses them; lengths in cells, heights in units.
+struct Rules {
+    brush: Brush,
+    inertia: f32,
+    capacity: f32,
+    min_drop: f32,
+    erosion: f32,
+    deposition: f32,
+    dig_limit: f32,
+    gravity: f32,
+    keep_water: f32,
+    min_water: f32,
+    max_steps: u32,
+    floor: i32,
+    sea: Option<i32>,
+    edges: Edges,
+    /// Units between two heights that storage can tell apart; 1 is full precision.
+    quantum: i32,
+}
+
+impl Rules {
+    fn new(model: &Droplets, grid: &Grid) -> Self {
+        let q = grid.cell / model.stride(grid);
+        let per_cell = |share: f64| (1.0 - libm::pow(1.0 - share, q)) as f32;
+        Self {
+            brush: Brush::new(model.radius_cells(grid)),
+            inertia: libm::pow(model.inertia, q) as f32,
+            capacity: (model.capacity_factor / (q * q * q)) as f32,
+            min_drop: (model.min_slope * grid.cell * UNITS) as f32,
+            erosion: per_cell(model.erosion),
+            deposition: per_cell(model.deposition),
+            dig_limit: (1.0 / (q * q)) as f32,
+            gravity: (model.gravity / UNITS) as f32,
+            keep_water: 1.0 - per_cell(model.evaporation),
+            min_water: model.min_water as f32,
+            max_steps: model.steps_each(grid),
+            floor: Height::saturating(model.floor).0,
+            sea: grid.sea_level.map(|h| h.0),
+            edges: grid.edges,
+            quantum: if model.store_bits >= 26 {
+                1 // 1 000 m in 26 bits is already finer than our unit
+            } else {
+                (1000.0 * UNITS / (f64::from(1u32 << model.store_bits) - 1.0)).round() as i32
+            },
+        }
+    }
+}
+
+/// Which optional planes a run has, and where they stand in the patch.
+struct Kinetics<'a> {
+    rules: &'a Rules,
+    loose: Option<usize>,
+    wear: Option<usize>,
+    deposit: Option<usize>,
+    visits: bool,
+    hardness: Option<usize>,
+    protect: Option<usize>,
+    outside: bool,
+}
+
+impl<'a> Kinetics<'a> {
+    /// The planes in the order in which [`Rain`] hands them over.
+    fn new(rules: &'a Rules, model: &Droplets, terrain: &Terrain) -> Self {
+        let mut heights = 1..;
+        let mut factors = 0..;
+        let has = |spec: &LayerSpec| terrain.float(spec).is_some();
+        debug_assert_eq!(LOOSE.cells, CellType::Height);
+        Self {
+            rules,
+            loose: terrain.loose.as_ref().and_then(|_| heights.next()),
+            wear: model.wear.then(|| heights.next()).flatten(),
+            deposit: model.deposit.then(|| heights.next()).flatten(),
+            visits: model.visits,
+            hardness: has(&HARDNESS).then(|| factors.next()).flatten(),
+            protect: has(&PROTECT).then(|| factors.next()).flatten(),
+            outside: terrain.nodata.is_some(),
+        }
+    }
+
+    /// Whether a cut or a deposit needs more than adding to the ground.
+    fn is_general(&self) -> bool {
+        self.loose.is_some()
+            || self.hardness.is_some()
+            || self.protect.is_some()
+            || self.outside
+            || self.rules.quantum > 1
+    }
+}
+
+impl Kernel for Kinetics<'_> {
+    type Particle = Droplet;
+
+    fn halo(&self) -> usize {
+        self.rules.brush.halo()
+    }
+
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
+        let layers = self.visits || self.wear.is_some() || self.deposit.is_some();
+        match (self.is_general(), layers) {
+            (false, false) => run_plain(self, patch, queue),
+            (false, true) => run_layers(self, patch, queue),
+            (true, _) => run_general(self, patch, queue),
+        }
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn run_plain(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
+    run_lanes::<false, false>(kernel, patch, queue)
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn run_layers(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
+    run_lanes::<false, true>(kernel, patch, queue)
+}
+
+fn run_general(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
+    run_lanes::<true, true>(kernel, patch, queue)
+}
+
+/// Droplets stepped in turn, so that one's arithmetic fills the time in which another waits for its stores.
+const LANES: usize = 8;
+
+/// Steps all of `queue`; those that leave the tile alive are written back to it.
+#[inline(always)]
+fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
+    kernel: &Kinetics<'_>,
+    patch: &mut Patch,
+    queue: &mut Vec<Droplet>,
+) -> Budget {
+    let origin = patch.origin;
+    let mut map = Map::new(kernel, patch);
+    let mut tally = Tally::default();
+    let mut next = 0;
+    let mut kept = 0;
+    let mut lanes: [Option<Droplet>; LANES] = [None; LANES];
+    let to_local = |mut droplet: Droplet| {
+        droplet.cell = [droplet.cell[0] - origin[0], droplet.cell[1] - origin[1]];
+        droplet
+    };
+    loop {
+        let mut busy = false;
+        for lane in &mut lanes {
+            if lane.is_none() && next < queue.len() {
+                *lane = Some(to_local(queue[next]));
+                next += 1;
+            }
+            let Some(droplet) = lane else { continue };
+            busy = true;
+            match step::<GENERAL, LAYERS>(kernel.rules, &mut map, droplet, &mut tally) {
+                After::Inside => {}
+                After::Left => {
+                    // The slot is free: what stood there was taken by a lane before.
+                    let cell = [droplet.cell[0] + origin[0], droplet.cell[1] + origin[1]];
+                    queue[kept] = Droplet { cell, ..*droplet };
+                    kept += 1;
+                    *lane = None;
+                }
+                After::Ended => *lane = None,
+            }
+        }
+        if !busy {
+            break;
+        }
+    }
+    queue.truncate(kept);
+    tally.budget()
+}
+
+/// What became of a droplet.
+enum After {
+    Inside,
+    Left,
+    Ended,
+}
+
+#[derive(Default)]
+struct Tally {
+    eroded: i64,
+    deposited: i64,
+    exported: i64,
+    rounded: i64,
+    limited: u64,
+    steps: u64,
+}
+
+impl Tally {
+    fn budget(&self) -> Budget {
+        Budget {
+            eroded: self.eroded.into(),
+            deposited: self.deposited.into(),
+            exported: self.exported.into(),
+            rounded: self.rounded.into(),
+            limited: self.limited,
+            particle_steps: self.steps,
+            ..Budget::default()
+        }
+    }
+}
+
+/// The patch's planes, apart, so that all can be written at once.
+struct Map<'a> {
+    ground: &'a mut [i32],
+    loose: Option<&'a mut [i32]>,
+    wear: Option<&'a mut [i32]>,
+    deposit: Option<&'a mut [i32]>,
+    visits: Option<&'a mut [u32]>,
+    hardness: Option<&'a [f32]>,
+    protect: Option<&'a [f32]>,
+    outside: Option<&'a [bool]>,
+    stride: usize,
+    tile: [[i32; 2]; 2],
+    valid: [[i32; 2]; 2],
+}
+
+impl<'a> Map<'a> {
+    fn new(kernel: &Kinetics<'_>, patch: &'a mut Patch) -> Self {
+        let mut ground: &mut [i32] = &mut [];
+        let (mut loose, mut wear, mut deposit) = (None, None, None);
+        for (number, plane) in patch.heights.iter_mut().enumerate() {
+            let plane = plane.as_mut_slice();
+            match Some(number) {
+                Some(0) => ground = plane,
+                n if n == kernel.loose => loose = Some(plane),
+                n if n == kernel.wear => wear = Some(plane),
+                n if n == kernel.deposit => deposit = Some(plane),
+                _ => {}
+            }
+        }
+        let factor = |at: Option<usize>| at.and_then(|k| patch.factors.get(k)).map(Vec::as_slice);
+        Self {
+            ground,
+            loose,
+            wear,
+            deposit,
+            visits: patch.counts.first_mut().filter(|_| kernel.visits).map(Vec::as_mut_slice),
+            hardness: factor(kernel.hardness),
+            protect: factor(kernel.protect),
+            outside: kernel.outside.then_some(patch.outside.as_slice()),
+            stride: patch.stride,
+            tile: patch.tile,
+            valid: patch.valid,
+        }
+    }
+
+    fn at(&self, i: i32, j: i32) -> usize {
+        (i as usize) * self.stride + j as usize
+    }
+}
+
+/// One step of one droplet; its cell is in the patch's coordinates.
+#[inline(always)]
+fn step<const GENERAL: bool, const LAYERS: bool>(
+    rules: &Rules,
+    map: &mut Map<'_>,
+    d: &mut Droplet,
+    tally: &mut Tally,
+) -> After {
+    let [i, j] = [d.cell[0] as i32, d.cell[1] as i32];
+    let [v, u] = d.part;
+    let at = map.at(i, j);
+    if d.age >= rules.max_steps || d.water < rules.min_water {
+        return end::<GENERAL, LAYERS>(rules, map, d, at, tally);
+    }
+    tally.steps += 1;
+    d.age += 1;
+    if LAYERS && let Some(visits) = &mut map.visits {
+        visits[at] = visits[at].saturating_add(1);
+    }
+
+    // Where to: the bilinear gradient, and what is left of the old direction.
+    let here = Corners::read(map.ground, at, map.stride);
+    let [gy, gx] = here.gradient(v, u);
+    let steepness = (gy * gy + gx * gx).sqrt();
+    let pull = if steepness > 0.0 { (1.0 - rules.inertia) / steepness } else { 0.0 };
+    let [dy, dx] = [d.direction[0] * rules.inertia - gy * pull, d.direction[1] * rules.inertia - gx * pull];
+    let length = (dy * dy + dx * dx).sqrt();
+    if length < 1e-12 {
+        return end::<GENERAL, LAYERS>(rules, map, d, at, tally);
+    }
+    let [dy, dx] = [dy / length, dx / length];
+    let [y, x] = [v + dy, u + dx];
+    let [down, across] = [y.floor(), x.floor()];
+    let [ni, nj] = [i + down as i32, j + across as i32];
+    let [nv, nu] = [(y - down).min(0.999_999_94), (x - across).min(0.999_999_94)];
+
+    // Out of the world, or where there is no data.
+    let [[top, left], [bottom, right]] = map.valid;
+    if ni < top || nj < left || ni + 1 >= bottom || nj + 1 >= right {
+        let side = if ni < top {
+            0
+        } else if nj + 1 >= right {
+            1
+        } else if ni + 1 >= bottom {
+            2
+        } else {
+            3
+        };
+        if rules.edges[side] == Edge::Open {
+            tally.exported += i64::from(d.carried);
+            return After::Ended;
+        }
+        return end::<GENERAL, LAYERS>(rules, map, d, at, tally);
+    }
+    let new_at = map.at(ni, nj);
+    if GENERAL && map.outside.is_some_and(|out| [0, 1, map.stride, map.stride + 1].iter().any(|k| out[new_at + k])) {
+        return end::<GENERAL, LAYERS>(rules, map, d, at, tally);
+    }
+
+    let there = Corners::read(map.ground, new_at, map.stride);
+    let rise = (there.base - here.base) as f32 + (there.above(nv, nu) - here.above(v, u));
+    let carried = d.carried as f32;
+    let drop = -rise;
+    let mut capacity = drop.max(rules.min_drop) * d.velocity * d.water * rules.capacity;
+    let mut room = f32::MAX;
+    if let Some(sea) = rules.sea {
+        let depth = (sea - here.base) as f32 - here.above(v, u);
+        if depth > 0.0 {
+            (capacity, room) = (0.0, depth);
+        }
+    }
+    if rise > 0.0 || carried > capacity {
+        let wanted = if rise > 0.0 { rise.min(carried) } else { (carried - capacity) * rules.deposition };
+        let exact = wanted.min(room).min(carried) + d.remainder;
+        let amount = (exact as i32).clamp(0, d.carried);
+        d.remainder = (exact - amount as f32).clamp(-1.0, 1.0);
+        d.carried -= lay::<GENERAL, LAYERS>(rules, map, at, [v, u], amount, tally);
+    } else {
+        let wanted = ((capacity - carried) * rules.erosion).min(drop * rules.dig_limit);
+        let exact = wanted.min((MAX_CARRIED - d.carried) as f32) - d.remainder;
+        let amount = (exact as i32).max(0);
+        d.remainder = (amount as f32 - exact).clamp(-1.0, 1.0);
+        let centre = [i + i32::from(v >= 0.5), j + i32::from(u >= 0.5)];
+        d.carried += dig::<GENERAL, LAYERS>(rules, map, centre, amount, tally);
+    }
+
+    d.cell = [ni.into(), nj.into()];
+    d.part = [nv, nu];
+    d.direction = [dy, dx];
+    d.velocity = (d.velocity * d.velocity - rise * rules.gravity).max(0.0).sqrt();
+    d.water *= rules.keep_water;
+    let [[top, left], [bottom, right]] = map.tile;
+    if ni < top || nj < left || ni >= bottom || nj >= right { After::Left } else { After::Inside }
+}
+
+/// The four corners of a position, as the north-western one and differences from it.
+#[derive(Clone, Copy)]
+struct Corners {
+    base: i32,
+    east: f32,
+    south: f32,
+    south_east: f32,
+}
+
+impl Corners {
+    #[inline(always)]
+    fn read(ground: &[i32], at: usize, stride: usize) -> Self {
+        let (north, south) = (&ground[at..at + 2], &ground[at + stride..at + stride + 2]);
+        let base = north[0];
+        Self {
+            base,
+            east: (north[1] - base) as f32,
+            south: (south[0] - base) as f32,
+            south_east: (south[1] - base) as f32,
+        }
+    }
+
+    /// Southward and eastward gradient, in units per cell.
+    #[inline(always)]
+    fn gradient(&self, v: f32, u: f32) -> [f32; 2] {
+        [
+            self.south * (1.0 - u) + (self.south_east - self.east) * u,
+            self.east * (1.0 - v) + (self.south_east - self.south) * v,
+        ]
+    }
+
+    /// Bilinear height above the base.
+    #[inline(always)]
+    fn above(&self, v: f32, u: f32) -> f32 {
+        (self.east * u) * (1.0 - v) + (self.south * (1.0 - u) + self.south_east * u) * v
+    }
+}
+
+/// The droplet ends and lays down all it carries.
+#[inline(never)]
+fn end<const GENERAL: bool, const LAYERS: bool>(
+    rules: &Rules,
+    map: &mut Map<'_>,
+    d: &Droplet,
+    at: usize,
+    tally: &mut Tally,
+) -> After {
+    let laid = lay::<GENERAL, LAYERS>(rules, map, at, d.part, d.carried, tally);
+    // Only under the ceiling of accepted elevations can anything be left over.
+    tally.exported += i64::from(d.carried - laid);
+    After::Ended
+}
+
+/// Lays `amount` on the four corners of a position; what went there is returned.
+#[inline(always)]
+fn lay<const GENERAL: bool, const LAYERS: bool>(
+    rules: &Rules,
+    map: &mut Map<'_>,
+    at: usize,
+    [v, u]: [f32; 2],
+    amount: i32,
+    tally: &mut Tally,
+) -> i32 {
+    let whole = WHOLE as f32;
+    let weights = [(1.0 - v) * (1.0 - u) * whole, (1.0 - v) * whole, ((1.0 - v) + v * (1.0 - u)) * whole, whole]
+        .map(|w| w as i32);
+    let parts = split(amount, &weights);
+    let mut laid = 0;
+    for (k, part) in [0, 1, map.stride, map.stride + 1].into_iter().zip(parts) {
+        let cell = &mut map.ground[at + k];
+        let part = if *cell > Height::MAX.0 - amount.max(0) {
+            tally.limited += 1;
+            part.min((Height::MAX.0 - *cell).max(0))
+        } else {
+            part
+        };
+        *cell += part;
+        laid += part;
+        if GENERAL {
+            store(rules, cell, tally);
+            if let Some(loose) = &mut map.loose {
+                loose[at + k] += part;
+            }
+        }
+        if LAYERS && let Some(deposit) = &mut map.deposit {
+            deposit[at + k] = deposit[at + k].saturating_add(part);
+        }
+    }
+    tally.deposited += i64::from(laid);
+    laid
+}
+
+/// Digs `amount` with the brush; what was taken is returned.
+#[inline(always)]
+fn dig<const GENERAL: bool, const LAYERS: bool>(
+    rules: &Rules,
+    map: &mut Map<'_>,
+    centre: [i32; 2],
+    amount: i32,
+    tally: &mut Tally,
+) -> i32 {
+    let radius = rules.brush.radius as i32;
+    let [i, j] = [centre[0] - radius, centre[1] - radius];
+    let [[top, left], [bottom, right]] = map.valid;
+    let side = 2 * radius + 1;
+    let inside = i >= top && j >= left && i + side <= bottom && j + side <= right;
+    if !GENERAL && inside && amount < 1 << 16 {
+        let start = map.at(i, j);
+        let dug = match rules.brush.radius {
+            0 => dig_rows::<1, 4, LAYERS>(rules, map, start, amount),
+            1 => dig_rows::<3, 4, LAYERS>(rules, map, start, amount),
+            2 => dig_rows::<5, 8, LAYERS>(rules, map, start, amount),
+            3 => dig_rows::<7, 8, LAYERS>(rules, map, start, amount),
+            4 => dig_rows::<9, 16, LAYERS>(rules, map, start, amount),
+            5 => dig_rows::<11, 16, LAYERS>(rules, map, start, amount),
+            6 => dig_rows::<13, 16, LAYERS>(rules, map, start, amount),
+            7 => dig_rows::<15, 16, LAYERS>(rules, map, start, amount),
+            _ => false,
+        };
+        if dug {
+            tally.eroded += i64::from(amount);
+            return amount;
+        }
+    }
+    dig_cells::<GENERAL>(rules, map, [i, j], amount, tally)
+}
+
+/// The brush where nothing holds it back: rows of a fixed width, which compile to vectors. False, and nothing done, if a
+/// cell would fall below the floor. `amount` is under 2¹⁶, so that its products with weights fit.
+#[inline(always)]
+fn dig_rows<const ROWS: usize, const WIDTH: usize, const LAYERS: bool>(
+    rules: &Rules,
+    map: &mut Map<'_>,
+    start: usize,
+    amount: i32,
+) -> bool {
+    let brush = &rules.brush;
+    let (Some(before), Some(after)) =
+        (brush.before.as_chunks::<WIDTH>().0.get(..ROWS), brush.after.as_chunks::<WIDTH>().0.get(..ROWS))
+    else {
+        return false;
+    };
+    let mut dug = [[0i32; WIDTH]; ROWS];
+    let mut lowest = [i32::MAX; WIDTH];
+    for r in 0..ROWS {
+        let from = start + r * map.stride;
+        let cells = &map.ground[from..from + WIDTH];
+        for k in 0..WIDTH {
+            let part = ((amount * after[r][k]) >> 15) - ((amount * before[r][k]) >> 15);
+            dug[r][k] = cells[k] - part;
+            lowest[k] = lowest[k].min(dug[r][k]);
+        }
+    }
+    if lowest.iter().copied().fold(i32::MAX, i32::min) < rules.floor {
+        return false;
+    }
+    for r in 0..ROWS {
+        let from = start + r * map.stride;
+        map.ground[from..from + WIDTH].copy_from_slice(&dug[r]);
+    }
+    if LAYERS && let Some(wear) = &mut map.wear {
+        for r in 0..ROWS {
+            let from = start + r * map.stride;
+            for k in 0..WIDTH {
+                let part = ((amount * after[r][k]) >> 15) - ((amount * before[r][k]) >> 15);
+                wear[from + k] = wear[from + k].saturating_add(part);
+            }
+        }
+    }
+    true
+}
+
+/// The brush cell by cell: at edges, floors, hard, loose and protected ground. Bit for bit as [`dig_rows`] where both apply.
+#[inline(never)]
+fn dig_cells<const GENERAL: bool>(
+    rules: &Rules,
+    map: &mut Map<'_>,
+    [i, j]: [i32; 2],
+    amount: i32,
+    tally: &mut Tally,
+) -> i32 {
+    let brush = &rules.brush;
+    let [[top, left], [bottom, right]] = map.valid;
+    let share = |weight: i32| ((i64::from(amount) * i64::from(weight)) >> 15) as i32;
+    let mut taken = 0;
+    for r in 0..=2 * brush.radius as i32 {
+        for c in 0..=2 * brush.radius as i32 {
+            let k = r as usize * brush.width + c as usize;
+            let part = share(brush.after[k]) - share(brush.before[k]);
+            let [ci, cj] = [i + r, j + c];
+            if part == 0 || ci < top || cj < left || ci >= bottom || cj >= right {
+                continue;
+            }
+            let at = map.at(ci, cj);
+            let part = if GENERAL { withheld(map, at, part) } else { part };
+            let depth = (map.ground[at] - rules.floor).max(0);
+            tally.limited += u64::from(part > depth);
+            let part = part.min(depth);
+            map.ground[at] -= part;
+            if GENERAL {
+                if let Some(loose) = &mut map.loose {
+                    loose[at] = (loose[at] - part).max(0);
+                }
+                store(rules, &mut map.ground[at], tally);
+            }
+            if let Some(wear) = &mut map.wear {
+                wear[at] = wear[at].saturating_add(part);
+            }
+            taken += part;
+        }
+    }
+    tally.eroded += i64::from(taken);
+    taken
+}
+
+/// How much of a cut of `part` the cell gives: none without data, less under protection, loose ground first and then
+/// bedrock by its hardness.
+#[inline(always)]
+fn withheld(map: &Map<'_>, at: usize, part: i32) -> i32 {
+    if map.outside.is_some_and(|out| out[at]) {
+        return 0;
+    }
+    let given = |amount: i32, share: f32| (amount as f32 * (1.0 - share.clamp(0.0, 1.0))) as i32;
+    let part = map.protect.map_or(part, |protect| if protect[at] > 0.0 { given(part, protect[at]) } else { part });
+    let loose = map.loose.as_ref().map_or(0, |loose| loose[at].min(part));
+    let rock = part - loose;
+    loose + map.hardness.map_or(rock, |hard| if hard[at] > 0.0 { given(rock, hard[at]) } else { rock })
+}
+
+/// Rounds a height down to what storage in fewer bits can hold, and books what that loses.
+#[inline(always)]
+fn store(rules: &Rules, cell: &mut i32, tally: &mut Tally) {
+    if rules.quantum > 1 {
+        let kept = cell.div_euclid(rules.quantum) * rules.quantum;
+        tally.rounded += i64::from(kept - *cell);
+        *cell = kept;
+    }
+}
