@@ -9,7 +9,7 @@ use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
 use crate::particles::{self, Kernel, Particle, Patch, Planes};
 use crate::rng::Key;
-use crate::terrain::{CellType, Cells, Column, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain};
+use crate::terrain::{CellType, Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
 
 params! {
     /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
@@ -396,7 +396,9 @@ struct Rules {
     min_water: f32,
     max_steps: u32,
     floor: i32,
-    sea: Option<i32>,
+    /// Sea level, heeded if there is a sea.
+    sea: i32,
+    has_sea: bool,
     edges: Edges,
     /// Units between two heights that storage can tell apart; 1 is full precision.
     quantum: i32,
@@ -419,7 +421,8 @@ impl Rules {
             min_water: model.min_water as f32,
             max_steps: model.steps_each(grid),
             floor: Height::saturating(model.floor).0,
-            sea: grid.sea_level.map(|h| h.0),
+            sea: grid.sea_level.map_or(0, |h| h.0),
+            has_sea: grid.sea_level.is_some(),
             edges: grid.edges,
             quantum: if model.store_bits >= 26 {
                 1 // 1 000 m in 26 bits is already finer than our unit
@@ -448,7 +451,6 @@ impl<'a> Kinetics<'a> {
         let mut heights = 1..;
         let mut factors = 0..;
         let has = |spec: &LayerSpec| terrain.float(spec).is_some();
-        debug_assert_eq!(LOOSE.cells, CellType::Height);
         Self {
             rules,
             loose: terrain.loose.as_ref().and_then(|_| heights.next()),
@@ -461,13 +463,9 @@ impl<'a> Kinetics<'a> {
         }
     }
 
-    /// Whether a cut or a deposit needs more than adding to the ground.
+    /// Whether a cell may give less than the brush asks, or keep something else.
     fn is_general(&self) -> bool {
-        self.loose.is_some()
-            || self.hardness.is_some()
-            || self.protect.is_some()
-            || self.outside
-            || self.rules.quantum > 1
+        self.hardness.is_some() || self.protect.is_some() || self.outside || self.rules.quantum > 1
     }
 }
 
@@ -479,7 +477,7 @@ impl Kernel for Kinetics<'_> {
     }
 
     fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-        let layers = self.visits || self.wear.is_some() || self.deposit.is_some();
+        let layers = self.visits || [self.loose, self.wear, self.deposit].iter().any(Option::is_some);
         match (self.is_general(), layers) {
             (false, false) => run_plain(self, patch, queue),
             (false, true) => run_layers(self, patch, queue),
@@ -502,7 +500,8 @@ fn run_general(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet
     run_lanes::<true, true>(kernel, patch, queue)
 }
 
-/// Droplets stepped in turn, so that one's arithmetic fills the time in which another waits for its stores.
+/// Droplets stepped together. All first look where to go and how much to move, without a branch, so that their
+/// arithmetic fills vectors and hides its own latency; then each changes the ground in turn, in the lanes' order.
 const LANES: usize = 8;
 
 /// Steps all of `queue`; those that leave the tile alive are written back to it.
@@ -513,38 +512,34 @@ fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
     queue: &mut Vec<Droplet>,
 ) -> Budget {
     let origin = patch.origin;
+    let rules = kernel.rules;
     let mut map = Map::new(kernel, patch);
     let mut tally = Tally::default();
-    let mut next = 0;
-    let mut kept = 0;
-    let mut lanes: [Option<Droplet>; LANES] = [None; LANES];
-    let to_local = |mut droplet: Droplet| {
-        droplet.cell = [droplet.cell[0] - origin[0], droplet.cell[1] - origin[1]];
-        droplet
-    };
+    let mut lanes = Lanes::idle(map.tile[0]);
+    let (mut next, mut kept) = (0, 0);
     loop {
-        let mut busy = false;
-        for lane in &mut lanes {
-            if lane.is_none() && next < queue.len() {
-                *lane = Some(to_local(queue[next]));
+        for l in 0..LANES {
+            if lanes.busy[l].is_none() && next < queue.len() {
+                lanes.load(l, &queue[next], origin);
                 next += 1;
             }
-            let Some(droplet) = lane else { continue };
-            busy = true;
-            match step::<GENERAL, LAYERS>(kernel.rules, &mut map, droplet, &mut tally) {
-                After::Inside => {}
-                After::Left => {
-                    // The slot is free: what stood there was taken by a lane before.
-                    let cell = [droplet.cell[0] + origin[0], droplet.cell[1] + origin[1]];
-                    queue[kept] = Droplet { cell, ..*droplet };
-                    kept += 1;
-                    *lane = None;
-                }
-                After::Ended => *lane = None,
-            }
         }
-        if !busy {
+        if lanes.busy.iter().all(Option::is_none) {
             break;
+        }
+        let plan = lanes.plan(rules, &map);
+        for l in 0..LANES {
+            let Some(number) = lanes.busy[l] else { continue };
+            match lanes.act::<GENERAL, LAYERS>(l, &plan, rules, &mut map, &mut tally) {
+                After::Inside => continue,
+                // The slot is free: what stood there was taken by a lane before.
+                After::Left => {
+                    queue[kept] = lanes.store(l, number, origin);
+                    kept += 1;
+                }
+                After::Ended => {}
+            }
+            lanes.busy[l] = None;
         }
     }
     queue.truncate(kept);
@@ -556,6 +551,227 @@ enum After {
     Inside,
     Left,
     Ended,
+}
+
+/// The droplets under way, one per lane, in the patch's coordinates.
+struct Lanes {
+    /// The droplet's number; `None` in an idle lane, whose other values are harmless leftovers.
+    busy: [Option<u64>; LANES],
+    i: [i32; LANES],
+    j: [i32; LANES],
+    v: [f32; LANES],
+    u: [f32; LANES],
+    dy: [f32; LANES],
+    dx: [f32; LANES],
+    velocity: [f32; LANES],
+    water: [f32; LANES],
+    carried: [i32; LANES],
+    remainder: [f32; LANES],
+    age: [u32; LANES],
+}
+
+/// What the droplets mean to do next.
+struct Plan {
+    at: [usize; LANES],
+    ni: [i32; LANES],
+    nj: [i32; LANES],
+    nv: [f32; LANES],
+    nu: [f32; LANES],
+    dy: [f32; LANES],
+    dx: [f32; LANES],
+    /// Whether anything moves the droplet.
+    moves: [bool; LANES],
+    rise: [f32; LANES],
+    digs: [bool; LANES],
+    /// Units to dig or to lay.
+    wanted: [f32; LANES],
+}
+
+impl Lanes {
+    fn idle([i, j]: [i32; 2]) -> Self {
+        let none = [0.0; LANES];
+        Self {
+            busy: [None; LANES],
+            i: [i; LANES],
+            j: [j; LANES],
+            v: none,
+            u: none,
+            dy: none,
+            dx: none,
+            velocity: none,
+            water: none,
+            carried: [0; LANES],
+            remainder: none,
+            age: [0; LANES],
+        }
+    }
+
+    #[inline(always)]
+    fn load(&mut self, l: usize, d: &Droplet, origin: [i64; 2]) {
+        self.busy[l] = Some(d.number);
+        [self.i[l], self.j[l]] = [0, 1].map(|a| (d.cell[a] - origin[a]) as i32);
+        [self.v[l], self.u[l]] = d.part;
+        [self.dy[l], self.dx[l]] = d.direction;
+        self.velocity[l] = d.velocity;
+        self.water[l] = d.water;
+        self.carried[l] = d.carried;
+        self.remainder[l] = d.remainder;
+        self.age[l] = d.age;
+    }
+
+    #[inline(always)]
+    fn store(&self, l: usize, number: u64, origin: [i64; 2]) -> Droplet {
+        Droplet {
+            number,
+            cell: [origin[0] + i64::from(self.i[l]), origin[1] + i64::from(self.j[l])],
+            part: [self.v[l], self.u[l]],
+            direction: [self.dy[l], self.dx[l]],
+            velocity: self.velocity[l],
+            water: self.water[l],
+            carried: self.carried[l],
+            remainder: self.remainder[l],
+            age: self.age[l],
+        }
+    }
+
+    /// Looks ahead, all lanes at once: no branch depends on a droplet.
+    #[inline(always)]
+    fn plan(&self, rules: &Rules, map: &Map<'_>) -> Plan {
+        let none = [0.0f32; LANES];
+        let mut plan = Plan {
+            at: [0; LANES],
+            ni: [0; LANES],
+            nj: [0; LANES],
+            nv: none,
+            nu: none,
+            dy: none,
+            dx: none,
+            moves: [false; LANES],
+            rise: none,
+            digs: [false; LANES],
+            wanted: none,
+        };
+        for l in 0..LANES {
+            plan.at[l] = map.at(self.i[l], self.j[l]);
+        }
+        let here = Corners::read(map, &plan.at);
+
+        // Where to: the bilinear gradient, and what is left of the old direction.
+        for l in 0..LANES {
+            let (v, u) = (self.v[l], self.u[l]);
+            let gy = here.south[l] * (1.0 - u) + (here.south_east[l] - here.east[l]) * u;
+            let gx = here.east[l] * (1.0 - v) + (here.south_east[l] - here.south[l]) * v;
+            let steepness = (gy * gy + gx * gx).sqrt();
+            let pull = (1.0 - rules.inertia) / steepness;
+            let pull = if steepness > 0.0 { pull } else { 0.0 };
+            let dy = self.dy[l] * rules.inertia - gy * pull;
+            let dx = self.dx[l] * rules.inertia - gx * pull;
+            let length = (dy * dy + dx * dx).sqrt();
+            let moves = length > 1e-12;
+            let scale = 1.0 / length;
+            let scale = if moves { scale } else { 0.0 };
+            let (dy, dx) = (dy * scale, dx * scale);
+            let (y, x) = (v + dy, u + dx);
+            let (down, across) = (y.floor(), x.floor());
+            plan.dy[l] = dy;
+            plan.dx[l] = dx;
+            plan.moves[l] = moves;
+            plan.ni[l] = self.i[l] + down as i32;
+            plan.nj[l] = self.j[l] + across as i32;
+            // A sum just under a whole number may round up to it.
+            plan.nv[l] = (y - down).min(0.999_999_94);
+            plan.nu[l] = (x - across).min(0.999_999_94);
+        }
+        let mut new_at = [0; LANES];
+        for l in 0..LANES {
+            new_at[l] = map.at(plan.ni[l], plan.nj[l]);
+        }
+        let there = Corners::read(map, &new_at);
+
+        // What it can carry, and so what it moves.
+        for l in 0..LANES {
+            let old = here.above(l, self.v[l], self.u[l]);
+            let new = there.above(l, plan.nv[l], plan.nu[l]);
+            let rise = there.base[l].wrapping_sub(here.base[l]) as f32 + (new - old);
+            let drop = -rise;
+            let depth = (rules.sea.wrapping_sub(here.base[l])) as f32 - old;
+            let at_sea = rules.has_sea && depth > 0.0;
+            let capacity = drop.max(rules.min_drop) * self.velocity[l] * self.water[l] * rules.capacity;
+            let capacity = if at_sea { 0.0 } else { capacity };
+            let carried = self.carried[l] as f32;
+            let filled = if rise > 0.0 { rise.min(carried) } else { (carried - capacity) * rules.deposition };
+            let filled = if at_sea { filled.min(depth) } else { filled };
+            let dug = ((capacity - carried) * rules.erosion).min(drop * rules.dig_limit);
+            plan.rise[l] = rise;
+            plan.digs[l] = !(rise > 0.0 || carried > capacity);
+            plan.wanted[l] = if plan.digs[l] { dug } else { filled };
+        }
+        plan
+    }
+
+    /// Carries out lane `l`'s plan.
+    #[inline(always)]
+    fn act<const GENERAL: bool, const LAYERS: bool>(
+        &mut self,
+        l: usize,
+        plan: &Plan,
+        rules: &Rules,
+        map: &mut Map<'_>,
+        tally: &mut Tally,
+    ) -> After {
+        let at = plan.at[l];
+        let [ni, nj] = [plan.ni[l], plan.nj[l]];
+        let spent = self.age[l] >= rules.max_steps || self.water[l] < rules.min_water;
+        let out = map.side_beyond(ni, nj);
+        tally.steps += u64::from(!spent);
+        if LAYERS
+            && !spent
+            && let Some(visits) = &mut map.visits
+        {
+            visits[at] = visits[at].saturating_add(1);
+        }
+        if !spent && plan.moves[l] && out.is_some_and(|side| rules.edges[side] == Edge::Open) {
+            tally.exported += i64::from(self.carried[l]);
+            return After::Ended;
+        }
+        if spent || !plan.moves[l] || out.is_some() || (GENERAL && map.has_no_data(ni, nj)) {
+            let laid = lay::<GENERAL, LAYERS>(rules, map, at, [self.v[l], self.u[l]], self.carried[l], tally);
+            // Only under the ceiling of accepted elevations can anything be left over.
+            tally.exported += i64::from(self.carried[l] - laid);
+            return After::Ended;
+        }
+
+        // What is under a unit rides along; so does the grain of large cuts.
+        if plan.digs[l] {
+            let exact = plan.wanted[l].min((MAX_CARRIED - self.carried[l]) as f32) - self.remainder[l];
+            let amount = grained((exact as i32).max(0));
+            self.remainder[l] = (amount as f32 - exact).clamp(-GRAIN, GRAIN);
+            let centre = [self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5)];
+            self.carried[l] += dig::<GENERAL, LAYERS>(rules, map, centre, amount, tally);
+        } else {
+            let exact = plan.wanted[l] + self.remainder[l];
+            let amount = (exact as i32).clamp(0, self.carried[l]);
+            self.remainder[l] = (exact - amount as f32).clamp(-GRAIN, GRAIN);
+            self.carried[l] -= lay::<GENERAL, LAYERS>(rules, map, at, [self.v[l], self.u[l]], amount, tally);
+        }
+
+        self.age[l] += 1;
+        [self.i[l], self.j[l]] = [ni, nj];
+        [self.v[l], self.u[l]] = [plan.nv[l], plan.nu[l]];
+        [self.dy[l], self.dx[l]] = [plan.dy[l], plan.dx[l]];
+        self.velocity[l] = (self.velocity[l] * self.velocity[l] - plan.rise[l] * rules.gravity).max(0.0).sqrt();
+        self.water[l] *= rules.keep_water;
+        if map.in_tile(ni, nj) { After::Inside } else { After::Left }
+    }
+}
+
+/// Units to which cuts of a metre and more are rounded, so that the brush's products fit 32 bits.
+const GRAIN: f32 = 256.0;
+
+/// A cut as the brush can share it out: to the unit under a metre, to 1/256 m above.
+#[inline(always)]
+fn grained(amount: i32) -> i32 {
+    if amount < 1 << 16 { amount } else { amount.min((1 << 24) - 256) & !0xff }
 }
 
 #[derive(Default)]
@@ -627,157 +843,76 @@ impl<'a> Map<'a> {
         }
     }
 
+    #[inline(always)]
     fn at(&self, i: i32, j: i32) -> usize {
         (i as usize) * self.stride + j as usize
     }
-}
 
-/// One step of one droplet; its cell is in the patch's coordinates.
-#[inline(always)]
-fn step<const GENERAL: bool, const LAYERS: bool>(
-    rules: &Rules,
-    map: &mut Map<'_>,
-    d: &mut Droplet,
-    tally: &mut Tally,
-) -> After {
-    let [i, j] = [d.cell[0] as i32, d.cell[1] as i32];
-    let [v, u] = d.part;
-    let at = map.at(i, j);
-    if d.age >= rules.max_steps || d.water < rules.min_water {
-        return end::<GENERAL, LAYERS>(rules, map, d, at, tally);
-    }
-    tally.steps += 1;
-    d.age += 1;
-    if LAYERS && let Some(visits) = &mut map.visits {
-        visits[at] = visits[at].saturating_add(1);
-    }
-
-    // Where to: the bilinear gradient, and what is left of the old direction.
-    let here = Corners::read(map.ground, at, map.stride);
-    let [gy, gx] = here.gradient(v, u);
-    let steepness = (gy * gy + gx * gx).sqrt();
-    let pull = if steepness > 0.0 { (1.0 - rules.inertia) / steepness } else { 0.0 };
-    let [dy, dx] = [d.direction[0] * rules.inertia - gy * pull, d.direction[1] * rules.inertia - gx * pull];
-    let length = (dy * dy + dx * dx).sqrt();
-    if length < 1e-12 {
-        return end::<GENERAL, LAYERS>(rules, map, d, at, tally);
-    }
-    let [dy, dx] = [dy / length, dx / length];
-    let [y, x] = [v + dy, u + dx];
-    let [down, across] = [y.floor(), x.floor()];
-    let [ni, nj] = [i + down as i32, j + across as i32];
-    let [nv, nu] = [(y - down).min(0.999_999_94), (x - across).min(0.999_999_94)];
-
-    // Out of the world, or where there is no data.
-    let [[top, left], [bottom, right]] = map.valid;
-    if ni < top || nj < left || ni + 1 >= bottom || nj + 1 >= right {
-        let side = if ni < top {
+    /// The side of the world beyond which position (i, j) lies: 0 north, 1 east, 2 south, 3 west.
+    #[inline(always)]
+    fn side_beyond(&self, i: i32, j: i32) -> Option<usize> {
+        let [[top, left], [bottom, right]] = self.valid;
+        if i >= top && j >= left && i + 1 < bottom && j + 1 < right {
+            return None;
+        }
+        Some(if i < top {
             0
-        } else if nj + 1 >= right {
+        } else if j + 1 >= right {
             1
-        } else if ni + 1 >= bottom {
+        } else if i + 1 >= bottom {
             2
         } else {
             3
-        };
-        if rules.edges[side] == Edge::Open {
-            tally.exported += i64::from(d.carried);
-            return After::Ended;
-        }
-        return end::<GENERAL, LAYERS>(rules, map, d, at, tally);
-    }
-    let new_at = map.at(ni, nj);
-    if GENERAL && map.outside.is_some_and(|out| [0, 1, map.stride, map.stride + 1].iter().any(|k| out[new_at + k])) {
-        return end::<GENERAL, LAYERS>(rules, map, d, at, tally);
+        })
     }
 
-    let there = Corners::read(map.ground, new_at, map.stride);
-    let rise = (there.base - here.base) as f32 + (there.above(nv, nu) - here.above(v, u));
-    let carried = d.carried as f32;
-    let drop = -rise;
-    let mut capacity = drop.max(rules.min_drop) * d.velocity * d.water * rules.capacity;
-    let mut room = f32::MAX;
-    if let Some(sea) = rules.sea {
-        let depth = (sea - here.base) as f32 - here.above(v, u);
-        if depth > 0.0 {
-            (capacity, room) = (0.0, depth);
-        }
-    }
-    if rise > 0.0 || carried > capacity {
-        let wanted = if rise > 0.0 { rise.min(carried) } else { (carried - capacity) * rules.deposition };
-        let exact = wanted.min(room).min(carried) + d.remainder;
-        let amount = (exact as i32).clamp(0, d.carried);
-        d.remainder = (exact - amount as f32).clamp(-1.0, 1.0);
-        d.carried -= lay::<GENERAL, LAYERS>(rules, map, at, [v, u], amount, tally);
-    } else {
-        let wanted = ((capacity - carried) * rules.erosion).min(drop * rules.dig_limit);
-        let exact = wanted.min((MAX_CARRIED - d.carried) as f32) - d.remainder;
-        let amount = (exact as i32).max(0);
-        d.remainder = (amount as f32 - exact).clamp(-1.0, 1.0);
-        let centre = [i + i32::from(v >= 0.5), j + i32::from(u >= 0.5)];
-        d.carried += dig::<GENERAL, LAYERS>(rules, map, centre, amount, tally);
+    fn has_no_data(&self, i: i32, j: i32) -> bool {
+        let at = self.at(i, j);
+        self.outside.is_some_and(|out| [0, 1, self.stride, self.stride + 1].iter().any(|k| out[at + k]))
     }
 
-    d.cell = [ni.into(), nj.into()];
-    d.part = [nv, nu];
-    d.direction = [dy, dx];
-    d.velocity = (d.velocity * d.velocity - rise * rules.gravity).max(0.0).sqrt();
-    d.water *= rules.keep_water;
-    let [[top, left], [bottom, right]] = map.tile;
-    if ni < top || nj < left || ni >= bottom || nj >= right { After::Left } else { After::Inside }
+    #[inline(always)]
+    fn in_tile(&self, i: i32, j: i32) -> bool {
+        let [[top, left], [bottom, right]] = self.tile;
+        i >= top && j >= left && i < bottom && j < right
+    }
 }
 
-/// The four corners of a position, as the north-western one and differences from it.
-#[derive(Clone, Copy)]
+/// The four corners of each lane's position, as the north-western one and differences from it.
 struct Corners {
-    base: i32,
-    east: f32,
-    south: f32,
-    south_east: f32,
+    base: [i32; LANES],
+    east: [f32; LANES],
+    south: [f32; LANES],
+    south_east: [f32; LANES],
 }
 
 impl Corners {
     #[inline(always)]
-    fn read(ground: &[i32], at: usize, stride: usize) -> Self {
-        let (north, south) = (&ground[at..at + 2], &ground[at + stride..at + stride + 2]);
-        let base = north[0];
-        Self {
-            base,
-            east: (north[1] - base) as f32,
-            south: (south[0] - base) as f32,
-            south_east: (south[1] - base) as f32,
+    fn read(map: &Map<'_>, at: &[usize; LANES]) -> Self {
+        let zero = [0i32; LANES];
+        let (mut base, mut east, mut south, mut south_east) = (zero, zero, zero, zero);
+        for l in 0..LANES {
+            let north = &map.ground[at[l]..at[l] + 2];
+            let below = &map.ground[at[l] + map.stride..at[l] + map.stride + 2];
+            (base[l], east[l]) = (north[0], north[1]);
+            (south[l], south_east[l]) = (below[0], below[1]);
         }
-    }
-
-    /// Southward and eastward gradient, in units per cell.
-    #[inline(always)]
-    fn gradient(&self, v: f32, u: f32) -> [f32; 2] {
-        [
-            self.south * (1.0 - u) + (self.south_east - self.east) * u,
-            self.east * (1.0 - v) + (self.south_east - self.south) * v,
-        ]
+        let above_base = |corner: [i32; LANES]| {
+            let mut difference = [0.0; LANES];
+            for l in 0..LANES {
+                // Cells beyond the terrain hold leftovers: whatever they give is not used.
+                difference[l] = corner[l].wrapping_sub(base[l]) as f32;
+            }
+            difference
+        };
+        Self { east: above_base(east), south: above_base(south), south_east: above_base(south_east), base }
     }
 
     /// Bilinear height above the base.
     #[inline(always)]
-    fn above(&self, v: f32, u: f32) -> f32 {
-        (self.east * u) * (1.0 - v) + (self.south * (1.0 - u) + self.south_east * u) * v
+    fn above(&self, l: usize, v: f32, u: f32) -> f32 {
+        (self.east[l] * u) * (1.0 - v) + (self.south[l] * (1.0 - u) + self.south_east[l] * u) * v
     }
-}
-
-/// The droplet ends and lays down all it carries.
-#[inline(never)]
-fn end<const GENERAL: bool, const LAYERS: bool>(
-    rules: &Rules,
-    map: &mut Map<'_>,
-    d: &Droplet,
-    at: usize,
-    tally: &mut Tally,
-) -> After {
-    let laid = lay::<GENERAL, LAYERS>(rules, map, at, d.part, d.carried, tally);
-    // Only under the ceiling of accepted elevations can anything be left over.
-    tally.exported += i64::from(d.carried - laid);
-    After::Ended
 }
 
 /// Lays `amount` on the four corners of a position; what went there is returned.
@@ -807,9 +942,9 @@ fn lay<const GENERAL: bool, const LAYERS: bool>(
         laid += part;
         if GENERAL {
             store(rules, cell, tally);
-            if let Some(loose) = &mut map.loose {
-                loose[at + k] += part;
-            }
+        }
+        if LAYERS && let Some(loose) = &mut map.loose {
+            loose[at + k] += part;
         }
         if LAYERS && let Some(deposit) = &mut map.deposit {
             deposit[at + k] = deposit[at + k].saturating_add(part);
@@ -833,7 +968,7 @@ fn dig<const GENERAL: bool, const LAYERS: bool>(
     let [[top, left], [bottom, right]] = map.valid;
     let side = 2 * radius + 1;
     let inside = i >= top && j >= left && i + side <= bottom && j + side <= right;
-    if !GENERAL && inside && amount < 1 << 16 {
+    if !GENERAL && inside {
         let start = map.at(i, j);
         let dug = match rules.brush.radius {
             0 => dig_rows::<1, 4, LAYERS>(rules, map, start, amount),
@@ -855,7 +990,7 @@ fn dig<const GENERAL: bool, const LAYERS: bool>(
 }
 
 /// The brush where nothing holds it back: rows of a fixed width, which compile to vectors. False, and nothing done, if a
-/// cell would fall below the floor. `amount` is under 2¹⁶, so that its products with weights fit.
+/// cell would fall below the floor. `amount` is [`grained`], so that its products with weights fit.
 #[inline(always)]
 fn dig_rows<const ROWS: usize, const WIDTH: usize, const LAYERS: bool>(
     rules: &Rules,
@@ -869,15 +1004,16 @@ fn dig_rows<const ROWS: usize, const WIDTH: usize, const LAYERS: bool>(
     else {
         return false;
     };
-    let mut dug = [[0i32; WIDTH]; ROWS];
+    let (grains, shift) = if amount < 1 << 16 { (amount, 0) } else { (amount >> 8, 8) };
+    let share = |weight: i32| (grains * weight) >> 15;
+    let mut parts = [[0i32; WIDTH]; ROWS];
     let mut lowest = [i32::MAX; WIDTH];
     for r in 0..ROWS {
         let from = start + r * map.stride;
         let cells = &map.ground[from..from + WIDTH];
         for k in 0..WIDTH {
-            let part = ((amount * after[r][k]) >> 15) - ((amount * before[r][k]) >> 15);
-            dug[r][k] = cells[k] - part;
-            lowest[k] = lowest[k].min(dug[r][k]);
+            parts[r][k] = (share(after[r][k]) - share(before[r][k])) << shift;
+            lowest[k] = lowest[k].min(cells[k] - parts[r][k]);
         }
     }
     if lowest.iter().copied().fold(i32::MAX, i32::min) < rules.floor {
@@ -885,14 +1021,20 @@ fn dig_rows<const ROWS: usize, const WIDTH: usize, const LAYERS: bool>(
     }
     for r in 0..ROWS {
         let from = start + r * map.stride;
-        map.ground[from..from + WIDTH].copy_from_slice(&dug[r]);
-    }
-    if LAYERS && let Some(wear) = &mut map.wear {
-        for r in 0..ROWS {
-            let from = start + r * map.stride;
+        let cells = &mut map.ground[from..from + WIDTH];
+        for k in 0..WIDTH {
+            cells[k] -= parts[r][k];
+        }
+        if LAYERS && let Some(wear) = &mut map.wear {
+            let cells = &mut wear[from..from + WIDTH];
             for k in 0..WIDTH {
-                let part = ((amount * after[r][k]) >> 15) - ((amount * before[r][k]) >> 15);
-                wear[from + k] = wear[from + k].saturating_add(part);
+                cells[k] = cells[k].min(i32::MAX - parts[r][k]) + parts[r][k];
+            }
+        }
+        if LAYERS && let Some(loose) = &mut map.loose {
+            let cells = &mut loose[from..from + WIDTH];
+            for k in 0..WIDTH {
+                cells[k] = (cells[k] - parts[r][k]).max(0);
             }
         }
     }
@@ -910,12 +1052,13 @@ fn dig_cells<const GENERAL: bool>(
 ) -> i32 {
     let brush = &rules.brush;
     let [[top, left], [bottom, right]] = map.valid;
-    let share = |weight: i32| ((i64::from(amount) * i64::from(weight)) >> 15) as i32;
+    let (grains, shift) = if amount < 1 << 16 { (amount, 0) } else { (amount >> 8, 8) };
+    let share = |weight: i32| (grains * weight) >> 15;
     let mut taken = 0;
     for r in 0..=2 * brush.radius as i32 {
         for c in 0..=2 * brush.radius as i32 {
             let k = r as usize * brush.width + c as usize;
-            let part = share(brush.after[k]) - share(brush.before[k]);
+            let part = (share(brush.after[k]) - share(brush.before[k])) << shift;
             let [ci, cj] = [i + r, j + c];
             if part == 0 || ci < top || cj < left || ci >= bottom || cj >= right {
                 continue;
@@ -926,10 +1069,10 @@ fn dig_cells<const GENERAL: bool>(
             tally.limited += u64::from(part > depth);
             let part = part.min(depth);
             map.ground[at] -= part;
+            if let Some(loose) = &mut map.loose {
+                loose[at] = (loose[at] - part).max(0);
+            }
             if GENERAL {
-                if let Some(loose) = &mut map.loose {
-                    loose[at] = (loose[at] - part).max(0);
-                }
                 store(rules, &mut map.ground[at], tally);
             }
             if let Some(wear) = &mut map.wear {
