@@ -15,6 +15,9 @@ fn mix(mut z: u64) -> u64 {
 }
 
 impl Key {
+    /// A key for models that draw nothing.
+    pub const ZERO: Self = Self(0);
+
     /// The key of a stage: the world's seed and the stage's own label, not its position in the recipe.
     pub fn new(seed: u64, label: &str) -> Self {
         Self(mix(seed ^ 0x9e37_79b9_7f4a_7c15)).and(xxhash_rust::xxh3::xxh3_64(label.as_bytes()))

@@ -1,6 +1,7 @@
 //! The models, one file each, and the one list of them.
 
 pub mod droplets;
+pub mod thermal;
 
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -9,7 +10,7 @@ use crate::model::Model;
 type Make = fn() -> Box<dyn Model>;
 
 /// Every model. A new one is a file, its `mod` line above, and its line here; the laws then test it.
-pub const MODELS: &[Make] = &[|| Box::new(droplets::Droplets::default())];
+pub const MODELS: &[Make] = &[|| Box::new(droplets::Droplets::default()), || Box::new(thermal::Thermal::default())];
 
 /// The model of that name with default parameters.
 ///
