@@ -2,6 +2,7 @@
 
 use multiversion::multiversion;
 
+use crate::cast;
 use crate::error::{Error, Result};
 use crate::grid::{Edge, Edges, Grid};
 use crate::height::{Height, UNITS, WHOLE, split};
@@ -676,8 +677,8 @@ impl Lanes {
             plan.dy[l] = dy;
             plan.dx[l] = dx;
             plan.moves[l] = moves;
-            plan.ni[l] = self.i[l] + down as i32;
-            plan.nj[l] = self.j[l] + across as i32;
+            plan.ni[l] = self.i[l] + cast::nearest(down);
+            plan.nj[l] = self.j[l] + cast::nearest(across);
             // A sum just under a whole number may round up to it.
             plan.nv[l] = (y - down).min(0.999_999_94);
             plan.nu[l] = (x - across).min(0.999_999_94);

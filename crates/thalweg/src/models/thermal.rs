@@ -3,6 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
+use crate::cast;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
@@ -132,16 +133,21 @@ impl Stepper for Slide {
         // How much each cell gives: its full share, or less where there is not enough to slide.
         self.given.as_mut_slice().par_chunks_mut(BAND * cols).enumerate().for_each(|(band, given)| {
             let mut near = Near::new(cols, WALL);
-            let mut softness = vec![1.0; cols];
+            let whole = cols.next_multiple_of(BLOCK);
+            let (mut softness, mut thickness, mut parts) = (vec![1.0; whole], vec![0; whole], vec![0.0; whole]);
             for (r, given) in given.chunks_mut(cols).enumerate() {
                 let i = band * BAND + r;
                 near.advance(i, r == 0, rows, |i, row| heights(ground, nodata, i, row));
+                for (to, from) in thickness.iter_mut().zip(loose.row(i)) {
+                    *to = from.0;
+                }
                 if let Some(hardness) = hardness {
                     for (soft, hard) in softness.iter_mut().zip(hardness.row(i)) {
                         *soft = 1.0 - hard.clamp(0.0, 1.0);
                     }
                 }
-                give(&near.rows, loose.row(i), &softness, talus, rock, share, given);
+                give(&near.rows, &thickness, &softness, talus, rock, share, &mut parts);
+                given.copy_from_slice(&parts[..cols]);
                 if let Some(protect) = protect {
                     for (given, protect) in given.iter_mut().zip(protect.row(i)) {
                         *given *= 1.0 - protect.clamp(0.0, 1.0);
@@ -163,12 +169,19 @@ impl Stepper for Slide {
             .map(|(band, (next, loose))| {
                 let mut near = Near::new(cols, WALL);
                 let mut gives = Near::new(cols, 0.0);
+                let whole = cols.next_multiple_of(BLOCK);
+                let (mut out, mut come) = (vec![0; whole], vec![0; whole]);
                 let mut moved = 0;
                 for (r, (next, loose)) in next.chunks_mut(cols).zip(loose.chunks_mut(cols)).enumerate() {
                     let i = band * BAND + r;
                     near.advance(i, r == 0, rows, |i, row| heights(ground, nodata, i, row));
                     gives.advance(i, r == 0, rows, |i, row| row.copy_from_slice(given.row(i)));
-                    moved += slide(&near.rows, &gives.rows, ground.row(i), talus, next, loose);
+                    flows(&near.rows, &gives.rows, talus, &mut out, &mut come);
+                    for (j, ground) in ground.row(i).iter().enumerate() {
+                        next[j] = Height(ground.0 - out[j] + come[j]);
+                        loose[j] = Height((loose[j].0 - out[j]).max(0) + come[j]);
+                        moved += i64::from(come[j]);
+                    }
                 }
                 moved
             })
@@ -190,20 +203,21 @@ fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: 
     }
 }
 
-/// A row and its northern and southern neighbours, each with one cell of wall at either end.
+/// A row and its northern and southern neighbours, each with one cell of wall before it and at least one after it.
 struct Near<T> {
     rows: [Vec<T>; 3],
+    cols: usize,
     wall: T,
 }
 
 impl<T: Copy> Near<T> {
     fn new(cols: usize, wall: T) -> Self {
-        Self { rows: [0; 3].map(|_| vec![wall; cols + 2]), wall }
+        Self { rows: [0; 3].map(|_| vec![wall; cols.next_multiple_of(BLOCK) + 2]), cols, wall }
     }
 
     /// Moves on to row `i` (from row i − 1, unless `fresh`); `read` fills a row.
     fn advance(&mut self, i: usize, fresh: bool, rows: usize, read: impl Fn(usize, &mut [T])) {
-        let cols = self.rows[0].len() - 2;
+        let cols = self.cols;
         let fill = |row: &mut Vec<T>, i: Option<usize>| match i.filter(|i| *i < rows) {
             Some(i) => read(i, &mut row[1..=cols]),
             None => row.fill(self.wall),
@@ -220,80 +234,103 @@ impl<T: Copy> Near<T> {
     }
 }
 
-/// The eight neighbours of column `j` (of padded rows) in opposite pairs: first the straight ones, then the diagonal.
-/// Sums over opposite pairs first, so that a turned or mirrored terrain gives the same bits.
+/// Columns worked on together: whole vectors on every machine.
+const BLOCK: usize = 16;
+
+/// A value for each column of a block.
+type Block<T> = [T; BLOCK];
+
+/// Where the eight neighbours stand in [`Near`]'s rows, in opposite pairs: the straight ones, then the diagonal.
+const AROUND: [[usize; 2]; 8] = [[0, 1], [2, 1], [1, 0], [1, 2], [0, 0], [2, 2], [0, 2], [2, 0]];
+
+/// The columns from `j` on of neighbour `k`.
 #[inline(always)]
-fn neighbours<T: Copy>([north, here, south]: [&[T]; 3], j: usize) -> [T; 8] {
-    [north[j + 1], south[j + 1], here[j], here[j + 2], north[j], south[j + 2], north[j + 2], south[j]]
+fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2], j: usize) -> Block<T> {
+    let mut values = [T::default(); BLOCK];
+    values.copy_from_slice(&rows[row][j + shift..j + shift + BLOCK]);
+    values
 }
 
-/// Sum of eight values in opposite pairs.
+/// What `drop` exceeds of what stands.
 #[inline(always)]
-fn paired(x: [f32; 8]) -> f32 {
-    ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]))
+fn excess(z: &Block<i32>, neighbour: &Block<i32>, stands: f32) -> Block<f32> {
+    let mut excess = [0.0; BLOCK];
+    for x in 0..BLOCK {
+        excess[x] = (z[x].wrapping_sub(neighbour[x]) as f32 - stands).max(0.0);
+    }
+    excess
 }
 
-/// The part of each excess that the cells of a row give.
+/// `part` of each excess, rounded down.
+#[inline(always)]
+fn units(part: &Block<f32>, excess: &Block<f32>) -> Block<i32> {
+    let mut units = [0; BLOCK];
+    for x in 0..BLOCK {
+        units[x] = cast::floor(part[x] * excess[x]);
+    }
+    units
+}
+
+/// Sum over the eight neighbours, in opposite pairs: a turned or mirrored terrain then gives the same bits.
+#[inline(always)]
+fn paired(mut of: impl FnMut(usize) -> Block<f32>) -> Block<f32> {
+    let mut total = [[0.0; BLOCK]; 2];
+    for k in [0, 4] {
+        let pairs = [[of(k), of(k + 1)], [of(k + 2), of(k + 3)]];
+        for x in 0..BLOCK {
+            total[k / 4][x] = (pairs[0][0][x] + pairs[0][1][x]) + (pairs[1][0][x] + pairs[1][1][x]);
+        }
+    }
+    let mut sum = [0.0; BLOCK];
+    for x in 0..BLOCK {
+        sum[x] = total[0][x] + total[1][x];
+    }
+    sum
+}
+
+/// The part of each excess that the cells of a row give. Rows and results are whole blocks.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn give(
     near: &[Vec<i32>; 3],
-    loose: &[Height],
+    loose: &[i32],
     softness: &[f32],
     talus: Drops,
     rock: Drops,
     share: f32,
     given: &mut [f32],
 ) {
-    let cols = given.len();
-    let rows = [&near[0][..cols + 2], &near[1][..cols + 2], &near[2][..cols + 2]];
-    let (loose, softness) = (&loose[..cols], &softness[..cols]);
-    for j in 0..cols {
-        let z = rows[1][j + 1];
-        let mut excess = [0.0; 8];
-        let mut crumbling = [0.0; 8];
-        let around = neighbours(rows, j);
-        for k in 0..8 {
-            let drop = z.wrapping_sub(around[k]) as f32;
-            excess[k] = (drop - talus[k / 4]).max(0.0);
-            crumbling[k] = (drop - rock[k / 4]).max(0.0);
+    for j in (0..given.len()).step_by(BLOCK) {
+        let z = block(near, [1, 1], j);
+        let wanted = paired(|k| excess(&z, &block(near, AROUND[k], j), talus[k / 4]));
+        let crumbling = paired(|k| excess(&z, &block(near, AROUND[k], j), rock[k / 4]));
+        for x in 0..BLOCK {
+            let wanted = share * wanted[x];
+            let there_is = loose[j + x] as f32 + softness[j + x] * (share * crumbling[x]);
+            let part = share * (there_is / wanted);
+            given[j + x] = if there_is >= wanted { share } else { part };
         }
-        let wanted = share * paired(excess);
-        let there_is = loose[j].0 as f32 + softness[j] * (share * paired(crumbling));
-        let part = share * (there_is / wanted);
-        given[j] = if there_is >= wanted { share } else { part };
     }
 }
 
-/// Moves what the cells of a row give and get; the units that came in are returned.
+/// What the cells of a row lose and get, in units.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn slide(
-    near: &[Vec<i32>; 3],
-    gives: &[Vec<f32>; 3],
-    ground: &[Height],
-    talus: Drops,
-    next: &mut [Height],
-    loose: &mut [Height],
-) -> i64 {
-    let cols = next.len();
-    let heights = [&near[0][..cols + 2], &near[1][..cols + 2], &near[2][..cols + 2]];
-    let gives = [&gives[0][..cols + 2], &gives[1][..cols + 2], &gives[2][..cols + 2]];
-    let (ground, loose) = (&ground[..cols], &mut loose[..cols]);
-    let mut moved = 0;
-    for j in 0..cols {
-        let (z, give) = (heights[1][j + 1], gives[1][j + 1]);
-        let (around, given) = (neighbours(heights, j), neighbours(gives, j));
-        let (mut out, mut come) = (0, 0);
+fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i32], come: &mut [i32]) {
+    for j in (0..out.len()).step_by(BLOCK) {
+        let (z, give) = (block(near, [1, 1], j), block(gives, [1, 1], j));
+        let (mut lost, mut got) = ([0; BLOCK], [0; BLOCK]);
         for k in 0..8 {
-            let drop = z.wrapping_sub(around[k]) as f32;
+            let (neighbour, given) = (block(near, AROUND[k], j), block(gives, AROUND[k], j));
             // Rounded down on its own, each flow is the same number for giver and receiver.
-            out += (give * (drop - talus[k / 4]).max(0.0)) as i32;
-            come += (given[k] * (-drop - talus[k / 4]).max(0.0)) as i32;
+            let down = units(&give, &excess(&z, &neighbour, talus[k / 4]));
+            let up = units(&given, &excess(&neighbour, &z, talus[k / 4]));
+            for x in 0..BLOCK {
+                lost[x] += down[x];
+                got[x] += up[x];
+            }
         }
-        next[j] = Height(ground[j].0 - out + come);
-        loose[j] = Height((loose[j].0 - out).max(0) + come);
-        moved += i64::from(come);
+        out[j..j + BLOCK].copy_from_slice(&lost);
+        come[j..j + BLOCK].copy_from_slice(&got);
     }
-    moved
 }
 
 #[cfg(test)]
