@@ -1,5 +1,15 @@
 //! The models, one file each, and the one list of them.
 
+pub mod base;
+pub mod cellular_noise;
+pub mod diamond_square;
+pub mod elevation;
+pub mod fault_formation;
+pub mod fourier_synthesis;
+pub mod gradient_noise;
+pub mod midpoint_displacement;
+pub mod shape;
+
 use crate::error::{Error, Result};
 use crate::model::Model;
 
@@ -7,7 +17,16 @@ use crate::model::Model;
 type Make = fn() -> Box<dyn Model>;
 
 /// Every model. A new one is a file, its `mod` line above, and its line here; the laws then test it.
-pub const MODELS: &[Make] = &[];
+pub const MODELS: &[Make] = &[
+    || Box::<gradient_noise::GradientNoise>::default(),
+    || Box::<cellular_noise::CellularNoise>::default(),
+    || Box::<diamond_square::DiamondSquare>::default(),
+    || Box::<midpoint_displacement::MidpointDisplacement>::default(),
+    || Box::<fourier_synthesis::FourierSynthesis>::default(),
+    || Box::<fault_formation::FaultFormation>::default(),
+    || Box::<shape::Shape>::default(),
+    || Box::<elevation::Elevation>::default(),
+];
 
 /// The model of that name with default parameters.
 ///
