@@ -1,7 +1,7 @@
 //! What the base models share: how their values meet the ground, and how their work is cut into steps.
 //!
-//! Most base models are functions of a cell's place in the world. Such a model implements [`Base`] and is stepped by
-//! [`Banded`]: a step lays one band of world rows, so that tiles agree on what a step is.
+//! Most base models are functions of a cell's place in the world. Such a model implements `Base` and is stepped by
+//! `Banded`: a step lays one band of world rows, so that tiles agree on what a step is.
 
 use std::ops::Range;
 
