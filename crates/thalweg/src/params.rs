@@ -291,7 +291,8 @@ macro_rules! choice {
         impl $crate::params::ParamType for $type {
             type Within = std::ops::RangeFull;
             fn kind(_: std::ops::RangeFull) -> $crate::params::Kind {
-                $crate::params::Kind::Choice(&[ $( ($word, concat!($($meaning),+).trim_ascii()), )+ ])
+                const WORDS: &[(&str, &str)] = &[ $( ($word, concat!($($meaning),+).trim_ascii()), )+ ];
+                $crate::params::Kind::Choice(WORDS)
             }
             fn value(self) -> $crate::params::Value {
                 $crate::params::Value::Choice(match self { $( Self::$variant => $word, )+ })

@@ -1,6 +1,15 @@
 //! The models, one file each, and the one list of them.
 
+pub mod base;
+pub mod cellular_noise;
+pub mod diamond_square;
 pub mod droplets;
+pub mod elevation;
+pub mod fault_formation;
+pub mod fourier_synthesis;
+pub mod gradient_noise;
+pub mod midpoint_displacement;
+pub mod shape;
 pub mod thermal;
 
 use crate::error::{Error, Result};
@@ -10,7 +19,18 @@ use crate::model::Model;
 type Make = fn() -> Box<dyn Model>;
 
 /// Every model. A new one is a file, its `mod` line above, and its line here; the laws then test it.
-pub const MODELS: &[Make] = &[|| Box::new(droplets::Droplets::default()), || Box::new(thermal::Thermal::default())];
+pub const MODELS: &[Make] = &[
+    || Box::<gradient_noise::GradientNoise>::default(),
+    || Box::<cellular_noise::CellularNoise>::default(),
+    || Box::<diamond_square::DiamondSquare>::default(),
+    || Box::<midpoint_displacement::MidpointDisplacement>::default(),
+    || Box::<fourier_synthesis::FourierSynthesis>::default(),
+    || Box::<fault_formation::FaultFormation>::default(),
+    || Box::<shape::Shape>::default(),
+    || Box::<elevation::Elevation>::default(),
+    || Box::<droplets::Droplets>::default(),
+    || Box::<thermal::Thermal>::default(),
+];
 
 /// The model of that name with default parameters.
 ///

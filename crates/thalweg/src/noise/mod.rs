@@ -1,1 +1,10 @@
 //! Noise: pure functions of world metres and a key.
+//!
+//! A value depends on the place in the world alone, never on where a window, tile, row or chunk begins, so windows of
+//! one world agree bit for bit, and a finer grid of the same extent only adds detail.
+
+pub mod cellular;
+pub mod fractal;
+pub mod gradient;
+pub mod lattice;
+pub mod octave;

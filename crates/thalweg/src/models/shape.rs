@@ -1,0 +1,206 @@
+//! [`Shape`]: plane, cone, dome, crater, island, ridge.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::model::{About, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::rng::Key;
+use crate::{choice, params};
+
+choice! {
+    /// Which shape.
+    pub enum Kind {
+        /// An incline: height at the centre, rising towards the azimuth by the tangent of tilt.
+        Plane = "plane",
+        /// A cone: height at the centre, 0 from the radius on.
+        Cone = "cone",
+        /// A dome with a smooth foot: 0 from the radius on.
+        Dome = "dome",
+        /// A bowl of the given depth with a rim of the given height at the radius, and ejecta outside.
+        Crater = "crater",
+        /// High in the middle, falling smoothly to depth under 0 from the radius on.
+        Island = "island",
+        /// A straight ridge along the azimuth, a bell curve across; the radius is where it has fallen to 1/e.
+        Ridge = "ridge",
+    }
+}
+
+params! {
+    /// Lays one simple shape on the ground: plane, cone, dome, crater, island or ridge.
+    ///
+    /// With r the distance from the centre over the radius, h height and d depth, all plus offset:
+    /// plane z = h + tan(tilt)·(distance towards the azimuth); cone z = h·(1 − r) and dome z = h·(1 − r²)² for r < 1, else 0;
+    /// crater z = −d + (h + d)·r² for r < 1, else h·r⁻³;
+    /// island z = −d + (h + d)·(1 − s(r)), s(r) = r²(3 − 2r) for r < 1, else 1;
+    /// ridge z = h·exp(−r²), r from the axis.
+    ///
+    /// Source: geometry; ejecta by McGetchin, Settle & Head (1973, doi:10.1016/0012-821X(73)90162-3), thickness as r⁻³.
+    ///
+    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres for one extent (centre and
+    /// radius may be given in shares of it): windows and resolutions agree.
+    /// `multiply` takes 0 to height as factors 0 to 1; for crater and island −depth to height.
+    ///
+    /// Breaks: nothing here is nature's; blend noise over it. Cone and crater have a sharp tip or rim.
+    pub struct Shape {
+        /// Which shape.
+        kind: Kind = Kind::Island, within .., unit "1", source "ours";
+        /// Height of the middle, or of the rim of a crater.
+        height: f64 = 900.0, within -16000.0..=16000.0, unit "m", source "ours";
+        /// Depth of a crater's floor, or of the sea floor around an island.
+        depth: f64 = 200.0, within -16000.0..=16000.0, unit "m", source "ours";
+        /// How far the shape reaches; 0 takes half the shorter side of the extent.
+        radius: f64 = 0.0, within 0.0..=1e7, unit "m", source "ours";
+        /// Where the centre lies from west (0) to east (1).
+        centre_x: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
+        /// Where the centre lies from north (0) to south (1).
+        centre_y: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
+        /// Plane: where it rises to; ridge: where it runs to; clockwise from north.
+        azimuth: f64 = 0.0, within -360.0..=360.0, unit "degree", source "ours";
+        /// Plane: its slope.
+        tilt: f64 = 2.0, within 0.0..=80.0, unit "degree", source "ours";
+        /// Added to all.
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        /// How the values meet the ground.
+        blend: Blend = Blend::Add, within .., unit "1", source "ours";
+    }
+}
+
+impl Model for Shape {
+    fn about(&self) -> About {
+        About {
+            name: "shape",
+            summary: "A plane, cone, dome, crater, island or ridge.",
+            source: "geometry",
+            family: Family::Base,
+            needs: &[],
+            uses: &[AMOUNT],
+            writes: &[],
+            tables: &[],
+            placed: true,
+        }
+    }
+
+    fn steps(&self, grid: &Grid) -> u32 {
+        bands(grid, STEP_CELLS)
+    }
+
+    fn reach(&self, _: &Grid) -> Reach {
+        Reach::Cells(0)
+    }
+
+    fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
+        Ok(Box::new(Banded(self.clone())))
+    }
+}
+
+impl Base for Shape {
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
+    fn span(&self) -> [f64; 2] {
+        let low = if matches!(self.kind, Kind::Crater | Kind::Island) { -self.depth } else { 0.0 };
+        [self.offset + low, self.offset + self.height]
+    }
+
+    fn values(&self, grid: &Grid, _: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+        let [north_south, west_east] = grid.extent();
+        let centre = [self.centre_x * west_east, self.centre_y * north_south];
+        let radius = if self.radius > 0.0 { self.radius } else { 0.5 * north_south.min(west_east) };
+        let (sin, cos) = libm::sincos(self.azimuth.to_radians());
+        let rise = libm::tan(self.tilt.to_radians());
+        move |i, row| {
+            let y = grid.y(i) - centre[1];
+            for (j, value) in row.iter_mut().enumerate() {
+                let x = grid.x(j) - centre[0];
+                // Rows run southward, azimuths from north.
+                let [along, across] = [x * sin - y * cos, x * cos + y * sin];
+                let metres = match self.kind {
+                    Kind::Plane => self.height + rise * along,
+                    Kind::Ridge => self.profile(across.abs() / radius),
+                    _ => self.profile((x * x + y * y).sqrt() / radius),
+                };
+                *value = (self.offset + metres) as f32;
+            }
+        }
+    }
+}
+
+impl Shape {
+    /// Elevation at `r` radii from the centre or the axis.
+    fn profile(&self, r: f64) -> f64 {
+        let Self { height, depth, .. } = *self;
+        let inside = r.min(1.0);
+        match self.kind {
+            Kind::Plane => height,
+            Kind::Cone => height * (1.0 - inside),
+            Kind::Dome => height * (1.0 - inside * inside).powi(2),
+            Kind::Crater if r < 1.0 => -depth + (height + depth) * r * r,
+            Kind::Crater => height / (r * r * r),
+            Kind::Island => -depth + (height + depth) * (1.0 - inside * inside * (3.0 - 2.0 * inside)),
+            Kind::Ridge => height * libm::exp(-r * r),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::base::testing::{assert_windows_agree, metres};
+
+    #[test]
+    fn profiles_at_centre_half_way_edge_and_beyond() {
+        let cases = [
+            (Kind::Plane, [800.0, 800.0, 800.0, 800.0]),
+            (Kind::Cone, [800.0, 400.0, 0.0, 0.0]),
+            (Kind::Dome, [800.0, 450.0, 0.0, 0.0]),       // (3/4)² = 9/16
+            (Kind::Crater, [-200.0, 50.0, 800.0, 100.0]), // a quarter of 1000 up; 2⁻³
+            (Kind::Island, [800.0, 300.0, -200.0, -200.0]),
+        ];
+        for (kind, expected) in cases {
+            let shape = Shape { kind, height: 800.0, depth: 200.0, ..Default::default() };
+            assert_eq!([0.0, 0.5, 1.0, 2.0].map(|r| shape.profile(r)), expected, "{kind:?}");
+        }
+        let ridge = Shape { kind: Kind::Ridge, height: 1.0, ..Default::default() };
+        assert_eq!(ridge.profile(0.0), 1.0);
+        assert!((ridge.profile(1.0) - 1.0 / std::f64::consts::E).abs() < 1e-15);
+    }
+
+    #[test]
+    fn shapes_lie_where_they_are_told() {
+        // 101 cells of 10 m: cell (50, 50) is the middle; a radius of 250 m ends 25 cells from it.
+        let grid = Grid::new([101, 101], 10.0).unwrap();
+        let cone = Shape { kind: Kind::Cone, height: 100.0, radius: 250.0, ..Default::default() };
+        let ground = metres(&cone, &grid, 0);
+        assert_eq!([ground[(50, 50)], ground[(25, 50)], ground[(50, 80)]], [100.0, 0.0, 0.0]);
+        assert!((ground[(50, 60)] - 60.0).abs() < 1e-4);
+        // Without a radius it is half the extent, 505 m; the centre moved to the north-west corner's cell.
+        let corner = Shape { radius: 0.0, centre_x: 0.5 / 101.0, centre_y: 0.5 / 101.0, ..cone };
+        let ground = metres(&corner, &grid, 0);
+        assert!((ground[(0, 0)] - 100.0).abs() < 1e-4);
+        assert!((ground[(0, 10)] - 100.0 * (1.0 - 100.0 / 505.0)).abs() < 1e-4);
+    }
+
+    #[test]
+    fn planes_rise_and_ridges_run_towards_the_azimuth() {
+        // 45°: a metre up for a metre on. East, then north; f32 metres and units round by under 10⁻⁴.
+        let grid = Grid::new([11, 11], 10.0).unwrap();
+        let plane = Shape { kind: Kind::Plane, height: 5.0, tilt: 45.0, azimuth: 90.0, ..Default::default() };
+        let east = metres(&plane, &grid, 0);
+        let north = metres(&Shape { azimuth: 0.0, ..plane }, &grid, 0);
+        for (a, b) in [(east[(5, 7)], 25.0), (east[(8, 5)], 5.0), (north[(4, 5)], 15.0), (north[(5, 9)], 5.0)] {
+            assert!((a - b).abs() < 1e-4, "{a}, {b}");
+        }
+        let ridge = Shape { kind: Kind::Ridge, height: 50.0, azimuth: 90.0, radius: 20.0, ..Default::default() };
+        let ridge = metres(&ridge, &grid, 0);
+        assert!((ridge[(5, 0)] - 50.0).abs() < 1e-4);
+        assert!((ridge[(3, 4)] - 50.0 * (-1.0f64).exp()).abs() < 1e-4);
+    }
+
+    #[test]
+    fn windows_are_cut_from_the_whole() {
+        assert_windows_agree(&Shape::default(), &Grid::new([40, 31], 30.0).unwrap());
+    }
+}
