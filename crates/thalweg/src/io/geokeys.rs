@@ -68,9 +68,9 @@ pub fn to_tags(georeference: &Georeference) -> Tags {
         ascii: georeference.ascii.clone(),
         ..Tags::default()
     };
-    if tags.keys.is_empty() {
-        let raster_type = if georeference.pixel == PixelIs::Point { 2 } else { 1 };
-        tags.keys = vec![1, 1, 0, 1, key::RASTER_TYPE, 0, 1, raster_type];
+    // Area is what a file without keys is taken for; keys without a CRS look like a local CRS to GDAL.
+    if tags.keys.is_empty() && georeference.pixel == PixelIs::Point {
+        tags.keys = vec![1, 1, 0, 1, key::RASTER_TYPE, 0, 1, 2];
     }
     if let Some(t) = georeference.transform {
         let [x, a, b, y, d, e] = shifted(t, georeference.pixel, 0.5);

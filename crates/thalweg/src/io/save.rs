@@ -32,7 +32,7 @@ pub struct SaveOptions {
 /// it is for R32 and NPY, which cannot hold a cell size. A GeoTIFF without CRS still holds the cell size.
 ///
 /// # Errors
-/// As [`write`]; a terrain without any data.
+/// As [`write()`]; a terrain without any data.
 pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
     let ground = terrain.ground.as_slice();
     let sheet = Sheet {
@@ -51,7 +51,7 @@ pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) ->
 /// `name` is said in messages; a layer of that name in the terrain tells the unit.
 ///
 /// # Errors
-/// As [`write`]; cells of another size than the terrain.
+/// As [`write()`]; cells of another size than the terrain.
 pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
     let path = path.as_ref();
     if cells.size() != terrain.grid.size {

@@ -1,14 +1,16 @@
-//! TIFF, GeoTIFF and BigTIFF, one band. The directory and geo tags are read here, the pixels by the `tiff` crate.
+//! TIFF, GeoTIFF and BigTIFF, one band. Read here, written by the `tiff` crate.
+//!
+//! That crate's decoder trusts a file's counts, asserts, and does not read all that GDAL writes (padded LZW tiles).
 
+mod chunk;
 mod directory;
 mod write;
 
-use std::io::Cursor;
-
-use tiff::decoder::{Decoder, DecodingResult, Limits};
+use rayon::prelude::*;
 
 use super::geokeys;
 use super::{Raster, SampleType, Samples, check_size};
+use chunk::Coding;
 use directory::Directory;
 pub(super) use write::write;
 
@@ -45,12 +47,16 @@ struct Layout {
     rows: usize,
     cols: usize,
     bands: usize,
-    kind: SampleType,
+    coding: Coding,
+    tiled: bool,
     /// Rows and columns of a strip or tile.
     chunk: [usize; 2],
-    /// Strips or tiles of one band, down and across.
-    chunks: [usize; 2],
+    /// Position and length of the first band's strips or tiles.
+    places: Vec<[usize; 2]>,
 }
+
+/// Strips or tiles decoded at a time, in parallel, before they are put together.
+const BATCH: usize = 64;
 
 /// Reads the first band of the first image.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
@@ -124,9 +130,10 @@ fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
         0 => return Err(format!("is a picture in which white is zero, not heights; {advice}")),
         _ => return Err(format!("is a colour picture, not heights; {advice}")),
     }
-    match (directory.number(tag::PREDICTOR, 1)?, format) {
+    let predictor = directory.number(tag::PREDICTOR, 1)?;
+    match (predictor, format) {
         (1 | 2, _) | (3, 3) => {}
-        (predictor, _) => return Err(format!("is broken: predictor {predictor} for sample format {format}")),
+        _ => return Err(format!("is broken: predictor {predictor} for sample format {format}")),
     }
     let planar = directory.number(tag::PLANAR, 1)?;
     if !matches!(planar, 1 | 2) {
@@ -145,10 +152,11 @@ fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
     if chunk.contains(&0) || chunk.iter().any(|n| *n > u64::from(u32::MAX)) {
         return Err(format!("is broken: its tiles or strips are {} × {} cells", chunk[1], chunk[0]));
     }
-    if tiled {
-        check_size(chunk, pixel, length, ratio)?;
-    }
     let chunks = [rows.div_ceil(chunk[0]), cols.div_ceil(chunk[1])];
+    if tiled {
+        // tiles are stored whole, with their padding
+        check_size([chunks[0].saturating_mul(chunk[0]), chunks[1].saturating_mul(chunk[1])], pixel, length, ratio)?;
+    }
     let [offsets, lengths] =
         if tiled { [tag::TILE_OFFSETS, tag::TILE_BYTES] } else { [tag::STRIP_OFFSETS, tag::STRIP_BYTES] };
     let (offsets, lengths) = (directory.numbers(offsets)?, directory.numbers(lengths)?);
@@ -159,52 +167,56 @@ fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
             offsets.len()
         ));
     }
-    for (offset, bytes) in offsets.iter().zip(&lengths) {
+    let places = offsets.iter().zip(&lengths).take(expected as usize).map(|(offset, bytes)| {
         if *bytes == 0 {
-            return Err("leaves tiles out (a sparse TIFF); write them with `gdal_translate -co SPARSE_OK=FALSE`".into());
+            return Err(
+                "leaves tiles out (a sparse TIFF); write them with `gdal_translate -co SPARSE_OK=FALSE`".to_string()
+            );
         }
         if offset.checked_add(*bytes).is_none_or(|end| end > length as u64) {
-            return Err("is truncated: some of its tiles or strips lie outside the file".into());
+            return Err("is truncated: some of its tiles or strips lie outside the file".to_string());
         }
-    }
-    let cast = |n: u64| n as usize; // all at most the number of cells by now, which fits
-    Ok(Layout {
-        rows: cast(rows),
-        cols: cast(cols),
-        bands: cast(bands),
+        Ok([*offset as usize, *bytes as usize])
+    });
+    let coding = Coding {
+        compression,
+        predictor,
+        big_endian: directory.big_endian(),
+        format: (format, depth),
         kind,
-        chunk: chunk.map(cast),
-        chunks: chunks.map(cast),
+        bands: (bands / planes) as usize,
+    };
+    Ok(Layout {
+        rows: rows as usize, // these are at most the number of cells, which fits
+        cols: cols as usize,
+        bands: bands as usize,
+        coding,
+        tiled,
+        chunk: chunk.map(|n| n as usize),
+        places: places.collect::<Result<_, _>>()?,
     })
 }
 
 /// Decodes the first band.
 fn pixels(layout: &Layout, bytes: &[u8]) -> Result<Samples, String> {
-    let broken = |error: tiff::TiffError| format!("cannot be decoded: {error}");
-    let mut limits = Limits::default();
-    limits.decoding_buffer_size = usize::MAX; // bounded in `layout` by the file's own size
-    limits.intermediate_buffer_size = usize::MAX;
-    let mut decoder = Decoder::new(Cursor::new(bytes)).map_err(broken)?.with_limits(limits);
-    let mut samples = Samples::zeros(layout.kind, layout.rows * layout.cols)?;
-    for down in 0..layout.chunks[0] {
-        for across in 0..layout.chunks[1] {
-            let number =
-                u32::try_from(down * layout.chunks[1] + across).map_err(|_| "has too many tiles".to_string())?;
-            let part = decoder.read_chunk(number).map_err(broken)?;
-            let start = [down * layout.chunk[0], across * layout.chunk[1]];
-            let fits = match (&mut samples, &part) {
-                (Samples::U8(all), DecodingResult::U8(part)) => layout.paste(all, part, start, |x| x),
-                (Samples::U16(all), DecodingResult::U16(part)) => layout.paste(all, part, start, |x| x),
-                (Samples::I16(all), DecodingResult::I8(part)) => layout.paste(all, part, start, i16::from),
-                (Samples::I16(all), DecodingResult::I16(part)) => layout.paste(all, part, start, |x| x),
-                (Samples::I32(all), DecodingResult::I32(part)) => layout.paste(all, part, start, |x| x),
-                (Samples::F32(all), DecodingResult::F32(part)) => layout.paste(all, part, start, |x| x),
-                (Samples::F64(all), DecodingResult::U32(part)) => layout.paste(all, part, start, f64::from),
-                (Samples::F64(all), DecodingResult::F64(part)) => layout.paste(all, part, start, |x| x),
-                _ => false,
-            };
-            if !fits {
-                return Err("is broken: a tile or strip is not of the size or type that its directory says".into());
+    let mut samples = Samples::zeros(layout.coding.kind, layout.rows * layout.cols)?;
+    for (batch, places) in layout.places.chunks(BATCH).enumerate() {
+        let decoded = places.par_iter().enumerate().map(|(k, [at, length])| {
+            let [start, _] = layout.corner(batch * BATCH + k);
+            // Tiles are whole, be it with padding; the last strip ends with the image.
+            let rows = if layout.tiled { layout.chunk[0] } else { layout.chunk[0].min(layout.rows - start) };
+            layout.coding.decode(&bytes[*at..at + length], [rows, layout.chunk[1]])
+        });
+        for (k, part) in decoded.collect::<Result<Vec<_>, _>>()?.iter().enumerate() {
+            let start = layout.corner(batch * BATCH + k);
+            match (&mut samples, part) {
+                (Samples::U8(all), Samples::U8(part)) => layout.paste(all, part, start),
+                (Samples::U16(all), Samples::U16(part)) => layout.paste(all, part, start),
+                (Samples::I16(all), Samples::I16(part)) => layout.paste(all, part, start),
+                (Samples::I32(all), Samples::I32(part)) => layout.paste(all, part, start),
+                (Samples::F32(all), Samples::F32(part)) => layout.paste(all, part, start),
+                (Samples::F64(all), Samples::F64(part)) => layout.paste(all, part, start),
+                _ => return Err("cannot be decoded".to_string()),
             }
         }
     }
@@ -212,20 +224,21 @@ fn pixels(layout: &Layout, bytes: &[u8]) -> Result<Samples, String> {
 }
 
 impl Layout {
-    /// Copies the first band of a strip or tile that starts at row and column `start`; false if it is of another size.
-    fn paste<S: Copy, T>(&self, all: &mut [T], part: &[S], start: [usize; 2], convert: impl Fn(S) -> T) -> bool {
-        let rows = self.chunk[0].min(self.rows - start[0]);
+    /// First row and column of strip or tile number `k`.
+    fn corner(&self, k: usize) -> [usize; 2] {
+        let across = self.cols.div_ceil(self.chunk[1]);
+        [k / across * self.chunk[0], k % across * self.chunk[1]]
+    }
+
+    /// Copies the first band of a strip or tile that starts at row and column `start`, without its padding.
+    fn paste<T: Copy>(&self, all: &mut [T], part: &[T], start: [usize; 2]) {
         let cols = self.chunk[1].min(self.cols - start[1]);
-        let bands = part.len() / (rows * cols);
-        if bands == 0 || bands * rows * cols != part.len() {
-            return false;
-        }
-        for r in 0..rows {
-            let from = &part[r * cols * bands..(r + 1) * cols * bands];
+        let bands = self.coding.bands;
+        let rows = part.chunks(self.chunk[1] * bands).take(self.rows - start[0]);
+        for (r, from) in rows.enumerate() {
             let to = &mut all[(start[0] + r) * self.cols + start[1]..][..cols];
-            to.iter_mut().zip(from.iter().step_by(bands)).for_each(|(to, from)| *to = convert(*from));
+            to.iter_mut().zip(from.iter().step_by(bands)).for_each(|(to, from)| *to = *from);
         }
-        true
     }
 }
 
