@@ -9,6 +9,7 @@ pub mod error;
 pub mod field;
 pub mod grid;
 pub mod height;
+pub mod io;
 pub mod model;
 pub mod models;
 pub mod noise;

@@ -1,0 +1,262 @@
+//! GeoTIFF's tags: from and to a [`Georeference`], and what they say of units (OGC GeoTIFF 1.1, 2019).
+
+use crate::grid::{Georeference, PixelIs};
+
+/// The geo tags as they stand in a file; empty where a tag is missing.
+#[derive(Debug, Default)]
+pub struct Tags {
+    /// 33550: width and height of a pixel, and a vertical scale.
+    pub pixel_scale: Vec<f64>,
+    /// 33922: pixel (column, row, 0) and its coordinates (x, y, z).
+    pub tiepoints: Vec<f64>,
+    /// 34264: the 4 × 4 matrix from (column, row, 0, 1) to coordinates.
+    pub matrix: Vec<f64>,
+    /// 34735.
+    pub keys: Vec<u16>,
+    /// 34736.
+    pub doubles: Vec<f64>,
+    /// 34737.
+    pub ascii: String,
+}
+
+/// Keys of the directory in tag 34735.
+mod key {
+    pub const MODEL_TYPE: u16 = 1024;
+    pub const RASTER_TYPE: u16 = 1025;
+    pub const LINEAR_UNITS: u16 = 3076;
+    pub const VERTICAL: u16 = 4096;
+    pub const VERTICAL_UNITS: u16 = 4099;
+}
+
+/// The georeference that a file's tags speak of; `None` if there is none of them.
+///
+/// # Errors
+/// Ground control points in place of a transform; numbers that are not finite.
+pub fn from_tags(tags: &Tags) -> Result<Option<Georeference>, String> {
+    let mut georeference = Georeference {
+        transform: None,
+        pixel: PixelIs::Area,
+        keys: tags.keys.clone(),
+        doubles: tags.doubles.clone(),
+        ascii: tags.ascii.clone(),
+    };
+    if short(&georeference, key::RASTER_TYPE) == Some(2) {
+        georeference.pixel = PixelIs::Point;
+    }
+    let corner = match (&tags.matrix[..], &tags.pixel_scale[..], &tags.tiepoints[..]) {
+        ([a, b, _, x, d, e, _, y, ..], _, _) => Some([*x, *a, *b, *y, *d, *e]),
+        (_, [width, height, ..], [j, i, _, x, y, _]) => {
+            Some([x - j * width, *width, 0.0, y + i * height, 0.0, -height])
+        }
+        (_, _, points) if points.len() > 6 => {
+            return Err("is placed by ground control points; give it a transform with `gdalwarp`".to_string());
+        }
+        _ => None,
+    };
+    georeference.transform = corner.map(|t| shifted(t, georeference.pixel, -0.5));
+    if georeference.transform.is_some_and(|t| t.iter().any(|x| !x.is_finite())) {
+        return Err("is broken: its transform holds numbers that are not finite".to_string());
+    }
+    Ok((georeference != Georeference::default()).then_some(georeference))
+}
+
+/// The tags that say what a georeference says.
+pub fn to_tags(georeference: &Georeference) -> Tags {
+    let mut tags = Tags {
+        keys: georeference.keys.clone(),
+        doubles: georeference.doubles.clone(),
+        ascii: georeference.ascii.clone(),
+        ..Tags::default()
+    };
+    // Area is what a file without keys is taken for; keys without a CRS look like a local CRS to GDAL.
+    if tags.keys.is_empty() && georeference.pixel == PixelIs::Point {
+        tags.keys = vec![1, 1, 0, 1, key::RASTER_TYPE, 0, 1, 2];
+    }
+    if let Some(t) = georeference.transform {
+        let [x, a, b, y, d, e] = shifted(t, georeference.pixel, 0.5);
+        if b == 0.0 && d == 0.0 && a > 0.0 && e < 0.0 {
+            tags.pixel_scale = vec![a, -e, 0.0];
+            tags.tiepoints = vec![0.0, 0.0, 0.0, x, y, 0.0];
+        } else {
+            tags.matrix = vec![a, b, 0.0, x, d, e, 0.0, y, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        }
+    }
+    tags
+}
+
+/// A transform between pixel corners (ours) and what the file's coordinates name: where that is the pixels' centres,
+/// `by` of a pixel further.
+fn shifted(t: [f64; 6], pixel: PixelIs, by: f64) -> [f64; 6] {
+    match pixel {
+        PixelIs::Area => t,
+        PixelIs::Point => [t[0] + by * (t[1] + t[2]), t[1], t[2], t[3] + by * (t[4] + t[5]), t[4], t[5]],
+    }
+}
+
+/// The value of a key that stands in the key directory itself.
+fn short(georeference: &Georeference, key: u16) -> Option<u16> {
+    let entries = georeference.keys.as_chunks::<4>().0;
+    entries.iter().skip(1).find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
+}
+
+/// Refuses rows that do not run from north to south, or columns not from west to east, with advice.
+///
+/// # Errors
+/// Cells that are rotated or mirrored.
+pub fn check_north_up(georeference: &Georeference) -> Result<(), String> {
+    let advice = "north-up cells are needed: make them so with `gdalwarp -tr CELL CELL`";
+    match georeference.transform {
+        Some([_, _, b, _, d, _]) if b != 0.0 || d != 0.0 => {
+            Err(format!("has rotated cells (transform terms {b} and {d}); {advice}"))
+        }
+        Some([_, a, _, _, _, e]) if a <= 0.0 || e >= 0.0 => {
+            Err(format!("has its rows or columns mirrored (cell {a} × {e}); {advice}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Side of a square cell in CRS units; `None` without a transform.
+///
+/// # Errors
+/// Cells that are not square.
+pub fn square(georeference: &Georeference) -> Result<Option<f64>, String> {
+    match georeference.transform {
+        // Files that tell the same width twice with fewer digits still differ by less than a cell over 10 000 cells.
+        Some([_, a, _, _, _, e]) if (a + e).abs() > 1e-4 * a => Err(format!(
+            "has cells of {a} × {} that are not square; square cells are needed: make them so with `gdalwarp -tr CELL CELL`",
+            -e
+        )),
+        transform => Ok(transform.map(|t| t[1])),
+    }
+}
+
+/// Refuses a horizontal unit that is not the metre, with advice.
+///
+/// # Errors
+/// Degrees, feet, other units.
+pub fn check_horizontal(georeference: &Georeference) -> Result<(), String> {
+    let advice = "reproject it to metres (`gdalwarp -t_srs EPSG:326<zone>`), or give the cell size in metres";
+    match short(georeference, key::MODEL_TYPE) {
+        Some(2) => return Err(format!("is in degrees (a geographic CRS); {advice}")),
+        Some(3) => return Err(format!("is in a geocentric CRS; {advice}")),
+        _ => {}
+    }
+    // A file without CRS whose numbers can only be degrees.
+    if let Some([x, a, _, y, _, _]) = georeference.transform
+        && georeference.doubles.is_empty()
+        && short(georeference, key::MODEL_TYPE).is_none()
+        && a < 0.02
+        && [x, y] != [0.0, 0.0]
+        && x.abs() <= 360.0
+        && y.abs() <= 90.0
+    {
+        return Err(format!("looks to be in degrees (cells of {a} at {x}, {y}); {advice}"));
+    }
+    match short(georeference, key::LINEAR_UNITS) {
+        Some(9001) => Ok(()),
+        Some(9002 | 9003) => Err(format!("is in feet (linear unit key 3076); {advice}")),
+        Some(unit) => Err(format!("is in a unit that is not the metre (linear unit EPSG:{unit}); {advice}")),
+        None if names_feet(&georeference.ascii) => {
+            Err(format!("is in feet, says its CRS (`{}`); {advice}", georeference.ascii.trim()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a vertical unit that is not the metre, with advice. `unit` is what the band itself says.
+///
+/// # Errors
+/// Feet, other units.
+pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -> Result<(), String> {
+    let advice =
+        "turn its heights into metres, e.g. with `gdal_calc.py --calc=\"A*0.3048\"`, and drop the vertical unit";
+    if let Some(unit) = unit {
+        let known = ["", "m", "metre", "meter", "metres", "meters"];
+        if !known.contains(&unit.to_ascii_lowercase().as_str()) {
+            return Err(format!("has heights in `{unit}`; {advice}"));
+        }
+    }
+    let Some(georeference) = georeference else {
+        return Ok(());
+    };
+    match (short(georeference, key::VERTICAL_UNITS), short(georeference, key::VERTICAL)) {
+        (Some(9002 | 9003), _) => Err(format!("has heights in feet (vertical unit key 4099); {advice}")),
+        (Some(unit), _) if unit != 9001 => Err(format!("has heights in unit EPSG:{unit}, not metres; {advice}")),
+        (_, Some(6360 | 8228)) => Err(format!("has heights in feet (NAVD88 height in feet); {advice}")),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a CRS's name speaks of feet (`NAD83 / California zone 3 (ftUS)`).
+fn names_feet(citation: &str) -> bool {
+    let citation = citation.to_ascii_lowercase();
+    ["foot", "feet", "ftus", "(ft", "us-ft"].iter().any(|word| citation.contains(word))
+}
+
+/// Whether there is a CRS at all.
+pub fn has_crs(georeference: &Georeference) -> bool {
+    short(georeference, key::MODEL_TYPE).is_some()
+}
+
+/// WGS 84 in degrees, pixels as points: what an SRTM tile is.
+pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
+    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 2, key::RASTER_TYPE, 0, 1, 2, 2048, 0, 1, 4326];
+    Georeference { transform, pixel: PixelIs::Point, keys, doubles: Vec::new(), ascii: String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keyed(keys: &[[u16; 2]]) -> Georeference {
+        let mut all = vec![1, 1, 0, keys.len() as u16];
+        keys.iter().for_each(|[key, value]| all.extend([*key, 0, 1, *value]));
+        Georeference { keys: all, ..Georeference::default() }
+    }
+
+    #[test]
+    fn degrees_and_feet_are_refused_with_advice() {
+        for keys in [[1024, 2], [1024, 3], [3076, 9002], [3076, 9003], [3076, 9036]] {
+            let problem = check_horizontal(&keyed(&[keys])).unwrap_err();
+            assert!(problem.contains("gdalwarp"), "{problem}");
+        }
+        assert!(check_horizontal(&keyed(&[[1024, 1], [3076, 9001]])).is_ok());
+        let named = Georeference { ascii: "NAD83 / California zone 3 (ftUS)|".into(), ..keyed(&[[1024, 1]]) };
+        assert!(check_horizontal(&named).is_err());
+        for keys in [[4099, 9002], [4099, 9003], [4099, 9005], [4096, 6360]] {
+            assert!(check_vertical(Some(&keyed(&[keys])), None).is_err());
+        }
+        assert!(check_vertical(Some(&keyed(&[[4099, 9001]])), Some("m")).is_ok());
+        assert!(check_vertical(None, Some("US survey foot")).is_err());
+        let degrees = Georeference { transform: Some([10.0, 1e-3, 0.0, 45.0, 0.0, -1e-3]), ..Georeference::default() };
+        assert!(check_horizontal(&degrees).is_err());
+    }
+
+    #[test]
+    fn only_square_north_up_cells_pass() {
+        let with = |t| Georeference { transform: Some(t), ..Georeference::default() };
+        assert_eq!(square(&with([5.0, 30.0, 0.0, 7.0, 0.0, -30.0])), Ok(Some(30.0)));
+        assert_eq!(square(&Georeference::default()), Ok(None));
+        assert!(square(&with([1.0, 30.0, 0.0, 7.0, 0.0, -29.0])).is_err());
+        assert!(check_north_up(&with([5.0, 30.0, 0.0, 7.0, 0.0, -30.0])).is_ok());
+        for bad in
+            [[1.0, 30.0, 2.0, 7.0, 0.0, -30.0], [1.0, 30.0, 0.0, 7.0, 0.0, 30.0], [1.0, -3.0, 0.0, 7.0, 0.0, -3.0]]
+        {
+            assert!(check_north_up(&with(bad)).is_err());
+        }
+    }
+
+    #[test]
+    fn a_point_is_half_a_pixel_from_its_corner() {
+        let tags = Tags {
+            pixel_scale: vec![10.0, 10.0, 0.0],
+            tiepoints: vec![0.0, 0.0, 0.0, 500.0, 800.0, 0.0],
+            keys: vec![1, 1, 0, 1, 1025, 0, 1, 2],
+            ..Tags::default()
+        };
+        let georeference = from_tags(&tags).unwrap().unwrap();
+        assert_eq!(georeference.transform, Some([495.0, 10.0, 0.0, 805.0, 0.0, -10.0]));
+        assert_eq!(to_tags(&georeference).tiepoints, tags.tiepoints);
+    }
+}

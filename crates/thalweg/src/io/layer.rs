@@ -1,0 +1,67 @@
+//! From a file to a layer: masks and other inputs.
+
+use std::path::Path;
+
+use super::terrain::place;
+use super::{SampleType, read};
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::grid::Grid;
+use crate::height::Height;
+use crate::terrain::{CellType, Cells, LayerSpec};
+
+/// Reads a layer of kind `spec` for a terrain of this grid.
+///
+/// Codes of a layer whose unit is 1 are shares: u8 is divided by 255, u16 by 65535. All else is taken as it stands;
+/// heights are metres, counts must be whole.
+///
+/// # Errors
+/// As [`read`]; another size than the grid's; NaN, infinity, no data, or a value that the layer cannot hold (naming the
+/// cell).
+pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
+    let path = path.as_ref();
+    let raster = read(path)?;
+    let [rows, cols] = raster.size;
+    if raster.size != grid.size {
+        let [want_rows, want_cols] = grid.size;
+        return Err(Error::layer(
+            spec.name,
+            format!(
+                "{} is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}",
+                path.display()
+            ),
+        ));
+    }
+    let full = match raster.samples.kind() {
+        SampleType::U8 | SampleType::U16 if spec.unit != "1" || spec.cells != CellType::Float => 1.0,
+        kind => kind.full().unwrap_or(1.0),
+    };
+    let [factor, offset] = raster.scale;
+    let values = (0..rows * cols).map(|k| {
+        let sample = raster.samples.get(k);
+        let value = (sample * factor + offset) / full;
+        let problem = match spec.cells {
+            _ if raster.nodata == Some(sample) => "no data",
+            _ if !value.is_finite() => "a number is needed",
+            CellType::Count if value.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&value) => {
+                "a whole number of 0 or more is needed"
+            }
+            CellType::Height if Height::from_metres(value).is_err() => "allowed is -16000 to 16000 m",
+            CellType::Float if !(value as f32).is_finite() => "allowed is what 32 bits hold",
+            _ => return Ok(value),
+        };
+        Err(Error::layer(spec.name, format!("{} holds {sample} at {}: {problem}", path.display(), place(k, cols))))
+    });
+    Ok(match spec.cells {
+        CellType::Float => {
+            Cells::Float(Field::from_vec(grid.size, values.map(|v| Ok(v? as f32)).collect::<Result<_>>()?)?)
+        }
+        CellType::Count => {
+            Cells::Count(Field::from_vec(grid.size, values.map(|v| Ok(v? as u32)).collect::<Result<_>>()?)?)
+        }
+        CellType::Height => {
+            let heights = values.map(|v| Height::from_metres(v?)).collect::<Result<_>>()?;
+            Cells::Height(Field::from_vec(grid.size, heights)?)
+        }
+    })
+}

@@ -1,0 +1,234 @@
+//! Terrain files: read, checked, turned into a [`Terrain`](crate::terrain::Terrain), and written.
+//!
+//! A file becomes a [`Raster`] (the samples as they stand, with what the file says of them), a raster becomes a terrain
+//! in [`load`]; [`save`] goes the other way. Each format has a file of its own here. Whatever the bytes are, the readers
+//! return an error and never panic, and what a header claims is weighed against the limit [`MAX_CELLS`] and against
+//! what so many bytes can hold before memory is taken.
+
+pub mod atomic;
+pub mod deterrace;
+pub mod sidecar;
+pub mod terrain;
+
+mod ascii;
+mod geokeys;
+mod hgt;
+mod layer;
+mod npy;
+mod png;
+mod raster;
+mod raw;
+mod save;
+mod tiff;
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+pub use crate::grid::MAX_CELLS;
+pub use atomic::atomic;
+pub use layer::load_layer;
+pub use raster::{Raster, SampleType, Samples};
+pub use save::{SaveOptions, save, save_layer};
+pub use sidecar::Sidecar;
+pub use terrain::{LoadOptions, Loaded, load};
+
+use crate::error::{Error, Result};
+
+/// A file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// TIFF, GeoTIFF, BigTIFF: `.tif`, `.tiff`.
+    Tiff,
+    /// PNG of 8 or 16 bits: `.png`.
+    Png,
+    /// Headerless 16-bit whole numbers, little-endian: `.r16`, `.raw`.
+    R16,
+    /// Headerless 32-bit floats, little-endian: `.r32`.
+    R32,
+    /// NumPy array: `.npy`.
+    Npy,
+    /// ESRI ASCII grid: `.asc`.
+    Ascii,
+    /// SRTM tile, read only: `.hgt`.
+    Hgt,
+}
+
+impl Format {
+    /// The format that the path's ending names, in capitals or not.
+    ///
+    /// # Errors
+    /// An ending that is none of the known ones.
+    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        Ok(match ending.as_str() {
+            "tif" | "tiff" => Self::Tiff,
+            "png" => Self::Png,
+            "r16" | "raw" => Self::R16,
+            "r32" => Self::R32,
+            "npy" => Self::Npy,
+            "asc" => Self::Ascii,
+            "hgt" => Self::Hgt,
+            _ => {
+                let problem =
+                    "its ending names no format; known are .tif, .tiff, .png, .r16, .raw, .r32, .npy, .asc, .hgt";
+                return Err(Error::file(path, problem));
+            }
+        })
+    }
+
+    /// Sample types that the format can be written with, the usual one first; none if it is only read.
+    pub fn writes(self) -> &'static [SampleType] {
+        use SampleType::{F32, F64, I16, I32, U8, U16};
+        match self {
+            Self::Tiff | Self::Npy => &[F32, F64, U16, U8, I16, I32],
+            Self::Png => &[U16, U8],
+            Self::R16 => &[U16],
+            Self::R32 => &[F32],
+            Self::Ascii => &[F64, F32, U8, U16, I16, I32],
+            Self::Hgt => &[],
+        }
+    }
+
+    /// The format that the first bytes speak of, if they speak.
+    fn sniff(bytes: &[u8]) -> Option<&'static str> {
+        const MAGIC: &[(&[u8], &str)] = &[
+            (b"II*\0", "TIFF"),
+            (b"MM\0*", "TIFF"),
+            (b"II+\0", "TIFF"),
+            (b"MM\0+", "TIFF"),
+            (b"\x89PNG\r\n\x1a\n", "PNG"),
+            (b"\x93NUMPY", "NPY"),
+            (b"\xff\xd8\xff", "JPEG"),
+            (b"\x89HDF\r\n\x1a\n", "HDF5 or NetCDF"),
+            (b"PK\x03\x04", "ZIP"),
+            (b"\x1f\x8b", "GZIP"),
+            (b"\x76\x2f\x31\x01", "EXR"),
+        ];
+        let ascii = || bytes.get(..5).is_some_and(|b| b.eq_ignore_ascii_case(b"ncols")).then_some("ESRI ASCII grid");
+        MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name).or_else(ascii)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tiff => "TIFF",
+            Self::Png => "PNG",
+            Self::R16 => "R16",
+            Self::R32 => "R32",
+            Self::Npy => "NPY",
+            Self::Ascii => "ESRI ASCII grid",
+            Self::Hgt => "HGT",
+        })
+    }
+}
+
+/// Reads a raster as it stands, its format told by the path's ending.
+///
+/// # Errors
+/// An unknown ending, a file that cannot be read, or whose content is broken, of another format, or too large.
+pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
+    let path = path.as_ref();
+    let format = Format::of(path)?;
+    let about = fs::metadata(path).map_err(Error::io(path, "read"))?;
+    if !about.is_file() {
+        return Err(Error::file(
+            path,
+            if about.is_dir() { "is a folder; a file is needed" } else { "is not a plain file" },
+        ));
+    }
+    let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
+    let sidecar = match format {
+        Format::R16 | Format::R32 => Sidecar::beside(path)?,
+        _ => None,
+    };
+    let mut raster = decode(format, &bytes, sidecar.as_ref()).map_err(|problem| Error::file(path, problem))?;
+    if format == Format::Hgt {
+        hgt::place(&mut raster, path);
+    }
+    Ok(raster)
+}
+
+/// Reads a raster from a file's bytes; the sidecar tells a headerless file's size. The error is the problem in words.
+///
+/// # Errors
+/// As [`read`].
+pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
+    if bytes.is_empty() {
+        return Err("is empty".to_string());
+    }
+    // Headerless files may begin with anything.
+    if !matches!(format, Format::R16 | Format::R32 | Format::Hgt)
+        && let Some(found) = Format::sniff(bytes)
+        && found != format.to_string()
+    {
+        return Err(format!("is a {found} file, not a {format}; give it the ending of what it is"));
+    }
+    match format {
+        Format::Tiff => tiff::read(bytes),
+        Format::Png => png::read(bytes),
+        Format::R16 => raw::read(bytes, SampleType::U16, sidecar),
+        Format::R32 => raw::read(bytes, SampleType::F32, sidecar),
+        Format::Npy => npy::read(bytes),
+        Format::Ascii => ascii::read(bytes),
+        Format::Hgt => hgt::read(bytes),
+    }
+}
+
+/// Writes a raster, its format told by the path's ending; the file appears whole or not at all.
+///
+/// # Errors
+/// An unknown ending, a sample type that the format cannot hold ([`Format::writes`]), or a file that cannot be written.
+pub fn write(path: impl AsRef<Path>, raster: &Raster) -> Result<()> {
+    let path = path.as_ref();
+    let format = Format::of(path)?;
+    check_sample(format, raster.samples.kind())?;
+    if raster.size[0].checked_mul(raster.size[1]) != Some(raster.samples.len()) || raster.samples.is_empty() {
+        let size = format!("{} × {} (rows × columns), at least one", raster.size[0], raster.size[1]);
+        return Err(Error::value("samples", raster.samples.len(), size));
+    }
+    atomic(path, |file| {
+        match format {
+            Format::Tiff => tiff::write(file, raster),
+            Format::Png => png::write(file, raster),
+            Format::R16 | Format::R32 => raw::write(file, raster),
+            Format::Npy => npy::write(file, raster),
+            Format::Ascii => ascii::write(file, raster),
+            Format::Hgt => Ok(()), // refused above: it writes no sample type
+        }
+        .map_err(Error::io(path, "write"))
+    })
+}
+
+/// Whether `format` can be written with samples of type `kind`.
+fn check_sample(format: Format, kind: SampleType) -> Result<()> {
+    let known = format.writes();
+    if known.contains(&kind) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let known = if known.is_empty() { "reading only".to_string() } else { known.join(", ") };
+    Err(Error::value("sample type", kind, format!("{known} ({format})")))
+}
+
+/// Refuses a size that a header claims when it is none, over [`MAX_CELLS`], or more than `bytes` can hold at `ratio`
+/// bytes of samples to a byte of file; returns the number of cells.
+fn check_size(size: [u64; 2], sample_bytes: u64, bytes: usize, ratio: u64) -> Result<usize, String> {
+    let [rows, cols] = size;
+    let cells = rows.checked_mul(cols).filter(|n| (1..=MAX_CELLS).contains(n));
+    let Some(cells) = cells else {
+        return Err(format!(
+            "says that it is {cols} × {rows} cells (columns × rows); allowed is 1 to {MAX_CELLS} in all"
+        ));
+    };
+    let need = cells.saturating_mul(sample_bytes);
+    if need > (bytes as u64).saturating_mul(ratio) {
+        return Err(format!(
+            "says that it is {cols} × {rows} cells (columns × rows), {need} bytes, which its {bytes} bytes cannot hold: \
+             truncated or broken"
+        ));
+    }
+    usize::try_from(cells).map_err(|_| "is too large for this machine".to_string())
+}

@@ -1,0 +1,40 @@
+//! Headerless samples, little-endian: R16 (u16 codes) and R32 (f32 metres). A sidecar tells the size; without one the
+//! file is a square.
+
+use std::io::{self, Write};
+
+use super::sidecar::{ByteOrder, RowOrder};
+use super::{Raster, SampleType, Samples, Sidecar, check_size};
+
+/// Reads samples of type `kind`, or of the type, byte order and row order that the sidecar tells.
+pub(super) fn read(bytes: &[u8], kind: SampleType, sidecar: Option<&Sidecar>) -> Result<Raster, String> {
+    let kind = sidecar.map_or(kind, |s| s.sample);
+    if !bytes.len().is_multiple_of(kind.bytes()) {
+        return Err(format!("has {} bytes, no whole number of {kind} samples: truncated?", bytes.len()));
+    }
+    let count = bytes.len() / kind.bytes();
+    let size = match sidecar {
+        Some(sidecar) => [sidecar.rows, sidecar.columns],
+        None => {
+            let side = count.isqrt();
+            if side * side != count {
+                return Err(format!(
+                    "has {count} {kind} samples, which make no square; put a sidecar JSON with its size beside it"
+                ));
+            }
+            [side, side]
+        }
+    };
+    let told = check_size(size.map(|n| n as u64), kind.bytes() as u64, bytes.len(), 1)?;
+    if told != count {
+        return Err(format!("has {count} samples; its sidecar says {} × {} (columns × rows)", size[1], size[0]));
+    }
+    let samples = Samples::from_bytes(kind, bytes, sidecar.is_some_and(|s| s.byte_order == ByteOrder::Big));
+    let southward = sidecar.is_none_or(|s| s.row_order == RowOrder::North);
+    Ok(Raster::new(size, if southward { samples } else { samples.flipped(size[1]) }))
+}
+
+/// Writes the samples, north row first.
+pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
+    raster.samples.write_le(file, raster.size[1])
+}

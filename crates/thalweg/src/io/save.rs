@@ -1,0 +1,201 @@
+//! From a terrain to a file, with its sidecar where the file cannot say what its samples mean.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::sidecar::{ByteOrder, Engines, RowOrder};
+use super::{Format, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write};
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::grid::{Georeference, Grid, PixelIs};
+use crate::height::Height;
+use crate::terrain::{Cells, Terrain};
+
+/// How a terrain is written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SaveOptions {
+    /// Type of the samples: `f32`, `f64` (exact), `u16` or `u8` (stretched from lowest to highest, with a sidecar); the
+    /// format's usual one if not said ([`Format::writes`]).
+    pub sample: Option<SampleType>,
+    /// Value for cells without data in floating-point files; −9999, or −32768 if some height is that low, if not said.
+    pub nodata: Option<f64>,
+    /// For the sidecar: the world's seed.
+    pub seed: Option<u64>,
+    /// For the sidecar: the hash of the recipe.
+    pub recipe_hash: Option<String>,
+}
+
+/// Writes the ground in metres; the ending picks the format. Returns what was lost or had to be changed, in words.
+///
+/// `f64` holds every height exactly; whole samples are stretched over the range of heights and a sidecar is written, as
+/// it is for R32 and NPY, which cannot hold a cell size. A GeoTIFF without CRS still holds the cell size.
+///
+/// # Errors
+/// As [`write()`]; a terrain without any data.
+pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
+    let ground = terrain.ground.as_slice();
+    let sheet = Sheet {
+        grid: &terrain.grid,
+        mask: terrain.nodata.as_ref(),
+        value: &|k| ground[k].metres(),
+        unit: "m",
+        range: terrain.range().map(|range| range.map(Height::metres)),
+        heights: true,
+    };
+    sheet.save(path.as_ref(), options)
+}
+
+/// Writes a layer as `f32` (a picture or R16: stretched, with a sidecar) with the terrain's georeference and nodata mask.
+///
+/// `name` is said in messages; a layer of that name in the terrain tells the unit.
+///
+/// # Errors
+/// As [`write()`]; cells of another size than the terrain.
+pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
+    let path = path.as_ref();
+    if cells.size() != terrain.grid.size {
+        let ([rows, cols], [want_rows, want_cols]) = (cells.size(), terrain.grid.size);
+        let problem = format!("is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}");
+        return Err(Error::layer(name, problem));
+    }
+    let value = |k: usize| match cells {
+        Cells::Height(field) => field.as_slice()[k].metres(),
+        Cells::Float(field) => f64::from(field.as_slice()[k]),
+        Cells::Count(field) => f64::from(field.as_slice()[k]),
+    };
+    let mask = terrain.nodata.as_ref();
+    let valid = (0..terrain.grid.len()).filter(|k| mask.is_none_or(|m| !m.as_slice()[*k])).map(value);
+    let range = valid.filter(|v| v.is_finite()).fold(None, |range: Option<[f64; 2]>, v| match range {
+        None => Some([v, v]),
+        Some([low, high]) => Some([v.min(low), v.max(high)]),
+    });
+    let metres = matches!(cells, Cells::Height(_));
+    let unit = terrain.layers.get(name).map_or(if metres { "m" } else { "1" }, |layer| layer.unit.as_str());
+    let sheet = Sheet { grid: &terrain.grid, mask, value: &value, unit, range, heights: false };
+    let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
+    sheet.save(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
+}
+
+/// One value to a cell, to be written.
+struct Sheet<'a> {
+    grid: &'a Grid,
+    mask: Option<&'a Field<bool>>,
+    value: &'a (dyn Fn(usize) -> f64 + Sync),
+    unit: &'a str,
+    /// Lowest and highest value where there is data.
+    range: Option<[f64; 2]>,
+    /// Whether the values are elevations.
+    heights: bool,
+}
+
+impl Sheet<'_> {
+    fn save(&self, path: &Path, options: &SaveOptions) -> Result<Vec<String>> {
+        let format = Format::of(path)?;
+        let kind = options.sample.or(format.writes().first().copied()).unwrap_or(SampleType::I16);
+        check_sample(format, kind)?;
+        let Some(range) = self.range else {
+            return Err(Error::file(path, "is not written: no cell has data"));
+        };
+        let mut warnings = Vec::new();
+        let (samples, nodata, [minimum, maximum]) = match kind {
+            SampleType::F32 | SampleType::F64 => {
+                let nodata = self.nodata_value(range, options.nodata, &mut warnings);
+                (self.plain(kind, nodata), self.mask.map(|_| nodata), range)
+            }
+            SampleType::U8 | SampleType::U16 => self.stretched(kind, range),
+            SampleType::I16 | SampleType::I32 => {
+                return Err(Error::value("sample type", kind, "f32, f64, u16, u8 (whole metres lose the slopes)"));
+            }
+        };
+        let georeference = placed(self.grid);
+        if format != Format::Tiff && self.grid.georeference.as_ref().is_some_and(geokeys::has_crs) {
+            warnings.push(format!("{format} keeps no coordinate reference system; write .tif to keep it"));
+        }
+        // A nodata code needs no tag where the sidecar says it and no reader looks for one.
+        let raster = Raster { nodata, georeference: Some(georeference), ..Raster::new(self.grid.size, samples) };
+        write(path, &raster)?;
+        if kind.full().is_some() || matches!(format, Format::R32 | Format::Npy) {
+            let [rows, columns] = self.grid.size;
+            let engines = self.heights.then(|| Engines::new(minimum, maximum, self.grid.size, self.grid.cell));
+            let sidecar = Sidecar {
+                minimum,
+                maximum,
+                unit: self.unit.to_string(),
+                cell_size: self.grid.cell,
+                rows,
+                columns,
+                sample: kind,
+                byte_order: if format == Format::Png { ByteOrder::Big } else { ByteOrder::Little },
+                row_order: RowOrder::North,
+                nodata,
+                engines,
+                seed: options.seed,
+                recipe_hash: options.recipe_hash.clone(),
+                thalweg: Some(env!("CARGO_PKG_VERSION").to_string()),
+            };
+            sidecar.write(path)?;
+        }
+        Ok(warnings)
+    }
+
+    /// The value for no data: what was asked for unless a cell with data has it.
+    fn nodata_value(&self, [low, high]: [f64; 2], asked: Option<f64>, warnings: &mut Vec<String>) -> f64 {
+        let taken = |v: f64| (low..=high).contains(&v);
+        match asked {
+            Some(value) if !taken(value) => value,
+            Some(value) if self.mask.is_some() => {
+                let other = self.nodata_value([low, high], None, warnings);
+                warnings.push(format!("nodata value {value} lies among the heights; {other} is written instead"));
+                other
+            }
+            _ if taken(-9999.0) => -32_768.0,
+            _ => -9999.0,
+        }
+    }
+
+    fn is_masked(&self, k: usize) -> bool {
+        self.mask.is_some_and(|m| m.as_slice()[k])
+    }
+
+    /// The values as they are.
+    fn plain(&self, kind: SampleType, nodata: f64) -> Samples {
+        let value = |k| if self.is_masked(k) { nodata } else { (self.value)(k) };
+        let cells = (0..self.grid.len()).into_par_iter().map(value);
+        match kind {
+            SampleType::F32 => Samples::F32(cells.map(|v| v as f32).collect()),
+            _ => Samples::F64(cells.collect()),
+        }
+    }
+
+    /// The values stretched over the codes; with the nodata code and the values of code 0 and of the highest code.
+    /// Where there are cells without data they have code 0, and data begins at 1.
+    fn stretched(&self, kind: SampleType, [low, high]: [f64; 2]) -> (Samples, Option<f64>, [f64; 2]) {
+        let full = kind.full().unwrap_or(65_535.0);
+        let high = if high > low { high } else { low + 1.0 }; // of flat land any range tells the height
+        let first = f64::from(u8::from(self.mask.is_some()));
+        let zero = low - first * (high - low) / (full - first);
+        let code = |k: usize| {
+            let code = first + ((self.value)(k) - low) / (high - low) * (full - first);
+            if self.is_masked(k) { 0.0 } else { code.round() }
+        };
+        let codes = (0..self.grid.len()).into_par_iter().map(code);
+        let samples = match kind {
+            SampleType::U8 => Samples::U8(codes.map(|c| c as u8).collect()),
+            _ => Samples::U16(codes.map(|c| c as u16).collect()),
+        };
+        (samples, self.mask.map(|_| 0.0), [zero, high])
+    }
+}
+
+/// The grid's georeference moved to its window's corner; a local one (no CRS, north-west corner at 0, 0) if it has none.
+fn placed(grid: &Grid) -> Georeference {
+    let [i, j] = grid.origin.map(|n| n as f64);
+    let mut georeference = grid.georeference.clone().unwrap_or_default();
+    let t = georeference.transform.unwrap_or([0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell]);
+    if georeference.transform.is_none() && !geokeys::has_crs(&georeference) {
+        georeference.pixel = PixelIs::Area;
+    }
+    georeference.transform = Some([t[0] + j * t[1] + i * t[2], t[1], t[2], t[3] + j * t[4] + i * t[5], t[4], t[5]]);
+    georeference
+}

@@ -1,0 +1,295 @@
+//! From a file to a [`Terrain`]: metres, cells, nodata; what is unclear is said, what is wrong refused.
+
+use std::path::Path;
+
+use rayon::prelude::*;
+
+pub use super::layer::load_layer;
+pub use super::save::{SaveOptions, save, save_layer};
+use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::grid::Grid;
+use crate::height::Height;
+use crate::terrain::Terrain;
+
+/// Heights of the lowest and highest code of an unscaled file of which nothing else is known, in metres.
+pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
+
+/// Side of a cell in metres where nothing else is known: 1000 m of relief then look like mountains on a common size.
+pub const DEFAULT_CELL: f64 = 10.0;
+
+/// What a file does not say itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LoadOptions {
+    /// Metres of the lowest and highest code of whole samples without scale (PNG, R16, u8, u16); of 0 and 1 in a
+    /// floating-point file. The file's sidecar says it otherwise.
+    pub height: Option<[f64; 2]>,
+    /// Side of a cell in metres, in place of what the file says.
+    pub cell_size: Option<f64>,
+    /// Takes ±infinity for no data; it is an error otherwise.
+    pub infinite_is_nodata: bool,
+    /// Smooths away the terraces of heights stored in few steps ([`deterrace`]).
+    pub deterrace: bool,
+}
+
+/// A terrain from a file, and what is to be said about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Loaded {
+    /// The terrain; cells without data stand at its lowest height and are masked.
+    pub terrain: Terrain,
+    /// What was assumed, left out or looks doubtful.
+    pub warnings: Vec<String>,
+    /// The file's format.
+    pub format: Format,
+    /// The type of its samples.
+    pub sample: SampleType,
+    /// The value that stood for no data, to be written back ([`SaveOptions::nodata`]).
+    pub nodata: Option<f64>,
+    /// Number of cells without data.
+    pub nodata_count: usize,
+}
+
+/// Loads a terrain.
+///
+/// Floating-point and signed samples are metres (or what GDAL's scale makes of them), unsigned ones take their metres
+/// from the options, else the sidecar, else [`DEFAULT_HEIGHT`] with a warning; the cell size comes from the options, else
+/// the georeference, else the sidecar, else [`DEFAULT_CELL`] with a warning. No data are: the file's nodata value, NaN, ±infinity on
+/// request, and the usual stand-ins (−9999, −32768, −32767, ±3.4e38) where they lie far from all other heights.
+///
+/// # Errors
+/// As [`read`]; degrees, feet, rotated or oblong cells, a sidecar of another size, infinities, heights outside ±16 000 m
+/// (each naming the cell), no data at all, options out of range.
+pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded> {
+    let path = path.as_ref();
+    let format = Format::of(path)?;
+    if let Some([low, high]) = options.height {
+        let (low_ok, high_ok) = (Height::from_metres(low).is_ok(), Height::from_metres(high).is_ok());
+        if !low_ok || !high_ok || low >= high {
+            let allowed = "two heights in rising order, -16000 to 16000 m";
+            return Err(Error::value("height", format!("{low},{high}"), allowed));
+        }
+    }
+    let mut raster = read(path)?;
+    let refuse = |problem: String| Error::file(path, problem);
+    let sidecar = match needs_sidecar(&raster) {
+        true => Sidecar::beside(path)?,
+        false => None,
+    };
+    let mut warnings = std::mem::take(&mut raster.warnings);
+    if let Some(sidecar) = &sidecar {
+        if [sidecar.rows, sidecar.columns] != raster.size || sidecar.sample != raster.samples.kind() {
+            let [rows, cols] = raster.size;
+            return Err(refuse(format!(
+                "is {cols} × {rows} {} (columns × rows); the sidecar beside it says {} × {} {}: it describes another file",
+                raster.samples.kind(),
+                sidecar.columns,
+                sidecar.rows,
+                sidecar.sample
+            )));
+        }
+        raster.nodata = raster.nodata.or(sidecar.nodata);
+    }
+    geokeys::check_vertical(raster.georeference.as_ref(), raster.unit.as_deref()).map_err(refuse)?;
+    let cell = cell_size(&raster, sidecar.as_ref(), options, &mut warnings).map_err(refuse)?;
+    let grid = Grid { georeference: raster.georeference.clone(), ..Grid::new(raster.size, cell)? };
+    let mask = mask(&mut raster, options, &mut warnings).map_err(refuse)?;
+    let [factor, offset] = scale(&raster, mask.as_deref(), sidecar.as_ref(), options, &mut warnings).map_err(refuse)?;
+
+    let step = terrace(&raster, mask.as_deref()).map(|codes| codes * factor.abs());
+    let coarse = match raster.samples.kind() {
+        SampleType::U8 => true,
+        SampleType::U16 => step.is_some_and(|s| s >= 128.0 * factor.abs()), // 8 bits stretched to 16
+        _ => false,
+    };
+    if let Some(step) = step.filter(|_| coarse && !options.deterrace) {
+        warnings.push(format!(
+            "is stored in 8 bits: its heights are terraces {step:.3} m apart; `deterrace` smooths them away"
+        ));
+    }
+    let mut ground = ground(&raster, mask.as_deref(), [factor, offset]).map_err(refuse)?;
+    let nodata_count = mask.as_ref().map_or(0, |m| m.iter().filter(|m| **m).count());
+    let nodata = mask.map(|mask| Field::from_vec(raster.size, mask)).transpose()?;
+    if options.deterrace {
+        match step {
+            Some(step) => deterrace::deterrace(&mut ground, nodata.as_ref(), step),
+            None => warnings.push("has no terraces to smooth: its heights are not on steps".to_string()),
+        }
+    }
+    let terrain = Terrain { nodata, ..Terrain::from_ground(grid, ground)? };
+    Ok(Loaded { terrain, warnings, format, sample: raster.samples.kind(), nodata: raster.nodata, nodata_count })
+}
+
+/// Whether a file leaves unsaid what a sidecar says: the metres of its codes, or its cell size.
+fn needs_sidecar(raster: &Raster) -> bool {
+    let unscaled = raster.samples.kind().full().is_some() && raster.scale == [1.0, 0.0];
+    unscaled || raster.georeference.as_ref().is_none_or(|g| g.transform.is_none())
+}
+
+/// Side of a cell in metres.
+fn cell_size(
+    raster: &Raster,
+    sidecar: Option<&Sidecar>,
+    options: &LoadOptions,
+    warnings: &mut Vec<String>,
+) -> Result<f64, String> {
+    if let Some(georeference) = &raster.georeference {
+        geokeys::check_north_up(georeference)?;
+        let unit = geokeys::check_horizontal(georeference);
+        let square = geokeys::square(georeference);
+        match (options.cell_size, unit, square) {
+            (Some(cell), Err(problem), _) | (Some(cell), _, Err(problem)) => {
+                warnings.push(format!("is taken as square cells of {cell} m, as asked for, though it {problem}"));
+                return Ok(cell);
+            }
+            (None, Err(problem), _) | (None, _, Err(problem)) => return Err(problem),
+            (None, Ok(()), Ok(Some(cell))) => return Ok(cell),
+            (_, Ok(()), Ok(_)) => {}
+        }
+    }
+    if let Some(cell) = options.cell_size.or(sidecar.map(|s| s.cell_size)) {
+        return Ok(cell);
+    }
+    warnings.push(format!("says no cell size; {DEFAULT_CELL} m is taken (give the cell size to change it)"));
+    Ok(DEFAULT_CELL)
+}
+
+/// Factor and offset from sample to metres.
+fn scale(
+    raster: &Raster,
+    mask: Option<&[bool]>,
+    sidecar: Option<&Sidecar>,
+    options: &LoadOptions,
+    warnings: &mut Vec<String>,
+) -> Result<[f64; 2], String> {
+    let kind = raster.samples.kind();
+    if let Some(full) = kind.full().filter(|_| raster.scale == [1.0, 0.0]) {
+        let known = options.height.or(sidecar.map(|s| [s.minimum, s.maximum]));
+        let [low, high] = known.unwrap_or(DEFAULT_HEIGHT);
+        if known.is_none() {
+            warnings.push(format!(
+                "says no heights; its codes 0 to {full} are taken as {low} to {high} m (give the height range to change \
+                 it: 0,{full} if they are metres)"
+            ));
+        }
+        return Ok([(high - low) / full, low]);
+    }
+    let Some([low, high]) = options.height else {
+        return Ok(raster.scale);
+    };
+    let is_valid = |k: usize| mask.is_none_or(|m| !m[k]);
+    let outside = |k: &usize| is_valid(*k) && !(0.0..=1.0).contains(&raster.samples.get(*k));
+    if matches!(kind, SampleType::F32 | SampleType::F64) {
+        match (0..raster.samples.len()).into_par_iter().find_first(outside) {
+            None => return Ok([high - low, low]),
+            Some(k) => {
+                return Err(format!(
+                    "holds {} at {}: a height range is for codes, or for values of 0 to 1; these are metres already",
+                    raster.samples.get(k),
+                    place(k, raster.size[1])
+                ));
+            }
+        }
+    }
+    Err(format!("holds {kind} samples, which are metres already; a height range is for codes, or for values of 0 to 1"))
+}
+
+/// True where there is no data; `None` where there is data everywhere. A stand-in that the file does not declare is
+/// noticed, and becomes the raster's nodata value.
+fn mask(raster: &mut Raster, options: &LoadOptions, warnings: &mut Vec<String>) -> Result<Option<Vec<bool>>, String> {
+    let samples = &raster.samples;
+    let n = samples.len();
+    let declared = raster.nodata;
+    let single = samples.kind() == SampleType::F32;
+    // A tag in decimal may be a little beside the f32 that it means.
+    let same = move |v: f64, nodata: f64| v == nodata || (single && v as f32 == nodata as f32);
+    let missing = move |v: f64| v.is_nan() || v.is_infinite() || declared.is_some_and(|nodata| same(v, nodata));
+    if !options.infinite_is_nodata {
+        let infinite = |v: f64| v.is_infinite() && !declared.is_some_and(|nodata| same(v, nodata));
+        if let Some(k) = (0..n).into_par_iter().find_first(|k| infinite(samples.get(*k))) {
+            let place = place(k, raster.size[1]);
+            return Err(format!("holds {} at {place}; say that infinity is no data if so it is meant", samples.get(k)));
+        }
+    }
+    let mut stand_in = None;
+    if samples.kind().full().is_none() {
+        const USUAL: [f64; 3] = [-9999.0, -32768.0, -32767.0];
+        let huge = |v: f64| v.abs() > 1e38;
+        let usual = |v: f64| USUAL.contains(&v) || huge(v);
+        // Lowest of the plain values, and the lowest usual stand-in.
+        let least = |keep: &(dyn Fn(f64) -> bool + Sync)| {
+            let kept = (0..n).into_par_iter().map(|k| samples.get(k)).filter(|v| !missing(*v) && keep(*v));
+            kept.min_by(f64::total_cmp)
+        };
+        if let Some(found) = least(&usual) {
+            let plain = least(&|v| !usual(v));
+            // Far below all else: no land falls a kilometre at once to just this number.
+            if huge(found) || plain.is_none_or(|plain| plain >= found + 1000.0) {
+                stand_in = Some(found);
+            } else if let Some(found) = least(&huge) {
+                stand_in = Some(found);
+            }
+        }
+    }
+    let is_stand_in = |v: f64| stand_in.is_some_and(|s| v == s || (s.abs() > 1e38 && v.abs() > 1e38));
+    let mask: Vec<bool> = (0..n)
+        .into_par_iter()
+        .map(|k| {
+            let v = samples.get(k);
+            missing(v) || is_stand_in(v)
+        })
+        .collect();
+    let count = mask.iter().filter(|m| **m).count();
+    if let Some(value) = stand_in {
+        let cells = (0..n).filter(|k| is_stand_in(samples.get(*k))).count();
+        warnings.push(format!("holds {value} in {cells} cells, far from all other heights: taken as no data"));
+        raster.nodata = raster.nodata.or(Some(value));
+    }
+    match count {
+        0 => Ok(None),
+        _ if count == n => Err("holds no data at all: every cell is nodata".to_string()),
+        _ => Ok(Some(mask)),
+    }
+}
+
+/// The heights; where there is no data, the lowest of the others.
+fn ground(raster: &Raster, mask: Option<&[bool]>, [factor, offset]: [f64; 2]) -> Result<Field<Height>, String> {
+    let samples = &raster.samples;
+    let n = samples.len();
+    let metres = |k: usize| samples.get(k) * factor + offset;
+    let is_valid = |k: usize| mask.is_none_or(|m| !m[k]);
+    let wrong = |k: &usize| is_valid(*k) && Height::from_metres(metres(*k)).is_err();
+    if let Some(k) = (0..n).into_par_iter().find_first(wrong) {
+        let place = place(k, raster.size[1]);
+        return Err(format!("holds {} m at {place}: allowed is -16000 to 16000 m", metres(k)));
+    }
+    let lowest = (0..n).into_par_iter().filter(|k| is_valid(*k)).map(|k| Height::saturating(metres(k))).min();
+    let lowest = lowest.ok_or("holds no data at all")?;
+    let heights = (0..n).into_par_iter().map(|k| if is_valid(k) { Height::saturating(metres(k)) } else { lowest });
+    Field::from_vec(raster.size, heights.collect()).map_err(|error| error.to_string())
+}
+
+/// The greatest step that all valid samples lie on, in samples (1 for any whole numbers, 257 for 8 bits stretched to
+/// 16); `None` for samples that are not whole, or all alike.
+fn terrace(raster: &Raster, mask: Option<&[bool]>) -> Option<f64> {
+    let mut valid = (0..raster.samples.len()).filter(|k| mask.is_none_or(|m| !m[*k])).map(|k| raster.samples.get(k));
+    let first = valid.next()?;
+    let mut step: u64 = 0;
+    for v in valid {
+        let difference = (v - first).abs();
+        if difference.fract() != 0.0 || difference > 1e9 {
+            return None;
+        }
+        let (mut a, mut b) = (step, difference as u64);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        step = a;
+    }
+    (step > 0).then_some(step as f64)
+}
+
+/// A cell in words.
+pub(super) fn place(k: usize, cols: usize) -> String {
+    format!("row {}, column {} (counted from 0 in the north-west)", k / cols, k % cols)
+}

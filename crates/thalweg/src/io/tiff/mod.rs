@@ -1,0 +1,256 @@
+//! TIFF, GeoTIFF and BigTIFF, one band. Read here, written by the `tiff` crate.
+//!
+//! That crate's decoder trusts a file's counts, asserts, and does not read all that GDAL writes (padded LZW tiles).
+
+mod chunk;
+mod directory;
+mod write;
+
+use rayon::prelude::*;
+
+use super::geokeys;
+use super::{Raster, SampleType, Samples, check_size};
+use chunk::Coding;
+use directory::Directory;
+pub(super) use write::write;
+
+/// Tags.
+mod tag {
+    pub const WIDTH: u16 = 256;
+    pub const HEIGHT: u16 = 257;
+    pub const BITS: u16 = 258;
+    pub const COMPRESSION: u16 = 259;
+    pub const PHOTOMETRIC: u16 = 262;
+    pub const STRIP_OFFSETS: u16 = 273;
+    pub const BANDS: u16 = 277;
+    pub const ROWS_PER_STRIP: u16 = 278;
+    pub const STRIP_BYTES: u16 = 279;
+    pub const PLANAR: u16 = 284;
+    pub const PREDICTOR: u16 = 317;
+    pub const TILE_WIDTH: u16 = 322;
+    pub const TILE_HEIGHT: u16 = 323;
+    pub const TILE_OFFSETS: u16 = 324;
+    pub const TILE_BYTES: u16 = 325;
+    pub const SAMPLE_FORMAT: u16 = 339;
+    pub const PIXEL_SCALE: u16 = 33550;
+    pub const TIEPOINTS: u16 = 33922;
+    pub const TRANSFORM: u16 = 34264;
+    pub const GEO_KEYS: u16 = 34735;
+    pub const GEO_DOUBLES: u16 = 34736;
+    pub const GEO_ASCII: u16 = 34737;
+    pub const GDAL_METADATA: u16 = 42112;
+    pub const NODATA: u16 = 42113;
+}
+
+/// How the pixels lie in the file.
+struct Layout {
+    rows: usize,
+    cols: usize,
+    bands: usize,
+    coding: Coding,
+    tiled: bool,
+    /// Rows and columns of a strip or tile.
+    chunk: [usize; 2],
+    /// Position and length of the first band's strips or tiles.
+    places: Vec<[usize; 2]>,
+}
+
+/// Strips or tiles decoded at a time, in parallel, before they are put together.
+const BATCH: usize = 64;
+
+/// Reads the first band of the first image.
+pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
+    let directory = Directory::parse(bytes)?;
+    let layout = layout(&directory, bytes.len())?;
+    let samples = pixels(&layout, bytes)?;
+    let mut raster = Raster::new([layout.rows, layout.cols], samples);
+    raster.georeference = geokeys::from_tags(&geokeys::Tags {
+        pixel_scale: directory.doubles(tag::PIXEL_SCALE)?,
+        tiepoints: directory.doubles(tag::TIEPOINTS)?,
+        matrix: directory.doubles(tag::TRANSFORM)?,
+        keys: directory.numbers(tag::GEO_KEYS)?.iter().map(|key| *key as u16).collect(),
+        doubles: directory.doubles(tag::GEO_DOUBLES)?,
+        ascii: directory.text(tag::GEO_ASCII)?,
+    })?;
+    let nodata = directory.text(tag::NODATA)?;
+    if !nodata.trim().is_empty() {
+        raster.nodata = nodata.trim().parse().ok();
+        if raster.nodata.is_none() {
+            raster.warnings.push(format!("nodata value `{}` is no number and is not heeded", nodata.trim()));
+        }
+    }
+    let metadata = directory.text(tag::GDAL_METADATA)?;
+    let number = |role| item(&metadata, role).and_then(|text| text.parse::<f64>().ok()).filter(|x| x.is_finite());
+    raster.scale = [number("scale").unwrap_or(1.0), number("offset").unwrap_or(0.0)];
+    raster.unit = item(&metadata, "unittype").map(str::to_string);
+    if layout.bands > 1 {
+        raster.warnings.push(format!("has {} bands; the first is taken", layout.bands));
+    }
+    Ok(raster)
+}
+
+/// Reads the layout, refusing what is not a grid of heights, what we do not decode, and sizes that cannot be true.
+fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
+    let rows = directory.number(tag::HEIGHT, 0)?;
+    let cols = directory.number(tag::WIDTH, 0)?;
+    let bands = directory.number(tag::BANDS, 1)?;
+    let bits = directory.numbers(tag::BITS)?;
+    let depth = bits.first().copied().unwrap_or(1);
+    let format = directory.number(tag::SAMPLE_FORMAT, 1)?;
+    let compression = directory.number(tag::COMPRESSION, 1)?;
+    let advice = "convert it with `gdal_translate -b 1 -ot Float32 -co COMPRESS=DEFLATE`";
+
+    let kind = match (format, depth) {
+        (1, 8) => SampleType::U8,
+        (1, 16) => SampleType::U16,
+        (2, 8 | 16) => SampleType::I16,
+        (2, 32) => SampleType::I32,
+        (1, 32) => SampleType::F64, // the type of ours that holds every u32
+        (3, 32) => SampleType::F32,
+        (3, 64) => SampleType::F64,
+        _ => return Err(format!("has samples of {depth} bits, format {format}, which are not read; {advice}")),
+    };
+    if bits.iter().any(|b| *b != depth) || bands == 0 || bands > 4096 {
+        return Err(format!("has {bands} bands of unlike depths, or too many; {advice}"));
+    }
+    // Most bytes that a byte can stand for: deflate at most 1032, PackBits 64; LZW over one value about 1350.
+    let ratio = match compression {
+        1 => 1,
+        5 => 1400,
+        8 | 32946 => 1100,
+        32773 => 64,
+        _ => {
+            return Err(format!(
+                "is compressed by method {compression}; none, LZW, deflate and PackBits are read; {advice}"
+            ));
+        }
+    };
+    match directory.number(tag::PHOTOMETRIC, 1)? {
+        1 => {}
+        0 => return Err(format!("is a picture in which white is zero, not heights; {advice}")),
+        _ => return Err(format!("is a colour picture, not heights; {advice}")),
+    }
+    let predictor = directory.number(tag::PREDICTOR, 1)?;
+    match (predictor, format) {
+        (1 | 2, _) | (3, 3) => {}
+        _ => return Err(format!("is broken: predictor {predictor} for sample format {format}")),
+    }
+    let planar = directory.number(tag::PLANAR, 1)?;
+    if !matches!(planar, 1 | 2) {
+        return Err(format!("is broken: planar configuration {planar}"));
+    }
+    let planes = if planar == 2 { bands } else { 1 };
+    let pixel = depth / 8 * (bands / planes);
+    check_size([rows, cols], pixel, length, ratio)?;
+
+    let tiled = directory.has(tag::TILE_OFFSETS);
+    let chunk = if tiled {
+        [directory.number(tag::TILE_HEIGHT, 0)?, directory.number(tag::TILE_WIDTH, 0)?]
+    } else {
+        [directory.number(tag::ROWS_PER_STRIP, rows)?.min(rows), cols]
+    };
+    if chunk.contains(&0) || chunk.iter().any(|n| *n > u64::from(u32::MAX)) {
+        return Err(format!("is broken: its tiles or strips are {} × {} cells", chunk[1], chunk[0]));
+    }
+    let chunks = [rows.div_ceil(chunk[0]), cols.div_ceil(chunk[1])];
+    if tiled {
+        // tiles are stored whole, with their padding
+        check_size([chunks[0].saturating_mul(chunk[0]), chunks[1].saturating_mul(chunk[1])], pixel, length, ratio)?;
+    }
+    let [offsets, lengths] =
+        if tiled { [tag::TILE_OFFSETS, tag::TILE_BYTES] } else { [tag::STRIP_OFFSETS, tag::STRIP_BYTES] };
+    let (offsets, lengths) = (directory.numbers(offsets)?, directory.numbers(lengths)?);
+    let expected = chunks[0] * chunks[1]; // ≤ cells
+    if offsets.len() != lengths.len() || expected.checked_mul(planes) != Some(offsets.len() as u64) {
+        return Err(format!(
+            "is broken: it lists {} tiles or strips where {expected} per band are needed",
+            offsets.len()
+        ));
+    }
+    let places = offsets.iter().zip(&lengths).take(expected as usize).map(|(offset, bytes)| {
+        if *bytes == 0 {
+            return Err(
+                "leaves tiles out (a sparse TIFF); write them with `gdal_translate -co SPARSE_OK=FALSE`".to_string()
+            );
+        }
+        if offset.checked_add(*bytes).is_none_or(|end| end > length as u64) {
+            return Err("is truncated: some of its tiles or strips lie outside the file".to_string());
+        }
+        Ok([*offset as usize, *bytes as usize])
+    });
+    let coding = Coding {
+        compression,
+        predictor,
+        big_endian: directory.big_endian(),
+        format: (format, depth),
+        kind,
+        bands: (bands / planes) as usize,
+    };
+    Ok(Layout {
+        rows: rows as usize, // these are at most the number of cells, which fits
+        cols: cols as usize,
+        bands: bands as usize,
+        coding,
+        tiled,
+        chunk: chunk.map(|n| n as usize),
+        places: places.collect::<Result<_, _>>()?,
+    })
+}
+
+/// Decodes the first band.
+fn pixels(layout: &Layout, bytes: &[u8]) -> Result<Samples, String> {
+    let mut samples = Samples::zeros(layout.coding.kind, layout.rows * layout.cols)?;
+    for (batch, places) in layout.places.chunks(BATCH).enumerate() {
+        let decoded = places.par_iter().enumerate().map(|(k, [at, length])| {
+            let [start, _] = layout.corner(batch * BATCH + k);
+            // Tiles are whole, be it with padding; the last strip ends with the image.
+            let rows = if layout.tiled { layout.chunk[0] } else { layout.chunk[0].min(layout.rows - start) };
+            layout.coding.decode(&bytes[*at..at + length], [rows, layout.chunk[1]])
+        });
+        for (k, part) in decoded.collect::<Result<Vec<_>, _>>()?.iter().enumerate() {
+            let start = layout.corner(batch * BATCH + k);
+            match (&mut samples, part) {
+                (Samples::U8(all), Samples::U8(part)) => layout.paste(all, part, start),
+                (Samples::U16(all), Samples::U16(part)) => layout.paste(all, part, start),
+                (Samples::I16(all), Samples::I16(part)) => layout.paste(all, part, start),
+                (Samples::I32(all), Samples::I32(part)) => layout.paste(all, part, start),
+                (Samples::F32(all), Samples::F32(part)) => layout.paste(all, part, start),
+                (Samples::F64(all), Samples::F64(part)) => layout.paste(all, part, start),
+                _ => return Err("cannot be decoded".to_string()),
+            }
+        }
+    }
+    Ok(samples)
+}
+
+impl Layout {
+    /// First row and column of strip or tile number `k`.
+    fn corner(&self, k: usize) -> [usize; 2] {
+        let across = self.cols.div_ceil(self.chunk[1]);
+        [k / across * self.chunk[0], k % across * self.chunk[1]]
+    }
+
+    /// Copies the first band of a strip or tile that starts at row and column `start`, without its padding.
+    fn paste<T: Copy>(&self, all: &mut [T], part: &[T], start: [usize; 2]) {
+        let cols = self.chunk[1].min(self.cols - start[1]);
+        let bands = self.coding.bands;
+        let rows = part.chunks(self.chunk[1] * bands).take(self.rows - start[0]);
+        for (r, from) in rows.enumerate() {
+            let to = &mut all[(start[0] + r) * self.cols + start[1]..][..cols];
+            to.iter_mut().zip(from.iter().step_by(bands)).for_each(|(to, from)| *to = *from);
+        }
+    }
+}
+
+/// The text of the first band's item of that role in GDAL's metadata (`<Item name=".." sample="0" role="scale">2</Item>`).
+fn item<'a>(metadata: &'a str, role: &str) -> Option<&'a str> {
+    let role = format!("role=\"{role}\"");
+    metadata.split("<Item").skip(1).find_map(|item| {
+        let (head, rest) = item.split_once('>')?;
+        let first = !head.contains("sample=") || head.contains("sample=\"0\"");
+        (first && head.contains(&role)).then(|| rest.split('<').next().unwrap_or_default().trim())
+    })
+}
+
+#[cfg(test)]
+mod tests;

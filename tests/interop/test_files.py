@@ -1,0 +1,200 @@
+"""Files read and written by independent programs: GDAL (rasterio), NumPy and Pillow against thalweg.
+
+    pip install numpy pillow rasterio pytest
+    pytest tests/interop
+
+Cargo builds the counterpart, crates/thalweg/examples/interop.rs; INTEROP may name a built one instead.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+import rasterio
+from PIL import Image
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+REAL = ROOT / "crates/thalweg/tests/data/jacksboro.tif"
+NODATA = -9999.0
+
+
+def interop(*arguments):
+    command = [os.environ["INTEROP"]] if "INTEROP" in os.environ else [
+        "cargo", "run", "--quiet", "--package", "thalweg", "--example", "interop", "--"]
+    run = subprocess.run([*command, *map(str, arguments)], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("interop")
+    interop("write", folder, REAL)
+    expected = json.loads((folder / "expected.json").read_text())
+    size = expected["rows"], expected["columns"]
+    metres = np.array(expected["metres"]).reshape(size)
+    nodata = np.array(expected["nodata"]).reshape(size)
+    return folder, metres, nodata
+
+
+def sidecar(path):
+    return json.loads(pathlib.Path(f"{path}.json").read_text())
+
+
+def decoded(codes, about):
+    """Metres from codes, by the sidecar's rule."""
+    full = np.iinfo(codes.dtype).max
+    return about["minimum"] + codes.astype(float) / full * (about["maximum"] - about["minimum"])
+
+
+@pytest.mark.parametrize("name, dtype", [("f32.tif", "float32"), ("f64.tif", "float64")])
+def test_geotiff_in_gdal(written, name, dtype):
+    folder, metres, nodata = written
+    with rasterio.open(folder / name) as file, rasterio.open(REAL) as real:
+        assert file.dtypes == (dtype,)
+        assert file.crs.to_epsg() == 32616 and file.crs == real.crs
+        assert file.transform == real.transform
+        assert file.nodata == NODATA
+        assert file.tags()["AREA_OR_POINT"] == real.tags()["AREA_OR_POINT"] == "Area"
+        expected = np.where(nodata, NODATA, metres).astype(dtype)
+        np.testing.assert_array_equal(file.read(1), expected)
+        np.testing.assert_array_equal(file.read_masks(1) == 0, nodata)
+
+
+def test_geotiff_without_crs_keeps_its_cells(written):
+    folder, metres, _ = written
+    with rasterio.open(folder / "local_f64.tif") as file:
+        assert file.crs is None
+        assert file.transform == rasterio.Affine(2.5, 0, 0, 0, -2.5, 0)
+        assert file.nodata is None
+        np.testing.assert_array_equal(file.read(1), metres)
+
+
+@pytest.mark.parametrize("name", ["u16.tif", "u16.png", "u8.png", "u16.r16"])
+@pytest.mark.parametrize("prefix", ["", "local_"])
+def test_codes_decode_by_the_sidecar(written, prefix, name):
+    folder, metres, nodata = written
+    path = folder / (prefix + name)
+    about = sidecar(path)
+    rows, columns = metres.shape
+    assert (about["rows"], about["columns"]) == (rows, columns)
+    assert about["cell_size"] == (2.5 if prefix else 90.0)
+    if name.endswith("r16"):
+        codes = np.fromfile(path, "<u2").reshape(rows, columns)
+    elif name.endswith("png"):
+        image = Image.open(path)
+        assert image.mode == ("L" if name.startswith("u8") else "I;16")
+        codes = np.array(image)
+    else:
+        codes = rasterio.open(path).read(1)
+    assert codes.dtype == name.split(".")[0].replace("u", "uint")
+    valid = np.ones_like(nodata) if prefix else ~nodata
+    if prefix:
+        assert "nodata" not in about
+    else:
+        np.testing.assert_array_equal(codes == about["nodata"], nodata)
+    assert codes.max() == np.iinfo(codes.dtype).max
+    step = (about["maximum"] - about["minimum"]) / np.iinfo(codes.dtype).max
+    # half a code, and the rounding of the numbers themselves
+    assert np.abs(decoded(codes, about) - metres)[valid].max() <= 0.5 * step + 1e-9
+
+
+def test_engines_decode_to_metres(written):
+    """The engines' own rules, as their manuals give them, on the codes."""
+    folder, metres, _ = written
+    path = folder / "local_u16.r16"
+    about = sidecar(path)
+    codes = np.fromfile(path, "<u2").reshape(metres.shape).astype(float)
+    allowed = (about["maximum"] - about["minimum"]) / 65535  # a code
+    unreal, unity, godot = (about["engines"][name] for name in ("unreal", "unity", "godot"))
+    z = ((codes - 32768) / 128 * unreal["scale_z"] + unreal["location_z"]) / 100
+    assert np.abs(z - metres).max() <= allowed
+    assert unreal["scale_xy"] == 250.0
+    assert np.abs(codes / 65536 * unity["terrain_height"] + unity["position_y"] - metres).max() <= allowed
+    assert unity["terrain_width"] == 2.5 * (metres.shape[1] - 1)
+    assert godot["size"] == [metres.shape[1], metres.shape[0]]
+
+
+def test_floats_elsewhere(written):
+    folder, metres, nodata = written
+    expected = np.where(nodata, NODATA, metres)
+    np.testing.assert_array_equal(np.load(folder / "f64.npy"), expected)
+    np.testing.assert_array_equal(np.load(folder / "f32.npy"), expected.astype("f4"))
+    np.testing.assert_array_equal(np.fromfile(folder / "f32.r32", "<f4").reshape(metres.shape), expected.astype("f4"))
+    with rasterio.open(folder / "f64.asc") as file, rasterio.open(REAL) as real:
+        assert file.nodata == NODATA
+        assert np.allclose(file.transform, real.transform, rtol=1e-12)
+        # GDAL reads the grid as f32 unless told otherwise
+        np.testing.assert_allclose(file.read(1), expected, rtol=1e-6)
+    text = np.loadtxt(folder / "f64.asc", skiprows=6)
+    np.testing.assert_array_equal(text, expected)
+
+
+LAYOUTS = [
+    dict(),
+    dict(tiled=True, blockxsize=16, blockysize=32),
+    dict(BIGTIFF="YES", ENDIANNESS="BIG"),
+    dict(ENDIANNESS="BIG", tiled=True, blockxsize=64, blockysize=16),
+    dict(blockysize=3),
+    dict(blockysize=1000),
+]
+
+
+@pytest.mark.parametrize("compress", [None, "deflate", "lzw", "packbits"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "float64"])
+def test_gdals_geotiffs_are_read(tmp_path, compress, dtype):
+    path = tmp_path / "a.tif"
+    random = np.random.default_rng(1)
+    info = np.iinfo(dtype) if np.issubdtype(dtype, np.integer) else None
+    smooth = np.add.outer(np.arange(70) * 2, np.arange(45))
+    noise = random.integers(info.min, info.max, (70, 45), endpoint=True) if info else random.normal(0, 1e3, (70, 45))
+    predictors = [1] if compress in (None, "packbits") else [1, 2] if info else [1, 2, 3]
+    for predictor in predictors:
+        for layout in LAYOUTS:
+            for bands, interleave in [(1, "band"), (2, "pixel"), (2, "band")]:
+                for values in (smooth % 128, noise):
+                    values = values.astype(dtype)
+                    options = dict(layout, interleave=interleave, photometric="MINISBLACK")
+                    if compress:
+                        options["compress"] = compress
+                    if predictor > 1:
+                        options["predictor"] = predictor
+                    transform = rasterio.Affine(5, 0, 1000.5, 0, -5, 2000.25)
+                    with rasterio.open(path, "w", driver="GTiff", width=45, height=70, count=bands, dtype=dtype,
+                                       crs="EPSG:32616", transform=transform, nodata=7, **options) as file:
+                        for band in range(bands):
+                            file.write(values if band == 0 else values * 0, band + 1)
+                    found = json.loads(interop("read", path))
+                    np.testing.assert_array_equal(np.array(found["values"]).reshape(70, 45), values.astype(float))
+                    assert found["transform"] == [1000.5, 5, 0, 2000.25, 0, -5]
+                    assert found["nodata"] == 7
+
+
+def test_gdals_band_scale_unit_and_points_are_read(tmp_path):
+    path = tmp_path / "a.tif"
+    transform = rasterio.Affine(5, 0, 1000, 0, -5, 2000)
+    with rasterio.open(path, "w", driver="GTiff", width=2, height=1, count=1, dtype="int16", crs="EPSG:32616",
+                       transform=transform) as file:
+        file.write(np.array([[[1, 2]]], "int16"))
+        file.scales, file.offsets, file.units = [0.1], [-5.0], ["ft"]
+        file.update_tags(AREA_OR_POINT="Point")
+    found = json.loads(interop("read", path))
+    assert (found["scale"], found["unit"]) == ([0.1, -5.0], "ft")
+    assert found["transform"] == [1000, 5, 0, 2000, 0, -5]
+
+
+@pytest.mark.parametrize("mode, values", [("L", [[0, 7], [128, 255]]), ("I;16", [[0, 300], [40000, 65535]])])
+def test_pillows_pngs_and_numpys_arrays_are_read(tmp_path, mode, values):
+    array = np.array(values, "uint8" if mode == "L" else "uint16")
+    Image.fromarray(array).save(tmp_path / "a.png")
+    Image.fromarray(array.astype("uint8")).convert("RGBA").save(tmp_path / "rgba.png")
+    assert json.loads(interop("read", tmp_path / "a.png"))["values"] == array.ravel().tolist()
+    assert json.loads(interop("read", tmp_path / "rgba.png"))["values"] == array.astype("uint8").ravel().tolist()
+    for dtype in ["u1", "<u2", ">u2", "<i2", ">i4", "<f4", ">f8"]:
+        for order in "CF":
+            stored = np.array(array % 100, dtype=dtype, order=order)
+            np.save(tmp_path / "a.npy", stored)
+            assert json.loads(interop("read", tmp_path / "a.npy"))["values"] == stored.ravel().tolist()
