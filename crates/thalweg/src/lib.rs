@@ -12,6 +12,8 @@ pub mod model;
 pub mod models;
 pub mod noise;
 pub mod params;
+pub mod pictures;
+pub mod products;
 pub mod rng;
 pub mod terrain;
 
