@@ -7,7 +7,7 @@ use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
 use crate::pictures::paint::Painter;
 use crate::pictures::picture::Picture;
-use crate::pictures::ramps::{RAMPS, Ramp};
+use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::{Relief, quantile};
 use crate::pictures::shade::{brush, hatch};
 use crate::terrain::Terrain;
@@ -40,8 +40,16 @@ pub struct LayerOptions<'a> {
 
 impl Default for LayerOptions<'_> {
     fn default() -> Self {
-        let ramp = RAMPS.iter().find(|ramp| ramp.name == "viridis").unwrap_or(Ramp::land());
-        Self { ramp, log: false, range: None, unit: "", title: "", scale_bar: false, legend: true, max_size: None }
+        Self {
+            ramp: Ramp::viridis(),
+            log: false,
+            range: None,
+            unit: "",
+            title: "",
+            scale_bar: false,
+            legend: true,
+            max_size: None,
+        }
     }
 }
 
@@ -67,6 +75,7 @@ pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>)
         let allowed = if options.log { "above 0, low below high" } else { "low below high" };
         return Err(Error::value("range", format!("{low} to {high}"), allowed));
     }
+    // The logarithm of what is not above 0 is not finite, and stays bare.
     let ruler = |x: f32| if options.log { libm::logf(x) } else { x };
     let (from, to) = (ruler(low), ruler(high));
     let painter = Painter::new(&relief, brush(&relief, Ramp::land(), Sun::default(), None, None)?);
@@ -76,8 +85,7 @@ pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>)
             return hatch(i, j, 4);
         }
         let light = painter.light(i, j);
-        let value = values[(i, j)];
-        let t = if options.log && !(value > 0.0) { f32::NAN } else { (ruler(value) - from) / (to - from) };
+        let t = (ruler(values[(i, j)]) - from) / (to - from);
         let cover = match t {
             t if t.is_nan() => 0.0,
             t if low >= 0.0 => COVER * (8.0 * t).clamp(0.0, 1.0),

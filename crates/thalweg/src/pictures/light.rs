@@ -26,7 +26,7 @@ impl Sun {
     /// # Errors
     /// When the azimuth is not within ±360° or the altitude not within 1° to 90°.
     pub fn check(&self) -> Result<()> {
-        if !(self.azimuth.abs() <= 360.0) {
+        if !(-360.0..=360.0).contains(&self.azimuth) {
             return Err(Error::value("sun azimuth", format!("{}°", self.azimuth), "-360 to 360°"));
         }
         if !(1.0..=90.0).contains(&self.altitude) {

@@ -20,6 +20,8 @@ const SHADE: f32 = 0.35;
 const THROUGH: f32 = 0.45;
 /// Depth in metres at which a layer's water hides half of the ground.
 const MURKY: f32 = 0.25;
+/// Depth in metres at which it is halfway to its darkest.
+const DEEP: f32 = 25.0;
 /// Foam along the sea's shore.
 const SHORE: Linear = [0.80, 0.87, 0.86];
 
@@ -42,6 +44,7 @@ pub struct Painter<'a> {
     brush: Brush,
     land: Table,
     sea: Table,
+    /// Depth of the sea's darkest blue in metres.
     deepest: f32,
     lights: [[f32; 3]; 3],
     sky: Field<f32>,
@@ -52,7 +55,7 @@ impl<'a> Painter<'a> {
     /// Works out sky and shadow.
     pub fn new(relief: &'a Relief, brush: Brush) -> Self {
         let aside = |degrees: f64| Sun { azimuth: brush.sun.azimuth + degrees, ..brush.sun }.direction();
-        let depths = relief.sorted(|i, j| Some(relief.depth(i, j)).filter(|d| *d > 0.0));
+        let depths = relief.sorted(|i, j| relief.sea.map(|level| level - relief.heights[(i, j)]).filter(|d| *d > 0.0));
         Self {
             relief,
             brush,
@@ -81,13 +84,14 @@ impl<'a> Painter<'a> {
         if depth <= 0.0 {
             return soften(dry);
         }
-        // Square root: most of the change of colour is in the shallows.
-        let blue = self.sea.at(1.0 - (depth / self.deepest).sqrt());
         if self.relief.sea.is_some_and(|level| ground < level) {
-            let wet = lit(blue, mix([1.0; 3], light, THROUGH));
+            // Square root: most of the change of colour is in the shallows.
+            let blue = self.sea.at(1.0 - (depth / self.deepest).sqrt());
             let foam = if self.on_shore(i, j) { 0.4 } else { 0.0 };
-            return soften(mix(wet, SHORE, foam));
+            return soften(mix(lit(blue, mix([1.0; 3], light, THROUGH)), SHORE, foam));
         }
+        // Rivers a clear blue, lakes darker, the same on every map.
+        let blue = self.sea.at(0.72 - 0.5 * depth / (depth + DEEP));
         soften(mix(dry, blue, depth / (depth + MURKY)))
     }
 
@@ -114,10 +118,10 @@ impl<'a> Painter<'a> {
     }
 }
 
-/// Bends light over 0.75 towards 1, so that sunlit snow keeps its shape.
+/// Bends light over 0.8 towards 1, so that sunlit snow keeps its shape.
 fn soften(colour: Linear) -> Linear {
     colour.map(|x| {
-        let over = (x - 0.75) / 0.25;
-        if over > 0.0 { 0.75 + 0.25 * over / (1.0 + over) } else { x }
+        let over = (x - 0.8) / 0.2;
+        if over > 0.0 { 0.8 + 0.2 * over / (1.0 + over) } else { x }
     })
 }

@@ -21,8 +21,10 @@ use crate::terrain::Terrain;
 const FINE: usize = 2;
 /// Rows of pixels drawn together.
 const BAND: usize = 24;
-/// Relief over the extent at which a block looks like land.
-const PROPORTION: f32 = 0.17;
+/// Relief over the extent at which a block needs no exaggeration.
+const PROPORTION: f32 = 0.2;
+/// Power of the want of proportion that exaggeration makes up for: low land may look lower than mountains.
+const MADE_UP: f32 = 0.7;
 /// Air above the block: top of the picture, bottom.
 const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
 
@@ -138,7 +140,7 @@ fn render(reliefs: &[Relief], options: &ViewOptions<'_>) -> Result<Vec<Picture>>
     let high = joint(f32::max, &|r| r.extremes()[1]);
     let exaggeration = match options.exaggeration {
         Some(given) => given as f32,
-        None if high > low => (PROPORTION * long / (high - low)).clamp(0.05, 100.0),
+        None if high > low => libm::powf(PROPORTION * long / (high - low), MADE_UP).clamp(0.05, 100.0),
         None => 1.0,
     };
     let base = low * exaggeration - 0.045 * long;

@@ -26,118 +26,123 @@ pub struct Ramp {
 }
 
 /// All ramps; the first is the default for land.
-pub const RAMPS: &[Ramp] = &[
-    Ramp {
-        name: "land",
-        about: "hypsometric tint: deep green valleys, meadow, tan, brown rock, grey scree, snow",
-        course: Course::Stops(&[
-            (0.00, [46, 92, 78]),
-            (0.10, [69, 116, 82]),
-            (0.24, [120, 150, 92]),
-            (0.38, [176, 179, 115]),
-            (0.50, [206, 183, 128]),
-            (0.62, [187, 150, 106]),
-            (0.74, [158, 122, 90]),
-            (0.83, [168, 150, 132]),
-            (0.91, [216, 210, 202]),
-            (1.00, [250, 250, 252]),
-        ]),
-    },
-    Ramp {
-        name: "gist_earth",
-        about: "Matplotlib's map of that name (from Yorick): dark blue, green, ochre, pale rock",
-        course: Course::Channels([
-            &[
-                (0.0, 0.0),
-                (0.2824, 0.1882),
-                (0.4588, 0.2714),
-                (0.549, 0.4719),
-                (0.698, 0.7176),
-                (0.7882, 0.7553),
-                (1.0, 0.9922),
-            ],
-            &[
-                (0.0, 0.0),
-                (0.0275, 0.0),
-                (0.1098, 0.1893),
-                (0.1647, 0.3035),
-                (0.2078, 0.3841),
-                (0.2824, 0.502),
-                (0.5216, 0.6397),
-                (0.698, 0.7171),
-                (0.7882, 0.6392),
-                (0.7922, 0.6413),
-                (0.8, 0.6447),
-                (0.8078, 0.6481),
-                (0.8157, 0.6549),
-                (0.8667, 0.6991),
-                (0.8745, 0.7103),
-                (0.8824, 0.7216),
-                (0.8902, 0.7323),
-                (0.898, 0.743),
-                (0.9412, 0.8275),
-                (0.9569, 0.8635),
-                (0.9647, 0.8816),
-                (0.9961, 0.9733),
-                (1.0, 0.9843),
-            ],
-            &[
-                (0.0, 0.0),
-                (0.0039, 0.1684),
-                (0.0078, 0.2212),
-                (0.0275, 0.4329),
-                (0.0314, 0.4549),
-                (0.2824, 0.5004),
-                (0.4667, 0.2748),
-                (0.5451, 0.3205),
-                (0.7843, 0.3961),
-                (0.8941, 0.6651),
-                (1.0, 0.9843),
-            ],
-        ]),
-    },
-    Ramp {
-        name: "grey",
-        about: "black to white in even codes",
-        course: Course::Channels([&[(0.0, 0.0), (1.0, 1.0)]; 3]),
-    },
-    Ramp {
-        name: "viridis",
-        about: "even steps from violet over green to yellow, for data (Smith and van der Walt 2015)",
-        course: Course::Stops(&[
-            (0.000, [68, 1, 84]),
-            (0.125, [71, 44, 122]),
-            (0.250, [59, 81, 139]),
-            (0.375, [44, 113, 142]),
-            (0.500, [33, 144, 141]),
-            (0.625, [39, 173, 129]),
-            (0.750, [92, 200, 99]),
-            (0.875, [170, 220, 50]),
-            (1.000, [253, 231, 37]),
-        ]),
-    },
-    Ramp {
-        name: "sea",
-        about: "bathymetry: abyss (0) to the shore (1)",
-        course: Course::Stops(&[
-            (0.00, [16, 36, 74]),
-            (0.35, [24, 66, 116]),
-            (0.65, [40, 105, 155]),
-            (0.85, [76, 148, 183]),
-            (1.00, [134, 194, 205]),
-        ]),
-    },
-    Ramp {
-        name: "ice",
-        about: "snow and ice: blue depth to white",
-        course: Course::Stops(&[
-            (0.0, [38, 84, 124]),
-            (0.4, [104, 156, 190]),
-            (0.75, [190, 217, 230]),
-            (1.0, [252, 254, 255]),
-        ]),
-    },
-];
+pub static RAMPS: [&Ramp; 6] = [&LAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE];
+
+static LAND: Ramp = Ramp {
+    name: "land",
+    about: "hypsometric tint: deep green valleys, meadow, tan, brown rock, grey scree, snow",
+    course: Course::Stops(&[
+        (0.00, [46, 92, 78]),
+        (0.10, [69, 116, 82]),
+        (0.24, [120, 150, 92]),
+        (0.38, [176, 179, 115]),
+        (0.50, [212, 194, 142]),
+        (0.62, [197, 166, 122]),
+        (0.74, [170, 138, 107]),
+        (0.83, [176, 159, 142]),
+        (0.91, [219, 214, 208]),
+        (1.00, [250, 250, 252]),
+    ]),
+};
+
+static GIST_EARTH: Ramp = Ramp {
+    name: "gist_earth",
+    about: "Matplotlib's map of that name (from Yorick): dark blue, green, ochre, pale rock",
+    course: Course::Channels([
+        &[
+            (0.0, 0.0),
+            (0.2824, 0.1882),
+            (0.4588, 0.2714),
+            (0.549, 0.4719),
+            (0.698, 0.7176),
+            (0.7882, 0.7553),
+            (1.0, 0.9922),
+        ],
+        &[
+            (0.0, 0.0),
+            (0.0275, 0.0),
+            (0.1098, 0.1893),
+            (0.1647, 0.3035),
+            (0.2078, 0.3841),
+            (0.2824, 0.502),
+            (0.5216, 0.6397),
+            (0.698, 0.7171),
+            (0.7882, 0.6392),
+            (0.7922, 0.6413),
+            (0.8, 0.6447),
+            (0.8078, 0.6481),
+            (0.8157, 0.6549),
+            (0.8667, 0.6991),
+            (0.8745, 0.7103),
+            (0.8824, 0.7216),
+            (0.8902, 0.7323),
+            (0.898, 0.743),
+            (0.9412, 0.8275),
+            (0.9569, 0.8635),
+            (0.9647, 0.8816),
+            (0.9961, 0.9733),
+            (1.0, 0.9843),
+        ],
+        &[
+            (0.0, 0.0),
+            (0.0039, 0.1684),
+            (0.0078, 0.2212),
+            (0.0275, 0.4329),
+            (0.0314, 0.4549),
+            (0.2824, 0.5004),
+            (0.4667, 0.2748),
+            (0.5451, 0.3205),
+            (0.7843, 0.3961),
+            (0.8941, 0.6651),
+            (1.0, 0.9843),
+        ],
+    ]),
+};
+
+static GREY: Ramp = Ramp {
+    name: "grey",
+    about: "black to white in even codes",
+    course: Course::Channels([&[(0.0, 0.0), (1.0, 1.0)]; 3]),
+};
+
+static VIRIDIS: Ramp = Ramp {
+    name: "viridis",
+    about: "even steps from violet over green to yellow, for data (Smith and van der Walt 2015)",
+    course: Course::Stops(&[
+        (0.000, [68, 1, 84]),
+        (0.125, [71, 44, 122]),
+        (0.250, [59, 81, 139]),
+        (0.375, [44, 113, 142]),
+        (0.500, [33, 144, 141]),
+        (0.625, [39, 173, 129]),
+        (0.750, [92, 200, 99]),
+        (0.875, [170, 220, 50]),
+        (1.000, [253, 231, 37]),
+    ]),
+};
+
+static SEA: Ramp = Ramp {
+    name: "sea",
+    about: "bathymetry: abyss (0) to the shore (1)",
+    course: Course::Stops(&[
+        (0.00, [16, 36, 74]),
+        (0.35, [24, 66, 116]),
+        (0.65, [40, 105, 155]),
+        (0.85, [76, 148, 183]),
+        (1.00, [134, 194, 205]),
+    ]),
+};
+
+static ICE: Ramp = Ramp {
+    name: "ice",
+    about: "snow and ice: blue depth to white",
+    course: Course::Stops(&[
+        (0.0, [38, 84, 124]),
+        (0.4, [104, 156, 190]),
+        (0.75, [190, 217, 230]),
+        (1.0, [252, 254, 255]),
+    ]),
+};
 
 impl Ramp {
     /// The ramp of that name.
@@ -146,17 +151,22 @@ impl Ramp {
     /// When there is none; the message lists them or names the nearest.
     pub fn find(name: &str) -> Result<&'static Self> {
         let found = RAMPS.iter().find(|ramp| ramp.name == name);
-        found.ok_or_else(|| Error::unknown("ramp", name, RAMPS.iter().map(|ramp| ramp.name)))
+        found.copied().ok_or_else(|| Error::unknown("ramp", name, RAMPS.iter().map(|ramp| ramp.name)))
     }
 
     /// The default for land.
     pub fn land() -> &'static Self {
-        &RAMPS[0]
+        &LAND
+    }
+
+    /// Even steps for data.
+    pub fn viridis() -> &'static Self {
+        &VIRIDIS
     }
 
     /// The colours of water by depth.
     pub fn sea() -> &'static Self {
-        &RAMPS[4]
+        &SEA
     }
 
     /// The colour at `t` in linear light; `t` is held within 0..1.

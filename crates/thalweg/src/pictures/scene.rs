@@ -12,7 +12,7 @@ pub type Point = [f32; 3];
 /// Earth on the block's sides, at the surface and at the foot.
 const EARTH: [Linear; 2] = [[0.30, 0.215, 0.145], [0.135, 0.105, 0.085]];
 /// Water on the block's sides.
-const WATER: [Linear; 2] = [[0.13, 0.33, 0.45], [0.02, 0.07, 0.15]];
+const WATER: [Linear; 2] = [[0.06, 0.20, 0.34], [0.015, 0.055, 0.13]];
 /// Quads on a side of the tiles that are drawn or passed over together.
 const TILE: usize = 32;
 
@@ -119,21 +119,16 @@ impl Block {
         let corners =
             Field::generate(self.surface.size(), |i, j| camera.corner(self.surface[(i, j)], self.colours[(i, j)]));
         let sides = self.sides(camera);
-        let tiles = (0..self.quads.rows())
+        let starts = (0..self.quads.rows())
             .step_by(TILE)
-            .flat_map(|i| (0..self.quads.cols()).step_by(TILE).map(move |j| (i, j)));
-        let tiles = tiles.map(|start| {
-            let (bottom, right) = self.tile_end(start);
-            let rows = start.0..=bottom;
-            let ys = rows.flat_map(|i| &corners.row(i)[start.1..=right]).map(|corner| corner.y);
-            let span = ys.fold([f32::MAX, f32::MIN], |[from, to], y| [from.min(y), to.max(y)]);
-            (start, (bottom, right), span)
-        });
-        Projected { tiles: tiles.collect(), quads: self.quads.clone(), corners, sides }
-    }
-
-    fn tile_end(&self, (i, j): (usize, usize)) -> (usize, usize) {
-        ((i + TILE).min(self.quads.rows()), (j + TILE).min(self.quads.cols()))
+            .flat_map(|i| (0..self.quads.cols()).step_by(TILE).map(move |j| [i, j]));
+        let tile = |start: [usize; 2]| {
+            let end = [0, 1].map(|k| (start[k] + TILE).min(self.quads.size()[k]));
+            let ys = (start[0]..=end[0]).flat_map(|i| &corners.row(i)[start[1]..=end[1]]).map(|corner| corner.y);
+            let [top, bottom] = ys.fold([f32::MAX, f32::MIN], |[top, bottom], y| [top.min(y), bottom.max(y)]);
+            Tile { start, end, top, bottom }
+        };
+        Projected { tiles: starts.map(tile).collect(), quads: self.quads.clone(), corners, sides }
     }
 
     /// Triangles of the walls wherever a quad has no neighbour.
@@ -163,27 +158,18 @@ impl Block {
     fn wall(&self, camera: &Camera, edge: [(usize, usize); 2], facing: [f32; 2], sides: &mut Vec<[Corner; 3]>) {
         let toward = facing[0] * self.light[0] + facing[1] * self.light[1];
         let light = 0.72 + 0.38 * toward;
-        let level = |height: f32, colour: Linear| {
-            edge.map(|(i, j)| {
-                let [x, y, top] = self.surface[(i, j)];
-                let z = if height.is_nan() { top } else { height };
-                camera.corner([x, y, z], colour.map(|c| c * light))
+        let line = |height: &dyn Fn((usize, usize)) -> f32, colour: Linear| {
+            edge.map(|at| {
+                let [east, north, _] = self.surface[at];
+                camera.corner([east, north, height(at)], colour.map(|c| c * light))
             })
         };
-        let bed = |colour: Linear| {
-            edge.map(|(i, j)| {
-                let [x, y, _] = self.surface[(i, j)];
-                camera.corner([x, y, self.ground[(i, j)]], colour.map(|c| c * light))
-            })
-        };
-        let mut strip = |[a, b]: [Corner; 2], [c, d]: [Corner; 2]| {
-            sides.push([a, b, c]);
-            sides.push([b, c, d]);
-        };
-        if edge.iter().any(|&(i, j)| self.surface[(i, j)][2] > self.ground[(i, j)]) {
-            strip(level(f32::NAN, WATER[0]), bed(WATER[1]));
+        let mut strip = |[a, b]: [Corner; 2], [c, d]: [Corner; 2]| sides.extend([[a, b, c], [b, c, d]]);
+        let (surface, ground) = (|at| self.surface[at][2], |at| self.ground[at]);
+        if edge.iter().any(|at| surface(*at) > ground(*at)) {
+            strip(line(&surface, WATER[0]), line(&ground, WATER[1]));
         }
-        strip(bed(EARTH[0]), level(self.base, EARTH[1]));
+        strip(line(&ground, EARTH[0]), line(&|_| self.base, EARTH[1]));
     }
 }
 
@@ -192,8 +178,15 @@ pub struct Projected {
     corners: Field<Corner>,
     quads: Field<bool>,
     sides: Vec<[Corner; 3]>,
-    /// First quad, last corner, and rows of the screen of each tile.
-    tiles: Vec<((usize, usize), (usize, usize), [f32; 2])>,
+    tiles: Vec<Tile>,
+}
+
+/// Quads from `start` to before `end`, which lie between `top` and `bottom` of the screen.
+struct Tile {
+    start: [usize; 2],
+    end: [usize; 2],
+    top: f32,
+    bottom: f32,
 }
 
 impl Projected {
@@ -204,13 +197,13 @@ impl Projected {
 
     /// Draws what falls into the band.
     pub fn draw(&self, band: &mut Band) {
-        for &((top, left), (bottom, right), [from, to]) in &self.tiles {
-            if !band.meets(from, to) {
+        for tile in &self.tiles {
+            if !band.meets(tile.top, tile.bottom) {
                 continue;
             }
-            for i in top..bottom {
+            for i in tile.start[0]..tile.end[0] {
                 let (north, south) = (self.corners.row(i), self.corners.row(i + 1));
-                for j in (left..right).filter(|j| self.quads[(i, *j)]) {
+                for j in (tile.start[1]..tile.end[1]).filter(|j| self.quads[(i, *j)]) {
                     let [a, b, c, d] = [&north[j], &north[j + 1], &south[j], &south[j + 1]];
                     band.triangle(a, b, c);
                     band.triangle(b, d, c);

@@ -98,7 +98,7 @@ pub(crate) fn brush(
 
 /// Pale stripes where there is no data.
 pub(crate) fn hatch(i: usize, j: usize, stripe: usize) -> Rgb {
-    if (i + j) / stripe % 2 == 0 { [214; 3] } else { [226; 3] }
+    if ((i + j) / stripe).is_multiple_of(2) { [214; 3] } else { [226; 3] }
 }
 
 #[cfg(test)]
