@@ -5,6 +5,7 @@
 //! the same recipe gives the same bits for any number of threads and on any machine.
 
 pub mod cast;
+pub mod checkpoint;
 pub mod error;
 pub mod field;
 pub mod grid;
@@ -15,8 +16,11 @@ pub mod models;
 pub mod noise;
 pub mod params;
 pub mod particles;
+pub mod pictures;
+pub mod products;
 pub mod recipe;
 pub mod rng;
+pub mod run;
 pub mod terrain;
 pub mod tiles;
 

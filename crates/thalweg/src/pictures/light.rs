@@ -1,0 +1,249 @@
+//! Light on ground: Lambert's law, open sky, cast shadow.
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::pictures::relief::bilinear;
+
+/// Where the sun stands.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sun {
+    /// Degrees clockwise from north.
+    pub azimuth: f64,
+    /// Degrees above the horizon.
+    pub altitude: f64,
+}
+
+impl Default for Sun {
+    /// North-west at 45°, the cartographers' sun.
+    fn default() -> Self {
+        Self { azimuth: 315.0, altitude: 45.0 }
+    }
+}
+
+impl Sun {
+    /// # Errors
+    /// When the azimuth is not within ±360° or the altitude not within 1° to 90°.
+    pub fn check(&self) -> Result<()> {
+        if !(-360.0..=360.0).contains(&self.azimuth) {
+            return Err(Error::value("sun azimuth", format!("{}°", self.azimuth), "-360 to 360°"));
+        }
+        if !(1.0..=90.0).contains(&self.altitude) {
+            return Err(Error::value("sun altitude", format!("{}°", self.altitude), "1 to 90°"));
+        }
+        Ok(())
+    }
+
+    /// The unit vector towards the sun: east, north, up.
+    pub fn direction(&self) -> [f32; 3] {
+        let (azimuth, altitude) = (self.azimuth.to_radians(), self.altitude.to_radians());
+        let flat = libm::cos(altitude);
+        [(libm::sin(azimuth) * flat) as f32, (libm::cos(azimuth) * flat) as f32, libm::sin(altitude) as f32]
+    }
+}
+
+/// Rise of the ground per metre eastward and northward at (i, j), after Horn (1981); at the rim one-sided. Exact on planes.
+pub fn gradient(heights: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> [f32; 2] {
+    let (north, south) = (i.saturating_sub(1), (i + 1).min(heights.rows() - 1));
+    let (west, east) = (j.saturating_sub(1), (j + 1).min(heights.cols() - 1));
+    let (top, here, bottom) = (heights.row(north), heights.row(i), heights.row(south));
+    let rise = |a: [f32; 3], b: [f32; 3]| (b[0] - a[0]) + 2.0 * (b[1] - a[1]) + (b[2] - a[2]);
+    let eastward = rise([top[west], here[west], bottom[west]], [top[east], here[east], bottom[east]]);
+    let northward = rise([bottom[west], bottom[j], bottom[east]], [top[west], top[j], top[east]]);
+    let span = |from: usize, to: usize, cell: f32| ((to - from).max(1) as f32) * 4.0 * cell;
+    [eastward / span(west, east, cell[1]), northward / span(north, south, cell[0])]
+}
+
+/// The unit normal of ground with this gradient: east, north, up.
+pub fn normal([east, north]: [f32; 2]) -> [f32; 3] {
+    let length = (east * east + north * north + 1.0).sqrt();
+    [-east / length, -north / length, 1.0 / length]
+}
+
+/// Lambert's law: the cosine between normal and light, or 0 where the ground faces away.
+pub fn lambert(normal: [f32; 3], light: [f32; 3]) -> f32 {
+    (normal[0] * light[0] + normal[1] * light[1] + normal[2] * light[2]).max(0.0)
+}
+
+/// Plain hillshade: each cell's [`lambert`] value in 0..1, heights (metres) times `exaggeration` over cells of `cell`
+/// metres (southward, eastward).
+pub fn hillshade(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
+    let light = sun.direction();
+    Field::generate(heights.size(), |i, j| {
+        lambert(normal(gradient(heights, cell, i, j).map(|g| g * exaggeration)), light)
+    })
+}
+
+/// Share of the sky that the ground sees over hills larger than two cells, 0 to 1, at half the resolution: coarser and
+/// coarser means of the ground each take away the sky below their horizons in eight directions (the cosine-weighted view
+/// factor 1 − sin² of the horizon, as in Zakšek et al. 2011, one scale after another instead of along whole rays).
+pub fn sky(heights: &Field<f32>, cell: [f32; 2], exaggeration: f32) -> Field<f32> {
+    let mut levels = vec![halved(heights)];
+    while let Some(next) = levels.last().filter(|f| f.rows().min(f.cols()) > 4 && levels.len() < 7).map(halved) {
+        levels.push(next);
+    }
+    let mut open: Option<Field<f32>> = None;
+    for (k, level) in levels.iter().enumerate().rev() {
+        let reach = [0, 1].map(|axis| cell[axis] * (2u32 << k) as f32 / exaggeration);
+        let coarser = open.take();
+        open = Some(Field::generate(level.size(), |i, j| {
+            let above = coarser.as_ref().map_or(1.0, |f| bilinear(f, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0));
+            above * (1.0 - 0.6 * hidden(level, reach, i, j))
+        }));
+    }
+    open.unwrap_or_else(|| Field::new(heights.size(), 1.0))
+}
+
+/// Mean over eight directions of sin² of the horizon that the cells one and two away make.
+fn hidden(level: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> f32 {
+    let here = level[(i, j)];
+    let (rows, cols) = (level.rows() as isize, level.cols() as isize);
+    let mut sum = 0.0;
+    for (di, dj) in [(-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1)] {
+        let (down, across) = (di as f32 * cell[0], dj as f32 * cell[1]);
+        let square = down * down + across * across;
+        let mut horizon = 0f32; // tan², of rising ground only
+        for far in 1..=2isize {
+            let (r, c) = (i as isize + di * far, j as isize + dj * far);
+            if (0..rows).contains(&r) && (0..cols).contains(&c) {
+                let rise = (level[(r as usize, c as usize)] - here).max(0.0) / far as f32;
+                horizon = horizon.max(rise * rise / square);
+            }
+        }
+        sum += horizon / (1.0 + horizon);
+    }
+    sum / 8.0
+}
+
+/// Means of 2 × 2 cells; an odd last row or column is doubled.
+fn halved(field: &Field<f32>) -> Field<f32> {
+    let [rows, cols] = field.size();
+    Field::generate([rows.div_ceil(2), cols.div_ceil(2)], |i, j| {
+        let (south, east) = ((2 * i + 1).min(rows - 1), (2 * j + 1).min(cols - 1));
+        let (a, b) = (field.row(2 * i), field.row(south));
+        (a[2 * j] + a[east] + b[2 * j] + b[east]) / 4.0
+    })
+}
+
+/// Height of the shadow above the ground in metres (before exaggeration), 0 in the sun: the surface that the sun's rays
+/// graze is carried away from the sun row by row (or column by column, whichever its azimuth crosses faster).
+pub fn shadow(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
+    let [rows, cols] = heights.size();
+    let [east, north, up] = sun.direction();
+    // Cells that a ray crosses per metre towards the sun; the larger becomes one cell a step.
+    let (down, across) = (-north / cell[0], east / cell[1]);
+    let by_rows = down.abs() >= across.abs();
+    let (fast, slow) = if by_rows { (down, across) } else { (across, down) };
+    let mut out = Field::new([rows, cols], 0.0);
+    if fast.abs() < 1e-6 {
+        return out;
+    }
+    let (drop, drift) = (up / fast.abs() / exaggeration, slow / fast.abs());
+    let (lines, width) = if by_rows { (rows, cols) } else { (cols, rows) };
+    let cell_of = |line: usize, k: usize| if by_rows { (line, k) } else { (k, line) };
+    let mut before: Vec<f32> = Vec::new();
+    for n in 0..lines {
+        // From the side where the sun stands.
+        let line = if fast < 0.0 { n } else { lines - 1 - n };
+        let grazed = |k: usize| {
+            let at = k as f32 + drift;
+            let left = at.floor();
+            let value = |p: f32| if p >= 0.0 { before.get(p as usize).copied() } else { None };
+            match (value(left), value(left + 1.0)) {
+                (Some(a), Some(b)) => a + (b - a) * (at - left),
+                (Some(a), None) | (None, Some(a)) => a,
+                (None, None) => f32::MIN,
+            }
+        };
+        let surface: Vec<f32> = (0..width)
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|k| heights[cell_of(line, k)].max(grazed(k) - drop))
+            .collect();
+        for (k, top) in surface.iter().enumerate() {
+            out[cell_of(line, k)] = top - heights[cell_of(line, k)];
+        }
+        before = surface;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A plane that rises `east` and `north` per metre, cells of 10 m by 20 m (south, east).
+    fn plane(east: f32, north: f32) -> Field<f32> {
+        Field::generate([9, 7], |i, j| 100.0 + east * 20.0 * j as f32 - north * 10.0 * i as f32)
+    }
+
+    #[test]
+    fn a_plane_facing_the_sun_is_fully_lit() {
+        for sun in [Sun::default(), Sun { azimuth: 70.0, altitude: 30.0 }, Sun { azimuth: 200.0, altitude: 80.0 }] {
+            let [x, y, z] = sun.direction();
+            // Its normal is the sun's direction: slope −x/z eastward, −y/z northward.
+            let lit = hillshade(&plane(-x / z, -y / z), [10.0, 20.0], sun, 1.0);
+            // Heights of about 1000 m in f32 have steps of 6e-5 m over 20 m; the cosine is flat at its maximum.
+            assert!(lit.as_slice().iter().all(|l| (l - 1.0).abs() < 1e-4), "{sun:?} {lit:?}");
+        }
+    }
+
+    #[test]
+    fn lamberts_law_on_planes() {
+        let sun = Sun { azimuth: 90.0, altitude: 30.0 };
+        // Flat: sine of the altitude. Rising westward at 45°: cos 15°. Rising eastward at 45°: it faces away (105°).
+        for (east, want) in [(0.0, 0.5), (-1.0, 0.965_926), (1.0, 0.0)] {
+            let lit = hillshade(&plane(east, 0.0), [10.0, 20.0], sun, 1.0);
+            assert!(lit.as_slice().iter().all(|l| (l - want).abs() < 1e-4), "{east}: {lit:?}");
+        }
+        // Half the slope twice exaggerated is the slope.
+        let lit = hillshade(&plane(-0.5, 0.0), [10.0, 20.0], sun, 2.0);
+        assert!(lit.as_slice().iter().all(|l| (l - 0.965_926).abs() < 1e-4));
+    }
+
+    #[test]
+    fn hillshade_mirrors_with_land_and_sun() {
+        let land = Field::generate([16, 16], |i, j| ((i * 7 + j * 13) % 11) as f32 + i as f32);
+        let turned = Field::generate([16, 16], |i, j| land[(i, 15 - j)]);
+        let (west, east) = (Sun { azimuth: 300.0, altitude: 40.0 }, Sun { azimuth: 60.0, altitude: 40.0 });
+        let (a, b) = (hillshade(&land, [9.0; 2], west, 1.0), hillshade(&turned, [9.0; 2], east, 1.0));
+        for i in 0..16 {
+            for j in 0..16 {
+                // Sines of 300° and 60° agree to their last bits only.
+                assert!((a[(i, j)] - b[(i, 15 - j)]).abs() < 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn shadow_is_as_long_as_the_wall_is_high() {
+        // A wall 100 m high in row 30 of 10 m cells; the sun in the south at 45° throws a shadow of 10 cells north of it.
+        let land = Field::generate([64, 8], |i, _| if i == 30 { 100.0 } else { 0.0 });
+        let dark = shadow(&land, [10.0; 2], Sun { azimuth: 180.0, altitude: 45.0 }, 1.0);
+        for i in 0..64 {
+            let want = if (20..30).contains(&i) { 100.0 - 10.0 * (30 - i) as f32 } else { 0.0 };
+            assert!((dark[(i, 4)] - want).abs() < 1e-2, "{i}: {} for {want}", dark[(i, 4)]);
+        }
+        // The same from the west, by columns, and none from the zenith.
+        let turned = Field::generate([8, 64], |_, j| if j == 30 { 100.0 } else { 0.0 });
+        let dark = shadow(&turned, [10.0; 2], Sun { azimuth: 270.0, altitude: 45.0 }, 1.0);
+        assert!((dark[(4, 35)] - 50.0).abs() < 1e-2 && dark[(4, 29)] == 0.0 && dark[(4, 41)] == 0.0);
+        let dark = shadow(&turned, [10.0; 2], Sun { azimuth: 270.0, altitude: 90.0 }, 1.0);
+        assert!(dark.as_slice().iter().all(|d| *d == 0.0));
+    }
+
+    #[test]
+    fn plains_see_all_the_sky_and_pits_less() {
+        let flat = sky(&Field::new([40, 30], 7.0), [5.0; 2], 1.0);
+        assert!(flat.as_slice().iter().all(|s| *s == 1.0));
+        let pit = Field::generate([64, 64], |i, j| {
+            let (y, x) = (i as f32 - 32.0, j as f32 - 32.0);
+            (y * y + x * x).sqrt().min(20.0) * 5.0
+        });
+        let open = sky(&pit, [5.0; 2], 1.0);
+        assert!(open[(16, 16)] < 0.6 * open[(2, 2)], "{} {}", open[(16, 16)], open[(2, 2)]);
+        assert!(open.as_slice().iter().all(|s| (0.0..=1.0).contains(s)));
+        sky(&Field::new([1, 1], 3.0), [1.0; 2], 1.0);
+    }
+}

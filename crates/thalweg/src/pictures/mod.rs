@@ -1,0 +1,17 @@
+//! Terrain as pictures: shaded relief from above, data layers, and perspective views, all drawn on the CPU.
+//!
+//! Every function is pure (terrain in, [`picture::Picture`] out) and gives the same bits for any number of threads.
+
+pub mod colour;
+pub mod furniture;
+pub mod layer;
+pub mod light;
+pub mod paint;
+pub mod perspective;
+pub mod picture;
+pub mod ramps;
+mod raster;
+pub mod relief;
+pub mod scene;
+pub mod shade;
+pub mod text;

@@ -1,0 +1,127 @@
+//! The colours of lit ground and water: what both the shaded map and the perspective view are painted with.
+
+use crate::field::{Field, Size};
+use crate::pictures::colour::{Linear, lit, mix};
+use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
+use crate::pictures::ramps::{Ramp, Table};
+use crate::pictures::relief::{Relief, bilinear, quantile};
+
+/// Shares of sun, side lights and sky on flat open ground; they sum to 1, so flat ground shows the ramp's own colour.
+const SUN: f32 = 0.70;
+const SIDE: f32 = 0.08;
+const SKY: f32 = 0.22;
+/// The sun is a little warm, the sky as much cooler as makes the sum white on flat ground.
+const WARM: Linear = [1.05, 1.0, 0.90];
+/// How far the side lights stand from the sun, in degrees.
+const ASIDE: f64 = 75.0;
+/// What is left of the sun in full shadow.
+const SHADE: f32 = 0.35;
+/// Share of the bed's light that is seen through the sea.
+const THROUGH: f32 = 0.45;
+/// Depth in metres at which a layer's water hides half of the ground.
+const MURKY: f32 = 0.25;
+/// Depth in metres at which it is halfway to its darkest.
+const DEEP: f32 = 25.0;
+/// Foam along the sea's shore.
+const SHORE: Linear = [0.80, 0.87, 0.86];
+
+/// How to paint.
+#[derive(Debug, Clone, Copy)]
+pub struct Brush {
+    /// The tint of dry ground.
+    pub ramp: &'static Ramp,
+    /// Heights in metres of the ramp's ends.
+    pub range: [f32; 2],
+    /// The sun.
+    pub sun: Sun,
+    /// Factor on heights for the light.
+    pub exaggeration: f32,
+}
+
+/// A relief ready to be painted cell by cell.
+pub struct Painter<'a> {
+    relief: &'a Relief,
+    brush: Brush,
+    land: Table,
+    sea: Table,
+    /// Depth of the sea's darkest blue in metres.
+    deepest: f32,
+    lights: [[f32; 3]; 3],
+    sky: Field<f32>,
+    shadow: Field<f32>,
+}
+
+impl<'a> Painter<'a> {
+    /// Works out sky and shadow.
+    pub fn new(relief: &'a Relief, brush: Brush) -> Self {
+        let aside = |degrees: f64| Sun { azimuth: brush.sun.azimuth + degrees, ..brush.sun }.direction();
+        let depths = relief.sorted(|i, j| relief.sea.map(|level| level - relief.heights[(i, j)]).filter(|d| *d > 0.0));
+        Self {
+            relief,
+            brush,
+            land: brush.ramp.table(),
+            sea: Ramp::sea().table(),
+            deepest: quantile(&depths, 0.995).max(1.0),
+            lights: [brush.sun.direction(), aside(-ASIDE), aside(ASIDE)],
+            sky: sky(&relief.heights, relief.cell, brush.exaggeration),
+            shadow: shadow(&relief.heights, relief.cell, brush.sun, brush.exaggeration),
+        }
+    }
+
+    /// The whole relief's colours; holes are black.
+    pub fn paint(&self) -> Field<Linear> {
+        let size: Size = self.relief.size();
+        Field::generate(size, |i, j| if self.relief.is_hole(i, j) { [0.0; 3] } else { self.cell(i, j) })
+    }
+
+    /// The colour of cell (i, j), in linear light.
+    pub fn cell(&self, i: usize, j: usize) -> Linear {
+        let ground = self.relief.heights[(i, j)];
+        let light = self.light(i, j);
+        let [low, high] = self.brush.range;
+        let dry = lit(self.land.at((ground - low) / (high - low)), light);
+        let depth = self.relief.depth(i, j);
+        if depth <= 0.0 {
+            return soften(dry);
+        }
+        if self.relief.sea.is_some_and(|level| ground < level) {
+            // Square root: most of the change of colour is in the shallows.
+            let blue = self.sea.at(1.0 - (depth / self.deepest).sqrt());
+            let foam = if self.on_shore(i, j) { 0.4 } else { 0.0 };
+            return soften(mix(lit(blue, mix([1.0; 3], light, THROUGH)), SHORE, foam));
+        }
+        // Rivers a clear blue, lakes darker, the same on every map.
+        let blue = self.sea.at(0.72 - 0.5 * depth / (depth + DEEP));
+        soften(mix(dry, blue, depth / (depth + MURKY)))
+    }
+
+    /// Light on cell (i, j): sun with its shadow, two side lights, and the sky it sees.
+    pub fn light(&self, i: usize, j: usize) -> Linear {
+        let exaggeration = self.brush.exaggeration;
+        let cell = self.relief.cell;
+        let n = normal(gradient(&self.relief.heights, cell, i, j).map(|g| g * exaggeration));
+        let flat = self.lights[0][2];
+        let under = self.shadow[(i, j)] * exaggeration / (1.5 * cell[0].max(cell[1]));
+        let sun = SUN * lambert(n, self.lights[0]) / flat * (1.0 - (1.0 - SHADE) * under.min(1.0));
+        let side = SIDE * (lambert(n, self.lights[1]) + lambert(n, self.lights[2])) / (2.0 * flat);
+        let open = bilinear(&self.sky, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
+        let sky = SKY * (0.5 + 0.5 * n[2]) * open * open;
+        std::array::from_fn(|c| sun * WARM[c] + side + sky * (1.0 + (1.0 - WARM[c]) * SUN / SKY))
+    }
+
+    /// Whether a neighbour of this cell of the sea is land.
+    fn on_shore(&self, i: usize, j: usize) -> bool {
+        let [rows, cols] = self.relief.size();
+        let level = self.relief.sea.unwrap_or(f32::MIN);
+        let land = |r: usize, c: usize| r < rows && c < cols && self.relief.heights[(r, c)] >= level;
+        land(i.wrapping_sub(1), j) || land(i + 1, j) || land(i, j.wrapping_sub(1)) || land(i, j + 1)
+    }
+}
+
+/// Bends light over 0.8 towards 1, so that sunlit snow keeps its shape.
+fn soften(colour: Linear) -> Linear {
+    colour.map(|x| {
+        let over = (x - 0.8) / 0.2;
+        if over > 0.0 { 0.8 + 0.2 * over / (1.0 + over) } else { x }
+    })
+}

@@ -1,0 +1,337 @@
+//! Perspective views: a terrain as a lit block, alone or before beside after.
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::field::{Field, Size};
+use crate::pictures::colour::{Linear, linear, mix, srgb};
+use crate::pictures::furniture::{INK, PAPER};
+use crate::pictures::light::Sun;
+use crate::pictures::paint::Painter;
+use crate::pictures::picture::Picture;
+use crate::pictures::ramps::Ramp;
+use crate::pictures::raster::Band;
+use crate::pictures::relief::Relief;
+use crate::pictures::scene::{Block, Camera, Point, Projected};
+use crate::pictures::shade::brush;
+use crate::pictures::text::{Letters, draw};
+use crate::terrain::Terrain;
+
+/// Subpixels on a side of a pixel.
+const FINE: usize = 2;
+/// Rows of pixels drawn together.
+const BAND: usize = 24;
+/// Relief over the extent at which a block needs no exaggeration.
+const PROPORTION: f32 = 0.2;
+/// Power of the want of proportion that exaggeration makes up for: low land may look lower than mountains.
+const MADE_UP: f32 = 0.7;
+/// Air above the block: top of the picture, bottom.
+const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
+
+/// How to look at a terrain.
+#[derive(Debug, Clone)]
+pub struct ViewOptions<'a> {
+    /// Rows and columns of a view in pixels, 16 to 16384.
+    pub size: Size,
+    /// Where the camera stands, degrees clockwise from north.
+    pub azimuth: f64,
+    /// Degrees that the camera stands above the horizon, 5 to 90.
+    pub elevation: f64,
+    /// 1 frames the whole block; 0.1 to 20.
+    pub zoom: f64,
+    /// Factor on heights, above 0 to 1000; `None` chooses one at which relief and extent are in good proportion.
+    pub exaggeration: Option<f64>,
+    /// The tint of dry ground.
+    pub ramp: &'static Ramp,
+    /// Heights in metres of the ramp's ends; `None` takes the ground's own.
+    pub range: Option<[f32; 2]>,
+    /// The sun.
+    pub sun: Sun,
+    /// Depth of water in metres by cell; in a comparison it lies over the second terrain.
+    pub water: Option<&'a Field<f32>>,
+    /// A line above the picture.
+    pub title: Option<&'a str>,
+}
+
+impl Default for ViewOptions<'_> {
+    fn default() -> Self {
+        Self {
+            size: [720, 1080],
+            azimuth: 205.0,
+            elevation: 34.0,
+            zoom: 1.0,
+            exaggeration: None,
+            ramp: Ramp::land(),
+            range: None,
+            sun: Sun::default(),
+            water: None,
+            title: None,
+        }
+    }
+}
+
+/// The terrain in perspective.
+///
+/// # Errors
+/// When an option is outside what it may be, or the water is not of the terrain's size.
+pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
+    options.check()?;
+    let relief = Relief::new(terrain, options.water)?;
+    let mut views = render(&[relief], options)?;
+    let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.size, PAPER));
+    if let Some(title) = options.title {
+        caption(&mut picture, title);
+    }
+    Ok(picture)
+}
+
+/// Two terrains side by side, seen by the same camera at the same scale and in the same colours, labelled.
+///
+/// # Errors
+/// As [`view`].
+pub fn compare(before: &Terrain, after: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
+    options.check()?;
+    let reliefs = [Relief::new(before, None)?, Relief::new(after, options.water)?];
+    let mut views = render(&reliefs, options)?;
+    for (picture, label) in views.iter_mut().zip(["before", "after"]) {
+        let left = picture.rgb.cols().saturating_sub(Letters::Large.width(label)) / 2;
+        let top = picture.rgb.rows().saturating_sub(Letters::Large.height() + 14);
+        draw(picture, [top, left], label, Letters::Large, INK);
+    }
+    let mut picture = Picture::beside(&views, 0, PAPER);
+    if let Some(title) = options.title {
+        caption(&mut picture, title);
+    }
+    Ok(picture)
+}
+
+impl ViewOptions<'_> {
+    fn check(&self) -> Result<()> {
+        if !self.size.iter().all(|n| (16..=16_384).contains(n)) {
+            return Err(Error::value(
+                "size",
+                format!("{} × {} pixels", self.size[0], self.size[1]),
+                "16 to 16384 each",
+            ));
+        }
+        let within = |name: &str, value: f64, low: f64, high: f64| {
+            let inside = (low..=high).contains(&value);
+            if inside { Ok(()) } else { Err(Error::value(name, value, format!("{low} to {high}"))) }
+        };
+        within("azimuth", self.azimuth, -360.0, 360.0)?;
+        within("elevation", self.elevation, 5.0, 90.0)?;
+        within("zoom", self.zoom, 0.1, 20.0)?;
+        if let Some(exaggeration) = self.exaggeration {
+            within("exaggeration", exaggeration, f64::MIN_POSITIVE, 1000.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Draws each relief with what they share: camera, exaggeration, colours, base.
+fn render(reliefs: &[Relief], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
+    let reliefs: Vec<Relief> = reliefs.iter().map(|relief| at_screen_resolution(relief, options.size)).collect();
+    let joint = |pick: fn(f32, f32) -> f32, values: &dyn Fn(&Relief) -> f32| {
+        reliefs.iter().map(values).reduce(pick).unwrap_or(0.0)
+    };
+    let extent = [0, 1].map(|k| joint(f32::max, &|r| r.cell[k] * (r.size()[k].max(2) - 1) as f32));
+    let long = extent[0].max(extent[1]);
+    let low = joint(f32::min, &|r| r.extremes()[0]);
+    let high = joint(f32::max, &|r| r.extremes()[1]);
+    let exaggeration = match options.exaggeration {
+        Some(given) => given as f32,
+        None if high > low => libm::powf(PROPORTION * long / (high - low), MADE_UP).clamp(0.05, 100.0),
+        None => 1.0,
+    };
+    let base = low * exaggeration - 0.045 * long;
+    let range =
+        options.range.unwrap_or_else(|| [joint(f32::min, &|r| r.range()[0]), joint(f32::max, &|r| r.range()[1])]);
+    // One light for all: the first's, so that smoothing shows as smoother ground and not as stronger light.
+    let light = reliefs.first().map_or(1.0, Relief::exaggeration);
+    let bounds: [Point; 2] = [-1.0, 1.0]
+        .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
+    let screen = options.size.map(|n| (n * FINE) as f32);
+    let camera = Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32);
+    let draw_one = |relief: &Relief| {
+        let brush = brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
+        let painter = Painter::new(relief, brush);
+        let block = Block::new(relief, &painter, exaggeration, base, options.sun.direction());
+        let floor =
+            Floor { camera, base, half: [bounds[1][0], bounds[1][1]], blur: 0.05 * long, sun: options.sun.direction() };
+        Ok(rasterise(&block.project(&camera), &floor, options.size))
+    };
+    reliefs.iter().map(draw_one).collect()
+}
+
+/// The relief with samples about as dense as the screen's pixels: large ones are low-passed, small ones made smooth.
+fn at_screen_resolution(relief: &Relief, screen: Size) -> Relief {
+    let long = relief.size()[0].max(relief.size()[1]);
+    let pixels = screen[0].max(screen[1]);
+    let (least, most) = (pixels / 2, pixels * 3 / 2);
+    let scale = match long {
+        n if n > most => most as f64 / n as f64,
+        // A whole number of new intervals in each old one keeps every sample.
+        n if n > 1 && n < least => least.div_ceil(n) as f64,
+        _ => return relief.clone(),
+    };
+    let size = relief.size().map(|n| if n > 1 { (((n - 1) as f64 * scale).round() as usize).max(1) + 1 } else { 1 });
+    relief.resized(size)
+}
+
+/// The ground that the block stands on, for its shadow.
+struct Floor {
+    camera: Camera,
+    base: f32,
+    half: [f32; 2],
+    blur: f32,
+    sun: Point,
+}
+
+impl Floor {
+    /// Share of the light that the block takes at a subpixel: a soft shadow falling away from the sun.
+    fn dark(&self, at: [f32; 2]) -> f32 {
+        let Some([east, north]) = self.camera.floor(at, self.base) else { return 0.0 };
+        let beyond = |x: f32, half: f32, sun: f32| ((x + sun * self.blur).abs() - half).max(0.0);
+        let (dx, dy) = (beyond(east, self.half[0], self.sun[0]), beyond(north, self.half[1], self.sun[1]));
+        let fall = 1.0 + (dx * dx + dy * dy) / (self.blur * self.blur);
+        0.5 / (fall * fall)
+    }
+}
+
+fn rasterise(block: &Projected, floor: &Floor, [rows, cols]: Size) -> Picture {
+    let mut picture = Picture::new([rows, cols], PAPER);
+    let air = AIR.map(linear);
+    let strips = picture.rgb.as_mut_slice().par_chunks_mut(cols * BAND).enumerate();
+    strips.for_each(|(n, strip)| {
+        let top = n * BAND;
+        let mut band = Band::new(top * FINE, strip.len() / cols * FINE, cols * FINE);
+        block.draw(&mut band);
+        for (k, pixel) in strip.iter_mut().enumerate() {
+            let (row, col) = (k / cols, k % cols);
+            let behind = || -> Linear {
+                let height = (top + row) as f32 / rows as f32;
+                let at = [(col * FINE + FINE / 2) as f32, ((top + row) * FINE + FINE / 2) as f32];
+                let dark = if block.is_empty() { 0.0 } else { floor.dark(at) };
+                mix(mix(air[0], air[1], height), [0.0; 3], dark)
+            };
+            let mut sum = [0.0; 3];
+            for sub in 0..FINE * FINE {
+                let seen = band.at(row * FINE + sub / FINE, col * FINE + sub % FINE).unwrap_or_else(behind);
+                sum = std::array::from_fn(|c| sum[c] + seen[c]);
+            }
+            *pixel = srgb(sum.map(|x| x / (FINE * FINE) as f32));
+        }
+    });
+    picture
+}
+
+/// A line in the middle of the top.
+fn caption(picture: &mut Picture, text: &str) {
+    let left = picture.rgb.cols().saturating_sub(Letters::Large.width(text)) / 2;
+    draw(picture, [12, left], text, Letters::Large, INK);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Grid;
+    use crate::height::Height;
+
+    fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
+        let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());
+        for i in 0..size[0] {
+            for j in 0..size[1] {
+                terrain.ground[(i, j)] = Height::saturating(height(i, j));
+            }
+        }
+        terrain
+    }
+
+    fn hill(i: usize, j: usize) -> f64 {
+        let (y, x) = (i as f64 - 20.0, j as f64 - 20.0);
+        400.0 / (1.0 + (x * x + y * y) / 60.0)
+    }
+
+    /// Share of pixels that differ clearly from the same picture's empty air.
+    fn drawn(picture: &Picture) -> f64 {
+        let blank = |rgb: &[u8; 3]| rgb.iter().all(|c| *c > 200);
+        let ink = picture.rgb.as_slice().iter().filter(|p| !blank(p)).count();
+        ink as f64 / picture.rgb.len() as f64
+    }
+
+    fn small() -> ViewOptions<'static> {
+        ViewOptions { size: [120, 200], ..ViewOptions::default() }
+    }
+
+    #[test]
+    fn every_shape_of_terrain_is_drawn() {
+        let hole = |mut t: Terrain, f: fn(usize, usize) -> bool| {
+            t.nodata = Some(Field::generate(t.grid.size, f));
+            t
+        };
+        let cases = [
+            ("flat", terrain([40, 40], |_, _| 12.0)),
+            ("one cell", terrain([1, 1], |_, _| 5.0)),
+            ("a row", terrain([1, 30], |_, j| j as f64)),
+            ("a column", terrain([30, 1], |i, _| i as f64)),
+            ("two rows", terrain([2, 3], |i, j| (i * j) as f64)),
+            ("hill", terrain([40, 40], hill)),
+            ("hole", hole(terrain([40, 40], hill), |i, j| i > 25 && j > 20)),
+        ];
+        for (name, terrain) in cases {
+            let picture = view(&terrain, &small()).unwrap();
+            assert_eq!(picture.size(), [120, 200]);
+            // A slab seen at 34° that fills nine tenths of one direction covers at least a twentieth, even when it is a
+            // line of 30 cells.
+            assert!(drawn(&picture) > 0.02, "{name}: {}", drawn(&picture));
+        }
+        let nothing = hole(terrain([5, 5], hill), |_, _| true);
+        assert_eq!(drawn(&view(&nothing, &small()).unwrap()), 0.0);
+    }
+
+    #[test]
+    fn comparing_shows_both_alike_or_different() {
+        let (a, b) = (terrain([40, 40], hill), terrain([40, 40], |i, j| hill(i, j) * 0.4));
+        let halves = |picture: &Picture| {
+            let mut pair = [Picture::new([100, 200], [0; 3]), Picture::new([100, 200], [0; 3])];
+            for (k, half) in pair.iter_mut().enumerate() {
+                // Above the labels, which differ.
+                for i in 0..80 {
+                    half.rgb.row_mut(i).copy_from_slice(&picture.rgb.row(i)[k * 200..(k + 1) * 200]);
+                }
+            }
+            pair
+        };
+        let same = compare(&a, &a, &small()).unwrap();
+        assert_eq!(same.size(), [120, 400]);
+        let [left, right] = halves(&same);
+        assert_eq!(left, right);
+        let [left, right] = halves(&compare(&a, &b, &small()).unwrap());
+        let different = left.rgb.as_slice().iter().zip(right.rgb.as_slice()).filter(|(l, r)| l != r).count();
+        assert!(different > 1000, "{different}");
+    }
+
+    #[test]
+    fn threads_change_nothing() {
+        let terrain = terrain([40, 40], hill);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| view(&terrain, &small()).unwrap())
+        };
+        assert_eq!(with(1), with(3));
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused() {
+        let t = terrain([3, 3], hill);
+        for bad in [
+            ViewOptions { size: [0, 100], ..small() },
+            ViewOptions { elevation: f64::NAN, ..small() },
+            ViewOptions { zoom: 0.0, ..small() },
+            ViewOptions { exaggeration: Some(-1.0), ..small() },
+            ViewOptions { range: Some([1.0, 1.0]), ..small() },
+        ] {
+            assert!(view(&t, &bad).is_err());
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! [`Picture`]: sRGB pixels, and what may be done with any picture.
+
+use std::io::{self, Write};
+
+use rayon::prelude::*;
+
+use crate::field::{Field, Size, Window};
+use crate::pictures::colour::{Linear, Rgb, linear, srgb};
+
+/// A picture: rows from the top, 8-bit sRGB.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// The pixels.
+    pub rgb: Field<Rgb>,
+}
+
+impl Picture {
+    /// A picture of one colour.
+    pub fn new(size: Size, colour: Rgb) -> Self {
+        Self { rgb: Field::new(size, colour) }
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.rgb.size()
+    }
+
+    /// Writes a PNG (8-bit RGB, sRGB chunk).
+    ///
+    /// # Errors
+    /// When the writer fails, or a side is zero or over 2³¹ − 1.
+    pub fn encode(&self, writer: impl Write) -> io::Result<()> {
+        write_png(writer, self.size(), png::ColorType::Rgb, png::BitDepth::Eight, self.rgb.as_slice().as_flattened())
+    }
+
+    /// A PNG's bytes, as [`Picture::encode`].
+    ///
+    /// # Errors
+    /// As [`Picture::encode`].
+    pub fn png(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The picture at `size`, if that is smaller in both directions, by averaging the light that falls on each new pixel's
+    /// area; the picture itself otherwise.
+    #[must_use]
+    pub fn reduced(self, size: Size) -> Self {
+        let [rows, cols] = self.size();
+        if size[0] > rows || size[1] > cols || size == [rows, cols] || size.contains(&0) {
+            return self;
+        }
+        let spans = |n: usize, m: usize| -> Vec<Span> { (0..m).map(|k| Span::new(n, m, k)).collect() };
+        let (down, across) = (spans(rows, size[0]), spans(cols, size[1]));
+        let mut rgb = Field::new(size, [0; 3]);
+        rgb.par_rows_mut().for_each(|(i, row)| {
+            let mut light = vec![[0f32; 3]; cols];
+            for (r, weight) in down[i].weights() {
+                for (sum, pixel) in light.iter_mut().zip(self.rgb.row(r)) {
+                    add(sum, linear(*pixel), weight);
+                }
+            }
+            for (pixel, span) in row.iter_mut().zip(&across) {
+                let mut sum = [0.0; 3];
+                for (c, weight) in span.weights() {
+                    add(&mut sum, light[c], weight);
+                }
+                *pixel = srgb(sum);
+            }
+        });
+        Self { rgb }
+    }
+
+    /// The picture with its longer side at most `pixels`, its shape kept; see [`Picture::reduced`].
+    #[must_use]
+    pub fn within(self, pixels: usize) -> Self {
+        let [rows, cols] = self.size();
+        let long = rows.max(cols);
+        if pixels == 0 || long <= pixels {
+            return self;
+        }
+        let scale = |n: usize| ((n as f64 * pixels as f64 / long as f64).round() as usize).max(1);
+        self.reduced([scale(rows), scale(cols)])
+    }
+
+    /// Pictures in a row from the left, tops aligned, `gap` pixels of `ground` between them.
+    pub fn beside(pictures: &[Self], gap: usize, ground: Rgb) -> Self {
+        let rows = pictures.iter().map(|p| p.rgb.rows()).max().unwrap_or(0);
+        let widths: usize = pictures.iter().map(|p| p.rgb.cols()).sum();
+        let mut all = Self::new([rows, widths + gap * pictures.len().saturating_sub(1)], ground);
+        let mut at = 0;
+        for picture in pictures {
+            all.paste(picture, [0, at]);
+            at += picture.rgb.cols() + gap;
+        }
+        all
+    }
+
+    /// Lays `part` over this picture from row and column `to` on; what does not fit is cut.
+    pub fn paste(&mut self, part: &Self, to: [usize; 2]) {
+        let room = |k: usize| self.size()[k].saturating_sub(to[k]).min(part.size()[k]);
+        let window = Window { start: [0, 0], size: [room(0), room(1)] };
+        if !window.size.contains(&0) {
+            self.rgb.paste(&part.rgb, window, to);
+        }
+    }
+
+    /// Fills the rectangle from row and column `start`, of `size`, cut to the picture.
+    pub fn fill(&mut self, start: [usize; 2], size: Size, colour: Rgb) {
+        let end = |k: usize| start[k].saturating_add(size[k]).min(self.size()[k]);
+        let (bottom, right) = (end(0), end(1));
+        for i in start[0]..bottom {
+            if start[1] < right {
+                self.rgb.row_mut(i)[start[1]..right].fill(colour);
+            }
+        }
+    }
+}
+
+/// Which of `n` old pixels make up one of `m` new ones.
+struct Span {
+    from: f64,
+    to: f64,
+}
+
+impl Span {
+    fn new(n: usize, m: usize, k: usize) -> Self {
+        let step = n as f64 / m as f64;
+        Self { from: k as f64 * step, to: ((k + 1) as f64 * step).min(n as f64) }
+    }
+
+    /// Old pixels and their shares, which sum to 1.
+    fn weights(&self) -> impl Iterator<Item = (usize, f32)> {
+        let (from, to) = (self.from, self.to);
+        (from as usize..to.ceil() as usize).map(move |p| {
+            let covered = to.min((p + 1) as f64) - from.max(p as f64);
+            (p, (covered / (to - from)) as f32)
+        })
+    }
+}
+
+fn add(sum: &mut Linear, light: Linear, weight: f32) {
+    for c in 0..3 {
+        sum[c] += light[c] * weight;
+    }
+}
+
+/// Writes a PNG of big-endian samples.
+pub(crate) fn write_png(
+    writer: impl Write,
+    [rows, cols]: Size,
+    colour: png::ColorType,
+    depth: png::BitDepth,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let side = |n: usize| {
+        u32::try_from(n).map_err(|_| io::Error::other(format!("a PNG side of {n} pixels; at most 2^31 - 1")))
+    };
+    let mut encoder = png::Encoder::new(writer, side(cols)?, side(rows)?);
+    encoder.set_color(colour);
+    encoder.set_depth(depth);
+    encoder.set_compression(png::Compression::Balanced);
+    if colour == png::ColorType::Rgb && depth == png::BitDepth::Eight {
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    }
+    let mut body = encoder.write_header()?;
+    body.write_image_data(bytes)?;
+    Ok(body.finish()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chequered(size: Size) -> Picture {
+        Picture { rgb: Field::generate(size, |i, j| if (i + j) % 2 == 0 { [255, 0, 10] } else { [0, 0, 10] }) }
+    }
+
+    #[test]
+    fn png_decodes_to_the_same_pixels() {
+        let picture = chequered([5, 7]);
+        let bytes = picture.png().unwrap();
+        let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.height, info.width, info.color_type), (5, 7, png::ColorType::Rgb));
+        assert_eq!(pixels, picture.rgb.as_slice().as_flattened());
+    }
+
+    #[test]
+    fn reducing_averages_light_not_codes() {
+        // Half the pixels at full red: half the light, which is code 188 (the average of codes would be 128).
+        let small = chequered([8, 8]).reduced([2, 2]);
+        assert!(small.rgb.as_slice().iter().all(|p| *p == [188, 0, 10]), "{small:?}");
+    }
+
+    #[test]
+    fn fractional_reduction_keeps_an_even_colour() {
+        let picture = Picture::new([7, 10], [200, 100, 3]).within(4);
+        assert_eq!(picture.size(), [3, 4]);
+        assert!(picture.rgb.as_slice().iter().all(|p| *p == [200, 100, 3]));
+    }
+
+    #[test]
+    fn beside_keeps_both_and_the_gap() {
+        let all = Picture::beside(&[Picture::new([2, 3], [1; 3]), Picture::new([4, 1], [2; 3])], 2, [9; 3]);
+        assert_eq!(all.size(), [4, 6]);
+        assert_eq!(all.rgb.row(0), [[1; 3], [1; 3], [1; 3], [9; 3], [9; 3], [2; 3]]);
+        assert_eq!(all.rgb.row(3), [[9; 3], [9; 3], [9; 3], [9; 3], [9; 3], [2; 3]]);
+    }
+}

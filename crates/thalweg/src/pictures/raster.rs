@@ -1,0 +1,125 @@
+//! Triangles to pixels with a depth buffer, a band of the picture at a time.
+
+use crate::pictures::colour::Linear;
+
+/// A corner on the screen, in subpixels; `near` is 1/distance, which is linear on the screen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Corner {
+    /// Right.
+    pub x: f32,
+    /// Down.
+    pub y: f32,
+    /// One over the distance from the camera's plane.
+    pub near: f32,
+    /// Light that leaves there.
+    pub colour: Linear,
+}
+
+/// Rows `top` to `top + rows` of the screen.
+pub struct Band {
+    top: usize,
+    rows: usize,
+    cols: usize,
+    near: Vec<f32>,
+    colour: Vec<Linear>,
+}
+
+impl Band {
+    /// An empty band.
+    pub fn new(top: usize, rows: usize, cols: usize) -> Self {
+        Self { top, rows, cols, near: vec![0.0; rows * cols], colour: vec![[0.0; 3]; rows * cols] }
+    }
+
+    /// The colour at a row (within the band) and column, if something was drawn there.
+    pub fn at(&self, row: usize, col: usize) -> Option<Linear> {
+        let k = row * self.cols + col;
+        (self.near[k] > 0.0).then(|| self.colour[k])
+    }
+
+    /// Whether anything between screen rows `from` and `to` can fall into the band.
+    pub fn meets(&self, from: f32, to: f32) -> bool {
+        to >= self.top as f32 && from <= (self.top + self.rows) as f32
+    }
+
+    /// Draws a triangle, either face; the nearest of what covers a subpixel's centre stays, the first of equals.
+    pub fn triangle(&mut self, a: &Corner, b: &Corner, c: &Corner) {
+        let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+        if area == 0.0 || !area.is_finite() || !self.meets(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y)) {
+            return;
+        }
+        // Subpixel k's centre is at k + ½; the casts saturate.
+        let (from_y, to_y) = reach(a.y, b.y, c.y, self.top, self.top + self.rows);
+        let (from_x, to_x) = reach(a.x, b.x, c.x, 0, self.cols);
+        let scale = 1.0 / area;
+        for y in from_y..to_y {
+            let py = y as f32 + 0.5;
+            for x in from_x..to_x {
+                let px = x as f32 + 0.5;
+                let u = ((c.y - a.y) * (px - a.x) - (c.x - a.x) * (py - a.y)) * scale;
+                let v = ((b.x - a.x) * (py - a.y) - (b.y - a.y) * (px - a.x)) * scale;
+                let w = 1.0 - u - v;
+                // A hair's overlap keeps seams shut against rounding.
+                if u >= -1e-4 && v >= -1e-4 && w >= -1e-4 {
+                    let near = w * a.near + u * b.near + v * c.near;
+                    let k = (y - self.top) * self.cols + x;
+                    if near > self.near[k] {
+                        self.near[k] = near;
+                        self.colour[k] = std::array::from_fn(|i| w * a.colour[i] + u * b.colour[i] + v * c.colour[i]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The pixels between `low` and `high` whose centres may lie within the spread of three coordinates.
+fn reach(a: f32, b: f32, c: f32, low: usize, high: usize) -> (usize, usize) {
+    let from = (a.min(b).min(c) - 0.5).ceil().max(0.0) as usize;
+    let to = (a.max(b).max(c) + 0.5).ceil().max(0.0) as usize;
+    (from.clamp(low, high), to.clamp(low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn corner(x: f32, y: f32, near: f32, shade: f32) -> Corner {
+        Corner { x, y, near, colour: [shade; 3] }
+    }
+
+    #[test]
+    fn two_triangles_cover_their_square_exactly() {
+        let mut band = Band::new(0, 10, 10);
+        let [a, b, c, d] = [(2.0, 2.0), (7.0, 2.0), (7.0, 7.0), (2.0, 7.0)].map(|(x, y)| corner(x, y, 1.0, 0.5));
+        band.triangle(&a, &b, &c);
+        band.triangle(&a, &c, &d);
+        let covered = |i: usize, j: usize| (2..7).contains(&i) && (2..7).contains(&j);
+        for i in 0..10 {
+            for j in 0..10 {
+                assert_eq!(band.at(i, j).is_some(), covered(i, j), "{i}, {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearer_wins_in_any_order() {
+        let far = [(0.0, 0.0), (9.0, 0.0), (0.0, 9.0)].map(|(x, y)| corner(x, y, 0.5, 0.1));
+        let near = far.map(|p| Corner { near: 0.6, colour: [0.9; 3], ..p });
+        for order in [[far, near], [near, far]] {
+            let mut band = Band::new(0, 9, 9);
+            order.iter().for_each(|t| band.triangle(&t[0], &t[1], &t[2]));
+            assert!(band.at(1, 1).is_some_and(|c| (c[0] - 0.9).abs() < 1e-6));
+        }
+    }
+
+    #[test]
+    fn what_is_outside_or_not_a_number_is_left_out() {
+        let mut band = Band::new(4, 2, 3);
+        let wild = [f32::NAN, f32::INFINITY, -1e30, 1e30];
+        for x in wild {
+            for y in wild {
+                band.triangle(&corner(x, y, 1.0, 1.0), &corner(1.0, 5.0, 1.0, 1.0), &corner(y, x, 1.0, 1.0));
+            }
+        }
+    }
+}

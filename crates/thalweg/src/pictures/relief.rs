@@ -1,0 +1,261 @@
+//! [`Relief`]: a terrain as drawing needs it: metres without holes, at the resolution of the picture.
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::field::{Field, Size};
+use crate::products::taps::{Axis, Kernel, filter};
+use crate::terrain::Terrain;
+
+/// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
+const SAMPLE: usize = 1 << 16;
+
+/// Root mean square slope at which relief reads best under a sun at 45°, judged by eye on real ground.
+const READABLE: f64 = 0.85;
+
+/// Ground, water and holes.
+#[derive(Debug, Clone)]
+pub struct Relief {
+    /// Ground in metres; cells without data are filled smoothly from those around, so that light has something to fall on.
+    pub heights: Field<f32>,
+    /// Cells without data.
+    pub nodata: Option<Field<bool>>,
+    /// Depth of water over the ground in metres.
+    pub water: Option<Field<f32>>,
+    /// Side of a cell, south and east, in metres.
+    pub cell: [f32; 2],
+    /// Below it there is sea.
+    pub sea: Option<f32>,
+}
+
+impl Relief {
+    /// The terrain's relief, with `water` (depths in metres) over it.
+    ///
+    /// # Errors
+    /// When `water` is not of the terrain's size.
+    pub fn new(terrain: &Terrain, water: Option<&Field<f32>>) -> Result<Self> {
+        if let Some(water) = water.filter(|w| w.size() != terrain.ground.size()) {
+            let [[rows, cols], [want_rows, want_cols]] = [water.size(), terrain.ground.size()];
+            return Err(Error::layer(
+                "water",
+                format!("is {rows} × {cols} cells; the terrain is {want_rows} × {want_cols}"),
+            ));
+        }
+        let heights = match &terrain.nodata {
+            Some(mask) => fill(terrain.metres(), &mask.map(|hole| !hole)),
+            None => terrain.metres(),
+        };
+        Ok(Self {
+            heights,
+            nodata: terrain.nodata.clone(),
+            water: water.cloned(),
+            cell: [terrain.grid.cell as f32; 2],
+            sea: terrain.grid.sea_level.map(|level| level.metres_f32()),
+        })
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.heights.size()
+    }
+
+    /// Whether cell (i, j) has no data.
+    pub fn is_hole(&self, i: usize, j: usize) -> bool {
+        self.nodata.as_ref().is_some_and(|mask| mask[(i, j)])
+    }
+
+    /// Water over cell (i, j) in metres: the sea's, or the layer's; 0 where it is dry.
+    pub fn depth(&self, i: usize, j: usize) -> f32 {
+        let ground = self.heights[(i, j)];
+        let sea = self.sea.map_or(0.0, |level| level - ground);
+        let layer = self.water.as_ref().map_or(0.0, |water| water[(i, j)]);
+        // NaN in the layer counts as dry.
+        if layer > sea.max(0.0) { layer } else { sea.max(0.0) }
+    }
+
+    /// The same extent with other samples, ends on ends.
+    #[must_use]
+    pub fn resized(&self, size: Size) -> Self {
+        if size == self.size() {
+            return self.clone();
+        }
+        let axes = |kernel| [0, 1].map(|k| Axis::new(self.size()[k], size[k], kernel));
+        let smooth = axes(Kernel::Smooth);
+        let resize = |field: &Field<f32>, [rows, cols]: &[Axis; 2]| {
+            filter(field.size(), |i, j| f64::from(field[(i, j)]), rows, cols).map(|x| *x as f32)
+        };
+        let nearest =
+            |mask: &Field<bool>| Field::generate(size, |i, j| mask[(smooth[0].nearest[i], smooth[1].nearest[j])]);
+        let scale = |k: usize| (self.size()[k] as f32 - 1.0) / (size[k] as f32 - 1.0).max(1.0);
+        Self {
+            heights: resize(&self.heights, &smooth),
+            nodata: self.nodata.as_ref().map(nearest),
+            water: self.water.as_ref().map(|water| resize(water, &axes(Kernel::Convex))),
+            cell: [0, 1].map(|k| if self.size()[k] > 1 { self.cell[k] * scale(k) } else { self.cell[k] }),
+            sea: self.sea,
+        }
+    }
+
+    /// The heights of cells with data that satisfy `of`, sorted; a regular sample where there are many.
+    pub fn sorted(&self, of: impl Fn(usize, usize) -> Option<f32>) -> Vec<f32> {
+        let [rows, cols] = self.size();
+        let mut values: Vec<f32> = (0..rows * cols)
+            .step_by(stride(rows * cols, cols))
+            .map(|k| (k / cols, k % cols))
+            .filter(|&(i, j)| !self.is_hole(i, j))
+            .filter_map(|(i, j)| of(i, j))
+            .collect();
+        values.sort_by(f32::total_cmp);
+        values
+    }
+
+    /// Height range of the dry ground for the tint, [low, high] in metres: the 0.5 % and 99.5 % quantiles, so that a spike
+    /// does not take the colours, and a fiftieth more at either end; low < high always.
+    pub fn range(&self) -> [f32; 2] {
+        let mut values =
+            self.sorted(|i, j| Some(self.heights[(i, j)]).filter(|h| self.sea.is_none_or(|sea| *h >= sea)));
+        if values.is_empty() {
+            values.push(self.sea.unwrap_or(0.0));
+        }
+        let (low, high) = (quantile(&values, 0.005), quantile(&values, 0.995));
+        // Flat ground gets the ramp's lower part, a metre wide on either side.
+        let more = (high - low) / 50.0;
+        if high > low { [low - more, high + more] } else { [low - 0.25, low + 0.75] }
+    }
+
+    /// Lowest ground and highest surface, water included, in metres; zeros if there is no data at all.
+    pub fn extremes(&self) -> [f32; 2] {
+        let [rows, cols] = self.size();
+        let cells = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|&(i, j)| !self.is_hole(i, j));
+        let span = cells.fold([f32::MAX, f32::MIN], |[low, high], (i, j)| {
+            let ground = self.heights[(i, j)];
+            [low.min(ground), high.max(ground + self.depth(i, j))]
+        });
+        if span[0] <= span[1] { span } else { [0.0; 2] }
+    }
+
+    /// Factor on heights at which the light shows the relief well: the steepness (root mean square slope) becomes 0.85.
+    /// Between 0.3 and 40; 1 on flat ground.
+    pub fn exaggeration(&self) -> f64 {
+        let [rows, cols] = self.size();
+        let (mut sum, mut count) = (0.0, 0u32);
+        for k in (0..rows * cols).step_by(stride(rows * cols, cols)) {
+            let (i, j) = (k / cols, k % cols);
+            if i + 1 < rows && j + 1 < cols && !self.is_hole(i, j) && self.depth(i, j) <= 0.0 {
+                let here = self.heights[(i, j)];
+                let south = f64::from((self.heights[(i + 1, j)] - here) / self.cell[0]);
+                let east = f64::from((self.heights[(i, j + 1)] - here) / self.cell[1]);
+                sum += south * south + east * east;
+                count += 1;
+            }
+        }
+        let steepness = (sum / f64::from(count.max(1))).sqrt();
+        if steepness > 0.0 { (READABLE / steepness).clamp(0.3, 40.0) } else { 1.0 }
+    }
+}
+
+/// The value below which a share `q` of the sorted `values` lies; 0 if there are none.
+pub fn quantile(values: &[f32], q: f64) -> f32 {
+    let last = values.len().saturating_sub(1);
+    values.get((q * last as f64).round() as usize).copied().unwrap_or(0.0)
+}
+
+/// Every how many cells to look at; not a divisor of the row's length, or only a few columns would be seen.
+fn stride(cells: usize, cols: usize) -> usize {
+    let step = (cells / SAMPLE).max(1);
+    if step > 1 && cols.is_multiple_of(step) { step + 1 } else { step }
+}
+
+/// Fills cells that are not `known` from coarser and coarser means of those that are (pull and push, Gortler et al. 1996);
+/// zero if none is.
+pub fn fill(mut values: Field<f32>, known: &Field<bool>) -> Field<f32> {
+    let [rows, cols] = values.size();
+    if known.as_slice().iter().all(|k| *k) {
+        return values;
+    }
+    if !known.as_slice().iter().any(|k| *k) {
+        return Field::new([rows, cols], 0.0);
+    }
+    let half = [rows.div_ceil(2), cols.div_ceil(2)];
+    let children = |i: usize, j: usize| {
+        let cells = [(2 * i, 2 * j), (2 * i, 2 * j + 1), (2 * i + 1, 2 * j), (2 * i + 1, 2 * j + 1)];
+        cells.into_iter().filter(|&(r, c)| r < rows && c < cols && known[(r, c)])
+    };
+    let mean = Field::generate(half, |i, j| {
+        let (sum, n) = children(i, j).fold((0.0, 0.0), |(sum, n), cell| (sum + values[cell], n + 1.0));
+        if n > 0.0 { sum / n } else { 0.0f32 }
+    });
+    let coarse = fill(mean, &Field::generate(half, |i, j| children(i, j).next().is_some()));
+    values.par_rows_mut().for_each(|(i, row)| {
+        for (j, value) in row.iter_mut().enumerate().filter(|(j, _)| !known[(i, *j)]) {
+            *value = bilinear(&coarse, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
+        }
+    });
+    values
+}
+
+/// The field at row `y` and column `x`, held within its ends, linear between samples.
+pub fn bilinear(field: &Field<f32>, y: f32, x: f32) -> f32 {
+    let place = |p: f32, n: usize| {
+        let p = p.clamp(0.0, (n - 1) as f32);
+        let k = p as usize;
+        (k, (k + 1).min(n - 1), p - k as f32)
+    };
+    let ((i0, i1, v), (j0, j1, u)) = (place(y, field.rows()), place(x, field.cols()));
+    let (north, south) = (field.row(i0), field.row(i1));
+    let top = north[j0] + (north[j1] - north[j0]) * u;
+    let bottom = south[j0] + (south[j1] - south[j0]) * u;
+    top + (bottom - top) * v
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Grid;
+    use crate::height::Height;
+
+    #[test]
+    fn holes_are_filled_between_their_neighbours() {
+        let land = Field::generate([20, 20], |i, j| (10 * i + j) as f32);
+        let known = Field::generate([20, 20], |i, j| !(5..9).contains(&i) || !(5..15).contains(&j));
+        let filled = fill(land.clone(), &known);
+        for i in 0..20 {
+            for j in 0..20 {
+                // A hole's cell is a mean of known ones at most two levels up, within 16 cells.
+                assert!((filled[(i, j)] - land[(i, j)]).abs() <= if known[(i, j)] { 0.0 } else { 60.0 });
+            }
+        }
+        assert_eq!(fill(land.clone(), &Field::new([20, 20], false)), Field::new([20, 20], 0.0));
+    }
+
+    #[test]
+    fn range_ignores_spikes_and_is_never_empty() {
+        let mut terrain = Terrain::new(Grid::new([60, 60], 10.0).unwrap());
+        for i in 0..60 {
+            terrain.ground.row_mut(i).fill(Height::saturating(i as f64));
+        }
+        terrain.ground[(3, 3)] = Height::saturating(9000.0);
+        let [low, high] = Relief::new(&terrain, None).unwrap().range();
+        assert!((-1.5..=0.0).contains(&low) && (58.0..=60.5).contains(&high), "{low} {high}");
+        let flat = Relief::new(&Terrain::new(Grid::new([1, 1], 10.0).unwrap()), None).unwrap();
+        let [low, high] = flat.range();
+        assert!(low < high && flat.exaggeration() == 1.0);
+    }
+
+    #[test]
+    fn resizing_keeps_extent_and_plane() {
+        let mut terrain = Terrain::new(Grid::new([11, 21], 10.0).unwrap());
+        for i in 0..11 {
+            for j in 0..21 {
+                terrain.ground[(i, j)] = Height::saturating(2.0 * i as f64 + j as f64);
+            }
+        }
+        let relief = Relief::new(&terrain, None).unwrap();
+        for size in [[6, 11], [21, 41], [2, 2]] {
+            let small = relief.resized(size);
+            let extent = |r: &Relief, k: usize| r.cell[k] * (r.size()[k] - 1) as f32;
+            assert!((extent(&small, 0) - 100.0).abs() < 1e-3 && (extent(&small, 1) - 200.0).abs() < 1e-3);
+            assert!((small.heights[(size[0] - 1, size[1] - 1)] - 40.0).abs() < 1e-4);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The shaded map: hypsometric tint under a soft sun, seas, lakes and rivers, scale and legend.
+
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::pictures::colour::{Rgb, srgb};
+use crate::pictures::furniture::{self, Legend};
+use crate::pictures::light::Sun;
+use crate::pictures::paint::{Brush, Painter};
+use crate::pictures::picture::Picture;
+use crate::pictures::ramps::Ramp;
+use crate::pictures::relief::Relief;
+use crate::terrain::Terrain;
+
+/// How to draw a shaded map.
+#[derive(Debug, Clone)]
+pub struct ShadeOptions<'a> {
+    /// The tint of dry ground.
+    pub ramp: &'static Ramp,
+    /// The sun.
+    pub sun: Sun,
+    /// Factor on heights for the light, above 0 to 1000; `None` chooses one at which the relief reads well.
+    pub exaggeration: Option<f64>,
+    /// Heights in metres of the ramp's ends; `None` takes the ground's own, but for half a per cent at either end.
+    pub range: Option<[f32; 2]>,
+    /// Depth of water in metres by cell.
+    pub water: Option<&'a Field<f32>>,
+    /// Whether to draw a scale bar below.
+    pub scale_bar: bool,
+    /// Whether to draw the ramp with its heights below.
+    pub legend: bool,
+    /// Longer side of the map in pixels at most; `None` gives a pixel a cell.
+    pub max_size: Option<usize>,
+}
+
+impl Default for ShadeOptions<'_> {
+    fn default() -> Self {
+        Self {
+            ramp: Ramp::land(),
+            sun: Sun::default(),
+            exaggeration: None,
+            range: None,
+            water: None,
+            scale_bar: false,
+            legend: false,
+            max_size: None,
+        }
+    }
+}
+
+/// The terrain as a shaded map, north up, a pixel a cell or fewer.
+///
+/// # Errors
+/// When the water is not of the terrain's size, or sun, exaggeration or range are outside what they may be.
+pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
+    let relief = Relief::new(terrain, options.water)?;
+    let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
+    let painter = Painter::new(&relief, brush);
+    let stripe = (relief.heights.len() as f64).sqrt() as usize / 128 + 3;
+    let rgb = Field::generate(relief.size(), |i, j| {
+        if relief.is_hole(i, j) { hatch(i, j, stripe) } else { srgb(painter.cell(i, j)) }
+    });
+    let map = Picture { rgb };
+    let cols = map.rgb.cols();
+    let map = match options.max_size {
+        Some(pixels) => map.within(pixels),
+        None => map,
+    };
+    let metres_per_pixel = terrain.grid.cell * cols as f64 / map.rgb.cols() as f64;
+    let legend = Legend {
+        ramp: options.ramp,
+        low: f64::from(brush.range[0]),
+        high: f64::from(brush.range[1]),
+        unit: "m",
+        log: false,
+    };
+    Ok(furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend)))
+}
+
+/// A checked brush; what is not given is chosen from the relief.
+pub(crate) fn brush(
+    relief: &Relief,
+    ramp: &'static Ramp,
+    sun: Sun,
+    exaggeration: Option<f64>,
+    range: Option<[f32; 2]>,
+) -> Result<Brush> {
+    sun.check()?;
+    let exaggeration = exaggeration.unwrap_or_else(|| relief.exaggeration());
+    if !(exaggeration > 0.0 && exaggeration <= 1000.0) {
+        return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
+    }
+    let range = range.unwrap_or_else(|| relief.range());
+    if !(range[0] < range[1] && (range[1] - range[0]).is_finite()) {
+        return Err(Error::value("range", format!("{} to {} m", range[0], range[1]), "a low end below a high end"));
+    }
+    Ok(Brush { ramp, range, sun, exaggeration: exaggeration as f32 })
+}
+
+/// Pale stripes where there is no data.
+pub(crate) fn hatch(i: usize, j: usize, stripe: usize) -> Rgb {
+    if ((i + j) / stripe).is_multiple_of(2) { [214; 3] } else { [226; 3] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Grid;
+    use crate::height::Height;
+
+    fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {
+        let mut terrain = Terrain::new(Grid::new([rows, cols], 30.0).unwrap());
+        for i in 0..rows {
+            for j in 0..cols {
+                terrain.ground[(i, j)] = Height::saturating(height(i, j));
+            }
+        }
+        terrain
+    }
+
+    #[test]
+    fn flat_ground_shows_the_ramps_own_colour() {
+        let options = ShadeOptions { range: Some([0.0, 100.0]), ..ShadeOptions::default() };
+        for h in [0.0, 24.0, 60.0] {
+            let picture = shade(&terrain(6, 9, |_, _| h), &options).unwrap();
+            let want = Ramp::land().rgb(h as f32 / 100.0);
+            for pixel in picture.rgb.as_slice() {
+                // One code for the table's 1024 steps, one for rounding.
+                assert!((0..3).all(|c| pixel[c].abs_diff(want[c]) <= 2), "{pixel:?} for {want:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn slopes_to_the_sun_are_brighter() {
+        let roof = shade(&terrain(40, 40, |i, j| 400.0 - 8.0 * (i + j).abs_diff(39) as f64), &ShadeOptions::default())
+            .unwrap();
+        let sum = |[r, g, b]: Rgb| u32::from(r) + u32::from(g) + u32::from(b);
+        // Equal heights on either side of the ridge, which runs across the sun.
+        assert!(sum(roof.rgb[(15, 15)]) > sum(roof.rgb[(24, 24)]) + 60);
+    }
+
+    #[test]
+    fn sea_and_water_are_blue_and_holes_are_pale() {
+        let mut land = terrain(20, 20, |i, _| i as f64 * 10.0 - 100.0);
+        land.grid.sea_level = Some(Height::ZERO);
+        land.nodata = Some(Field::generate([20, 20], |i, j| i == 19 && j == 19));
+        let mut water = Field::new([20, 20], 0.0);
+        water[(15, 5)] = 3.0;
+        let picture = shade(&land, &ShadeOptions { water: Some(&water), ..ShadeOptions::default() }).unwrap();
+        let blue = |i: usize, j: usize| picture.rgb[(i, j)][2] > picture.rgb[(i, j)][0] + 15;
+        assert!(blue(2, 3) && blue(8, 8) && blue(15, 5) && !blue(15, 8));
+        assert!(picture.rgb[(2, 3)][0] < picture.rgb[(8, 3)][0], "deeper is darker");
+        assert!(picture.rgb[(19, 19)] == [214; 3] || picture.rgb[(19, 19)] == [226; 3]);
+    }
+
+    #[test]
+    fn sizes_threads_and_refusals() {
+        for (rows, cols) in [(1, 1), (1, 9), (9, 1), (2, 3)] {
+            let land = terrain(rows, cols, |i, j| (i + j) as f64);
+            assert_eq!(shade(&land, &ShadeOptions::default()).unwrap().size(), [rows, cols]);
+            let all = ShadeOptions { scale_bar: true, legend: true, max_size: Some(4), ..ShadeOptions::default() };
+            shade(&land, &all).unwrap();
+        }
+        let land = terrain(50, 70, |i, j| ((i * j) % 17) as f64);
+        let small = shade(&land, &ShadeOptions { max_size: Some(35), ..ShadeOptions::default() }).unwrap();
+        assert_eq!(small.size(), [25, 35]);
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| shade(&land, &ShadeOptions::default()).unwrap())
+        };
+        assert_eq!(with(1), with(3));
+        for bad in [
+            ShadeOptions { exaggeration: Some(f64::NAN), ..ShadeOptions::default() },
+            ShadeOptions { sun: Sun { azimuth: 0.0, altitude: 0.0 }, ..ShadeOptions::default() },
+            ShadeOptions { range: Some([f32::NAN, 1.0]), ..ShadeOptions::default() },
+            ShadeOptions { water: Some(&Field::new([3, 3], 0.0)), ..ShadeOptions::default() },
+        ] {
+            assert!(shade(&land, &bad).is_err());
+        }
+    }
+}

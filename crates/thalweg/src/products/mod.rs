@@ -1,0 +1,11 @@
+//! What is made from a finished terrain: other resolutions and cuts, meshes, normal and bump maps, figures.
+//!
+//! Every function is pure: terrain in, data out; writers take any `impl Write`.
+
+pub mod mesh;
+pub mod mesh_files;
+pub mod normals;
+pub mod resample;
+pub mod slope;
+pub mod statistics;
+pub mod taps;
