@@ -1104,7 +1104,7 @@ fn withheld(map: &Map<'_>, at: usize, part: i32) -> i32 {
 #[inline(always)]
 fn store(rules: &Rules, cell: &mut i32, tally: &mut Tally) {
     if rules.quantum > 1 {
-        let kept = cell.div_euclid(rules.quantum) * rules.quantum;
+        let kept = (cell.div_euclid(rules.quantum) * rules.quantum).max(Height::MIN.0);
         tally.rounded += i64::from(kept - *cell);
         *cell = kept;
     }
