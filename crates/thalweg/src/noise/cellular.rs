@@ -9,9 +9,10 @@ use multiversion::multiversion;
 
 use crate::choice;
 use crate::grid::Grid;
-use crate::noise::fractal::{Chunk, Warp, for_chunks};
+use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
+use crate::noise::fractal::Warp;
 use crate::noise::gradient;
-use crate::noise::octave::{CHUNK, Octave};
+use crate::noise::octave::Octave;
 use crate::rng::Key;
 
 choice! {
