@@ -6,8 +6,7 @@ use crate::error::Result;
 use crate::grid::Grid;
 use crate::model::{About, Family, Model, Reach, Stepper};
 use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
-use crate::noise::fractal::{Chunk, for_chunks};
-use crate::noise::octave::CHUNK;
+use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
 use crate::params;
 use crate::rng::Key;
 

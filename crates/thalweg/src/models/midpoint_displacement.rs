@@ -27,14 +27,14 @@ params! {
     /// `multiply` takes ±(corners + amplitude) as factors 0 to 1.
     ///
     /// Breaks: an edge's points know nothing of the ground beside it, so creases along the lattice show more than in
-    /// `diamond_square`.
+    /// `diamond_square`; roughness under 0.9 hides them in smaller ones.
     pub struct MidpointDisplacement {
         /// Largest displacement on the first level: the height of the land.
-        amplitude: f64 = 800.0, within 0.0..=16000.0, unit "m", source "ours";
+        amplitude: f64 = 650.0, within 0.0..=16000.0, unit "m", source "ours";
         /// Largest elevation or depth of the four corners of the world.
         corners: f64 = 700.0, within 0.0..=16000.0, unit "m", source "ours";
         /// Hurst's H: how fast displacements fall; low is rough, high is smooth.
-        roughness: f64 = 1.0, within 0.0..=2.0, unit "1", source "Fournier et al. 1982, 2^-H";
+        roughness: f64 = 0.85, within 0.0..=2.0, unit "1", source "Fournier et al. 1982, 2^-H";
         /// Added to all.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
         /// How the values meet the ground.

@@ -3,11 +3,16 @@
 //!
 //! The squares looked at are always enough: three by three, and the ring around them when it may hold a nearer point.
 
+use std::ops::Range;
+
+use multiversion::multiversion;
+
 use crate::choice;
 use crate::grid::Grid;
-use crate::noise::fractal::{Chunk, Warp, for_chunks};
+use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
+use crate::noise::fractal::Warp;
 use crate::noise::gradient;
-use crate::noise::octave::{CHUNK, Octave};
+use crate::noise::octave::Octave;
 use crate::rng::Key;
 
 choice! {
@@ -49,6 +54,8 @@ pub struct Points {
     square: Option<(i32, i32)>,
     /// Relative to the square's corner: the inner nine, then the ring of sixteen.
     points: [[f32; 2]; 25],
+    /// Whether the ring's are there: few samples need them.
+    ring: bool,
     jitter: f32,
     seed: u32,
 }
@@ -56,22 +63,34 @@ pub struct Points {
 impl Points {
     /// Points that stray from the middle of their squares by `jitter` (0 to 1) of half a square.
     pub fn new(jitter: f64, seed: u32) -> Self {
-        Self { square: None, points: [[0.0; 2]; 25], jitter: jitter as f32, seed }
+        Self { square: None, points: [[0.0; 2]; 25], ring: false, jitter: jitter as f32, seed }
     }
 
     /// Distances, in lattice units, from offset (x, y) in square (i, j) to the nearest two points.
+    #[inline]
     pub fn nearest(&mut self, i: i32, j: i32, x: f32, y: f32) -> [f32; 2] {
         if self.square != Some((i, j)) {
             self.square = Some((i, j));
-            for (point, [di, dj]) in self.points.iter_mut().zip(AROUND) {
-                *point = feature(i, j, di, dj, self.jitter, self.seed);
-            }
+            self.ring = false;
+            self.hash(i, j, 0..9);
         }
-        let (inner, ring) = self.points.split_at(9);
-        let nearest = search([f32::MAX; 2], inner, x, y);
+        let mut nearest = search([f32::MAX; 2], &self.points[..9], x, y);
         let margin = 1.0 + x.min(1.0 - x).min(y.min(1.0 - y));
-        let nearest = if nearest[1] > margin * margin { search(nearest, ring, x, y) } else { nearest };
+        if nearest[1] > margin * margin {
+            if !self.ring {
+                self.ring = true;
+                self.hash(i, j, 9..25);
+            }
+            nearest = search(nearest, &self.points[9..], x, y);
+        }
         nearest.map(f32::sqrt)
+    }
+
+    #[inline]
+    fn hash(&mut self, i: i32, j: i32, which: Range<usize>) {
+        for k in which {
+            self.points[k] = feature(i, j, AROUND[k], self.jitter, self.seed);
+        }
     }
 }
 
@@ -92,13 +111,15 @@ const fn around() -> [[i32; 2]; 25] {
 }
 
 /// The feature point of square (i + di, j + dj), relative to the corner of (i, j).
-fn feature(i: i32, j: i32, di: i32, dj: i32, jitter: f32, seed: u32) -> [f32; 2] {
+#[inline]
+fn feature(i: i32, j: i32, [di, dj]: [i32; 2], jitter: f32, seed: u32) -> [f32; 2] {
     let hash = gradient::point(i.wrapping_add(di), j.wrapping_add(dj), seed);
     let stray = |bits: u32| jitter * (bits as f32 / 65_536.0 - 0.5);
     [di as f32 + 0.5 + stray(hash >> 16), dj as f32 + 0.5 + stray(hash & 0xffff)]
 }
 
 /// The two least squared distances, of those so far and those to `points`.
+#[inline]
 fn search(mut nearest: [f32; 2], points: &[[f32; 2]], x: f32, y: f32) -> [f32; 2] {
     for [px, py] in points {
         let square = (px - x) * (px - x) + (py - y) * (py - y);
@@ -135,23 +156,37 @@ impl Cellular {
         for_chunks(grid, i, out, |anchor, chunk| self.chunk(&mut points, anchor, grid.cell, chunk));
     }
 
-    fn chunk(&self, points: &mut [Points], [x, y]: [f64; 2], cell: f64, out: &mut Chunk) {
-        let moved = self.warp.as_ref().map(|warp| warp.chunk([x, y], cell));
+    fn chunk(&self, points: &mut [Points], anchor: [f64; 2], cell: f64, out: &mut Chunk) {
+        let moved = self.warp.as_ref().map_or([[0.0; CHUNK]; 2], |warp| warp.chunk(anchor, cell));
         let mean = self.distance.mean(self.jitter);
         out.fill(0.0);
         for (octave, points) in self.octaves.iter().zip(points) {
+            let weight = self.scale * octave.amplitude;
+            let mut values = [mean; CHUNK];
+            if octave.fade > 0.0 {
+                distances(octave, points, self.distance, anchor, cell, &moved, &mut values);
+            }
             for k in 0..CHUNK {
-                let value = if octave.fade > 0.0 {
-                    let [east, south] =
-                        moved.as_ref().map_or([0.0; 2], |by| [f64::from(by[0][k]), f64::from(by[1][k])]);
-                    let [(i, u), (j, v)] = octave.place(x + k as f64 * cell + east, y + south);
-                    self.distance.of(points.nearest(i, j, u as f32, v as f32))
-                } else {
-                    mean
-                };
-                out[k] += self.scale * octave.amplitude * (octave.fade * value + (1.0 - octave.fade) * mean);
+                out[k] += weight * (octave.fade * values[k] + (1.0 - octave.fade) * mean);
             }
         }
+    }
+}
+
+/// The distances of one octave at a chunk's samples, carried aside by `moved`.
+#[multiversion(targets("x86_64+avx2+bmi1+bmi2", "aarch64+neon"))]
+fn distances(
+    octave: &Octave,
+    points: &mut Points,
+    distance: Distance,
+    [x, y]: [f64; 2],
+    cell: f64,
+    [east, south]: &[Chunk; 2],
+    out: &mut Chunk,
+) {
+    for k in 0..CHUNK {
+        let [(i, u), (j, v)] = octave.place(x + k as f64 * cell + f64::from(east[k]), y + f64::from(south[k]));
+        out[k] = distance.of(points.nearest(i, j, u as f32, v as f32));
     }
 }
 
@@ -162,7 +197,7 @@ mod tests {
     /// Every feature point of the squares −3..=3, and the plain search among them.
     fn brute_force(x: f32, y: f32, jitter: f32, seed: u32) -> [f32; 2] {
         let mut distances: Vec<f32> = (-3..=3)
-            .flat_map(|i| (-3..=3).map(move |j| feature(0, 0, i, j, jitter, seed)))
+            .flat_map(|i| (-3..=3).map(move |j| feature(0, 0, [i, j], jitter, seed)))
             .map(|[px, py]| (px - x).hypot(py - y))
             .collect();
         distances.sort_by(f32::total_cmp);
@@ -186,7 +221,7 @@ mod tests {
     fn the_ring_matters() {
         // Else the search above would pass without it: for some keys the second nearest point must lie there.
         let outside = |seed: &u32| {
-            let inner: Vec<_> = AROUND[..9].iter().map(|[di, dj]| feature(0, 0, *di, *dj, 1.0, *seed)).collect();
+            let inner: Vec<_> = AROUND[..9].iter().map(|offset| feature(0, 0, *offset, 1.0, *seed)).collect();
             search([f32::MAX; 2], &inner, 0.0, 0.0)[1].sqrt() > brute_force(0.0, 0.0, 1.0, *seed)[1] + 1e-5
         };
         assert!((0..20_000).filter(outside).count() > 0);

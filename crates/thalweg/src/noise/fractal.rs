@@ -1,6 +1,6 @@
 //! Sums of gradient noise over octaves: fBm, billow and ridged, with domain warp and derivative damping.
 //!
-//! Rows are computed in chunks of [`CHUNK`] samples on the stack, one octave after the other, in a form that compilers
+//! Rows are computed in chunks of [`CHUNK`] samples, one octave after the other, in a form that compilers
 //! turn into vector code; `multiversion` picks the widest that the machine has. The bits are those of plain scalar
 //! code: only + − × ÷, no fused operation, no sum over samples.
 
@@ -8,8 +8,9 @@ use multiversion::multiversion;
 
 use crate::choice;
 use crate::grid::Grid;
-use crate::noise::gradient::{self, DEVIATION, MEAN_ABS};
-use crate::noise::octave::{CHUNK, Octave};
+use crate::noise::chunk::{CHUNK, Chunk, STILL, add, evaluate, for_chunks};
+use crate::noise::gradient::{DEVIATION, MEAN_ABS};
+use crate::noise::octave::Octave;
 use crate::rng::Key;
 
 choice! {
@@ -60,9 +61,6 @@ impl Settings {
         }
     }
 }
-
-/// Samples of one chunk.
-pub type Chunk = [f32; CHUNK];
 
 /// A sum of octaves, ready for grids of one cell size.
 #[derive(Debug, Clone)]
@@ -117,9 +115,6 @@ impl Warp {
     }
 }
 
-/// No displacement.
-const STILL: [Chunk; 2] = [[0.0; CHUNK]; 2];
-
 /// Standard deviation of a sum of octaves in those of one.
 fn deviation(octaves: &[Octave]) -> f64 {
     octaves.iter().map(|octave| f64::from(octave.amplitude).powi(2)).sum::<f64>().sqrt()
@@ -148,23 +143,6 @@ impl Fractal {
     /// A whole chunk, its first sample at `anchor` (x, y in world metres), the others one cell further east each.
     fn chunk(&self, anchor: [f64; 2], out: &mut Chunk) {
         chunk_of(self, anchor, out);
-    }
-}
-
-/// Fills a row chunk by chunk: `chunk` gets the world metres (x, y) of its first sample. Chunks begin at world columns
-/// that are multiples of [`CHUNK`], wherever the window begins.
-pub(crate) fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl FnMut([f64; 2], &mut Chunk)) {
-    let y = grid.y(i);
-    let mut buffer = [0.0; CHUNK];
-    let mut done = 0;
-    while done < out.len() {
-        let column = grid.origin[1] + done as i64;
-        let first = column.div_euclid(CHUNK as i64) * CHUNK as i64;
-        let skip = (column - first) as usize;
-        let count = (CHUNK - skip).min(out.len() - done);
-        chunk([(first as f64 + 0.5) * grid.cell, y], &mut buffer);
-        out[done..done + count].copy_from_slice(&buffer[skip..skip + count]);
-        done += count;
     }
 }
 
@@ -236,68 +214,10 @@ fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: Kind, fade: f32, offset: f
     }
 }
 
-#[inline(always)]
-fn add(sum: &mut Chunk, noise: &Chunk, factor: f32) {
-    for k in 0..CHUNK {
-        sum[k] += factor * noise[k];
-    }
-}
-
-/// Noise of one octave at a chunk's samples; with `SLOPE` also its derivatives along world x and y, per lattice unit.
-#[inline(always)]
-fn evaluate<const WARPED: bool, const SLOPE: bool>(
-    octave: &Octave,
-    anchor: [f64; 2],
-    cell: f64,
-    warp: &[Chunk; 2],
-) -> [Chunk; 3] {
-    let [(i, u0), (j, v0)] = octave.place(anchor[0], anchor[1]);
-    let [u0, v0] = [u0 as f32, v0 as f32];
-    // Within a chunk f32 is enough: octaves have at least two cells a wave, so coordinates stay under 65 (3·10⁻⁶).
-    let [du, dv] = [(octave.turn[0][0] * cell) as f32, (octave.turn[1][0] * cell) as f32];
-    let [[ux, uy], [vx, vy]] = octave.turn.map(|axis| axis.map(|t| t as f32));
-    // Per lattice unit: the turn without its scale.
-    let length = 1.0 / (octave.turn[0][0].powi(2) + octave.turn[1][0].powi(2)).sqrt();
-    let [[tux, tuy], [tvx, tvy]] = octave.turn.map(|axis| axis.map(|t| (t * length) as f32));
-    let mut out = [[0.0; CHUNK]; 3];
-    let [noise, along_x, along_y] = &mut out;
-    for k in 0..CHUNK {
-        let mut u = u0 + k as f32 * du;
-        let mut v = v0 + k as f32 * dv;
-        if WARPED {
-            u += warp[0][k] * ux + warp[1][k] * uy;
-            v += warp[0][k] * vx + warp[1][k] * vy;
-        }
-        let [(p, x), (q, y)] = [split(u), split(v)];
-        let [p, q] = [i.wrapping_add(p), j.wrapping_add(q)];
-        if SLOPE {
-            let [n, along_u, along_v] = gradient::noise_and_slope(p, q, x, y, octave.seed);
-            noise[k] = n;
-            along_x[k] = along_u * tux + along_v * tvx;
-            along_y[k] = along_u * tuy + along_v * tvy;
-        } else {
-            noise[k] = gradient::noise(p, q, x, y, octave.seed);
-        }
-    }
-    out
-}
-
-/// The whole number below `u`, |u| < 2²², and the rest. Adding 1.5·2²³ rounds to a whole number and leaves it in the
-/// lowest bits: unlike `floor` and `as` this is vector code on every machine.
-#[inline(always)]
-fn split(u: f32) -> (i32, f32) {
-    const SHIFT: f32 = 12_582_912.0;
-    let shifted = u + SHIFT;
-    let nearest = shifted - SHIFT;
-    let above = nearest > u;
-    let below = if above { nearest - 1.0 } else { nearest };
-    let whole = (shifted.to_bits() as i32).wrapping_sub(SHIFT.to_bits() as i32) - i32::from(above);
-    (whole, u - below)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::noise::gradient;
     use rustfft::FftPlannerScalar;
     use rustfft::num_complex::Complex;
 
@@ -373,13 +293,6 @@ mod tests {
                     }
                 }
             }
-        }
-    }
-
-    #[test]
-    fn split_is_floor_and_rest() {
-        for u in [0.0, 0.25, 1.0, 63.999, -0.001, -1.0, -7.5, 262_143.5, -262_144.25f32] {
-            assert_eq!(split(u), (u.floor() as i32, u - u.floor()), "{u}");
         }
     }
 

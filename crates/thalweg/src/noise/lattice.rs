@@ -184,9 +184,8 @@ mod tests {
             }
             for &i in &lines {
                 for &j in lines.iter().filter(|j| odd(**j) != odd(i)) {
-                    let pair = |near: Option<f32>, far: Option<f32>| (near, far);
-                    let column = pair(i.checked_sub(step).map(|n| z[n][j]), z.get(i + step).map(|row| row[j]));
-                    let row = pair(j.checked_sub(step).map(|w| z[i][w]), z[i].get(j + step).copied());
+                    let column = (i.checked_sub(step).map(|n| z[n][j]), z.get(i + step).map(|row| row[j]));
+                    let row = (j.checked_sub(step).map(|w| z[i][w]), z[i].get(j + step).copied());
                     let (ends, beside) = if odd(j) { (row, column) } else { (column, row) };
                     let all = [ends.0, ends.1, beside.0, beside.1];
                     let used = if lattice.rule == Rule::Midpoint { &all[..2] } else { &all[..] };

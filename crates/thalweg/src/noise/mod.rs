@@ -4,6 +4,7 @@
 //! one world agree bit for bit, and a finer grid of the same extent only adds detail.
 
 pub mod cellular;
+pub mod chunk;
 pub mod fractal;
 pub mod gradient;
 pub mod lattice;

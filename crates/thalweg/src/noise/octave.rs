@@ -2,10 +2,6 @@
 
 use crate::rng::Key;
 
-/// Samples of a row that are computed together. Their positions are counted from an anchor at a world column that is
-/// a multiple of this, so a value never depends on where a window begins.
-pub const CHUNK: usize = 128;
-
 /// The golden angle in radians: no few multiples of it come near each other, or near a quarter turn.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 
