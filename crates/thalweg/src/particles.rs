@@ -29,7 +29,11 @@ pub trait Kernel: Sync {
     type Particle: Particle;
 
     /// The farthest cell from a particle that its step reads or writes.
-    fn halo(&self) -> usize;
+    fn step_reach(&self) -> usize;
+
+    /// How far beyond its tile a particle may go before it is handed on. Without it, one that dithers on a border, in a
+    /// hollow say, would change tiles at every step and take a round for each.
+    fn margin(&self) -> usize;
 
     /// Steps `queue`'s particles, in an order that depends on nothing but the queue, until each has ended or left the
     /// patch's tile; those that left stay in `queue`.
@@ -55,7 +59,7 @@ pub struct Patch {
     pub origin: [i64; 2],
     /// Cells from one row to the next.
     pub stride: usize,
-    /// First row and column of the tile inside the patch, and one past the last.
+    /// First row and column of the tile inside the patch, widened by the margin, and one past the last.
     pub tile: [[i32; 2]; 2],
     /// First row and column that exist in the terrain, and one past the last.
     pub valid: [[i32; 2]; 2],
@@ -69,7 +73,7 @@ pub struct Patch {
     pub outside: Vec<bool>,
 }
 
-/// Side of a tile in cells for a kernel of this halo: a power of two, at least twice the halo.
+/// Side of a tile in cells for a halo (reach of a step and margin): a power of two, at least twice the halo.
 pub fn tile_side(halo: usize) -> usize {
     (2 * halo).next_power_of_two().max(64)
 }
@@ -86,7 +90,7 @@ pub fn round<K: Kernel>(
     planes: &mut Planes<'_>,
     particles: Vec<K::Particle>,
 ) -> (Vec<K::Particle>, Budget) {
-    let layout = Layout::new(grid, kernel.halo());
+    let layout = Layout::new(grid, kernel.step_reach() + kernel.margin(), kernel.margin());
     let mut queues: Vec<Vec<K::Particle>> = vec![Vec::new(); layout.count[0] * layout.count[1]];
     for particle in particles {
         queues[layout.tile_of(particle.cell())].push(particle);
@@ -140,6 +144,7 @@ struct Job<'a, P> {
 struct Layout {
     side: usize,
     halo: usize,
+    margin: usize,
     size: [usize; 2],
     origin: [i64; 2],
     /// World tile number of the first tile row and column, and how many there are.
@@ -148,12 +153,12 @@ struct Layout {
 }
 
 impl Layout {
-    fn new(grid: &Grid, halo: usize) -> Self {
+    fn new(grid: &Grid, halo: usize, margin: usize) -> Self {
         let side = tile_side(halo);
         let first = grid.origin.map(|o| o.div_euclid(side as i64));
         let last = [0, 1].map(|a| (grid.origin[a] + grid.size[a] as i64 - 1).div_euclid(side as i64));
         let count = [0, 1].map(|a| (last[a] - first[a] + 1) as usize);
-        Self { side, halo, size: grid.size, origin: grid.origin, first, count }
+        Self { side, halo, margin, size: grid.size, origin: grid.origin, first, count }
     }
 
     fn tile_of(&self, cell: [i64; 2]) -> usize {
@@ -212,13 +217,13 @@ impl Layout {
         let cells = stride * (side + 1);
         let start = [0, 1].map(|a| (self.first[a] + job.tile[a] as i64) * self.side as i64 - self.halo as i64);
         let [rows, cols] = [self.span(job.tile[0], 0), self.span(job.tile[1], 1)];
-        let halo = self.halo as i32;
-        let end = halo + self.side as i32;
+        let first = (self.halo - self.margin) as i32;
+        let end = (self.halo + self.side + self.margin) as i32;
         // Patch coordinates of the terrain's first and past-the-last cell that the patch covers.
         let local = |x: usize, a: usize| (x as i64 + self.origin[a] - start[a]) as i32;
         patch.origin = start;
         patch.stride = stride;
-        patch.tile = [[halo, halo], [end, end]];
+        patch.tile = [[first, first], [end, end]];
         patch.valid = [[local(rows.start, 0), local(cols.start, 1)], [local(rows.end, 0), local(cols.end, 1)]];
         let at = |r: usize| (patch.valid[0][0] as usize + r) * stride + patch.valid[0][1] as usize;
         let copy_rows = |r: usize| at(r)..at(r) + cols.len();

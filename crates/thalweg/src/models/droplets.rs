@@ -2,10 +2,11 @@
 
 use multiversion::multiversion;
 
+use crate::brush::{Brush, Soil, Tally, grained};
 use crate::cast;
 use crate::error::{Error, Result};
 use crate::grid::{Edge, Edges, Grid};
-use crate::height::{Height, UNITS, WHOLE, split};
+use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
 use crate::particles::{self, Kernel, Particle, Patch, Planes};
@@ -30,18 +31,22 @@ params! {
     /// the north-west; under the sea droplets only lay down, no higher than the sea.
     ///
     /// World terms. A droplet lives on strides of `stride` metres: on cells of that size the formulas above hold to the
-    /// letter. On other cells of size dx, with q = dx/stride: shares per step become 1 − (1 − share)^q, inertia^q;
-    /// the sediment moved is a volume, so capacity in metres of cell height is multiplied by q⁻³ and the limit −Δ by q⁻²;
-    /// `radius` and `max_steps` count strides; `min_slope` is a slope and `gravity` is per metre of fall. A map of
-    /// heights 0 to 1 with cells of 1 is run with all lengths × 1 000: heights and min_slope × 1 000, gravity ÷ 1 000
-    /// (the recipe `droplets` does it for the document's own settings).
+    /// letter. On finer cells it leaps K = stride/dx cells (rounded) at a step, reads its gradient from corners K cells
+    /// apart, and lays down with a brush of one stride; what it moves is a volume, so amounts in metres of cell height
+    /// grow by K². So wide strides carve wide valleys at a cost that hardly depends on the resolution. Where K·dx is not
+    /// the stride (on coarser cells above all), with q = K·dx/stride: shares per step become 1 − (1 − share)^q and
+    /// inertia^q, capacity is multiplied by q⁻³ and the limit −Δ by q⁻². `radius` and `max_steps` count strides;
+    /// `min_slope` is a slope, `gravity` is per metre of fall. A map of heights 0 to 1 with cells of 1 is run with all
+    /// lengths × 1 000: heights and min_slope × 1 000, gravity ÷ 1 000 (the recipe `droplets` does it for the document's
+    /// own settings).
     ///
     /// It needs nothing, heeds `hardness`, `protect`, `rain` and loose ground, and leaves the ground and, if asked,
     /// `visits`, `wear` and `deposit`. It breaks where it is asked for too much: over plain noise, with many droplets,
-    /// parallel rills without a network and star-shaped cones appear, and basins fill with smooth floors; it finds no
-    /// large valleys by itself. Give it ground that has them.
+    /// parallel rills without a network and star-shaped cones appear, and basins fill with smooth floors. Strides from
+    /// wide to narrow, in stages of their own, give valleys that branch; without a `floor`, droplets that leave over an
+    /// open edge dig an abyss there.
     pub struct Droplets {
-        /// Size of the cell on which a droplet's own rules are stated; 0 takes the grid's cell, whatever it is.
+        /// Length of a step: the scale of the valleys that are carved; 0 takes the grid's cell, whatever it is.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", source "ours";
         /// Droplets per square kilometre; 0 means one per square stride.
         density: f64 = 0.0, within 0.0..=1e9, unit "1/km²", source "ours";
@@ -96,8 +101,8 @@ pub const DEPOSIT: LayerSpec =
 
 const TABLE: &str = "droplets";
 
-/// Widest brush in cells: its halo must fit in half a tile of a size that still fits a cache.
-const MAX_RADIUS_CELLS: f64 = 60.0;
+/// Widest brush and longest leap in cells: tiles grow with them, and should fit a cache.
+const MAX_REACH_CELLS: f64 = 250.0;
 
 /// Grid cells per droplet of a batch: 64 droplets a tile, enough to pay for bringing the tile into cache.
 const CELLS_PER_DROPLET: usize = 64;
@@ -114,8 +119,28 @@ impl Droplets {
         self.radius * self.stride(grid) / grid.cell
     }
 
+    /// Cells that a droplet moves in a step.
+    fn leap(&self, grid: &Grid) -> usize {
+        (self.stride(grid) / grid.cell).round().clamp(1.0, MAX_REACH_CELLS) as usize
+    }
+
+    /// From a droplet to the farthest cell that its step reads or writes.
+    fn step_reach(&self, grid: &Grid) -> usize {
+        (self.radius_cells(grid) as usize).max(self.leap(grid)) + 2
+    }
+
+    /// How far a droplet that dithers strays.
+    fn margin(&self, grid: &Grid) -> usize {
+        2 * self.leap(grid) + 6
+    }
+
+    /// Length of a step in strides: q in the model's page.
+    fn step_strides(&self, grid: &Grid) -> f64 {
+        self.leap(grid) as f64 * grid.cell / self.stride(grid)
+    }
+
     fn steps_each(&self, grid: &Grid) -> u32 {
-        (f64::from(self.max_steps) * self.stride(grid) / grid.cell).round().clamp(1.0, 1e6) as u32
+        (f64::from(self.max_steps) / self.step_strides(grid)).round().clamp(1.0, 1e6) as u32
     }
 
     fn droplets(&self, grid: &Grid) -> u64 {
@@ -153,22 +178,24 @@ impl Model for Droplets {
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        let radius = self.radius_cells(grid);
-        if radius > MAX_RADIUS_CELLS {
-            let name = "droplets.radius × stride";
-            let allowed = format!("up to {} m ({MAX_RADIUS_CELLS} cells here)", MAX_RADIUS_CELLS * grid.cell);
-            return Err(Error::value(name, format!("{} m", radius * grid.cell), allowed));
+        for (name, cells) in
+            [("droplets.radius × stride", self.radius_cells(grid)), ("droplets.stride", self.stride(grid) / grid.cell)]
+        {
+            if cells > MAX_REACH_CELLS {
+                let allowed = format!("up to {} m ({MAX_REACH_CELLS} cells here)", MAX_REACH_CELLS * grid.cell);
+                return Err(Error::value(name, format!("{} m", cells * grid.cell), allowed));
+            }
         }
         Ok(())
     }
 
     /// Rounds that start droplets, then rounds that let the last ones run out.
     fn steps(&self, grid: &Grid) -> u32 {
-        self.raining_steps(grid) + 4 + self.steps_each(grid) / 16
+        self.raining_steps(grid) + 8 + self.steps_each(grid) / 8
     }
 
     fn reach(&self, grid: &Grid) -> Reach {
-        Reach::Cells(particles::round_reach(Brush::new(self.radius_cells(grid)).halo()))
+        Reach::Cells(particles::round_reach(self.step_reach(grid) + self.margin(grid)))
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
@@ -347,45 +374,14 @@ impl Droplet {
     }
 }
 
-/// The brush: cumulated weights in parts of [`WHOLE`], row by row, padded with nothing to `width` columns.
-struct Brush {
-    radius: usize,
-    width: usize,
-    /// Running total before and after each cell.
-    before: Vec<i32>,
-    after: Vec<i32>,
-}
-
-impl Brush {
-    fn new(radius: f64) -> Self {
-        let cells = radius.floor() as i64;
-        let side = (2 * cells + 1) as usize;
-        let width = side.next_power_of_two().max(4);
-        let weight = |i: i64, j: i64| {
-            let distance = ((i * i + j * j) as f64).sqrt();
-            if distance <= radius { 1.0 - distance / (radius + 1.0) } else { 0.0 }
-        };
-        let offsets = || (-cells..=cells).flat_map(|i| (0..width as i64).map(move |j| (i, j - cells)));
-        let weight_at = |(i, j): (i64, i64)| if j <= cells { weight(i, j) } else { 0.0 };
-        let sum: f64 = offsets().map(weight_at).sum();
-        let (mut before, mut after, mut total) = (Vec::new(), Vec::new(), 0.0);
-        for offset in offsets() {
-            before.push((total / sum * f64::from(WHOLE)).round() as i32);
-            total += weight_at(offset);
-            after.push((total / sum * f64::from(WHOLE)).round() as i32);
-        }
-        Self { radius: cells as usize, width, before, after }
-    }
-
-    /// From a droplet to the farthest cell of its brush (it may be centred one cell on), or of its next corners.
-    fn halo(&self) -> usize {
-        self.radius + 2
-    }
-}
-
 /// The parameters as a step on this grid uses them; lengths in cells, heights in units.
 struct Rules {
     brush: Brush,
+    /// What laying down spreads over, where a step is longer than a cell.
+    spread: Brush,
+    leap: usize,
+    step_reach: usize,
+    margin: usize,
     inertia: f32,
     capacity: f32,
     min_drop: f32,
@@ -407,16 +403,22 @@ struct Rules {
 
 impl Rules {
     fn new(model: &Droplets, grid: &Grid) -> Self {
-        let q = grid.cell / model.stride(grid);
+        let q = model.step_strides(grid);
+        let leap = model.leap(grid);
+        let area = (leap * leap) as f64;
         let per_cell = |share: f64| (1.0 - libm::pow(1.0 - share, q)) as f32;
         Self {
             brush: Brush::new(model.radius_cells(grid)),
+            spread: Brush::wide(leap as f64),
+            leap,
+            step_reach: model.step_reach(grid),
+            margin: model.margin(grid),
             inertia: libm::pow(model.inertia, q) as f32,
-            capacity: (model.capacity_factor / (q * q * q)) as f32,
-            min_drop: (model.min_slope * grid.cell * UNITS) as f32,
+            capacity: (model.capacity_factor * area / (q * q * q)) as f32,
+            min_drop: (model.min_slope * leap as f64 * grid.cell * UNITS) as f32,
             erosion: per_cell(model.erosion),
             deposition: per_cell(model.deposition),
-            dig_limit: (1.0 / (q * q)) as f32,
+            dig_limit: (area / (q * q)) as f32,
             gravity: (model.gravity / UNITS) as f32,
             keep_water: 1.0 - per_cell(model.evaporation),
             min_water: model.min_water as f32,
@@ -473,8 +475,12 @@ impl<'a> Kinetics<'a> {
 impl Kernel for Kinetics<'_> {
     type Particle = Droplet;
 
-    fn halo(&self) -> usize {
-        self.rules.brush.halo()
+    fn step_reach(&self) -> usize {
+        self.rules.step_reach
+    }
+
+    fn margin(&self) -> usize {
+        self.rules.margin
     }
 
     fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
@@ -528,7 +534,7 @@ fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
         if lanes.busy.iter().all(Option::is_none) {
             break;
         }
-        let plan = lanes.plan(rules, &map);
+        let plan = if rules.leap == 1 { lanes.plan::<true>(rules, &map) } else { lanes.plan::<false>(rules, &map) };
         for l in 0..LANES {
             let Some(number) = lanes.busy[l] else { continue };
             match lanes.act::<GENERAL, LAYERS>(l, &plan, rules, &mut map, &mut tally) {
@@ -635,9 +641,9 @@ impl Lanes {
         }
     }
 
-    /// Looks ahead, all lanes at once: no branch depends on a droplet.
+    /// Looks ahead, all lanes at once: no branch depends on a droplet. `LETTER`: a step is a cell.
     #[inline(always)]
-    fn plan(&self, rules: &Rules, map: &Map<'_>) -> Plan {
+    fn plan<const LETTER: bool>(&self, rules: &Rules, map: &Map<'_>) -> Plan {
         let none = [0.0f32; LANES];
         let mut plan = Plan {
             at: [0; LANES],
@@ -653,15 +659,20 @@ impl Lanes {
             wanted: none,
         };
         for l in 0..LANES {
-            plan.at[l] = map.at(self.i[l], self.j[l]);
+            plan.at[l] = map.soil.at(self.i[l], self.j[l]);
         }
         let here = Corners::read(map, &plan.at);
+        let wide = if LETTER { None } else { Some(Corners::read_wide(map, rules.leap, &self.i, &self.j)) };
+        let leap = rules.leap as f32;
+        let lead = ((rules.leap - 1) / 2) as f32;
 
         // Where to: the bilinear gradient, and what is left of the old direction.
         for l in 0..LANES {
             let (v, u) = (self.v[l], self.u[l]);
-            let gy = here.south[l] * (1.0 - u) + (here.south_east[l] - here.east[l]) * u;
-            let gx = here.east[l] * (1.0 - v) + (here.south_east[l] - here.south[l]) * v;
+            let [gy, gx] = match &wide {
+                None => here.gradient(l, v, u),
+                Some(wide) => wide.gradient(l, (lead + v) / leap, (lead + u) / leap),
+            };
             let steepness = (gy * gy + gx * gx).sqrt();
             let pull = (1.0 - rules.inertia) / steepness;
             let pull = if steepness > 0.0 { pull } else { 0.0 };
@@ -672,7 +683,7 @@ impl Lanes {
             let scale = 1.0 / length;
             let scale = if moves { scale } else { 0.0 };
             let (dy, dx) = (dy * scale, dx * scale);
-            let (y, x) = (v + dy, u + dx);
+            let (y, x) = if LETTER { (v + dy, u + dx) } else { (v + dy * leap, u + dx * leap) };
             let (down, across) = (y.floor(), x.floor());
             plan.dy[l] = dy;
             plan.dx[l] = dx;
@@ -685,7 +696,8 @@ impl Lanes {
         }
         let mut new_at = [0; LANES];
         for l in 0..LANES {
-            new_at[l] = map.at(plan.ni[l], plan.nj[l]);
+            // A leap may end beyond the patch's rows; such a droplet leaves the world, and what it reads is not used.
+            new_at[l] = map.soil.at(plan.ni[l].max(0), plan.nj[l].max(0));
         }
         let there = Corners::read(map, &new_at);
 
@@ -735,8 +747,15 @@ impl Lanes {
             tally.exported += i64::from(self.carried[l]);
             return After::Ended;
         }
-        if spent || !plan.moves[l] || out.is_some() || (GENERAL && map.has_no_data(ni, nj)) {
-            let laid = lay::<GENERAL, LAYERS>(rules, map, at, [self.v[l], self.u[l]], self.carried[l], tally);
+        let centre = [self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5)];
+        let lay = |soil: &mut Soil<'_>, amount: i32, tally: &mut Tally| {
+            let broad = grained(amount);
+            let spread = rules.leap > 1 && soil.lay_round::<GENERAL, LAYERS>(&rules.spread, centre, broad, tally);
+            let broad = if spread { broad } else { 0 };
+            broad + soil.lay::<GENERAL, LAYERS>(at, [self.v[l], self.u[l]], amount - broad, tally)
+        };
+        if spent || !plan.moves[l] || out.is_some() || (GENERAL && map.soil.has_no_data(ni, nj)) {
+            let laid = lay(&mut map.soil, self.carried[l], tally);
             // Only under the ceiling of accepted elevations can anything be left over.
             tally.exported += i64::from(self.carried[l] - laid);
             return After::Ended;
@@ -747,13 +766,20 @@ impl Lanes {
             let exact = plan.wanted[l].min((MAX_CARRIED - self.carried[l]) as f32) - self.remainder[l];
             let amount = grained((exact as i32).max(0));
             self.remainder[l] = (amount as f32 - exact).clamp(-GRAIN, GRAIN);
-            let centre = [self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5)];
-            self.carried[l] += dig::<GENERAL, LAYERS>(rules, map, centre, amount, tally);
+            self.carried[l] += map.soil.dig::<GENERAL, LAYERS>(&rules.brush, centre, amount, tally);
         } else {
-            let exact = plan.wanted[l] + self.remainder[l];
+            // Others of the eight may have filled the same hollow since.
+            let wanted = plan.wanted[l];
+            let wanted = if plan.rise[l] > 0.0 {
+                let rise = map.rise(at, [self.v[l], self.u[l]], map.soil.at(ni, nj), [plan.nv[l], plan.nu[l]]);
+                wanted.min(rise.max(0.0))
+            } else {
+                wanted
+            };
+            let exact = wanted + self.remainder[l];
             let amount = (exact as i32).clamp(0, self.carried[l]);
             self.remainder[l] = (exact - amount as f32).clamp(-GRAIN, GRAIN);
-            self.carried[l] -= lay::<GENERAL, LAYERS>(rules, map, at, [self.v[l], self.u[l]], amount, tally);
+            self.carried[l] -= lay(&mut map.soil, amount, tally);
         }
 
         self.age[l] += 1;
@@ -766,52 +792,11 @@ impl Lanes {
     }
 }
 
-/// Units to which cuts of a metre and more are rounded, so that the brush's products fit 32 bits.
-const GRAIN: f32 = 256.0;
-
-/// A cut as the brush can share it out: to the unit under a metre, to 1/256 m above.
-#[inline(always)]
-fn grained(amount: i32) -> i32 {
-    if amount < 1 << 16 { amount } else { amount.min((1 << 24) - 256) & !0xff }
-}
-
-#[derive(Default)]
-struct Tally {
-    eroded: i64,
-    deposited: i64,
-    exported: i64,
-    rounded: i64,
-    limited: u64,
-    steps: u64,
-}
-
-impl Tally {
-    fn budget(&self) -> Budget {
-        Budget {
-            eroded: self.eroded.into(),
-            deposited: self.deposited.into(),
-            exported: self.exported.into(),
-            rounded: self.rounded.into(),
-            limited: self.limited,
-            particle_steps: self.steps,
-            ..Budget::default()
-        }
-    }
-}
-
-/// The patch's planes, apart, so that all can be written at once.
+/// A patch as droplets see it.
 struct Map<'a> {
-    ground: &'a mut [i32],
-    loose: Option<&'a mut [i32]>,
-    wear: Option<&'a mut [i32]>,
-    deposit: Option<&'a mut [i32]>,
+    soil: Soil<'a>,
     visits: Option<&'a mut [u32]>,
-    hardness: Option<&'a [f32]>,
-    protect: Option<&'a [f32]>,
-    outside: Option<&'a [bool]>,
-    stride: usize,
     tile: [[i32; 2]; 2],
-    valid: [[i32; 2]; 2],
 }
 
 impl<'a> Map<'a> {
@@ -829,30 +814,27 @@ impl<'a> Map<'a> {
             }
         }
         let factor = |at: Option<usize>| at.and_then(|k| patch.factors.get(k)).map(Vec::as_slice);
-        Self {
+        let soil = Soil {
             ground,
             loose,
             wear,
             deposit,
-            visits: patch.counts.first_mut().filter(|_| kernel.visits).map(Vec::as_mut_slice),
             hardness: factor(kernel.hardness),
             protect: factor(kernel.protect),
             outside: kernel.outside.then_some(patch.outside.as_slice()),
             stride: patch.stride,
-            tile: patch.tile,
             valid: patch.valid,
-        }
-    }
-
-    #[inline(always)]
-    fn at(&self, i: i32, j: i32) -> usize {
-        (i as usize) * self.stride + j as usize
+            floor: kernel.rules.floor,
+            quantum: kernel.rules.quantum,
+        };
+        let visits = patch.counts.first_mut().filter(|_| kernel.visits).map(Vec::as_mut_slice);
+        Self { soil, visits, tile: patch.tile }
     }
 
     /// The side of the world beyond which position (i, j) lies: 0 north, 1 east, 2 south, 3 west.
     #[inline(always)]
     fn side_beyond(&self, i: i32, j: i32) -> Option<usize> {
-        let [[top, left], [bottom, right]] = self.valid;
+        let [[top, left], [bottom, right]] = self.soil.valid;
         if i >= top && j >= left && i + 1 < bottom && j + 1 < right {
             return None;
         }
@@ -867,9 +849,16 @@ impl<'a> Map<'a> {
         })
     }
 
-    fn has_no_data(&self, i: i32, j: i32) -> bool {
-        let at = self.at(i, j);
-        self.outside.is_some_and(|out| [0, 1, self.stride, self.stride + 1].iter().any(|k| out[at + k]))
+    /// Rise of the ground, as it now is, from one position to another.
+    #[inline(always)]
+    fn rise(&self, at: usize, from: [f32; 2], new_at: usize, to: [f32; 2]) -> f32 {
+        let above = |at: usize, [v, u]: [f32; 2]| {
+            let stride = self.soil.stride;
+            let (north, south) = (&self.soil.ground[at..at + 2], &self.soil.ground[at + stride..at + stride + 2]);
+            let over = |corner: i32| (corner - north[0]) as f32;
+            (over(north[1]) * u) * (1.0 - v) + (over(south[0]) * (1.0 - u) + over(south[1]) * u) * v
+        };
+        (self.soil.ground[new_at] - self.soil.ground[at]) as f32 + (above(new_at, to) - above(at, from))
     }
 
     #[inline(always)]
@@ -878,6 +867,9 @@ impl<'a> Map<'a> {
         i >= top && j >= left && i < bottom && j < right
     }
 }
+
+/// Most that is left over of a cut, in units: the grain of the largest.
+const GRAIN: f32 = 65_536.0;
 
 /// The four corners of each lane's position, as the north-western one and differences from it.
 struct Corners {
@@ -893,11 +885,35 @@ impl Corners {
         let zero = [0i32; LANES];
         let (mut base, mut east, mut south, mut south_east) = (zero, zero, zero, zero);
         for l in 0..LANES {
-            let north = &map.ground[at[l]..at[l] + 2];
-            let below = &map.ground[at[l] + map.stride..at[l] + map.stride + 2];
+            let (ground, stride) = (&*map.soil.ground, map.soil.stride);
+            // Idle lanes and those about to leave the world may stand beyond the patch.
+            let at = at[l].min(ground.len() - stride - 2);
+            let (north, below) = (&ground[at..at + 2], &ground[at + stride..at + stride + 2]);
             (base[l], east[l]) = (north[0], north[1]);
             (south[l], south_east[l]) = (below[0], below[1]);
         }
+        Self::new(base, east, south, south_east)
+    }
+
+    /// The corners of a square of `leap` cells with the position in its middle, as far as there is ground.
+    #[inline(always)]
+    fn read_wide(map: &Map<'_>, leap: usize, i: &[i32; LANES], j: &[i32; LANES]) -> Self {
+        let zero = [0i32; LANES];
+        let (mut base, mut east, mut south, mut south_east) = (zero, zero, zero, zero);
+        let lead = (leap as i32 - 1) / 2;
+        let [[top, left], [bottom, right]] = map.soil.valid;
+        for l in 0..LANES {
+            let rows = [i[l] - lead, i[l] - lead + leap as i32].map(|i| i.clamp(top, bottom - 1));
+            let cols = [j[l] - lead, j[l] - lead + leap as i32].map(|j| j.clamp(left, right - 1));
+            let height = |i: i32, j: i32| map.soil.ground[map.soil.at(i, j)];
+            (base[l], east[l]) = (height(rows[0], cols[0]), height(rows[0], cols[1]));
+            (south[l], south_east[l]) = (height(rows[1], cols[0]), height(rows[1], cols[1]));
+        }
+        Self::new(base, east, south, south_east)
+    }
+
+    #[inline(always)]
+    fn new(base: [i32; LANES], east: [i32; LANES], south: [i32; LANES], south_east: [i32; LANES]) -> Self {
         let above_base = |corner: [i32; LANES]| {
             let mut difference = [0.0; LANES];
             for l in 0..LANES {
@@ -909,203 +925,18 @@ impl Corners {
         Self { east: above_base(east), south: above_base(south), south_east: above_base(south_east), base }
     }
 
+    /// Southward and eastward gradient, in units over the square.
+    #[inline(always)]
+    fn gradient(&self, l: usize, v: f32, u: f32) -> [f32; 2] {
+        [
+            self.south[l] * (1.0 - u) + (self.south_east[l] - self.east[l]) * u,
+            self.east[l] * (1.0 - v) + (self.south_east[l] - self.south[l]) * v,
+        ]
+    }
+
     /// Bilinear height above the base.
     #[inline(always)]
     fn above(&self, l: usize, v: f32, u: f32) -> f32 {
         (self.east[l] * u) * (1.0 - v) + (self.south[l] * (1.0 - u) + self.south_east[l] * u) * v
-    }
-}
-
-/// Lays `amount` on the four corners of a position; what went there is returned.
-#[inline(always)]
-fn lay<const GENERAL: bool, const LAYERS: bool>(
-    rules: &Rules,
-    map: &mut Map<'_>,
-    at: usize,
-    [v, u]: [f32; 2],
-    amount: i32,
-    tally: &mut Tally,
-) -> i32 {
-    let whole = WHOLE as f32;
-    let weights = [(1.0 - v) * (1.0 - u) * whole, (1.0 - v) * whole, ((1.0 - v) + v * (1.0 - u)) * whole, whole]
-        .map(|w| w as i32);
-    let parts = split(amount, &weights);
-    let mut laid = 0;
-    for (k, part) in [0, 1, map.stride, map.stride + 1].into_iter().zip(parts) {
-        let cell = &mut map.ground[at + k];
-        let part = if *cell > Height::MAX.0 - amount.max(0) {
-            tally.limited += 1;
-            part.min((Height::MAX.0 - *cell).max(0))
-        } else {
-            part
-        };
-        *cell += part;
-        laid += part;
-        if GENERAL {
-            store(rules, cell, tally);
-        }
-        if LAYERS && let Some(loose) = &mut map.loose {
-            loose[at + k] += part;
-        }
-        if LAYERS && let Some(deposit) = &mut map.deposit {
-            deposit[at + k] = deposit[at + k].saturating_add(part);
-        }
-    }
-    tally.deposited += i64::from(laid);
-    laid
-}
-
-/// Digs `amount` with the brush; what was taken is returned.
-#[inline(always)]
-fn dig<const GENERAL: bool, const LAYERS: bool>(
-    rules: &Rules,
-    map: &mut Map<'_>,
-    centre: [i32; 2],
-    amount: i32,
-    tally: &mut Tally,
-) -> i32 {
-    let radius = rules.brush.radius as i32;
-    let [i, j] = [centre[0] - radius, centre[1] - radius];
-    let [[top, left], [bottom, right]] = map.valid;
-    let side = 2 * radius + 1;
-    let inside = i >= top && j >= left && i + side <= bottom && j + side <= right;
-    if !GENERAL && inside {
-        let start = map.at(i, j);
-        let dug = match rules.brush.radius {
-            0 => dig_rows::<1, 4, LAYERS>(rules, map, start, amount),
-            1 => dig_rows::<3, 4, LAYERS>(rules, map, start, amount),
-            2 => dig_rows::<5, 8, LAYERS>(rules, map, start, amount),
-            3 => dig_rows::<7, 8, LAYERS>(rules, map, start, amount),
-            4 => dig_rows::<9, 16, LAYERS>(rules, map, start, amount),
-            5 => dig_rows::<11, 16, LAYERS>(rules, map, start, amount),
-            6 => dig_rows::<13, 16, LAYERS>(rules, map, start, amount),
-            7 => dig_rows::<15, 16, LAYERS>(rules, map, start, amount),
-            _ => false,
-        };
-        if dug {
-            tally.eroded += i64::from(amount);
-            return amount;
-        }
-    }
-    dig_cells::<GENERAL>(rules, map, [i, j], amount, tally)
-}
-
-/// The brush where nothing holds it back: rows of a fixed width, which compile to vectors. False, and nothing done, if a
-/// cell would fall below the floor. `amount` is [`grained`], so that its products with weights fit.
-#[inline(always)]
-fn dig_rows<const ROWS: usize, const WIDTH: usize, const LAYERS: bool>(
-    rules: &Rules,
-    map: &mut Map<'_>,
-    start: usize,
-    amount: i32,
-) -> bool {
-    let brush = &rules.brush;
-    let (Some(before), Some(after)) =
-        (brush.before.as_chunks::<WIDTH>().0.get(..ROWS), brush.after.as_chunks::<WIDTH>().0.get(..ROWS))
-    else {
-        return false;
-    };
-    let (grains, shift) = if amount < 1 << 16 { (amount, 0) } else { (amount >> 8, 8) };
-    let share = |weight: i32| (grains * weight) >> 15;
-    let mut parts = [[0i32; WIDTH]; ROWS];
-    let mut lowest = [i32::MAX; WIDTH];
-    for r in 0..ROWS {
-        let from = start + r * map.stride;
-        let cells = &map.ground[from..from + WIDTH];
-        for k in 0..WIDTH {
-            parts[r][k] = (share(after[r][k]) - share(before[r][k])) << shift;
-            lowest[k] = lowest[k].min(cells[k] - parts[r][k]);
-        }
-    }
-    if lowest.iter().copied().fold(i32::MAX, i32::min) < rules.floor {
-        return false;
-    }
-    for r in 0..ROWS {
-        let from = start + r * map.stride;
-        let cells = &mut map.ground[from..from + WIDTH];
-        for k in 0..WIDTH {
-            cells[k] -= parts[r][k];
-        }
-        if LAYERS && let Some(wear) = &mut map.wear {
-            let cells = &mut wear[from..from + WIDTH];
-            for k in 0..WIDTH {
-                cells[k] = cells[k].min(i32::MAX - parts[r][k]) + parts[r][k];
-            }
-        }
-        if LAYERS && let Some(loose) = &mut map.loose {
-            let cells = &mut loose[from..from + WIDTH];
-            for k in 0..WIDTH {
-                cells[k] = (cells[k] - parts[r][k]).max(0);
-            }
-        }
-    }
-    true
-}
-
-/// The brush cell by cell: at edges, floors, hard, loose and protected ground. Bit for bit as [`dig_rows`] where both apply.
-#[inline(never)]
-fn dig_cells<const GENERAL: bool>(
-    rules: &Rules,
-    map: &mut Map<'_>,
-    [i, j]: [i32; 2],
-    amount: i32,
-    tally: &mut Tally,
-) -> i32 {
-    let brush = &rules.brush;
-    let [[top, left], [bottom, right]] = map.valid;
-    let (grains, shift) = if amount < 1 << 16 { (amount, 0) } else { (amount >> 8, 8) };
-    let share = |weight: i32| (grains * weight) >> 15;
-    let mut taken = 0;
-    for r in 0..=2 * brush.radius as i32 {
-        for c in 0..=2 * brush.radius as i32 {
-            let k = r as usize * brush.width + c as usize;
-            let part = (share(brush.after[k]) - share(brush.before[k])) << shift;
-            let [ci, cj] = [i + r, j + c];
-            if part == 0 || ci < top || cj < left || ci >= bottom || cj >= right {
-                continue;
-            }
-            let at = map.at(ci, cj);
-            let part = if GENERAL { withheld(map, at, part) } else { part };
-            let depth = (map.ground[at] - rules.floor).max(0);
-            tally.limited += u64::from(part > depth);
-            let part = part.min(depth);
-            map.ground[at] -= part;
-            if let Some(loose) = &mut map.loose {
-                loose[at] = (loose[at] - part).max(0);
-            }
-            if GENERAL {
-                store(rules, &mut map.ground[at], tally);
-            }
-            if let Some(wear) = &mut map.wear {
-                wear[at] = wear[at].saturating_add(part);
-            }
-            taken += part;
-        }
-    }
-    tally.eroded += i64::from(taken);
-    taken
-}
-
-/// How much of a cut of `part` the cell gives: none without data, less under protection, loose ground first and then
-/// bedrock by its hardness.
-#[inline(always)]
-fn withheld(map: &Map<'_>, at: usize, part: i32) -> i32 {
-    if map.outside.is_some_and(|out| out[at]) {
-        return 0;
-    }
-    let given = |amount: i32, share: f32| (amount as f32 * (1.0 - share.clamp(0.0, 1.0))) as i32;
-    let part = map.protect.map_or(part, |protect| if protect[at] > 0.0 { given(part, protect[at]) } else { part });
-    let loose = map.loose.as_ref().map_or(0, |loose| loose[at].min(part));
-    let rock = part - loose;
-    loose + map.hardness.map_or(rock, |hard| if hard[at] > 0.0 { given(rock, hard[at]) } else { rock })
-}
-
-/// Rounds a height down to what storage in fewer bits can hold, and books what that loses.
-#[inline(always)]
-fn store(rules: &Rules, cell: &mut i32, tally: &mut Tally) {
-    if rules.quantum > 1 {
-        let kept = (cell.div_euclid(rules.quantum) * rules.quantum).max(Height::MIN.0);
-        tally.rounded += i64::from(kept - *cell);
-        *cell = kept;
     }
 }

@@ -1,0 +1,475 @@
+//! Digging and laying ground with a round brush, to the unit: what particles do to the cells around them.
+//!
+//! [`Soil`] is a patch's ground with all that goes with it: loose upper part, hardness, protection, records of wear and
+//! deposit. A cut is shared out over a [`Brush`] by cumulated integer weights, so that the shares sum to the cut exactly.
+
+use crate::height::{Height, WHOLE, split};
+use crate::model::Budget;
+
+/// Cumulated weights of a round brush in parts of [`WHOLE`], row by row, rows padded with nothing to whole vectors.
+pub struct Brush {
+    radius: usize,
+    width: usize,
+    /// Running total before and after each cell.
+    before: Vec<i32>,
+    after: Vec<i32>,
+}
+
+impl Brush {
+    /// Weights 1 − |offset|/(radius + 1) for offsets up to `radius` cells (Beyer 2015), normalised.
+    pub fn new(radius: f64) -> Self {
+        let side = 2 * radius as usize + 1;
+        Self::padded(radius, if side <= 8 { side.next_power_of_two().max(4) } else { side.next_multiple_of(VECTOR) })
+    }
+
+    /// The same, laid out for [`Soil::lay_round`].
+    pub fn wide(radius: f64) -> Self {
+        Self::padded(radius, (2 * radius as usize + 1).next_multiple_of(VECTOR))
+    }
+
+    fn padded(radius: f64, width: usize) -> Self {
+        let cells = radius.floor() as i64;
+        let weight = |(i, j): (i64, i64)| {
+            let distance = ((i * i + j * j) as f64).sqrt();
+            if distance <= radius { 1.0 - distance / (radius + 1.0) } else { 0.0 }
+        };
+        let offsets = || (-cells..=cells).flat_map(|i| (0..width as i64).map(move |j| (i, j - cells)));
+        let sum: f64 = offsets().map(weight).sum();
+        let (mut before, mut after, mut total) = (Vec::new(), Vec::new(), 0.0);
+        for offset in offsets() {
+            before.push((total / sum * f64::from(WHOLE)).round() as i32);
+            total += weight(offset);
+            after.push((total / sum * f64::from(WHOLE)).round() as i32);
+        }
+        Self { radius: cells as usize, width, before, after }
+    }
+
+    /// Farthest row or column from the centre.
+    pub fn radius(&self) -> usize {
+        self.radius
+    }
+}
+
+/// Columns that wide brushes work on together.
+const VECTOR: usize = 16;
+
+/// An amount that the brush can share out: to the unit under a metre; above, to a 65 536th of itself or better, so that
+/// its products with weights fit 32 bits.
+#[inline(always)]
+pub fn grained(amount: i32) -> i32 {
+    let shift = grain(amount);
+    (amount >> shift) << shift
+}
+
+/// Bits of an amount that the brush cannot share out.
+#[inline(always)]
+fn grain(amount: i32) -> u32 {
+    (32 - amount.leading_zeros()).saturating_sub(16)
+}
+
+/// What was done, in units.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Taken from the ground.
+    pub eroded: i64,
+    /// Laid on the ground.
+    pub deposited: i64,
+    /// Carried out of the world.
+    pub exported: i64,
+    /// Made or lost by storage in fewer bits.
+    pub rounded: i64,
+    /// Times that a floor or ceiling held a cell back.
+    pub limited: u64,
+    /// Steps that particles took.
+    pub steps: u64,
+}
+
+impl Tally {
+    /// As a ledger.
+    pub fn budget(&self) -> Budget {
+        Budget {
+            eroded: self.eroded.into(),
+            deposited: self.deposited.into(),
+            exported: self.exported.into(),
+            rounded: self.rounded.into(),
+            limited: self.limited,
+            particle_steps: self.steps,
+            ..Budget::default()
+        }
+    }
+}
+
+/// A patch's planes, apart, so that all can be written at once. Optional ones are absent where nobody asked for them.
+pub struct Soil<'a> {
+    /// Elevation.
+    pub ground: &'a mut [i32],
+    /// Thickness of the loose upper part.
+    pub loose: Option<&'a mut [i32]>,
+    /// Record of what was dug.
+    pub wear: Option<&'a mut [i32]>,
+    /// Record of what was laid.
+    pub deposit: Option<&'a mut [i32]>,
+    /// Share of a cut that bedrock withstands.
+    pub hardness: Option<&'a [f32]>,
+    /// Share of a cut that is withheld.
+    pub protect: Option<&'a [f32]>,
+    /// Cells without data.
+    pub outside: Option<&'a [bool]>,
+    /// Cells from one row to the next.
+    pub stride: usize,
+    /// First row and column that exist in the terrain, and one past the last.
+    pub valid: [[i32; 2]; 2],
+    /// No cell is dug below this elevation.
+    pub floor: i32,
+    /// Units between two heights that storage can tell apart; 1 is full precision.
+    pub quantum: i32,
+}
+
+impl Soil<'_> {
+    /// Index of row `i`, column `j`.
+    #[inline(always)]
+    pub fn at(&self, i: i32, j: i32) -> usize {
+        (i as usize) * self.stride + j as usize
+    }
+
+    /// Whether a cell may give less than is asked, or keep something else: the careful paths are needed then.
+    pub fn is_special(&self) -> bool {
+        self.hardness.is_some() || self.protect.is_some() || self.outside.is_some() || self.quantum > 1
+    }
+
+    /// Whether one of the four corners of the position north-west of which (i, j) lies has no data.
+    pub fn has_no_data(&self, i: i32, j: i32) -> bool {
+        let at = self.at(i, j);
+        self.outside.is_some_and(|out| [0, 1, self.stride, self.stride + 1].iter().any(|k| out[at + k]))
+    }
+
+    /// Digs `amount` (grained) round cell (i, j); what was taken is returned. `SPECIAL`: as [`Soil::is_special`];
+    /// `LAYERS`: whether there is a loose, wear or deposit plane.
+    #[inline(always)]
+    pub fn dig<const SPECIAL: bool, const LAYERS: bool>(
+        &mut self,
+        brush: &Brush,
+        [i, j]: [i32; 2],
+        amount: i32,
+        tally: &mut Tally,
+    ) -> i32 {
+        let radius = brush.radius as i32;
+        if !SPECIAL && self.holds([i, j], radius) {
+            let start = self.at(i - radius, j - radius);
+            let dug = match brush.radius {
+                0 => self.dig_rows::<1, 4, LAYERS>(brush, start, amount),
+                1 => self.dig_rows::<3, 4, LAYERS>(brush, start, amount),
+                2 => self.dig_rows::<5, 8, LAYERS>(brush, start, amount),
+                3 => self.dig_rows::<7, 8, LAYERS>(brush, start, amount),
+                _ => self.brush_wide::<true, LAYERS>(brush, start, amount),
+            };
+            if dug {
+                tally.eroded += i64::from(amount);
+                return amount;
+            }
+        }
+        self.dig_cells::<SPECIAL>(brush, [i - radius, j - radius], amount, tally)
+    }
+
+    /// Lays `amount` (grained) with a [`Brush::wide`] round cell (i, j). False, and nothing done, if there is no room for the whole
+    /// brush under the ceiling of elevations and inside the terrain.
+    #[inline(always)]
+    pub fn lay_round<const SPECIAL: bool, const LAYERS: bool>(
+        &mut self,
+        brush: &Brush,
+        [i, j]: [i32; 2],
+        amount: i32,
+        tally: &mut Tally,
+    ) -> bool {
+        let radius = brush.radius as i32;
+        if (SPECIAL && (self.outside.is_some() || self.quantum > 1)) || !self.holds([i, j], radius) {
+            return false;
+        }
+        let start = self.at(i - radius, j - radius);
+        let laid = self.brush_wide::<false, LAYERS>(brush, start, amount);
+        tally.deposited += if laid { i64::from(amount) } else { 0 };
+        laid
+    }
+
+    /// Lays `amount` on the four corners of a position, by bilinear weights; what there was room for is returned.
+    #[inline(always)]
+    pub fn lay<const SPECIAL: bool, const LAYERS: bool>(
+        &mut self,
+        at: usize,
+        [v, u]: [f32; 2],
+        amount: i32,
+        tally: &mut Tally,
+    ) -> i32 {
+        let whole = WHOLE as f32;
+        let weights = [(1.0 - v) * (1.0 - u) * whole, (1.0 - v) * whole, ((1.0 - v) + v * (1.0 - u)) * whole, whole];
+        let parts = split(amount, &weights.map(|w| w as i32));
+        let mut laid = 0;
+        for (k, part) in [0, 1, self.stride, self.stride + 1].into_iter().zip(parts) {
+            let cell = &mut self.ground[at + k];
+            let part = if *cell > Height::MAX.0 - amount.max(0) {
+                tally.limited += 1;
+                part.min((Height::MAX.0 - *cell).max(0))
+            } else {
+                part
+            };
+            *cell += part;
+            laid += part;
+            if SPECIAL {
+                tally.rounded += i64::from(store(self.quantum, cell));
+            }
+            if LAYERS && let Some(loose) = &mut self.loose {
+                loose[at + k] += part;
+            }
+            if LAYERS && let Some(deposit) = &mut self.deposit {
+                deposit[at + k] = deposit[at + k].saturating_add(part);
+            }
+        }
+        tally.deposited += i64::from(laid);
+        laid
+    }
+
+    /// Whether all cells up to `radius` from a cell exist.
+    #[inline(always)]
+    fn holds(&self, [i, j]: [i32; 2], radius: i32) -> bool {
+        let [[top, left], [bottom, right]] = self.valid;
+        i - radius >= top && j - radius >= left && i + radius < bottom && j + radius < right
+    }
+
+    /// A small brush where nothing holds it back: rows of a fixed width, which compile to vectors. False, and nothing
+    /// done, if a cell would fall below the floor.
+    #[inline(always)]
+    fn dig_rows<const ROWS: usize, const WIDTH: usize, const LAYERS: bool>(
+        &mut self,
+        brush: &Brush,
+        start: usize,
+        amount: i32,
+    ) -> bool {
+        let weights = (brush.before.as_chunks::<WIDTH>().0.get(..ROWS), brush.after.as_chunks::<WIDTH>().0.get(..ROWS));
+        let (Some(before), Some(after)) = weights else { return false };
+        let shift = grain(amount);
+        let grains = amount >> shift;
+        let share = |weight: i32| (grains * weight) >> 15;
+        let mut parts = [[0i32; WIDTH]; ROWS];
+        let mut lowest = [i32::MAX; WIDTH];
+        for r in 0..ROWS {
+            let from = start + r * self.stride;
+            let cells = &self.ground[from..from + WIDTH];
+            for k in 0..WIDTH {
+                parts[r][k] = (share(after[r][k]) - share(before[r][k])) << shift;
+                lowest[k] = lowest[k].min(cells[k] - parts[r][k]);
+            }
+        }
+        if lowest.iter().copied().fold(i32::MAX, i32::min) < self.floor {
+            return false;
+        }
+        for r in 0..ROWS {
+            self.change::<true, LAYERS, WIDTH>(start + r * self.stride, &parts[r]);
+        }
+        true
+    }
+
+    /// A brush of any size, digging or laying, where nothing holds it back. False, and nothing done, if a cell would pass
+    /// the floor or the ceiling.
+    #[inline(always)]
+    fn brush_wide<const DIG: bool, const LAYERS: bool>(&mut self, brush: &Brush, start: usize, amount: i32) -> bool {
+        let shift = grain(amount);
+        let grains = amount >> shift;
+        let parts = |before: &[i32; VECTOR], after: &[i32; VECTOR]| {
+            let mut parts = [0; VECTOR];
+            for k in 0..VECTOR {
+                parts[k] = (((grains * after[k]) >> 15) - ((grains * before[k]) >> 15)) << shift;
+            }
+            parts
+        };
+        let (before, after) = (brush.before.as_chunks::<VECTOR>().0, brush.after.as_chunks::<VECTOR>().0);
+        let across = brush.width / VECTOR;
+        let places = || (0..before.len()).map(|n| (n, start + (n / across) * self.stride + (n % across) * VECTOR));
+        let mut extreme = [if DIG { i32::MAX } else { i32::MIN }; VECTOR];
+        for (n, from) in places() {
+            let parts = parts(&before[n], &after[n]);
+            let cells = &self.ground[from..from + VECTOR];
+            for k in 0..VECTOR {
+                extreme[k] = if DIG {
+                    extreme[k].min(cells[k] - parts[k])
+                } else {
+                    extreme[k].max(cells[k].saturating_add(parts[k]))
+                };
+            }
+        }
+        let passes = |x: &i32| if DIG { *x < self.floor } else { *x > Height::MAX.0 };
+        if extreme.iter().any(passes) {
+            return false;
+        }
+        let stride = self.stride;
+        for n in 0..before.len() {
+            let from = start + (n / across) * stride + (n % across) * VECTOR;
+            self.change::<DIG, LAYERS, VECTOR>(from, &parts(&before[n], &after[n]));
+        }
+        true
+    }
+
+    /// Takes parts from, or adds them to, the cells from `from` on, and to all planes that follow the ground.
+    #[inline(always)]
+    fn change<const DIG: bool, const LAYERS: bool, const WIDTH: usize>(&mut self, from: usize, parts: &[i32; WIDTH]) {
+        let cells = &mut self.ground[from..from + WIDTH];
+        for k in 0..WIDTH {
+            cells[k] += if DIG { -parts[k] } else { parts[k] };
+        }
+        let record = if DIG { &mut self.wear } else { &mut self.deposit };
+        if LAYERS && let Some(record) = record {
+            let cells = &mut record[from..from + WIDTH];
+            for k in 0..WIDTH {
+                cells[k] = cells[k].min(i32::MAX - parts[k]) + parts[k];
+            }
+        }
+        if LAYERS && let Some(loose) = &mut self.loose {
+            let cells = &mut loose[from..from + WIDTH];
+            for k in 0..WIDTH {
+                cells[k] = (cells[k] + if DIG { -parts[k] } else { parts[k] }).max(0);
+            }
+        }
+    }
+
+    /// Digs cell by cell from the brush's first row and column: at edges, floors, hard, loose and protected ground. Bit
+    /// for bit as the fast ways where both apply.
+    #[inline(never)]
+    fn dig_cells<const SPECIAL: bool>(
+        &mut self,
+        brush: &Brush,
+        [i, j]: [i32; 2],
+        amount: i32,
+        tally: &mut Tally,
+    ) -> i32 {
+        let [[top, left], [bottom, right]] = self.valid;
+        let shift = grain(amount);
+        let grains = amount >> shift;
+        let share = |weight: i32| (grains * weight) >> 15;
+        let mut taken = 0;
+        for r in 0..=2 * brush.radius as i32 {
+            for c in 0..=2 * brush.radius as i32 {
+                let k = r as usize * brush.width + c as usize;
+                let part = (share(brush.after[k]) - share(brush.before[k])) << shift;
+                let [ci, cj] = [i + r, j + c];
+                if part == 0 || ci < top || cj < left || ci >= bottom || cj >= right {
+                    continue;
+                }
+                let at = self.at(ci, cj);
+                let part = if SPECIAL { self.given(at, part) } else { part };
+                let depth = (self.ground[at] - self.floor).max(0);
+                tally.limited += u64::from(part > depth);
+                let part = part.min(depth);
+                self.ground[at] -= part;
+                if let Some(loose) = &mut self.loose {
+                    loose[at] = (loose[at] - part).max(0);
+                }
+                if SPECIAL {
+                    tally.rounded += i64::from(store(self.quantum, &mut self.ground[at]));
+                }
+                if let Some(wear) = &mut self.wear {
+                    wear[at] = wear[at].saturating_add(part);
+                }
+                taken += part;
+            }
+        }
+        tally.eroded += i64::from(taken);
+        taken
+    }
+
+    /// How much of a cut of `part` the cell gives: none without data, less under protection, loose ground first and then
+    /// bedrock by its hardness.
+    #[inline(always)]
+    fn given(&self, at: usize, part: i32) -> i32 {
+        if self.outside.is_some_and(|out| out[at]) {
+            return 0;
+        }
+        let given = |amount: i32, share: f32| (amount as f32 * (1.0 - share.clamp(0.0, 1.0))) as i32;
+        let part = self.protect.map_or(part, |protect| if protect[at] > 0.0 { given(part, protect[at]) } else { part });
+        let loose = self.loose.as_ref().map_or(0, |loose| loose[at].min(part));
+        let rock = part - loose;
+        loose + self.hardness.map_or(rock, |hard| if hard[at] > 0.0 { given(rock, hard[at]) } else { rock })
+    }
+}
+
+/// Rounds a height down to what storage in fewer bits can hold; what that makes (or loses: negative) is returned.
+#[inline(always)]
+fn store(quantum: i32, cell: &mut i32) -> i32 {
+    if quantum <= 1 {
+        return 0;
+    }
+    let kept = (cell.div_euclid(quantum) * quantum).max(Height::MIN.0);
+    let made = kept - *cell;
+    *cell = kept;
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brushes_sum_to_the_whole() {
+        for radius in [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.2, 7.0, 8.0, 20.5, 60.0] {
+            let brush = Brush::new(radius);
+            assert_eq!(brush.before[0], 0);
+            assert_eq!(brush.after.last(), Some(&WHOLE));
+            assert!(brush.before.iter().zip(&brush.after).all(|(b, a)| b <= a), "no part is negative");
+        }
+    }
+
+    /// A square of flat ground of 99 × 99 cells in rows of 128.
+    fn flat(ground: &mut [i32]) -> Soil<'_> {
+        Soil {
+            ground,
+            loose: None,
+            wear: None,
+            deposit: None,
+            hardness: None,
+            protect: None,
+            outside: None,
+            stride: 128,
+            valid: [[0, 0], [99, 99]],
+            floor: -1_000_000_000,
+            quantum: 1,
+        }
+    }
+
+    #[test]
+    fn fast_and_careful_digging_are_the_same() {
+        for radius in [0.0, 1.0, 2.0, 3.0, 4.0, 9.5, 20.0] {
+            for amount in [0, 1, 5, 70, 65_535, 65_536, 1_000_003, 16_777_215, 500_000_000] {
+                let (brush, amount) = (Brush::new(radius), grained(amount));
+                let (mut fast, mut careful) = (vec![0; 128 * 128], vec![0; 128 * 128]);
+                let taken = flat(&mut fast).dig::<false, false>(&brush, [50, 50], amount, &mut Tally::default());
+                let slow = flat(&mut careful).dig::<true, true>(&brush, [50, 50], amount, &mut Tally::default());
+                assert_eq!((taken, &fast), (slow, &careful), "radius {radius}, amount {amount}");
+                assert_eq!(taken, amount);
+                assert_eq!(fast.iter().map(|x| i64::from(*x)).sum::<i64>(), -i64::from(amount));
+            }
+        }
+    }
+
+    #[test]
+    fn laying_round_undoes_digging() {
+        for radius in [1.0, 3.0, 9.0] {
+            let mut ground = vec![7; 128 * 128];
+            let mut soil = flat(&mut ground);
+            soil.dig::<false, false>(&Brush::new(radius), [40, 40], 123_456 & !1, &mut Tally::default());
+            assert!(soil.lay_round::<false, false>(
+                &Brush::wide(radius),
+                [40, 40],
+                123_456 & !1,
+                &mut Tally::default()
+            ));
+            assert!(ground.iter().all(|x| *x == 7));
+        }
+    }
+
+    #[test]
+    fn a_brush_over_the_edge_takes_only_what_is_there() {
+        let (brush, mut ground) = (Brush::new(3.0), vec![0; 128 * 128]);
+        let mut tally = Tally::default();
+        let taken = flat(&mut ground).dig::<false, false>(&brush, [0, 0], 60_000, &mut tally);
+        assert!(taken > 60_000 / 4 && taken < 60_000 / 2, "the corner's quarter and its two half axes: {taken}");
+        assert_eq!(ground.iter().map(|x| i64::from(*x)).sum::<i64>(), -i64::from(taken));
+    }
+}
