@@ -72,7 +72,7 @@ impl Run {
         let terrain = match &recipe.from {
             None => Terrain::new(recipe.grid()?),
             Some(path) => {
-                let loaded = io::terrain::load(&recipe.folder.join(path), &io::terrain::LoadOptions::default())?;
+                let loaded = io::terrain::load(recipe.folder.join(path), &io::terrain::LoadOptions::default())?;
                 let grid = recipe.framed(loaded.terrain.grid.clone())?;
                 Terrain { grid, ..loaded.terrain }
             }
