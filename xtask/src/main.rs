@@ -1,3 +1,38 @@
-//! Development tasks.
+//! Development tasks: `cargo xtask TASK`.
 
-fn main() {}
+mod book;
+mod gallery;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Tasks:
+  test           pass all tests: Rust, documentation, and Python against the built command
+  bless          run the golden tests and take what they see for right
+  book           write docs/models/*.md from the models' declarations; --check only compares
+  gallery        draw docs/gallery/*.png with the built command
+  bench [ARGS]   run the benches
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test"] => test::test(),
+        ["bless"] => test::bless(),
+        ["book"] => book::write(),
+        ["book", "--check"] => book::check(),
+        ["gallery"] => gallery::draw(),
+        ["bench", rest @ ..] => shell::cargo(&[&["bench", "--workspace"], rest].concat()),
+        _ => Err(HELP.to_string()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("xtask: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

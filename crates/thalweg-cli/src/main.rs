@@ -1,3 +1,75 @@
-//! The thalweg command.
+//! The command `thalweg`: a thin face of the library of that name.
 
-fn main() {}
+mod apply;
+mod args;
+mod build;
+mod drive;
+mod info;
+mod job;
+mod memory;
+mod models;
+mod output;
+mod pictures;
+mod presets;
+mod reshape;
+mod resume;
+mod voice;
+
+use std::process::ExitCode;
+
+use thalweg::{Error, Result};
+
+use crate::args::Command;
+use crate::voice::Voice;
+
+fn main() -> ExitCode {
+    let command = args::parse().command;
+    let (threads, voice) = manner(&command);
+    within(threads, || act(command, voice)).unwrap_or_else(|error| {
+        voice.error(&error);
+        ExitCode::FAILURE
+    })
+}
+
+/// Threads to work with, if it was said, and how to speak.
+fn manner(command: &Command) -> (Option<usize>, Voice) {
+    let run = match command {
+        Command::Build(build) => &build.run,
+        Command::Generate(generate) => &generate.run,
+        Command::Apply(apply) => &apply.run,
+        Command::Resume(resume) => return (resume.threads, resume.voice.into()),
+        Command::Info(info) => return (None, Voice { quiet: false, json: info.json }),
+        _ => return (None, Voice::default()),
+    };
+    (run.threads, run.voice.into())
+}
+
+fn act(command: Command, voice: Voice) -> Result<ExitCode> {
+    match command {
+        Command::Build(args) => return build::build(&args, voice),
+        Command::Generate(args) => return apply::generate(&args, voice),
+        Command::Apply(args) => return apply::apply(&args, voice),
+        Command::Resume(args) => return resume::resume(&args, voice),
+        Command::Models { name } => models::models(name.as_deref())?,
+        Command::Presets => presets::list()?,
+        Command::Schema => models::schema()?,
+        Command::Info(args) => info::info(&args, voice)?,
+        Command::Shade(args) => pictures::shade(&args, voice)?,
+        Command::Compare(args) => pictures::compare(&args, voice)?,
+        Command::Mesh(args) => pictures::mesh(&args, voice)?,
+        Command::Normals(args) => pictures::normals(&args, voice)?,
+        Command::Resample(args) => reshape::resample(&args, voice)?,
+        Command::Crop(args) => reshape::crop(&args, voice)?,
+        Command::Completions { shell } => models::completions(shell)?,
+        Command::Man { command } => models::man(command.as_deref())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Does `work` in a pool of so many threads, or in the usual one.
+fn within<T: Send>(threads: Option<usize>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let Some(threads) = threads else { return work() };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Error::value("--threads", threads, format!("what the system gives ({error})")))?;
+    pool.install(work)
+}

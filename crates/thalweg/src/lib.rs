@@ -15,6 +15,7 @@ pub mod io;
 pub mod model;
 pub mod models;
 pub mod noise;
+pub mod page;
 pub mod params;
 pub mod particles;
 pub mod pictures;

@@ -1,0 +1,86 @@
+//! `apply` and `generate`: one model over a file's ground, or over flat ground.
+
+use std::process::ExitCode;
+
+use thalweg::grid::{Edge, Grid};
+use thalweg::io::terrain::load;
+use thalweg::model::Family;
+use thalweg::params::typed;
+use thalweg::recipe::{From, Recipe, Source};
+use thalweg::run::Run;
+use thalweg::terrain::Terrain;
+use thalweg::{Error, Result, models};
+
+use crate::args::{Apply, EdgeWord, Generate, ModelArgs, RunArgs};
+use crate::drive::drive;
+use crate::job::{Ending, Job, sample_type};
+use crate::memory;
+use crate::voice::Voice;
+
+/// Runs a model over an elevation model.
+///
+/// # Errors
+/// No such model, parameter or layer; an unusable input; an output that cannot be written.
+pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
+    let recipe = recipe(&args.model)?;
+    let mut job = job(&args.model, &args.run)?;
+    let loaded = load(&args.input, &args.load.options())?;
+    voice.warn_all(loaded.warnings);
+    if let Ending::File { nodata, .. } = &mut job.ending {
+        *nodata = loaded.nodata;
+    }
+    let grid = recipe.framed(loaded.terrain.grid.clone())?;
+    memory::check(&recipe, &grid)?;
+    let run = Run::over(recipe, Terrain { grid, ..loaded.terrain })?;
+    drive(run, &job, voice)
+}
+
+/// Makes ground with a base model.
+///
+/// # Errors
+/// As [`apply`], and for a model that makes no ground.
+pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
+    let recipe = recipe(&args.model)?;
+    if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {
+        let base = models::all().map(|model| model.about()).filter(|about| about.family == Family::Base);
+        let names: Vec<&str> = base.map(|about| about.name).collect();
+        let allowed = format!("one that makes ground ({}); `apply` runs the others", names.join(", "));
+        return Err(Error::value("model", &args.model.model, allowed));
+    }
+    let size = [args.cells.rows.unwrap_or(args.cells.cols), args.cells.cols];
+    let grid = recipe.framed(Grid::new(size, args.cell_size)?)?;
+    memory::check(&recipe, &grid)?;
+    let job = job(&args.model, &args.run)?;
+    drive(Run::over(recipe, Terrain::new(grid))?, &job, voice)
+}
+
+fn recipe(args: &ModelArgs) -> Result<Recipe> {
+    let mut model = models::find(&args.model)?;
+    let about = model.about();
+    for (name, value) in &args.set {
+        model.set(about.name, name, &typed(value))?;
+    }
+    let mut recipe = Recipe::single(model, args.seed);
+    // Layers are read when the stage begins, which after a resume may be in another folder.
+    recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?;
+    recipe.sea_level = args.sea_level;
+    recipe.edges = match args.edges {
+        EdgeWord::Open => [Edge::Open; 4],
+        EdgeWord::Closed => [Edge::Closed; 4],
+    };
+    let inputs = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
+    for (name, file) in &args.layer {
+        if !inputs().any(|known| known == name) {
+            return Err(Error::unknown("input layer", name, inputs()));
+        }
+        for stage in &mut recipe.stages {
+            stage.layers.insert(name.clone(), Source { from: From::File(file.into()), scale: None });
+        }
+    }
+    Ok(recipe)
+}
+
+fn job(args: &ModelArgs, run: &RunArgs) -> Result<Job> {
+    let (output, layers) = (args.output.clone(), args.layers.clone());
+    Job::new(Ending::File { output, sample: args.sample.map(sample_type), nodata: None, layers }, run)
+}

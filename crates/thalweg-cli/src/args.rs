@@ -1,0 +1,468 @@
+//! What can be typed. Models and their parameters are not listed here: they come from their declarations.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, RangedU64ValueParser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use thalweg::io::terrain::LoadOptions;
+use thalweg::models;
+use thalweg::pictures::ramps::RAMPS;
+
+/// Makes terrain, erodes it, and writes it for game engines and GIS.
+#[derive(Parser)]
+#[command(name = "thalweg", version, max_term_width = 120, subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Build a world from a preset or a recipe into a folder.
+    Build(Build),
+    /// Make ground with one base model.
+    Generate(Generate),
+    /// Run one model over an elevation model.
+    Apply(Apply),
+    /// Go on with a run from its checkpoint.
+    Resume(Resume),
+    /// List the models, or show one model's whole page.
+    Models {
+        /// A model's name.
+        name: Option<String>,
+    },
+    /// List the presets that `build` knows.
+    Presets,
+    /// Print the JSON Schema of recipes, for editors.
+    Schema,
+    /// Say what is in a terrain file.
+    Info(Info),
+    /// Draw a shaded map.
+    Shade(Shade),
+    /// Draw two terrains of one size side by side, in perspective.
+    Compare(Compare),
+    /// Write a mesh with normals and tangents.
+    Mesh(Mesh),
+    /// Write a normal map, or a bump map.
+    Normals(Normals),
+    /// Change the number of cells over the same extent.
+    Resample(Resample),
+    /// Cut out a window of cells.
+    Crop(Crop),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page, or that of one command.
+    Man {
+        /// A command's name.
+        command: Option<String>,
+    },
+}
+
+/// `build`.
+#[derive(Args)]
+pub struct Build {
+    /// A preset's name (see `thalweg presets`) or a recipe file.
+    #[arg(default_value = "alpine")]
+    pub recipe: String,
+    /// Cells on the long side; more make the same world finer.
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    pub cells: Option<usize>,
+    /// The world's seed.
+    #[arg(long, value_name = "N", value_parser = seed())]
+    pub seed: Option<u64>,
+    /// The folder to write into [default: worlds/NAME-SEED].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Set a parameter of a stage: LABEL.PARAMETER=VALUE.
+    #[arg(long, value_name = "SET", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `generate`.
+#[derive(Args)]
+pub struct Generate {
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Columns and rows of the terrain; one number makes a square.
+    #[arg(long, value_name = "COLS[xROWS]", value_parser = sides)]
+    pub cells: Sides,
+    /// Side of a cell in metres.
+    #[arg(long, value_name = "M")]
+    pub cell_size: f64,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// `apply`.
+#[derive(Args)]
+pub struct Apply {
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// The elevation model to work on.
+    #[arg(index = 2)]
+    pub input: PathBuf,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// A model with its parameters and layers, and where the result goes; `generate` and `apply` share it.
+#[derive(Args)]
+pub struct ModelArgs {
+    /// The model (see `thalweg models`).
+    #[arg(index = 1)]
+    pub model: String,
+    /// The file to write; its ending picks the format.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Set a parameter: NAME=VALUE.
+    #[arg(long, value_name = "SET", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    /// The seed of its random numbers.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = seed())]
+    pub seed: u64,
+    /// An input layer: NAME=FILE, such as a mask.
+    #[arg(long, value_name = "LAYER", value_parser = pair)]
+    pub layer: Vec<(String, String)>,
+    /// Write all other layers into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub layers: Option<PathBuf>,
+    /// How heights are stored, where the format leaves a choice: f64 is exact.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub sample: Option<Sample>,
+    /// What happens at the four sides.
+    #[arg(long, default_value = "open")]
+    pub edges: EdgeWord,
+    /// Below this height in metres there is sea.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+}
+
+/// `resume`.
+#[derive(Args)]
+pub struct Resume {
+    /// The checkpoint that an earlier run wrote.
+    pub checkpoint: PathBuf,
+    /// Threads to work with [default: all cores].
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
+}
+
+/// Options of whatever takes long.
+#[derive(Args)]
+pub struct RunArgs {
+    /// Threads to work with [default: all cores]; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    /// Where the run is saved, every so often and on Ctrl-C.
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// Seconds between two checkpoints [default: 300, when there is a --checkpoint].
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub every: Option<f64>,
+    /// Write a report of what was done, as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
+}
+
+/// How much is said, and how.
+#[derive(Args, Clone, Copy)]
+pub struct VoiceArgs {
+    /// No progress and no summary; warnings and errors stay.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Progress, warnings, errors and the result as lines of JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a terrain file is to be understood.
+#[derive(Args)]
+pub struct LoadArgs {
+    /// Metres of the lowest and the highest sample of a file without a unit.
+    #[arg(long, value_name = "MIN,MAX", value_parser = two_numbers, allow_hyphen_values = true)]
+    pub height: Option<[f64; 2]>,
+    /// Side of a cell in metres, where the file does not say.
+    #[arg(long, value_name = "M")]
+    pub cell_size: Option<f64>,
+    /// Smooth the terraces of 8-bit heights away.
+    #[arg(long)]
+    pub deterrace: bool,
+    /// Take infinite samples as nodata instead of refusing them.
+    #[arg(long)]
+    pub infinite_is_nodata: bool,
+}
+
+impl LoadArgs {
+    /// As the library takes it.
+    pub fn options(&self) -> LoadOptions {
+        LoadOptions {
+            height: self.height,
+            cell_size: self.cell_size,
+            infinite_is_nodata: self.infinite_is_nodata,
+            deterrace: self.deterrace,
+        }
+    }
+}
+
+/// `info`.
+#[derive(Args)]
+pub struct Info {
+    /// A terrain file.
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// As JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `resample`.
+#[derive(Args)]
+pub struct Resample {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The file to write; its ending picks the format.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Columns and rows of the result; rows that are not given are so many that cells stay square.
+    #[arg(long, value_name = "COLS[xROWS]", value_parser = sides)]
+    pub cells: Sides,
+    /// How heights are stored, where the format leaves a choice.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub sample: Option<Sample>,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `crop`.
+#[derive(Args)]
+pub struct Crop {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The file to write; its ending picks the format.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// First column and row, counted from 0, then columns and rows.
+    #[arg(long, value_name = "COL,ROW,COLS,ROWS", value_parser = window)]
+    pub window: [usize; 4],
+    /// How heights are stored, where the format leaves a choice.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub sample: Option<Sample>,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `shade`.
+#[derive(Args)]
+pub struct Shade {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// Depth of water in metres, a layer of the same size.
+    #[arg(long, value_name = "FILE")]
+    pub water: Option<PathBuf>,
+    /// Draw sea up to this height in metres.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// Draw a scale bar.
+    #[arg(long)]
+    pub scale: bool,
+    /// Draw a legend of heights.
+    #[arg(long)]
+    pub legend: bool,
+    /// Longer side of the map in pixels at most [default: a pixel a cell].
+    #[arg(long, value_name = "PIXELS", value_parser = RangedU64ValueParser::<usize>::new().range(1..=65535))]
+    pub max_size: Option<usize>,
+    #[command(flatten)]
+    pub look: LookArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `compare`.
+#[derive(Args)]
+pub struct Compare {
+    /// The terrain on the left.
+    pub before: PathBuf,
+    /// The terrain on the right, of the same size.
+    pub after: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// A line above both.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    #[command(flatten)]
+    pub look: LookArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// Colour and light.
+#[derive(Args)]
+pub struct LookArgs {
+    /// Colours of the ground by height.
+    #[arg(long, value_name = "NAME", value_parser = ramps())]
+    pub ramp: Option<String>,
+    /// The sun's azimuth (clockwise from north) and altitude in degrees.
+    #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers, default_value = "315,45", allow_hyphen_values = true)]
+    pub sun: [f64; 2],
+    /// Factor on heights [default: chosen so that the relief reads well].
+    #[arg(long, value_name = "X")]
+    pub exaggeration: Option<f64>,
+}
+
+/// `mesh`.
+#[derive(Args)]
+pub struct Mesh {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The file to write: .glb, .obj or .stl.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Scale heights so that the highest ground stands at so many metres.
+    #[arg(long, value_name = "M")]
+    pub max_height: Option<f64>,
+    /// Put the shaded map on the mesh (.glb).
+    #[arg(long)]
+    pub texture: bool,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `normals`.
+#[derive(Args)]
+pub struct Normals {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// Write a bump map (grey heights) instead.
+    #[arg(long)]
+    pub bump: bool,
+    /// 16 bits to a channel instead of 8.
+    #[arg(long)]
+    pub sixteen: bool,
+    /// Green points down (DirectX, Unreal) instead of up (OpenGL, glTF, Blender, Unity, Godot).
+    #[arg(long)]
+    pub directx: bool,
+    /// Factor on heights for the normals.
+    #[arg(long, value_name = "X", default_value = "1", value_parser = factor)]
+    pub scale: f64,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// Columns, and rows if they were given.
+#[derive(Debug, Clone, Copy)]
+pub struct Sides {
+    /// Columns, 1 or more.
+    pub cols: usize,
+    /// Rows, 1 or more.
+    pub rows: Option<usize>,
+}
+
+/// Type of written samples.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Sample {
+    /// 32-bit floats: to a millimetre or better.
+    F32,
+    /// 64-bit floats: exact.
+    F64,
+}
+
+/// What happens at the sides of the terrain.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum EdgeWord {
+    /// Water and sediment leave.
+    Open,
+    /// A wall keeps everything inside.
+    Closed,
+}
+
+/// What was typed. A wrong use, and a call for help, end the process here.
+pub fn parse() -> Cli {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let matches = command(&typed).get_matches_from(&typed);
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The whole command. The help of `apply` and `generate` names the models, or, where a model was `typed` already,
+/// shows that model's page.
+pub fn command(typed: &[OsString]) -> clap::Command {
+    let named = typed.iter().skip(2).find_map(|word| models::find(word.to_str()?).ok());
+    let after = match named {
+        Some(model) => thalweg::page::parameters(&*model),
+        None => {
+            let list: Vec<String> =
+                models::all().map(|model| format!("  {:<20} {}", model.about().name, model.about().summary)).collect();
+            format!("Models:\n{}\n\n`thalweg models NAME` shows a model's page and parameters.", list.join("\n"))
+        }
+    };
+    let model_help = |command: clap::Command| command.after_help(after.clone());
+    Cli::command().mut_subcommand("apply", model_help).mut_subcommand("generate", model_help)
+}
+
+/// Recipes hold seeds as TOML integers, which end at 2⁶³ − 1.
+fn seed() -> RangedU64ValueParser<u64> {
+    RangedU64ValueParser::new().range(0..=i64::MAX as u64)
+}
+
+fn threads() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=1024)
+}
+
+fn ramps() -> clap::builder::PossibleValuesParser {
+    RAMPS.iter().map(|ramp| PossibleValue::new(ramp.name).help(ramp.about)).collect::<Vec<_>>().into()
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|s| (0.0..=1e9).contains(s)).ok_or_else(|| "allowed is 0 to 1000000000 seconds".into())
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|x| (1e-6..=1e6).contains(x)).ok_or_else(|| "allowed is 0.000001 to 1000000".into())
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("allowed is NAME=VALUE")?;
+    Ok((name.trim().to_string(), value.trim().to_string()))
+}
+
+fn sides(text: &str) -> Result<Sides, String> {
+    let number = |text: &str| text.trim().parse().ok().filter(|n| *n > 0);
+    let sides = match text.split_once(['x', 'X']) {
+        None => number(text).map(|cols| Sides { cols, rows: None }),
+        Some((cols, rows)) => number(cols).zip(number(rows)).map(|(cols, rows)| Sides { cols, rows: Some(rows) }),
+    };
+    sides.ok_or_else(|| "allowed is COLSxROWS or COLS, whole numbers from 1".into())
+}
+
+fn two_numbers(text: &str) -> Result<[f64; 2], String> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let numbers = numbers.and_then(|n| <[f64; 2]>::try_from(n).ok());
+    numbers.filter(|n| n.iter().all(|x| x.is_finite())).ok_or_else(|| "allowed is MIN,MAX, two numbers".into())
+}
+
+fn window(text: &str) -> Result<[usize; 4], String> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let numbers = numbers.and_then(|n| <[usize; 4]>::try_from(n).ok());
+    numbers.ok_or_else(|| "allowed is COL,ROW,COLS,ROWS, four whole numbers".into())
+}

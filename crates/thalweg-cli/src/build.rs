@@ -1,0 +1,102 @@
+//! `build`: a world from a recipe.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use thalweg::io::terrain::{LoadOptions, load};
+use thalweg::params::typed;
+use thalweg::recipe::Recipe;
+use thalweg::run::Run;
+use thalweg::terrain::Terrain;
+use thalweg::{Error, Result};
+
+use crate::args::Build;
+use crate::drive::drive;
+use crate::job::{Ending, Job};
+use crate::voice::Voice;
+use crate::{memory, output, presets};
+
+/// Builds a world.
+///
+/// # Errors
+/// No such recipe, a recipe that cannot be, a folder that cannot be written or is in use.
+pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
+    let recipe = recipe(args)?;
+    let dir = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("worlds/{}-{}", stem(args), recipe.seed)));
+    if recipe.from.is_none() {
+        memory::check(&recipe, &recipe.grid()?)?;
+    }
+    output::make_folder(&dir)?;
+    let _lock = Lock::take(&dir, voice)?;
+    let job = Job::new(Ending::World { dir }, &args.run)?;
+    drive(start(recipe, voice)?, &job, voice)
+}
+
+/// The recipe with what the command line overrides.
+fn recipe(args: &Build) -> Result<Recipe> {
+    let path = Path::new(&args.recipe);
+    let mut recipe = match presets::find(&args.recipe) {
+        Some(preset) => preset?,
+        None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Recipe::read(path)?,
+        None => return Err(Error::unknown("preset", &args.recipe, presets::names())),
+    };
+    if let Some(cells) = args.cells {
+        if let Some(from) = &recipe.from {
+            let allowed = format!("no --cells: the recipe's grid comes from {}", from.display());
+            return Err(Error::value("--cells", cells, allowed));
+        }
+        recipe.cells = cells;
+    }
+    recipe.seed = args.seed.unwrap_or(recipe.seed);
+    for (key, value) in &args.set {
+        let Some((label, param)) = key.split_once('.') else {
+            return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
+        };
+        let labels: Vec<String> = recipe.stages.iter().map(|stage| stage.label.clone()).collect();
+        let Some(stage) = recipe.stages.iter_mut().find(|stage| stage.label == label) else {
+            return Err(Error::unknown("stage", label, labels.iter().map(String::as_str)));
+        };
+        stage.model.set(label, param, &typed(value))?;
+    }
+    Ok(recipe)
+}
+
+/// The name of a world's folder, before its seed.
+fn stem(args: &Build) -> String {
+    Path::new(&args.recipe).file_stem().map_or("world".into(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The run from the recipe's own start, warnings said.
+fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
+    let Some(path) = &recipe.from else { return Run::new(recipe) };
+    let loaded = load(recipe.folder.join(path), &LoadOptions::default())?;
+    voice.warn_all(loaded.warnings);
+    let grid = recipe.framed(loaded.terrain.grid.clone())?;
+    memory::check(&recipe, &grid)?;
+    Run::over(recipe, Terrain { grid, ..loaded.terrain })
+}
+
+/// A folder held by this process. The lock file stays: to remove it would let two others in at once.
+pub struct Lock(#[expect(dead_code, reason = "held open, and so locked, until it is dropped")] Option<File>);
+
+impl Lock {
+    /// Takes the folder, if nobody has it.
+    ///
+    /// # Errors
+    /// When another process builds there.
+    pub fn take(dir: &Path, voice: Voice) -> Result<Self> {
+        let path = dir.join(".lock");
+        let file = File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(Some(file))),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::file(dir, "is in use by another run; wait for it, or choose another folder with --out"))
+            }
+            Err(TryLockError::Error(error)) => {
+                voice.warn(&format!("{}: cannot be locked against a second run ({error})", path.display()));
+                Ok(Self(None))
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! `info`: what is in a terrain file.
+
+use serde_json::{Value, json};
+use thalweg::Result;
+use thalweg::grid::Georeference;
+use thalweg::height::Height;
+use thalweg::io::terrain::{Loaded, load};
+use thalweg::io::{Format, read};
+
+use crate::args::Info;
+use crate::voice::{Voice, print};
+
+/// Prints what the file holds, and whether it can be worked on.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub fn info(args: &Info, voice: Voice) -> Result<()> {
+    let raster = read(&args.file)?;
+    let georeference = raster.georeference.as_ref();
+    let mut facts = json!({
+        "file": args.file,
+        "format": Format::of(&args.file)?.to_string(),
+        "columns": raster.size[1],
+        "rows": raster.size[0],
+        "samples": raster.samples.kind(),
+        "nodata": raster.nodata,
+        "unit": raster.unit,
+        "crs": georeference.and_then(epsg).map(|code| format!("EPSG:{code}")),
+        "transform": georeference.and_then(|g| g.transform),
+        "pixel": georeference.map(|g| g.pixel),
+    });
+    drop(raster);
+    match load(&args.file, &args.load.options()) {
+        Ok(loaded) => {
+            terrain_facts(&mut facts, &loaded);
+            facts["warnings"] = json!(loaded.warnings);
+        }
+        // Why a file cannot be worked on is just what is asked here.
+        Err(error) => facts["problem"] = error.to_string().into(),
+    }
+    if voice.json {
+        return print(&format!("{facts}\n"));
+    }
+    let Value::Object(facts) = facts else { return Ok(()) };
+    for (name, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
+        let value = value.as_str().map_or_else(|| value.to_string(), String::from);
+        print(&format!("{:<14}{value}\n", name.replace('_', " ")))?;
+    }
+    Ok(())
+}
+
+fn terrain_facts(facts: &mut Value, loaded: &Loaded) {
+    let terrain = &loaded.terrain;
+    let grid = &terrain.grid;
+    let valid = grid.len() - loaded.nodata_count;
+    let masked: i128 = match &terrain.nodata {
+        None => 0,
+        Some(mask) => {
+            let cells = mask.as_slice().iter().zip(terrain.ground.as_slice());
+            cells.filter(|(masked, _)| **masked).map(|(_, h)| i128::from(h.0)).sum()
+        }
+    };
+    let sum = terrain.solid() - masked;
+    let range = terrain.range().map(|range| range.map(Height::metres));
+    facts["cell_size_m"] = grid.cell.into();
+    facts["extent_m"] = json!([grid.extent()[1], grid.extent()[0]]);
+    facts["lowest_m"] = json!(range.map(|[low, _]| low));
+    facts["highest_m"] = json!(range.map(|[_, high]| high));
+    facts["mean_m"] = json!((valid > 0).then(|| sum as f64 / thalweg::height::UNITS / valid as f64));
+    facts["nodata_cells"] = loaded.nodata_count.into();
+}
+
+/// The EPSG code among the GeoKeys: of the projected system (3072), else of the geographic one (2048).
+fn epsg(georeference: &Georeference) -> Option<u16> {
+    // Four numbers of head, then four to each key: name, where it stands (0: right here), count, value.
+    let entries = georeference.keys.as_chunks::<4>().0;
+    let code = |name| entries.iter().skip(1).find(|e| e[0] == name && e[1] == 0).map(|e| e[3]);
+    code(3072).or_else(|| code(2048)).filter(|code| *code != 32_767)
+}

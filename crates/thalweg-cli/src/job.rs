@@ -1,0 +1,228 @@
+//! [`Job`]: what a run is for. It travels in the checkpoint, so that `resume` ends as the first command would have.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use thalweg::io::SampleType;
+use thalweg::io::atomic::atomic;
+use thalweg::io::terrain::{SaveOptions, save, save_layer};
+use thalweg::recipe::{From, Recipe};
+use thalweg::run::Run;
+use thalweg::terrain::{Cells, Terrain};
+use thalweg::{Error, Result};
+
+use crate::args::{RunArgs, Sample};
+use crate::output::{self, absolute};
+use crate::voice::Voice;
+
+/// What becomes of a finished run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Ending {
+    /// A whole folder.
+    World {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// One file of heights, and maybe a folder of other layers.
+    File {
+        /// The file of heights.
+        output: PathBuf,
+        /// Type of the samples, where the format leaves a choice.
+        sample: Option<SampleType>,
+        /// The value that stands for no data, if the input had one.
+        nodata: Option<f64>,
+        /// The folder of other layers.
+        layers: Option<PathBuf>,
+    },
+}
+
+/// A run's ending, report and checkpoint. All paths are absolute, so that it may be resumed from any folder.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// What becomes of the terrain.
+    pub ending: Ending,
+    /// Where the report goes (a world has one of its own besides).
+    pub report: Option<PathBuf>,
+    /// Where the run is saved.
+    pub checkpoint: PathBuf,
+    /// Whether the user named the checkpoint; if not, it goes when the run is done.
+    pub keep: bool,
+    /// Seconds between two checkpoints, if there are any but the one after Ctrl-C.
+    pub every: Option<f64>,
+}
+
+impl Job {
+    /// The job of a command; refused here, before the work, if something cannot be written.
+    ///
+    /// # Errors
+    /// When a folder is missing or may not be written, or an ending names no format.
+    pub fn new(ending: Ending, args: &RunArgs) -> Result<Self> {
+        let by_itself = match &ending {
+            Ending::World { dir } => dir.join("checkpoint.thalweg"),
+            Ending::File { output, .. } => with_suffix(output, ".checkpoint"),
+        };
+        let named = args.checkpoint.is_some();
+        let job = Self {
+            ending: ending.absolute()?,
+            report: args.report.as_deref().map(absolute).transpose()?,
+            checkpoint: absolute(args.checkpoint.as_deref().unwrap_or(&by_itself))?,
+            keep: named,
+            every: args.every.or(named.then_some(300.0)),
+        };
+        job.check()?;
+        Ok(job)
+    }
+
+    /// Whether all that will be written can be.
+    ///
+    /// # Errors
+    /// As [`Job::new`].
+    pub fn check(&self) -> Result<()> {
+        match &self.ending {
+            Ending::World { dir } => output::make_folder(dir)?,
+            Ending::File { output, sample, layers, .. } => {
+                output::check_terrain(output, *sample)?;
+                layers.as_deref().map_or(Ok(()), output::make_folder)?;
+            }
+        }
+        self.report.as_deref().map_or(Ok(()), output::check)?;
+        output::check(&self.checkpoint)
+    }
+
+    /// As it stands in a checkpoint.
+    pub fn note(&self) -> Value {
+        json!(self)
+    }
+
+    /// Writes what the run was for, and the report.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish(&self, run: &Run, seconds: f64, voice: Voice) -> Result<()> {
+        let mut files = match &self.ending {
+            Ending::World { dir } => world(run, dir, voice)?,
+            Ending::File { output, sample, nodata, layers } => {
+                let terrain = run.terrain();
+                let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run) };
+                voice.warn_all(save(output, terrain, &options)?);
+                let mut files = vec![output.clone()];
+                if let Some(folder) = layers {
+                    files.extend(save_layers(folder, terrain)?);
+                }
+                files
+            }
+        };
+        let mut report = run.report();
+        let reports: Vec<PathBuf> = match &self.ending {
+            Ending::World { dir } => Some(dir.join("report.json")).into_iter().chain(self.report.clone()).collect(),
+            Ending::File { .. } => self.report.iter().cloned().collect(),
+        };
+        files.extend(reports.iter().cloned());
+        report["seconds"] = seconds.into();
+        report["threads"] = rayon::current_num_threads().into();
+        report["files"] = json!(files);
+        for path in &reports {
+            write_text(path, &format!("{report:#}\n"))?;
+        }
+        if !self.keep && self.checkpoint.is_file() {
+            std::fs::remove_file(&self.checkpoint).map_err(Error::io(&self.checkpoint, "remove"))?;
+        }
+        let here = std::env::current_dir().unwrap_or_default();
+        let shown = |file: &PathBuf| file.strip_prefix(&here).unwrap_or(file).display().to_string();
+        let names: Vec<String> = files.iter().map(shown).collect();
+        voice.say(&format!("wrote in {seconds:.1} s:\n  {}", names.join("\n  ")));
+        voice.event(&json!({"event": "result", "files": files, "report": report}));
+        Ok(())
+    }
+}
+
+impl Ending {
+    fn absolute(self) -> Result<Self> {
+        Ok(match self {
+            Self::World { dir } => Self::World { dir: absolute(&dir)? },
+            Self::File { output, sample, nodata, layers } => Self::File {
+                output: absolute(&output)?,
+                sample,
+                nodata,
+                layers: layers.as_deref().map(absolute).transpose()?,
+            },
+        })
+    }
+}
+
+/// Writes a text file whole.
+///
+/// # Errors
+/// When the system does not let us.
+pub fn write_text(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
+}
+
+/// The library's name of a type.
+pub fn sample_type(sample: Sample) -> SampleType {
+    match sample {
+        Sample::F32 => SampleType::F32,
+        Sample::F64 => SampleType::F64,
+    }
+}
+
+/// All files of a world.
+fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
+    let terrain = run.terrain();
+    let mut files = Vec::new();
+    for name in ["height.tif", "height.png"] {
+        let path = dir.join(name);
+        voice.warn_all(save(&path, terrain, &save_options(run))?);
+        files.push(path);
+    }
+    files.extend(save_layers(dir, terrain)?);
+    let path = dir.join("shaded.png");
+    crate::pictures::shaded(terrain, &path)?;
+    files.push(path);
+    let path = dir.join("recipe.toml");
+    write_text(&path, &resolved(run.recipe())?)?;
+    files.push(path);
+    Ok(files)
+}
+
+/// The recipe with its paths from the root on, for the folder it is written to is not the one it was read from.
+fn resolved(recipe: &Recipe) -> Result<String> {
+    let mut copy = Recipe::parse(&recipe.to_toml())?;
+    let whole = |path: &PathBuf| absolute(&recipe.folder.join(path));
+    copy.from = copy.from.as_ref().map(whole).transpose()?;
+    for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
+        if let From::File(path) = &source.from {
+            source.from = From::File(whole(path)?);
+        }
+    }
+    Ok(copy.to_toml())
+}
+
+/// Every layer but the ground, each as a TIFF of its name.
+fn save_layers(folder: &Path, terrain: &Terrain) -> Result<Vec<PathBuf>> {
+    let loose = terrain.loose.clone().map(|field| ("loose", Cells::Height(field)));
+    let mut files = Vec::new();
+    let mut write = |name: &str, cells: &Cells| {
+        let path = folder.join(format!("{name}.tif"));
+        save_layer(&path, terrain, name, cells)?;
+        files.push(path);
+        Ok::<_, Error>(())
+    };
+    loose.iter().try_for_each(|(name, cells)| write(name, cells))?;
+    terrain.layers.iter().try_for_each(|(name, layer)| write(name, &layer.cells))?;
+    Ok(files)
+}
+
+fn save_options(run: &Run) -> SaveOptions {
+    let recipe = run.recipe();
+    SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(suffix);
+    name.into()
+}

@@ -1,0 +1,67 @@
+//! `models`, `schema`, `completions`, `man`: what the declarations say.
+
+use clap_complete::Shell;
+use thalweg::model::Family;
+use thalweg::{Error, Result, page};
+
+use crate::args::command;
+use crate::voice::print;
+
+/// Lists the models, or prints one's page.
+///
+/// # Errors
+/// When there is no such model.
+pub fn models(name: Option<&str>) -> Result<()> {
+    if let Some(name) = name {
+        return print(&page::markdown(&*thalweg::models::find(name)?));
+    }
+    let width = thalweg::models::all().map(|model| model.about().name.len()).max().unwrap_or(0);
+    for (family, title) in [(Family::Base, "Base models make ground"), (Family::Erosion, "Erosion models change it")] {
+        print(&format!("{title}:\n"))?;
+        for about in thalweg::models::all().map(|model| model.about()).filter(|about| about.family == family) {
+            print(&format!("  {:<width$}  {}\n", about.name, about.summary))?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints the JSON Schema of recipes.
+///
+/// # Errors
+/// When nothing can be printed.
+pub fn schema() -> Result<()> {
+    print(&format!("{:#}\n", thalweg::recipe::schema()))
+}
+
+/// Prints completions.
+///
+/// # Errors
+/// When nothing can be printed.
+pub fn completions(shell: Shell) -> Result<()> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut command(&[]), "thalweg", &mut text);
+    print(&String::from_utf8_lossy(&text))
+}
+
+/// Prints the man page of the whole, or of one command.
+///
+/// # Errors
+/// When there is no such command.
+pub fn man(name: Option<&str>) -> Result<()> {
+    let mut whole = command(&[]);
+    whole.build();
+    let page = match name {
+        None => whole,
+        Some(name) => {
+            let known = whole.get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>();
+            let found = whole.find_subcommand(name).cloned();
+            // "thalweg apply" in the text, but the page is `thalweg-apply`, as git's are.
+            found
+                .ok_or_else(|| Error::unknown("command", name, known.iter().map(String::as_str)))?
+                .display_name(format!("thalweg-{name}"))
+        }
+    };
+    let mut text = Vec::new();
+    clap_mangen::Man::new(page).render(&mut text).map_err(Error::io("the man page", "write"))?;
+    print(&String::from_utf8_lossy(&text))
+}

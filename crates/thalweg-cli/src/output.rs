@@ -1,0 +1,70 @@
+//! Files to be written, checked before any work.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use thalweg::io::{Format, SampleType};
+use thalweg::{Error, Result};
+
+/// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
+///
+/// # Errors
+/// When it cannot.
+pub fn check(path: &Path) -> Result<()> {
+    // Writing renames a finished file over the old one, which would do away with a device or a pipe.
+    if fs::metadata(path).is_ok_and(|old| !old.is_file()) {
+        return Err(Error::file(path, "is no plain file; the name of one is needed"));
+    }
+    if path.file_name().is_none() {
+        return Err(Error::file(path, "is no file's name"));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let trial = folder.join(format!(".thalweg-{}.tmp", std::process::id()));
+    fs::File::create(&trial).and_then(|_| fs::remove_file(&trial)).map_err(Error::io(path, "write"))
+}
+
+/// Makes a folder, with those above it, and checks that it takes files.
+///
+/// # Errors
+/// When it cannot be made or does not.
+pub fn make_folder(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
+    check(&folder.join("height.tif"))
+}
+
+/// Whether a terrain can be written to `path` with samples of that type.
+///
+/// # Errors
+/// An ending that names no format, a format that does not hold such samples, and as [`check`].
+pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
+    let format = Format::of(path)?;
+    let known = format.writes();
+    if known.is_empty() {
+        return Err(Error::file(path, format!("{format} is only read, not written")));
+    }
+    if let Some(sample) = sample.filter(|sample| !known.contains(sample)) {
+        return Err(Error::value("--type", sample, format!("none for {format}, or another ending: .tif, .npy")));
+    }
+    check(path)
+}
+
+/// Whether `path` ends in one of `endings` and can be written; gives the ending.
+///
+/// # Errors
+/// Another ending, and as [`check`].
+pub fn check_ending(path: &Path, endings: &'static [&'static str]) -> Result<&'static str> {
+    let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let Some(known) = endings.iter().find(|known| **known == ending) else {
+        return Err(Error::file(path, format!("its ending must be .{}", endings.join(" or ."))));
+    };
+    check(path)?;
+    Ok(known)
+}
+
+/// The path from the root on.
+///
+/// # Errors
+/// When there is no current folder.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(Error::io(path, "find"))
+}

@@ -1,0 +1,55 @@
+//! The recipes that come with the command.
+
+use thalweg::recipe::Recipe;
+use thalweg::{Error, Result};
+
+use crate::voice::print;
+
+/// Name and text of each; the default comes first.
+const PRESETS: &[(&str, &str)] = &[
+    ("alpine", include_str!("../../../recipes/alpine.toml")),
+    ("hills", include_str!("../../../recipes/hills.toml")),
+    ("island", include_str!("../../../recipes/island.toml")),
+    ("volcano", include_str!("../../../recipes/volcano.toml")),
+];
+
+/// The names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|(name, _)| *name)
+}
+
+/// The preset of that name, if there is one.
+///
+/// # Errors
+/// When its text is no recipe, which a test rules out.
+pub fn find(name: &str) -> Option<Result<Recipe>> {
+    PRESETS.iter().find(|(known, _)| *known == name).map(|(_, text)| Recipe::parse(text))
+}
+
+/// Prints name, extent and landform of each.
+///
+/// # Errors
+/// When nothing can be printed.
+pub fn list() -> Result<()> {
+    for name in names() {
+        let recipe = find(name).unwrap_or_else(|| Err(Error::unknown("preset", name, names())))?;
+        let extent = recipe.extent.map_or(String::new(), |[w, h]| format!(" [{} × {} km]", w / 1e3, h / 1e3));
+        print(&format!("{name:<10} {}{extent}\n", recipe.about.trim()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_a_recipe_of_its_own_name() {
+        for name in names() {
+            let recipe = find(name).unwrap().unwrap();
+            assert_eq!(recipe.name, name);
+            assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
+            recipe.grid().unwrap();
+        }
+    }
+}

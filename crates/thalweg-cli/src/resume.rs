@@ -1,0 +1,32 @@
+//! `resume`: a run from its checkpoint.
+
+use std::process::ExitCode;
+
+use thalweg::run::Run;
+use thalweg::{Error, Result};
+
+use crate::args::Resume;
+use crate::build::Lock;
+use crate::drive::drive;
+use crate::job::{Ending, Job};
+use crate::output::absolute;
+use crate::voice::Voice;
+
+/// Goes on with a run and ends it as the command that began it would have.
+///
+/// # Errors
+/// No usable checkpoint, or what it is to write cannot be written.
+pub fn resume(args: &Resume, voice: Voice) -> Result<ExitCode> {
+    let path = &args.checkpoint;
+    let (run, note) = Run::resume(path)?;
+    let foreign = |_| Error::file(path, "is a checkpoint of another program: it does not say what the run is for");
+    let mut job: Job = serde_json::from_value(note).map_err(foreign)?;
+    // It may have been moved since.
+    job.checkpoint = absolute(path)?;
+    job.check()?;
+    let _lock = match &job.ending {
+        Ending::World { dir } => Some(Lock::take(dir, voice)?),
+        Ending::File { .. } => None,
+    };
+    drive(run, &job, voice)
+}

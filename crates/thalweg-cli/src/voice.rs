@@ -1,0 +1,74 @@
+//! What the command says, and where: results on standard output, everything else on standard error.
+
+use std::io::{ErrorKind, Write, stdout};
+
+use serde_json::{Value, json};
+use thalweg::{Error, Result};
+
+use crate::args::VoiceArgs;
+
+/// How much is said, and whether as JSON.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Voice {
+    /// No progress and no summary.
+    pub quiet: bool,
+    /// Lines of JSON on standard output.
+    pub json: bool,
+}
+
+impl From<VoiceArgs> for Voice {
+    fn from(args: VoiceArgs) -> Self {
+        Self { quiet: args.quiet, json: args.json }
+    }
+}
+
+impl Voice {
+    /// A line for a person.
+    pub fn say(self, line: &str) {
+        if !self.quiet && !self.json {
+            // Nobody may be listening; that is no reason to end.
+            let _ = print(&format!("{line}\n"));
+        }
+    }
+
+    /// A warning; said even when quiet.
+    pub fn warn(self, message: &str) {
+        eprint(&format!("warning: {message}\n"));
+        self.event(&json!({"event": "warning", "message": message}));
+    }
+
+    /// All that a reader or a writer had to say.
+    pub fn warn_all(self, messages: Vec<String>) {
+        messages.iter().for_each(|message| self.warn(message));
+    }
+
+    /// The one message of a failure.
+    pub fn error(self, error: &Error) {
+        eprint(&format!("error: {error}\n"));
+        self.event(&json!({"event": "error", "message": error.to_string()}));
+    }
+
+    /// A line of JSON, if that is wanted (its schema is docs/report.schema.json).
+    pub fn event(self, event: &Value) {
+        if self.json {
+            let _ = print(&format!("{event}\n"));
+        }
+    }
+}
+
+/// Writes to standard output; a reader that has gone (`| head`) is no error.
+///
+/// # Errors
+/// When the system does not take it.
+pub fn print(text: &str) -> Result<()> {
+    let mut out = stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Error::io("standard output", "write")(error)),
+        _ => Ok(()),
+    }
+}
+
+fn eprint(text: &str) {
+    // There is nowhere left to complain to.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}

@@ -1,0 +1,182 @@
+//! Every command does what it says.
+
+mod common;
+
+use common::{Place, text};
+
+#[test]
+fn lists_come_from_the_declarations() {
+    let place = Place::new();
+    let list = place.works("models");
+    for model in thalweg::models::all() {
+        let about = model.about();
+        assert!(list.contains(about.name) && list.contains(about.summary));
+        let page = place.works(&format!("models {}", about.name));
+        // clap breaks lines where they get too long.
+        let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let help = flat(place.works(&format!("apply {} --help", about.name)));
+        let page = flat(page);
+        for param in model.declared() {
+            for text in [&page, &help] {
+                let meaning = flat(param.meaning.to_string());
+                assert!(text.contains(param.name) && text.contains(&meaning), "{}.{}", about.name, param.name);
+            }
+        }
+        for spec in about.needs.iter().chain(about.uses).chain(about.writes) {
+            assert!(page.contains(spec.name) && page.contains(&flat(spec.meaning.to_string())));
+        }
+    }
+    assert!(place.works("apply --help").contains("thalweg models NAME"));
+    let presets = place.works("presets");
+    assert!(["alpine", "hills", "island", "volcano"].iter().all(|name| presets.contains(name)));
+    let schema: serde_json::Value = serde_json::from_str(&place.works("schema")).unwrap();
+    assert_eq!(schema["title"], "thalweg recipe");
+}
+
+#[test]
+fn completions_and_man_pages_are_printed() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(place.works(&format!("completions {shell}")).contains("thalweg"));
+    }
+    assert!(place.works("man").contains(".TH thalweg"));
+    assert!(place.works("man apply").contains("cell\\-size"));
+    place.refuses("man aply", &["unknown command `aply`", "`apply`"]);
+}
+
+#[test]
+fn build_writes_a_world_and_again_into_the_same_folder() {
+    let place = Place::new();
+    let said = place.works("build hills --cells 64 --seed 7");
+    let files = ["height.tif", "height.png", "height.png.json", "shaded.png", "recipe.toml", "report.json"];
+    for file in files {
+        assert!(!place.read(&format!("worlds/hills-7/{file}")).is_empty());
+    }
+    assert!(said.contains("height.tif"));
+    let first = place.json("worlds/hills-7/report.json");
+    assert_eq!((first["columns"].as_u64(), first["seed"].as_u64()), (Some(64), Some(7)));
+    // The resolved recipe is the same world, and a finished folder takes another run.
+    place.works("build worlds/hills-7/recipe.toml --out worlds/hills-7");
+    let second = place.json("worlds/hills-7/report.json");
+    assert_eq!(first["fingerprints"], second["fingerprints"]);
+    assert_eq!(first["recipe_hash"], second["recipe_hash"]);
+}
+
+#[test]
+fn a_stage_is_set_by_its_label() {
+    let place = Place::new();
+    let recipe = "extent = [1000, 500]\ncells = 20\n[[stage]]\nmodel = \"shape\"\nlabel = \"base\"\n";
+    place.write("r.toml", recipe);
+    place.works("build r.toml --out w --set base.height=123.5");
+    let report = place.json("w/report.json");
+    assert_eq!(report["stages"][0]["parameters"]["height"], 123.5);
+    assert_eq!((report["columns"].as_u64(), report["rows"].as_u64()), (Some(20), Some(10)));
+    place.refuses("build r.toml --out w --set bse.height=1", &["unknown stage `bse`", "`base`"]);
+    place.refuses("build r.toml --out w --set base.heigth=1", &["`heigth`", "`height`"]);
+    place.refuses("build r.toml --out w --set height=1", &["height", "LABEL.PARAMETER=VALUE"]);
+}
+
+#[test]
+fn a_recipes_files_are_found_from_any_folder() {
+    let place = Place::with_dem();
+    std::fs::create_dir(place.path("in")).unwrap();
+    std::fs::rename(place.path("dem.tif"), place.path("in/dem.tif")).unwrap();
+    let stage = "[[stage]]\nmodel = \"shape\"\nlayers = { amount = \"dem.tif\" }\n";
+    place.write("in/r.toml", format!("from = \"dem.tif\"\n{stage}"));
+    place.works("build in/r.toml --out w");
+    place.works("build w/recipe.toml --out again");
+    assert_eq!(place.json("w/report.json")["fingerprints"], place.json("again/report.json")["fingerprints"]);
+    place.refuses("build in/r.toml --out w --cells 9", &["--cells = 9", "dem.tif"]);
+}
+
+#[test]
+fn apply_keeps_the_grid_and_writes_every_format() {
+    let place = Place::with_dem();
+    for ending in ["tif", "png", "r16", "r32", "npy", "asc"] {
+        place.works(&format!("apply shape dem.tif -o out.{ending} --set height=50"));
+        // ESRI ASCII and TIFF hold the cell size; the others have it in the sidecar.
+        let info: serde_json::Value = serde_json::from_str(&place.works(&format!("info out.{ending} --json"))).unwrap();
+        assert_eq!(info["cell_size_m"], 30.0, "{ending}");
+        assert_eq!((info["columns"].as_u64(), info["rows"].as_u64()), (Some(40), Some(30)), "{ending}");
+    }
+    place.works("apply shape dem.tif -o exact.tif --type f64 --layers others");
+    assert!(place.works("info exact.tif").contains("f64"));
+}
+
+#[test]
+fn the_smallest_and_the_flattest_work() {
+    let place = Place::new();
+    for cells in ["1", "1x7", "7x1", "3x2"] {
+        let line = format!("generate gradient_noise -o small.tif --cells {cells} --cell-size 10");
+        place.works(&line);
+        place.works("apply shape small.tif -o out.tif");
+        place.works("shade out.tif -o out.png");
+        place.works("normals out.tif -o normals.png");
+    }
+    place.works("generate shape -o flat.tif --cells 8 --cell-size 10 --set height=0");
+    place.works("apply gradient_noise flat.tif -o out.tif");
+    place.works("shade flat.tif -o flat.png --legend --scale");
+    // NaN is nodata: masked, counted, kept.
+    let header = "ncols 3\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 10\nNODATA_value nan\n";
+    place.write("holes.asc", format!("{header}1 2 nan\n3 4 5\n"));
+    place.works("apply shape holes.asc -o out.tif --report r.json");
+    assert_eq!(place.json("r.json")["nodata_cells"], 1);
+    assert!(place.works("info out.tif").lines().any(|line| line.starts_with("nodata cells") && line.ends_with(" 1")));
+}
+
+#[test]
+fn pictures_meshes_and_maps_are_written() {
+    let place = Place::with_dem();
+    place.works("apply shape dem.tif -o after.tif");
+    place.works("shade dem.tif -o shaded.png --legend --scale --ramp gist_earth --sun 300,30 --sea-level 0");
+    place.works("compare dem.tif after.tif -o compare.png --title Before");
+    place.works("normals dem.tif -o normals.png --directx");
+    place.works("normals dem.tif -o bump.png --bump --sixteen");
+    for file in ["shaded.png", "compare.png", "normals.png", "bump.png"] {
+        assert!(place.read(file).starts_with(b"\x89PNG\r\n\x1a\n"), "{file}");
+    }
+    place.works("mesh dem.tif -o mesh.glb --texture");
+    place.works("mesh dem.tif -o mesh.obj");
+    place.works("mesh dem.tif -o mesh.stl");
+    assert!(place.read("mesh.glb").starts_with(b"glTF"));
+    assert_eq!(text(&place.read("mesh.obj")).lines().filter(|line| line.starts_with("v ")).count(), 40 * 30);
+    // Binary STL: 80 bytes of head, the count, 50 bytes a triangle.
+    assert_eq!(place.read("mesh.stl").len(), 84 + 50 * 2 * 39 * 29);
+    place.refuses("mesh dem.tif -o mesh.fbx", &["mesh.fbx", ".glb", ".stl"]);
+    place.refuses("shade dem.tif -o map.jpg", &["map.jpg", ".png"]);
+    place.works("crop dem.tif -o small.tif --window 1,2,10,10");
+    place.refuses("compare dem.tif small.tif -o x.png", &["small.tif", "10 × 10", "40 × 30"]);
+    place.refuses("shade dem.tif -o x.png --water small.tif", &["water", "10 × 10", "40 × 30"]);
+}
+
+#[test]
+fn resample_and_crop_reshape() {
+    let place = Place::with_dem();
+    let info = |file: &str| -> serde_json::Value {
+        serde_json::from_str(&place.works(&format!("info {file} --json"))).unwrap()
+    };
+    place.works("crop dem.tif -o part.tif --window 5,10,20,15");
+    let part = info("part.tif");
+    assert_eq!((part["columns"].as_u64(), part["rows"].as_u64()), (Some(20), Some(15)));
+    // GDAL's transform: the corner moves by 5 and 10 cells of 30 m.
+    assert_eq!((&part["transform"][0], &part["transform"][3]), (&150.0.into(), &(-300.0).into()));
+    for window in ["30,0,11,5", "0,0,0,5", "18446744073709551615,0,2,2"] {
+        place.refuses(&format!("crop dem.tif -o x.tif --window {window}"), &["window", "30 × 40"]);
+    }
+    // 39 × 29 intervals doubled.
+    for cells in ["79x59", "79"] {
+        place.works(&format!("resample dem.tif -o fine.tif --cells {cells}"));
+        let fine = info("fine.tif");
+        assert_eq!((fine["columns"].as_u64(), fine["rows"].as_u64()), (Some(79), Some(59)));
+        assert_eq!(fine["cell_size_m"], 15.0);
+    }
+    place.refuses("resample dem.tif -o x.tif --cells 79x30", &["30 × 79", "59 × 79"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let place = Place::new();
+    let mut child = place.command("schema").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}

@@ -1,0 +1,70 @@
+//! `cargo xtask book`: the models' pages, from their declarations.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use thalweg::{models, page};
+
+use crate::shell::{Outcome, root};
+
+/// Writes every page and removes those of models that are gone.
+pub fn write() -> Outcome {
+    let folder = folder();
+    let problem = |path: PathBuf| move |error| format!("{}: {error}", path.display());
+    fs::create_dir_all(&folder).map_err(problem(folder.clone()))?;
+    let pages = pages();
+    for name in present()?.into_keys().filter(|name| !pages.contains_key(name)) {
+        fs::remove_file(folder.join(&name)).map_err(problem(folder.join(&name)))?;
+    }
+    for (name, text) in pages {
+        fs::write(folder.join(&name), text).map_err(problem(folder.join(&name)))?;
+    }
+    Ok(())
+}
+
+/// Whether the pages that are there are those that [`write`] would leave.
+pub fn check() -> Outcome {
+    let (wanted, present) = (pages(), present()?);
+    let names = wanted.keys().chain(present.keys());
+    let stale: Vec<&String> = names.filter(|name| wanted.get(*name) != present.get(*name)).collect();
+    if stale.is_empty() { Ok(()) } else { Err(format!("docs/models is stale ({stale:?}): run `cargo xtask book`")) }
+}
+
+fn folder() -> PathBuf {
+    root().join("docs/models")
+}
+
+/// File names and texts of all pages.
+fn pages() -> BTreeMap<String, String> {
+    let mut index = "# Models\n\nGenerated from their declarations by `cargo xtask book`.\n\n".to_string();
+    let mut pages = BTreeMap::new();
+    for model in models::all() {
+        let about = model.about();
+        let _ = writeln!(index, "- [{0}]({0}.md): {1}", about.name, about.summary);
+        pages.insert(format!("{}.md", about.name), page::markdown(&*model));
+    }
+    pages.insert("README.md".to_string(), index);
+    pages
+}
+
+/// File names and texts of the pages that are there.
+fn present() -> Outcome<BTreeMap<String, String>> {
+    let Ok(entries) = fs::read_dir(folder()) else { return Ok(BTreeMap::new()) };
+    let mut pages = BTreeMap::new();
+    for entry in entries.filter_map(Result::ok).filter(|entry| entry.path().extension().is_some_and(|e| e == "md")) {
+        let text = fs::read_to_string(entry.path()).map_err(|e| format!("{}: {e}", entry.path().display()))?;
+        // Git on Windows may have turned the line ends.
+        pages.insert(entry.file_name().to_string_lossy().into_owned(), text.replace("\r\n", "\n"));
+    }
+    Ok(pages)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_models_pages_are_current() {
+        super::check().unwrap();
+    }
+}

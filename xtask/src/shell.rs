@@ -1,0 +1,47 @@
+//! Commands run from the repository's root, each shown before it runs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a task returns: nothing, or the problem in words.
+pub type Outcome<T = ()> = Result<T, String>;
+
+/// The repository's root.
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// A program to be run in the root.
+pub fn program(name: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(name.as_ref());
+    command.current_dir(root());
+    command
+}
+
+/// Shows and runs a command; an exit code other than 0 is a problem.
+pub fn run(command: &mut Command) -> Outcome {
+    let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+    let line = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+    println!("xtask: {line}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{line}: {status}")),
+        Err(error) => Err(format!("{line}: {error}")),
+    }
+}
+
+/// Runs the cargo that runs us.
+pub fn cargo(args: &[&str]) -> Outcome {
+    run(cargo_command().args(args))
+}
+
+/// The cargo that runs us.
+pub fn cargo_command() -> Command {
+    program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// The folder of built programs, which is ours.
+pub fn built() -> Outcome<PathBuf> {
+    let own = std::env::current_exe().map_err(|error| format!("the built programs: {error}"))?;
+    own.parent().map(Path::to_path_buf).ok_or_else(|| "the built programs have no folder".to_string())
+}

@@ -1,0 +1,79 @@
+//! `cargo xtask test`: the one command that passes all tests, on a fresh machine too.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
+
+const REQUIREMENTS: &str = "tests/interop/requirements.txt";
+
+/// All tests. Python comes first: to find it missing after half an hour would be a pity.
+pub fn test() -> Outcome {
+    let python = python()?;
+    cargo(&["test", "--workspace"])?;
+    // The profile of the line above: what it built is built already.
+    cargo(&["build", "--package", "thalweg-cli", "--profile", "test"])?;
+    let programs = built()?;
+    let command = programs.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
+    run(program(python)
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/interop"])
+        .env("THALWEG", command)
+        .env("INTEROP", programs.join(format!("examples/interop{}", std::env::consts::EXE_SUFFIX))))
+}
+
+/// The golden tests, which write what they see where they find `THALWEG_BLESS`.
+pub fn bless() -> Outcome {
+    run(cargo_command().args(["test", "--workspace", "golden"]).env("THALWEG_BLESS", "1"))
+}
+
+/// The Python of `.venv`, made and filled if need be.
+fn python() -> Outcome<PathBuf> {
+    let venv = root().join(".venv");
+    let python = venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let wanted = fs::read_to_string(root().join(REQUIREMENTS)).map_err(|e| format!("{REQUIREMENTS}: {e}"))?;
+    let stamp = venv.join("requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|had| had == wanted) && works(&python) {
+        return Ok(python);
+    }
+    if !works(&python) {
+        make_venv()?;
+    }
+    run(program(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]))?;
+    fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
+    Ok(python)
+}
+
+/// Makes `.venv` with the system's Python; on Debian and its kin installs what that lacks.
+fn make_venv() -> Outcome {
+    let attempt = || -> Outcome {
+        let system = ["python3", "python"].into_iter().find(|name| works(name)).ok_or("no Python 3.11 or newer")?;
+        run(program(system).args(["-m", "venv", "--clear", ".venv"]))
+    };
+    let Err(problem) = attempt() else { return Ok(()) };
+    println!("xtask: {problem}; trying to install python3-venv");
+    let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "python3", "python3-venv"]));
+    installed.and_then(|()| attempt()).map_err(|second| {
+        format!(
+            "the tests against other programs need Python 3.11 or newer with `venv` and pip \
+             (on Debian: apt-get install python3-venv); {problem}; {second}"
+        )
+    })
+}
+
+/// Runs apt-get, as root or with a sudo that asks nothing.
+fn apt(args: &[&str]) -> Outcome {
+    let id = Command::new("id").arg("-u").output();
+    let is_root = id.is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let mut command = if is_root { program("apt-get") } else { program("sudo") };
+    if !is_root {
+        command.args(["-n", "apt-get"]);
+    }
+    run(command.args(args).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+/// Whether this is a Python that is new enough.
+fn works(python: impl AsRef<std::path::Path>) -> bool {
+    let script = "import sys; sys.exit(sys.version_info < (3, 11))";
+    program(python.as_ref()).args(["-c", script]).output().is_ok_and(|output| output.status.success())
+}
