@@ -182,7 +182,7 @@ impl Sidecar {
     /// Writes the sidecar of `path`.
     ///
     /// # Errors
-    /// As [`atomic`].
+    /// As [`atomic()`].
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = Self::path(path);
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::file(&path, error.to_string()))?;
