@@ -4,6 +4,7 @@
 //! One truth runs through it: heights are metres in fixed point ([`height::Height`]), so mass closes to the unit and
 //! the same recipe gives the same bits for any number of threads and on any machine.
 
+mod bytes;
 pub mod cast;
 pub mod checkpoint;
 pub mod error;
