@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
+use crate::bytes::Values;
 use crate::error::{Error, Result};
 use crate::field::{Field, Size};
 use crate::grid::Grid;
@@ -63,44 +64,7 @@ impl Run {
     /// # Errors
     /// When the file cannot be written; an older file of that name is then untouched.
     pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
-        let terrain = &self.terrain;
-        let mut sections = Vec::new();
-        let mut parts = Vec::new();
-        let mut add = |kind, name: &str, unit: &str, meaning: &str, bytes: Vec<u8>| {
-            let text = String::from;
-            sections.push(Section {
-                kind,
-                name: text(name),
-                unit: text(unit),
-                meaning: text(meaning),
-                bytes: bytes.len() as u64,
-            });
-            parts.push(bytes);
-        };
-        add(Kind::Ground, "ground", "", "", heights(&terrain.ground));
-        if let Some(loose) = &terrain.loose {
-            add(Kind::Loose, "loose", "", "", heights(loose));
-        }
-        if let Some(mask) = &terrain.nodata {
-            add(Kind::Nodata, "nodata", "", "", mask.as_slice().iter().map(|m| u8::from(*m)).collect());
-        }
-        for (name, layer) in &terrain.layers {
-            let kind = match layer.cells.cell_type() {
-                CellType::Height => Kind::Height,
-                CellType::Float => Kind::Float,
-                CellType::Count => Kind::Count,
-            };
-            add(kind, name, &layer.unit, &layer.meaning, layer.cells.bytes());
-        }
-        for (name, table) in &terrain.tables {
-            for (column, unit, values) in &table.columns {
-                let (kind, bytes) = match values {
-                    Column::Int(v) => (Kind::Ints, v.iter().flat_map(|x| x.to_le_bytes()).collect()),
-                    Column::Float(v) => (Kind::Floats, v.iter().flat_map(|x| x.to_le_bytes()).collect()),
-                };
-                add(kind, name, unit, column, bytes);
-            }
-        }
+        let (sections, values): (Vec<_>, Vec<_>) = sections(&self.terrain).into_iter().unzip();
         let folder = std::path::absolute(&self.recipe.folder).unwrap_or_else(|_| self.recipe.folder.clone());
         let header = Header {
             recipe: self.recipe.to_toml(),
@@ -108,7 +72,7 @@ impl Run {
             stage: self.stage,
             step: self.step,
             reports: self.reports.clone(),
-            grid: terrain.grid.clone(),
+            grid: self.terrain.grid.clone(),
             note: note.clone(),
             sections,
         };
@@ -122,7 +86,7 @@ impl Run {
             let wrote = put(MAGIC)
                 .and_then(|()| put(&(header.len() as u64).to_le_bytes()))
                 .and_then(|()| put(&header))
-                .and_then(|()| parts.iter().try_for_each(|part| put(part)));
+                .and_then(|()| values.iter().try_for_each(|values| values.pour(&mut put)));
             wrote.and_then(|()| file.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
         })
     }
@@ -141,10 +105,17 @@ impl Run {
         let mut recipe = Recipe::parse_stages(&header.recipe)?;
         recipe.folder = header.folder.into();
         // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
-        let size = Grid::new(header.grid.size, header.grid.cell)?.size;
-        if header.stage > recipe.stages.len() || header.reports.len() > recipe.stages.len() {
+        header.grid.check()?;
+        let size = header.grid.size;
+        // A stage has its report from its first step on.
+        let begun = header.reports.len();
+        if header.stage > recipe.stages.len() || begun > recipe.stages.len() {
             return Err(bad("stage number"));
         }
+        if begun < header.stage || begun > header.stage + 1 || (begun == header.stage && header.step > 0) {
+            return Err(bad("reports do not fit the stage"));
+        }
+        recipe.stages.iter().try_for_each(|stage| stage.model.check(&header.grid))?;
         let mut terrain = Terrain { ground: Field::new([0, 0], Height::ZERO), ..Terrain::new(Grid::new([1, 1], 1.0)?) };
         let mut rest = bytes.get(end as usize..bytes.len() - 8).unwrap_or_default();
         for section in &header.sections {
@@ -155,6 +126,9 @@ impl Run {
         }
         if terrain.ground.size() != size || !rest.is_empty() {
             return Err(bad("sections do not add up"));
+        }
+        if let Some(flaw) = flaw(&terrain) {
+            return Err(bad(flaw));
         }
         terrain.grid = header.grid;
         Ok((Self::restored(recipe, terrain, header.stage, header.step, header.reports), header.note))
@@ -179,8 +153,53 @@ fn read_checked(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn heights(field: &Field<Height>) -> Vec<u8> {
-    field.as_slice().iter().flat_map(|h| h.0.to_le_bytes()).collect()
+/// What a terrain is saved as, in order.
+fn sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
+    fn section<'a>(kind: Kind, [name, unit, meaning]: [&str; 3], values: Values<'a>) -> (Section, Values<'a>) {
+        let [name, unit, meaning] = [name, unit, meaning].map(String::from);
+        (Section { kind, name, unit, meaning, bytes: values.byte_count() }, values)
+    }
+    let mut all = vec![section(Kind::Ground, ["ground", "", ""], Values::Heights(terrain.ground.as_slice()))];
+    if let Some(loose) = &terrain.loose {
+        all.push(section(Kind::Loose, ["loose", "", ""], Values::Heights(loose.as_slice())));
+    }
+    if let Some(mask) = &terrain.nodata {
+        all.push(section(Kind::Nodata, ["nodata", "", ""], Values::Flags(mask.as_slice())));
+    }
+    for (name, layer) in &terrain.layers {
+        let kind = match layer.cells.cell_type() {
+            CellType::Height => Kind::Height,
+            CellType::Float => Kind::Float,
+            CellType::Count => Kind::Count,
+        };
+        all.push(section(kind, [name, &layer.unit, &layer.meaning], Values::from(&layer.cells)));
+    }
+    for (name, table) in &terrain.tables {
+        for (column, unit, values) in &table.columns {
+            let kind = if matches!(values, Column::Int(_)) { Kind::Ints } else { Kind::Floats };
+            all.push(section(kind, [name, unit, column], Values::from(values)));
+        }
+    }
+    all
+}
+
+/// What is wrong with a terrain as no run leaves it, and as no model expects it.
+fn flaw(terrain: &Terrain) -> Option<&'static str> {
+    let ground = terrain.ground.as_slice();
+    if !ground.iter().all(|h| (Height::MIN..=Height::MAX).contains(h)) {
+        return Some("ground outside the accepted elevations");
+    }
+    // Bedrock so deep that loose ground up to the highest elevation would not fit a number.
+    let deepest = i64::from(Height::MAX.0) - i64::from(i32::MAX);
+    let fits =
+        |(ground, loose): (&Height, &Height)| loose.0 >= 0 && i64::from(ground.0) - i64::from(loose.0) >= deepest;
+    if terrain.loose.as_ref().is_some_and(|loose| !ground.iter().zip(loose.as_slice()).all(fits)) {
+        return Some("loose ground that is negative or too thick");
+    }
+    if !terrain.tables.values().all(Table::is_even) {
+        return Some("a table with columns of unequal length");
+    }
+    None
 }
 
 /// Puts one section where it belongs; `None` if it does not fit.

@@ -91,6 +91,7 @@ impl Error {
         let known: Vec<String> = known.into_iter().map(String::from).collect();
         let nearest = known
             .iter()
+            .filter(|k| name.len() <= 3 * k.len()) // a far longer name is no slip, and costs to compare
             .map(|k| (strsim::normalized_damerau_levenshtein(k, name), k))
             .filter(|(score, _)| *score >= 0.5)
             .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -98,6 +98,23 @@ impl Grid {
         })
     }
 
+    /// Checks a grid that was read from somewhere.
+    ///
+    /// # Errors
+    /// When its world is none that [`Grid::new`] makes, its window is empty or not inside the world, or its sea level is
+    /// outside the accepted elevations.
+    pub fn check(&self) -> Result<()> {
+        Self::new(self.world, self.cell)?;
+        for axis in 0..2 {
+            let [first, size, world] = [self.origin[axis], self.size[axis] as i64, self.world[axis] as i64];
+            if size < 1 || size > world || !(0..=world - size).contains(&first) {
+                let allowed = format!("a part of 0 to {world}");
+                return Err(Error::value("window", format!("{size} cells from {first} on"), allowed));
+            }
+        }
+        self.sea_level.map_or(Ok(()), |sea| Height::from_metres(sea.metres()).map(|_| ()))
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.size[0]

@@ -5,6 +5,7 @@
 //! the same recipe gives the same bits for any number of threads and on any machine.
 
 pub mod brush;
+mod bytes;
 pub mod cast;
 pub mod checkpoint;
 pub mod error;

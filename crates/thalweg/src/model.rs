@@ -124,14 +124,15 @@ pub struct Budget {
 
 impl AddAssign for Budget {
     fn add_assign(&mut self, other: Self) {
-        self.eroded += other.eroded;
-        self.deposited += other.deposited;
-        self.exported += other.exported;
-        self.added += other.added;
-        self.rounded += other.rounded;
-        self.limited += other.limited;
-        self.particles += other.particles;
-        self.particle_steps += other.particle_steps;
+        // Real ledgers never come near the ends; one from a checkpoint made with intent may.
+        self.eroded = self.eroded.saturating_add(other.eroded);
+        self.deposited = self.deposited.saturating_add(other.deposited);
+        self.exported = self.exported.saturating_add(other.exported);
+        self.added = self.added.saturating_add(other.added);
+        self.rounded = self.rounded.saturating_add(other.rounded);
+        self.limited = self.limited.saturating_add(other.limited);
+        self.particles = self.particles.saturating_add(other.particles);
+        self.particle_steps = self.particle_steps.saturating_add(other.particle_steps);
     }
 }
 

@@ -83,7 +83,7 @@ pub fn round_reach(halo: usize) -> usize {
     4 * (tile_side(halo) + halo)
 }
 
-/// Runs one round over `particles`; those still alive come back, sorted by number.
+/// Runs one round over `particles`, whose cells lie in the grid's window; those still alive come back, sorted by number.
 pub fn round<K: Kernel>(
     kernel: &K,
     grid: &Grid,

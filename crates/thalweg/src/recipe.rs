@@ -72,7 +72,7 @@ pub struct Recipe {
     pub extent: Option<[f64; 2]>,
     /// Cells on the long side.
     pub cells: usize,
-    /// The world's seed.
+    /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
     pub seed: u64,
     /// North, east, south, west.
     pub edges: Edges,
@@ -144,7 +144,7 @@ impl Recipe {
             about: table.get("about").map_or(Ok(String::new()), |v| text_of("about", v))?,
             extent,
             cells: table.get("cells").map_or(Ok(1024), |v| whole("cells", v, 1, 1 << 20))? as usize,
-            seed: table.get("seed").map_or(Ok(1), |v| whole("seed", v, 0, i64::MAX))? as u64,
+            seed: table.get("seed").map_or(Ok(1), |v| whole("seed", v, i64::MIN, i64::MAX))? as u64,
             edges: table.get("edges").map_or(Ok(Edges::default()), edges)?,
             sea_level: table.get("sea_level").map(sea_level).transpose()?,
             from,
@@ -208,7 +208,7 @@ impl Recipe {
         if let Some(from) = &self.from {
             let _ = writeln!(out, "from = {}", quoted(&from.to_string_lossy()));
         }
-        let _ = writeln!(out, "seed = {}", self.seed);
+        let _ = writeln!(out, "seed = {}", self.seed as i64);
         let word = |edge: Edge| if edge == Edge::Open { "open" } else { "closed" };
         let sides: Vec<_> = SIDES.iter().zip(self.edges).map(|(s, e)| format!("{s} = \"{}\"", word(e))).collect();
         let _ = writeln!(out, "edges = {{ {} }}", sides.join(", "));
@@ -409,7 +409,7 @@ pub fn schema() -> serde_json::Value {
             "extent": {"type": "array", "items": {"type": "number", "minimum": 0.01, "maximum": 1e8},
                        "minItems": 2, "maxItems": 2, "description": "Width and height in metres."},
             "cells": {"type": "integer", "minimum": 1, "default": 1024, "description": "Cells on the long side."},
-            "seed": {"type": "integer", "minimum": 0, "default": 1},
+            "seed": {"type": "integer", "default": 1},
             "edges": {"anyOf": [edge, {"type": "object", "properties": sides, "additionalProperties": false}]},
             "sea_level": {"type": "number", "minimum": -16000, "maximum": 16000},
             "from": {"type": "string", "description": "An elevation model to start from, instead of extent."},

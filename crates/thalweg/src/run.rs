@@ -174,6 +174,9 @@ impl Run {
     /// steps and ledger, then the fingerprint of every layer and table.
     pub fn report(&self) -> serde_json::Value {
         let grid = &self.terrain.grid;
+        // By way of text: a sum beyond 64 bits then becomes a floating-point number and not a failure.
+        let stages = serde_json::to_vec(&self.reports).and_then(|text| serde_json::from_slice(&text));
+        let stages: serde_json::Value = stages.unwrap_or_default();
         json!({
             "thalweg": env!("CARGO_PKG_VERSION"),
             "recipe": self.recipe.name,
@@ -184,7 +187,7 @@ impl Run {
             "cell_size": grid.cell,
             "nodata_cells": self.terrain.nodata_count(),
             "complete": self.is_done(),
-            "stages": self.reports,
+            "stages": stages,
             "fingerprints": self.terrain.fingerprints(),
         })
     }
@@ -222,19 +225,17 @@ fn begun(stage: &Stage, grid: &Grid) -> StageReport {
 /// Brings a stage's input layers into the terrain and checks that those it needs are there.
 fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Result<()> {
     let about = stage.model.about();
-    for spec in about.needs.iter().chain(about.uses) {
-        if let Some(source) = stage.layers.get(spec.name) {
-            let cells = fetch(spec, source, folder, terrain)?;
-            terrain.insert(spec, cells)?;
-        }
-    }
     for spec in about.needs {
-        if !terrain.layers.contains_key(spec.name) {
+        if !stage.layers.contains_key(spec.name) && !terrain.layers.contains_key(spec.name) {
             let problem = format!("is needed by `{}` and missing ({})", about.name, spec.meaning);
             return Err(Error::layer(spec.name, problem));
         }
     }
-    Ok(())
+    // All are fetched before one is put in: a failure leaves the terrain as it was.
+    let wanted = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));
+    let fetched: Vec<_> =
+        wanted.map(|(spec, source)| Ok((spec, fetch(spec, source, folder, terrain)?))).collect::<Result<_>>()?;
+    fetched.into_iter().try_for_each(|(spec, cells)| terrain.insert(spec, cells))
 }
 
 fn fetch(spec: &LayerSpec, source: &Source, folder: &std::path::Path, terrain: &Terrain) -> Result<Cells> {
@@ -244,7 +245,9 @@ fn fetch(spec: &LayerSpec, source: &Source, folder: &std::path::Path, terrain: &
             if *spec == ELEVATION {
                 // An elevation model brings its own size; it is laid over the whole world.
                 let loaded = io::terrain::load(&path, &io::terrain::LoadOptions::default())?;
-                Cells::Float(resample(&loaded.terrain, terrain.grid.size)?.metres())
+                let laid = resample(&loaded.terrain, terrain.grid.size)?;
+                let metres = |i, j| if laid.is_nodata(i, j) { f32::NAN } else { laid.ground[(i, j)].metres_f32() };
+                Cells::Float(Field::generate(terrain.grid.size, metres))
             } else {
                 io::terrain::load_layer(&path, &terrain.grid, spec)?
             }

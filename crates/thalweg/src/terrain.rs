@@ -1,7 +1,11 @@
 //! [`Terrain`]: the ground, and everything known about it, by cell (layers) and by thing (tables).
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::bytes::Values;
 use crate::error::{Error, Result};
 use crate::field::{Field, Size, Window};
 use crate::grid::Grid;
@@ -90,15 +94,6 @@ impl Cells {
         }
     }
 
-    /// The values' bytes, row-major and little-endian.
-    pub fn bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Height(f) => f.as_slice().iter().flat_map(|h| h.0.to_le_bytes()).collect(),
-            Self::Float(f) => f.as_slice().iter().flat_map(|x| x.to_le_bytes()).collect(),
-            Self::Count(f) => f.as_slice().iter().flat_map(|n| n.to_le_bytes()).collect(),
-        }
-    }
-
     /// The cells of `window`, copied.
     pub fn window(&self, window: Window) -> Self {
         match self {
@@ -128,6 +123,21 @@ pub enum Column {
     Float(Vec<f32>),
 }
 
+impl Column {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Int(values) => values.len(),
+            Self::Float(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 /// Things rather than cells: particles alive, later trees, lakes, rivers. Columns of equal length.
 ///
 /// Three column names are understood everywhere: `row` and `column` (world cell of the thing; tiles cut by them) and
@@ -141,10 +151,12 @@ pub struct Table {
 impl Table {
     /// Number of rows.
     pub fn len(&self) -> usize {
-        self.columns.first().map_or(0, |(_, _, c)| match c {
-            Column::Int(v) => v.len(),
-            Column::Float(v) => v.len(),
-        })
+        self.columns.first().map_or(0, |(_, _, column)| column.len())
+    }
+
+    /// Whether all columns are of one length.
+    pub fn is_even(&self) -> bool {
+        self.columns.iter().all(|(_, _, column)| column.len() == self.len())
     }
 
     /// Whether there are no rows.
@@ -190,18 +202,6 @@ impl Table {
                 _ => {}
             }
         }
-    }
-
-    /// The values' bytes, column by column, little-endian.
-    pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for (_, _, column) in &self.columns {
-            match column {
-                Column::Int(v) => bytes.extend(v.iter().flat_map(|x| x.to_le_bytes())),
-                Column::Float(v) => bytes.extend(v.iter().flat_map(|x| x.to_le_bytes())),
-            }
-        }
-        bytes
     }
 }
 
@@ -354,21 +354,30 @@ impl Terrain {
 
     /// Fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer and table, `ground` and `loose` included.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
-        let hash = |bytes: &[u8]| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes));
+        let hash = |parts: &mut dyn Iterator<Item = Values<'_>>| {
+            let mut hash = Xxh3::new();
+            for values in parts {
+                let Ok(()) = values.pour(|bytes| {
+                    hash.update(bytes);
+                    Ok::<_, Infallible>(())
+                });
+            }
+            format!("{:016x}", hash.digest())
+        };
+        let one = |values: Values<'_>| hash(&mut std::iter::once(values));
         let mut all = BTreeMap::new();
-        all.insert("ground".to_string(), hash(&Cells::Height(self.ground.clone()).bytes()));
+        all.insert("ground".to_string(), one(Values::Heights(self.ground.as_slice())));
         if let Some(loose) = &self.loose {
-            all.insert("loose".to_string(), hash(&Cells::Height(loose.clone()).bytes()));
+            all.insert("loose".to_string(), one(Values::Heights(loose.as_slice())));
         }
         if let Some(mask) = &self.nodata {
-            let bytes: Vec<u8> = mask.as_slice().iter().map(|m| u8::from(*m)).collect();
-            all.insert("nodata".to_string(), hash(&bytes));
+            all.insert("nodata".to_string(), one(Values::Flags(mask.as_slice())));
         }
         for (name, layer) in &self.layers {
-            all.insert(name.clone(), hash(&layer.cells.bytes()));
+            all.insert(name.clone(), one(Values::from(&layer.cells)));
         }
         for (name, table) in &self.tables {
-            all.insert(format!("table:{name}"), hash(&table.bytes()));
+            all.insert(format!("table:{name}"), hash(&mut table.columns.iter().map(|(_, _, c)| Values::from(c))));
         }
         all
     }

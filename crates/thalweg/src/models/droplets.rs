@@ -28,7 +28,7 @@ params! {
     /// Source: Beyer (2015), *Implementation of a method for hydraulic erosion*, bachelor's thesis, TU München, and the
     /// droplet programs after it. We differ: heights are fixed-point and amounts under a unit ride along with the
     /// droplet, so that solid mass closes to the unit; the brush is centred on the nearest cell and not on the cell to
-    /// the north-west; under the sea droplets only lay down, no higher than the sea.
+    /// the north-west; under the sea droplets only lay down, under way no more than the depth at their place.
     ///
     /// World terms. A droplet lives on strides of `stride` metres: on cells of that size the formulas above hold to the
     /// letter. On finer cells it leaps K = stride/dx cells (rounded) at a step, reads its gradient from corners K cells
@@ -213,7 +213,9 @@ struct Rain {
 
 impl Stepper for Rain {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let mut droplets = terrain.tables.remove(TABLE).map_or_else(Vec::new, |table| Droplet::from_table(&table));
+        let underway = terrain.tables.get(TABLE).map(|table| Droplet::from_table(table, &terrain.grid)).transpose()?;
+        terrain.tables.remove(TABLE);
+        let mut droplets = underway.unwrap_or_default();
         let started = self.started(terrain, tick);
         let mut budget = Budget { particles: started.len() as u64, ..Budget::default() };
         droplets.extend(started);
@@ -346,8 +348,11 @@ impl Droplet {
         }
     }
 
-    /// The droplets of a table; none if it is not one of droplets.
-    fn from_table(table: &Table) -> Vec<Self> {
+    /// The droplets of a table, which may come from anywhere.
+    ///
+    /// # Errors
+    /// When it is not one of droplets, or holds what no droplet in this window can be.
+    fn from_table(table: &Table, grid: &Grid) -> Result<Vec<Self>> {
         let read = || {
             let ints = ["number", "row", "column", "carried", "age"].map(|name| table.ints(name));
             let floats = ["part_south", "part_east", "south", "east", "velocity", "water", "remainder"];
@@ -357,20 +362,40 @@ impl Droplet {
             let (number, row, column, carried, age) = (number?, row?, column?, carried?, age?);
             let (part_south, part_east, south, east) = (part_south?, part_east?, south?, east?);
             let (velocity, water, remainder) = (velocity?, water?, remainder?);
-            let droplet = |r: usize| Self {
-                number: number[r] as u64,
-                cell: [row[r], column[r]],
-                part: [part_south[r], part_east[r]],
-                direction: [south[r], east[r]],
-                velocity: velocity[r],
-                water: water[r],
-                carried: carried[r] as i32,
-                remainder: remainder[r],
-                age: age[r] as u32,
+            let droplet = |r: usize| {
+                let droplet = Self {
+                    number: number[r] as u64,
+                    cell: [row[r], column[r]],
+                    part: [part_south[r], part_east[r]],
+                    direction: [south[r], east[r]],
+                    velocity: velocity[r],
+                    water: water[r],
+                    carried: i32::try_from(carried[r]).ok()?,
+                    remainder: remainder[r],
+                    age: u32::try_from(age[r]).ok()?,
+                };
+                droplet.is_possible(grid).then_some(droplet)
             };
-            Some((0..table.len()).map(droplet).collect())
+            (0..table.len()).map(droplet).collect()
         };
-        read().unwrap_or_default()
+        let droplets = if table.is_even() { read() } else { None };
+        droplets.ok_or_else(|| Error::layer(TABLE, "is no table of droplets inside this terrain"))
+    }
+
+    fn is_possible(&self, grid: &Grid) -> bool {
+        let inside = |a: usize| {
+            let local = self.cell[a].checked_sub(grid.origin[a]);
+            // The four corners lie in the world; in its window, the north-western one does.
+            local.is_some_and(|x| (0..grid.size[a] as i64).contains(&x)) && self.cell[a] + 1 < grid.world[a] as i64
+        };
+        inside(0)
+            && inside(1)
+            && self.part.iter().all(|part| (0.0..1.0).contains(part))
+            && self.direction.iter().all(|d| d.abs() <= 1.001)
+            && (0.0..f32::INFINITY).contains(&self.velocity)
+            && (0.0..=100.0).contains(&self.water)
+            && (0..=MAX_CARRIED).contains(&self.carried)
+            && self.remainder.abs() <= GRAIN
     }
 }
 

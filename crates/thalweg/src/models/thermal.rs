@@ -143,14 +143,14 @@ impl Stepper for Slide {
                 }
                 if let Some(hardness) = hardness {
                     for (soft, hard) in softness.iter_mut().zip(hardness.row(i)) {
-                        *soft = 1.0 - hard.clamp(0.0, 1.0);
+                        *soft = 1.0 - share_of(*hard);
                     }
                 }
                 give(&near.rows, &thickness, &softness, talus, rock, share, &mut parts);
                 given.copy_from_slice(&parts[..cols]);
                 if let Some(protect) = protect {
                     for (given, protect) in given.iter_mut().zip(protect.row(i)) {
-                        *given *= 1.0 - protect.clamp(0.0, 1.0);
+                        *given *= 1.0 - share_of(*protect);
                     }
                 }
                 if let Some(nodata) = nodata {
@@ -189,6 +189,11 @@ impl Stepper for Slide {
         std::mem::swap(&mut terrain.ground, &mut self.next);
         Ok(Budget { eroded: moved.into(), deposited: moved.into(), ..Budget::default() })
     }
+}
+
+/// A factor held to 0..1; what is not a number is 0.
+fn share_of(factor: f32) -> f32 {
+    if factor > 0.0 { factor.min(1.0) } else { 0.0 }
 }
 
 /// A row's heights, walls where there is no data.

@@ -1,0 +1,234 @@
+//! Recipes: what is wrong is named, what is right comes back the same, and no text whatever makes them panic.
+
+use proptest::prelude::*;
+use thalweg::grid::Edge;
+use thalweg::models;
+use thalweg::params::{Kind, Value};
+use thalweg::recipe::{From, Recipe, Source};
+
+const GOOD: &str = r#"
+name = "island"
+about = "Two lines\nand \"quotes\"."
+extent = [2000.0, 1000.5]
+cells = 64
+seed = 7
+edges = { north = "closed", west = "open" }
+sea_level = -2.5
+
+[[stage]]
+model = "gradient_noise"
+
+[[stage]]
+model = "droplets"
+label = "rain"
+inertia = 0.25
+count = 10
+wear = true
+layers = { hardness = "rock.tif", rain = { layer = "visits", scale = [0, 5.5] } }
+"#;
+
+/// The message with which a text is refused.
+fn refusal(text: &str) -> String {
+    match Recipe::parse(text) {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// [`GOOD`] with one piece replaced.
+fn with(old: &str, new: &str) -> String {
+    assert!(GOOD.contains(old), "{old}");
+    GOOD.replacen(old, new, 1)
+}
+
+#[test]
+fn every_key_is_read() {
+    let recipe = Recipe::parse(GOOD).unwrap();
+    assert_eq!((recipe.name.as_str(), recipe.about.as_str()), ("island", "Two lines\nand \"quotes\"."));
+    assert_eq!((recipe.extent, recipe.cells, recipe.seed), (Some([2000.0, 1000.5]), 64, 7));
+    assert_eq!(recipe.edges, [Edge::Closed, Edge::Open, Edge::Open, Edge::Open]);
+    assert_eq!(recipe.sea_level, Some(-2.5));
+    let [noise, rain] = recipe.stages.as_slice() else { panic!("two stages") };
+    assert_eq!((noise.label.as_str(), rain.label.as_str()), ("gradient_noise", "rain"));
+    assert_eq!(rain.model.get("inertia"), Some(Value::Number(0.25)));
+    assert_eq!(rain.model.get("wear"), Some(Value::Switch(true)));
+    assert_eq!(rain.layers["hardness"], Source { from: From::File("rock.tif".into()), scale: None });
+    assert_eq!(rain.layers["rain"], Source { from: From::Layer("visits".into()), scale: Some([0.0, 5.5]) });
+    // 2000 m in 64 cells: 31.25 m; 1000.5 m is 32 of them.
+    let grid = recipe.grid().unwrap();
+    assert_eq!((grid.cell, grid.size), (31.25, [32, 64]));
+}
+
+#[test]
+fn wrong_values_are_named_with_what_is_allowed() {
+    // What is replaced, by what, and words that the message must hold.
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("sea_level", "sea_levle", &["sea_levle", "did you mean `sea_level`"]),
+        ("inertia", "inertai", &["stage 2", "inertai", "did you mean `inertia`"]),
+        ("\"droplets\"", "\"droplet\"", &["model `droplet`", "did you mean `droplets`"]),
+        ("north", "nroth", &["did you mean `north`"]),
+        ("hardness", "hardnes", &["input layer", "did you mean `hardness`"]),
+        ("scale", "scal", &["did you mean `scale`"]),
+        ("inertia = 0.25", "inertia = 1.5", &["droplets.inertia = 1.5", "0 to 0.999"]),
+        ("inertia = 0.25", "inertia = nan", &["droplets.inertia = nan"]),
+        ("inertia = 0.25", "inertia = \"much\"", &["droplets.inertia = \"much\""]),
+        ("inertia = 0.25", "inertia = { a = [1, 2026-07-01] }", &["droplets.inertia"]),
+        ("count = 10", "count = -1", &["droplets.count = -1", "0 to 4000000000, whole"]),
+        ("count = 10", "count = 1.5", &["droplets.count = 1.5"]),
+        ("wear = true", "wear = 1", &["droplets.wear = 1", "true or false"]),
+        ("model = \"gradient_noise\"", "model = \"shape\"\nkind = \"cube\"", &["shape.kind", "one of plane, cone"]),
+        ("cells = 64", "cells = 0", &["cells = 0", "1 to 1048576"]),
+        ("cells = 64", "cells = 64.0", &["cells = 64.0"]),
+        ("seed = 7", "seed = \"7\"", &["seed"]),
+        ("-2.5", "-20000.0", &["-20000", "-16000 to 16000 m"]),
+        ("-2.5", "inf", &["sea_level = inf"]),
+        ("[2000.0, 1000.5]", "[2000.0]", &["extent", "each 0.01 to 100000000"]),
+        ("[2000.0, 1000.5]", "[2000.0, -1]", &["extent"]),
+        ("\"closed\"", "\"shut\"", &["edges = \"shut\"", "\"closed\""]),
+        ("name = \"island\"", "name = 5", &["name = 5", "text in quotes"]),
+        ("[0, 5.5]", "[5.5, 5.5]", &["scale", "two different numbers"]),
+        ("\"rock.tif\"", "7", &["layers.hardness = 7"]),
+        ("{ layer = \"visits\",", "{ layer = \"visits\", file = \"a.tif\",", &["exactly one of `file` and `layer`"]),
+        ("label = \"rain\"", "label = \"gradient_noise\"", &["stage 2", "used twice"]),
+        ("model = \"droplets\"", "", &["stage 2", "no `model`"]),
+        ("[2000.0, 1000.5]", "[2000.0, 1000.5]\nfrom = \"dem.tif\"", &["either `extent"]),
+        ("extent = [2000.0, 1000.5]", "", &["either `extent"]),
+        ("seed = 7", "seed = ", &["line 6"]),
+        ("seed = 7", "stage = 3\nseed = 7", &[""]),
+    ];
+    for (old, new, words) in cases {
+        let message = refusal(&with(old, new));
+        assert!(words.iter().all(|word| message.contains(word)), "{new}: {message}");
+    }
+    assert!(refusal("extent = [1, 1]\nstage = 3").contains("`stage` is a list"));
+    assert!(refusal("extent = [1, 1]\nstage = [3]").contains("is not a table"));
+    assert!(refusal(&format!("extent = [1, 1]\n{} = 1", "x".repeat(1 << 20))).contains("known are"));
+}
+
+#[test]
+fn spelt_out_it_is_the_same_recipe() {
+    for text in
+        [GOOD.to_string(), with("[[stage]]", "[[stage]]\nlabel = \"a\\nb\""), "from = 'a \"b\".tif'".to_string()]
+    {
+        let once = Recipe::parse(&text).unwrap();
+        let twice = Recipe::parse(&once.to_toml()).unwrap();
+        assert_eq!((once.to_toml(), once.hash()), (twice.to_toml(), twice.hash()));
+    }
+    // What the text leaves to defaults may be said, and nothing changes; what it says counts.
+    let hash = |text: &str| Recipe::parse(text).unwrap().hash();
+    assert_eq!(hash(GOOD), hash(&with("count = 10", "count = 10\nerosion = 0.03")));
+    assert_ne!(hash(GOOD), hash(&with("count = 10", "count = 11")));
+    assert_ne!(hash(GOOD), hash(&with("seed = 7", "seed = 8")));
+}
+
+#[test]
+fn every_model_comes_back_with_every_parameter() {
+    for mut model in models::all() {
+        let name = model.about().name;
+        for param in model.declared() {
+            let other = match param.kind {
+                Kind::Number { min, max } => toml::Value::Float(min + (max - min) / 3.0),
+                Kind::Count { min, max } => toml::Value::Integer((min + (max - min) / 3).into()),
+                Kind::Switch => toml::Value::Boolean(param.default != Value::Switch(true)),
+                Kind::Choice(words) => toml::Value::String(words[words.len() - 1].0.to_string()),
+            };
+            model.set(name, param.name, &other).unwrap();
+        }
+        // The upper half of seeds is beyond TOML's numbers as they stand.
+        for seed in [0, 1, u64::MAX, 1 << 63] {
+            let mut recipe = Recipe::single(models::find(name).unwrap(), seed);
+            for param in model.declared() {
+                let value = model.get(param.name).unwrap().to_toml();
+                recipe.stages[0].model.set(name, param.name, &value).unwrap();
+            }
+            recipe.extent = Some([10.0, 0.1 + 0.2]);
+            let back = Recipe::parse(&recipe.to_toml()).unwrap();
+            assert_eq!((back.seed, back.hash(), back.extent), (seed, recipe.hash(), recipe.extent), "{name}");
+            for param in model.declared() {
+                assert_eq!(back.stages[0].model.get(param.name), model.get(param.name), "{name}.{}", param.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn extents_that_make_no_grid_are_refused() {
+    for (extent, cells) in [("[1e8, 1e8]", 1 << 20), ("[1e8, 1e8]", 1), ("[0.01, 0.01]", 1000)] {
+        let recipe = Recipe::parse(&format!("extent = {extent}\ncells = {cells}")).unwrap();
+        assert!(recipe.grid().is_err(), "{extent} in {cells} cells");
+    }
+    let strip = Recipe::parse("extent = [100000000, 0.01]\ncells = 1048576").unwrap().grid().unwrap();
+    assert_eq!(strip.size, [1, 1 << 20]);
+}
+
+#[test]
+fn deep_nesting_is_answered() {
+    for (open, close) in [("[", "]"), ("{a=", "}")] {
+        let deep = |n: usize| format!("extent = {}1{}", open.repeat(n), close.repeat(n));
+        for n in [10, 1000, 100_000] {
+            assert!(Recipe::parse(&deep(n)).is_err());
+        }
+    }
+    assert!(Recipe::parse(&format!("extent = [1, 1]\n{}x = 1", "a.".repeat(50_000))).is_err());
+}
+
+/// Takes a text; what it accepts must come back the same.
+fn answer(text: &str) {
+    match Recipe::parse(text) {
+        Ok(recipe) => {
+            let back = Recipe::parse(&recipe.to_toml()).expect("what it writes it reads");
+            assert_eq!(back.hash(), recipe.hash());
+            if let Ok(grid) = recipe.grid() {
+                recipe.memory(&grid);
+            }
+        }
+        Err(error) => drop(error.to_string()),
+    }
+}
+
+/// Pieces of recipes, to be put together at random.
+fn piece() -> impl Strategy<Value = String> {
+    let words = "extent|cells|seed|edges|stage|model|layers|scale|label|inertia|droplets|shape|kind|[[stage]]|=|\n|[|]|{|}|,|\"|'|\
+                 '''|1|-1|1e400|nan|-inf|0x7f|1979-05-27|07:32:00|true|\"open\"|.|#|\\u0000|\u{feff}|é|north|file|layer";
+    let words: Vec<String> = words.split('|').map(String::from).collect();
+    prop_oneof![4 => prop::sample::select(words), 1 => any::<String>()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_text_is_answered(text in any::<String>()) {
+        answer(&text);
+    }
+
+    #[test]
+    fn random_pieces_are_answered(pieces in prop::collection::vec(piece(), 0..40), space in "[ \n]?") {
+        answer(&pieces.join(&space));
+    }
+
+    #[test]
+    fn changed_recipes_are_answered(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..12usize, piece()), 1..6),
+    ) {
+        let mut text: Vec<char> = GOOD.chars().collect();
+        for (at, cut, new) in changes {
+            let at = at.index(text.len() + 1);
+            let end = (at + cut).min(text.len());
+            text.splice(at..end, new.chars());
+        }
+        answer(&text.into_iter().collect::<String>());
+    }
+
+    #[test]
+    fn any_value_anywhere_is_answered(key in prop::sample::select(vec![
+        "name", "about", "extent", "cells", "seed", "edges", "sea_level", "from", "stage",
+    ]), value in prop::sample::select(vec![
+        "1", "-9223372036854775808", "1e308", "nan", "inf", "true", "\"\"", "'\\'", "[]", "[[]]", "{}", "[{}]", "1979-05-27T07:32:00Z",
+        "[1, 2]", "[nan, inf]", "[1e8, 1e-2]", "{ north = 1979-05-27 }", "[{ model = [] }]", "[{ model = 'shape', layers = 1 }]",
+        "[{ model = 'shape', layers = { amount = {} } }]", "[{ model = 'shape', layers = { amount = { file = 07:32:00 } } }]",
+        "[{ model = 'shape', height = 07:32:00.999 }]", "[{ model = 'shape', height = [{ a = { b = 1979-05-27 } }, 1] }]",
+    ]), rest in prop::bool::ANY) {
+        answer(&format!("{key} = {value}\n{}", if rest && key != "extent" { "extent = [10, 10]" } else { "" }));
+    }
+}
