@@ -22,11 +22,6 @@ impl Brush {
         Self::padded(radius, if side <= 8 { side.next_power_of_two().max(4) } else { side.next_multiple_of(VECTOR) })
     }
 
-    /// The same, laid out for [`Soil::lay_round`].
-    pub fn wide(radius: f64) -> Self {
-        Self::padded(radius, (2 * radius as usize + 1).next_multiple_of(VECTOR))
-    }
-
     fn padded(radius: f64, width: usize) -> Self {
         let cells = radius.floor() as i64;
         let weight = |(i, j): (i64, i64)| {
@@ -161,7 +156,7 @@ impl Soil<'_> {
                 1 => self.dig_rows::<3, 4, LAYERS>(brush, start, amount),
                 2 => self.dig_rows::<5, 8, LAYERS>(brush, start, amount),
                 3 => self.dig_rows::<7, 8, LAYERS>(brush, start, amount),
-                _ => self.brush_wide::<true, LAYERS>(brush, start, amount),
+                _ => self.dig_wide::<LAYERS>(brush, start, amount),
             };
             if dug {
                 tally.eroded += i64::from(amount);
@@ -169,26 +164,6 @@ impl Soil<'_> {
             }
         }
         self.dig_cells::<SPECIAL>(brush, [i - radius, j - radius], amount, tally)
-    }
-
-    /// Lays `amount` (grained) with a [`Brush::wide`] round cell (i, j). False, and nothing done, if there is no room for the whole
-    /// brush under the ceiling of elevations and inside the terrain.
-    #[inline(always)]
-    pub fn lay_round<const SPECIAL: bool, const LAYERS: bool>(
-        &mut self,
-        brush: &Brush,
-        [i, j]: [i32; 2],
-        amount: i32,
-        tally: &mut Tally,
-    ) -> bool {
-        let radius = brush.radius as i32;
-        if (SPECIAL && (self.outside.is_some() || self.quantum > 1)) || !self.holds([i, j], radius) {
-            return false;
-        }
-        let start = self.at(i - radius, j - radius);
-        let laid = self.brush_wide::<false, LAYERS>(brush, start, amount);
-        tally.deposited += if laid { i64::from(amount) } else { 0 };
-        laid
     }
 
     /// Lays `amount` on the four corners of a position, by bilinear weights; what there was room for is returned.
@@ -263,15 +238,14 @@ impl Soil<'_> {
             return false;
         }
         for r in 0..ROWS {
-            self.change::<true, LAYERS, WIDTH>(start + r * self.stride, &parts[r]);
+            self.change::<LAYERS, WIDTH>(start + r * self.stride, &parts[r]);
         }
         true
     }
 
-    /// A brush of any size, digging or laying, where nothing holds it back. False, and nothing done, if a cell would pass
-    /// the floor or the ceiling.
+    /// A brush of any size where nothing holds it back. False, and nothing done, if a cell would fall below the floor.
     #[inline(always)]
-    fn brush_wide<const DIG: bool, const LAYERS: bool>(&mut self, brush: &Brush, start: usize, amount: i32) -> bool {
+    fn dig_wide<const LAYERS: bool>(&mut self, brush: &Brush, start: usize, amount: i32) -> bool {
         let shift = grain(amount);
         let grains = amount >> shift;
         let parts = |before: &[i32; VECTOR], after: &[i32; VECTOR]| {
@@ -282,42 +256,34 @@ impl Soil<'_> {
             parts
         };
         let (before, after) = (brush.before.as_chunks::<VECTOR>().0, brush.after.as_chunks::<VECTOR>().0);
-        let across = brush.width / VECTOR;
-        let places = || (0..before.len()).map(|n| (n, start + (n / across) * self.stride + (n % across) * VECTOR));
-        let mut extreme = [if DIG { i32::MAX } else { i32::MIN }; VECTOR];
-        for (n, from) in places() {
+        let (across, stride) = (brush.width / VECTOR, self.stride);
+        let place = |n: usize| start + (n / across) * stride + (n % across) * VECTOR;
+        let mut lowest = [i32::MAX; VECTOR];
+        for n in 0..before.len() {
             let parts = parts(&before[n], &after[n]);
-            let cells = &self.ground[from..from + VECTOR];
+            let cells = &self.ground[place(n)..place(n) + VECTOR];
             for k in 0..VECTOR {
-                extreme[k] = if DIG {
-                    extreme[k].min(cells[k] - parts[k])
-                } else {
-                    extreme[k].max(cells[k].saturating_add(parts[k]))
-                };
+                lowest[k] = lowest[k].min(cells[k] - parts[k]);
             }
         }
-        let passes = |x: &i32| if DIG { *x < self.floor } else { *x > Height::MAX.0 };
-        if extreme.iter().any(passes) {
+        if lowest.iter().any(|x| *x < self.floor) {
             return false;
         }
-        let stride = self.stride;
         for n in 0..before.len() {
-            let from = start + (n / across) * stride + (n % across) * VECTOR;
-            self.change::<DIG, LAYERS, VECTOR>(from, &parts(&before[n], &after[n]));
+            self.change::<LAYERS, VECTOR>(place(n), &parts(&before[n], &after[n]));
         }
         true
     }
 
-    /// Takes parts from, or adds them to, the cells from `from` on, and to all planes that follow the ground.
+    /// Takes parts from the cells from `from` on, and from all planes that follow the ground.
     #[inline(always)]
-    fn change<const DIG: bool, const LAYERS: bool, const WIDTH: usize>(&mut self, from: usize, parts: &[i32; WIDTH]) {
+    fn change<const LAYERS: bool, const WIDTH: usize>(&mut self, from: usize, parts: &[i32; WIDTH]) {
         let cells = &mut self.ground[from..from + WIDTH];
         for k in 0..WIDTH {
-            cells[k] += if DIG { -parts[k] } else { parts[k] };
+            cells[k] -= parts[k];
         }
-        let record = if DIG { &mut self.wear } else { &mut self.deposit };
-        if LAYERS && let Some(record) = record {
-            let cells = &mut record[from..from + WIDTH];
+        if LAYERS && let Some(wear) = &mut self.wear {
+            let cells = &mut wear[from..from + WIDTH];
             for k in 0..WIDTH {
                 cells[k] = cells[k].min(i32::MAX - parts[k]) + parts[k];
             }
@@ -325,7 +291,7 @@ impl Soil<'_> {
         if LAYERS && let Some(loose) = &mut self.loose {
             let cells = &mut loose[from..from + WIDTH];
             for k in 0..WIDTH {
-                cells[k] = (cells[k] + if DIG { -parts[k] } else { parts[k] }).max(0);
+                cells[k] = (cells[k] - parts[k]).max(0);
             }
         }
     }
@@ -445,22 +411,6 @@ mod tests {
                 assert_eq!(taken, amount);
                 assert_eq!(fast.iter().map(|x| i64::from(*x)).sum::<i64>(), -i64::from(amount));
             }
-        }
-    }
-
-    #[test]
-    fn laying_round_undoes_digging() {
-        for radius in [1.0, 3.0, 9.0] {
-            let mut ground = vec![7; 128 * 128];
-            let mut soil = flat(&mut ground);
-            soil.dig::<false, false>(&Brush::new(radius), [40, 40], 123_456 & !1, &mut Tally::default());
-            assert!(soil.lay_round::<false, false>(
-                &Brush::wide(radius),
-                [40, 40],
-                123_456 & !1,
-                &mut Tally::default()
-            ));
-            assert!(ground.iter().all(|x| *x == 7));
         }
     }
 

@@ -8,6 +8,7 @@ pub mod brush;
 mod bytes;
 pub mod cast;
 pub mod checkpoint;
+pub mod coarse;
 pub mod error;
 pub mod field;
 pub mod grid;

@@ -4,6 +4,7 @@ use multiversion::multiversion;
 
 use crate::brush::{Brush, Soil, Tally, grained};
 use crate::cast;
+use crate::coarse::{self, Coarsened};
 use crate::error::{Error, Result};
 use crate::grid::{Edge, Edges, Grid};
 use crate::height::{Height, UNITS};
@@ -30,12 +31,12 @@ params! {
     /// droplet, so that solid mass closes to the unit; the brush is centred on the nearest cell and not on the cell to
     /// the north-west; under the sea droplets only lay down, under way no more than the depth at their place.
     ///
-    /// World terms. A droplet lives on strides of `stride` metres: on cells of that size the formulas above hold to the
-    /// letter. On finer cells it leaps K = stride/dx cells (rounded) at a step, reads its gradient from corners K cells
-    /// apart, and lays down with a brush of one stride; what it moves is a volume, so amounts in metres of cell height
-    /// grow by K². So wide strides carve wide valleys at a cost that hardly depends on the resolution. Where K·dx is not
-    /// the stride (on coarser cells above all), with q = K·dx/stride: shares per step become 1 − (1 − share)^q and
-    /// inertia^q, capacity is multiplied by q⁻³ and the limit −Δ by q⁻². `radius` and `max_steps` count strides;
+    /// World terms. A droplet lives on cells of `stride` metres: on a grid of such cells the formulas hold to the letter.
+    /// On a finer grid, droplets run on a coarser copy of the ground, K = stride/dx (rounded) cells to one, and the
+    /// change is laid back smoothly over the fine ground, every few rounds. So wide strides carve wide
+    /// valleys, and cost the same whatever the resolution. Where K·dx is not the stride (on coarser grids above all), with
+    /// q = K·dx/stride: shares per step become 1 − (1 − share)^q and inertia^q; what is moved is a volume, so capacity, in
+    /// metres of cell height, is multiplied by q⁻³ and the limit −Δ by q⁻². `radius` and `max_steps` count strides;
     /// `min_slope` is a slope, `gravity` is per metre of fall. A map of heights 0 to 1 with cells of 1 is run with all
     /// lengths × 1 000: heights and min_slope × 1 000, gravity ÷ 1 000 (the recipe `droplets` does it for the document's
     /// own settings).
@@ -46,7 +47,7 @@ params! {
     /// wide to narrow, in stages of their own, give valleys that branch; without a `floor`, droplets that leave over an
     /// open edge dig an abyss there.
     pub struct Droplets {
-        /// Length of a step: the scale of the valleys that are carved; 0 takes the grid's cell, whatever it is.
+        /// Size of the cells that droplets run on: the scale of the valleys that are carved; 0 takes the grid's cell.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", source "ours";
         /// Droplets per square kilometre; 0 means one per square stride.
         density: f64 = 0.0, within 0.0..=1e9, unit "1/km²", source "ours";
@@ -101,8 +102,11 @@ pub const DEPOSIT: LayerSpec =
 
 const TABLE: &str = "droplets";
 
-/// Widest brush and longest leap in cells: tiles grow with them, and should fit a cache.
+/// Widest brush, and widest stride, in cells.
 const MAX_REACH_CELLS: f64 = 250.0;
+
+/// How far a droplet strays that dithers, in cells.
+const MARGIN: usize = 8;
 
 /// Grid cells per droplet of a batch: 64 droplets a tile, enough to pay for bringing the tile into cache.
 const CELLS_PER_DROPLET: usize = 64;
@@ -119,28 +123,23 @@ impl Droplets {
         self.radius * self.stride(grid) / grid.cell
     }
 
-    /// Cells that a droplet moves in a step.
-    fn leap(&self, grid: &Grid) -> usize {
+    /// Cells of the grid to one of the cells that droplets run on.
+    fn factor(&self, grid: &Grid) -> usize {
         (self.stride(grid) / grid.cell).round().clamp(1.0, MAX_REACH_CELLS) as usize
+    }
+
+    /// Rounds between two looks at the fine ground, which cost as much as its cells: more where blocks are larger.
+    fn rounds(&self, grid: &Grid) -> u32 {
+        (self.factor(grid).pow(2) as u32).min(16)
     }
 
     /// From a droplet to the farthest cell that its step reads or writes.
     fn step_reach(&self, grid: &Grid) -> usize {
-        (self.radius_cells(grid) as usize).max(self.leap(grid)) + 2
-    }
-
-    /// How far a droplet that dithers strays.
-    fn margin(&self, grid: &Grid) -> usize {
-        2 * self.leap(grid) + 6
-    }
-
-    /// Length of a step in strides: q in the model's page.
-    fn step_strides(&self, grid: &Grid) -> f64 {
-        self.leap(grid) as f64 * grid.cell / self.stride(grid)
+        self.radius_cells(grid) as usize + 2
     }
 
     fn steps_each(&self, grid: &Grid) -> u32 {
-        (f64::from(self.max_steps) / self.step_strides(grid)).round().clamp(1.0, 1e6) as u32
+        (f64::from(self.max_steps) * self.stride(grid) / grid.cell).round().clamp(1.0, 1e6) as u32
     }
 
     fn droplets(&self, grid: &Grid) -> u64 {
@@ -155,6 +154,11 @@ impl Droplets {
     fn batch(&self, grid: &Grid) -> u64 {
         let by_cells = (grid.world[0] * grid.world[1] / CELLS_PER_DROPLET).max(1) as u64;
         by_cells.max(self.droplets(grid).div_ceil(1 << 30))
+    }
+
+    /// Steps on a grid of the droplets' own cells: rounds that start droplets, then rounds that let the last run out.
+    fn own_steps(&self, grid: &Grid) -> u32 {
+        self.raining_steps(grid) + 8 + self.steps_each(grid) / 8
     }
 
     fn raining_steps(&self, grid: &Grid) -> u32 {
@@ -189,18 +193,33 @@ impl Model for Droplets {
         Ok(())
     }
 
-    /// Rounds that start droplets, then rounds that let the last ones run out.
     fn steps(&self, grid: &Grid) -> u32 {
-        self.raining_steps(grid) + 8 + self.steps_each(grid) / 8
+        let coarse = coarse::grid(grid, self.factor(grid));
+        self.own_steps(&coarse).div_ceil(self.rounds(grid))
     }
 
     fn reach(&self, grid: &Grid) -> Reach {
-        Reach::Cells(particles::round_reach(self.step_reach(grid) + self.margin(grid)))
+        let factor = self.factor(grid);
+        let round = particles::round_reach(self.step_reach(&coarse::grid(grid, factor)) + MARGIN);
+        Reach::Cells(if factor == 1 { round } else { (round * self.rounds(grid) as usize + 2) * factor })
+    }
+
+    fn scratch(&self, grid: &Grid) -> u64 {
+        let factor = self.factor(grid) as u64;
+        if factor == 1 { 0 } else { grid.len() as u64 / (factor * factor) * 40 }
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(Rain { rules: Rules::new(self, grid), model: self.clone(), last: self.steps(grid) - 1 }))
+        let factor = self.factor(grid);
+        let coarse = coarse::grid(grid, factor);
+        let steps = self.own_steps(&coarse);
+        // On its own cells the model has the same stride, and no coarser cells to look for.
+        let rain = Rain { rules: Rules::new(self, &coarse), model: self.clone(), last: steps - 1 };
+        if factor == 1 {
+            return Ok(Box::new(rain));
+        }
+        Ok(Box::new(Coarsened { factor, rounds: self.rounds(grid), steps, inner: Box::new(rain) }))
     }
 }
 
@@ -402,11 +421,7 @@ impl Droplet {
 /// The parameters as a step on this grid uses them; lengths in cells, heights in units.
 struct Rules {
     brush: Brush,
-    /// What laying down spreads over, where a step is longer than a cell.
-    spread: Brush,
-    leap: usize,
     step_reach: usize,
-    margin: usize,
     inertia: f32,
     capacity: f32,
     min_drop: f32,
@@ -428,22 +443,17 @@ struct Rules {
 
 impl Rules {
     fn new(model: &Droplets, grid: &Grid) -> Self {
-        let q = model.step_strides(grid);
-        let leap = model.leap(grid);
-        let area = (leap * leap) as f64;
+        let q = grid.cell / model.stride(grid);
         let per_cell = |share: f64| (1.0 - libm::pow(1.0 - share, q)) as f32;
         Self {
             brush: Brush::new(model.radius_cells(grid)),
-            spread: Brush::wide(leap as f64),
-            leap,
             step_reach: model.step_reach(grid),
-            margin: model.margin(grid),
             inertia: libm::pow(model.inertia, q) as f32,
-            capacity: (model.capacity_factor * area / (q * q * q)) as f32,
-            min_drop: (model.min_slope * leap as f64 * grid.cell * UNITS) as f32,
+            capacity: (model.capacity_factor / (q * q * q)) as f32,
+            min_drop: (model.min_slope * grid.cell * UNITS) as f32,
             erosion: per_cell(model.erosion),
             deposition: per_cell(model.deposition),
-            dig_limit: (area / (q * q)) as f32,
+            dig_limit: (1.0 / (q * q)) as f32,
             gravity: (model.gravity / UNITS) as f32,
             keep_water: 1.0 - per_cell(model.evaporation),
             min_water: model.min_water as f32,
@@ -505,7 +515,7 @@ impl Kernel for Kinetics<'_> {
     }
 
     fn margin(&self) -> usize {
-        self.rules.margin
+        MARGIN
     }
 
     fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
@@ -559,7 +569,7 @@ fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
         if lanes.busy.iter().all(Option::is_none) {
             break;
         }
-        let plan = if rules.leap == 1 { lanes.plan::<true>(rules, &map) } else { lanes.plan::<false>(rules, &map) };
+        let plan = lanes.plan(rules, &map);
         for l in 0..LANES {
             let Some(number) = lanes.busy[l] else { continue };
             match lanes.act::<GENERAL, LAYERS>(l, &plan, rules, &mut map, &mut tally) {
@@ -666,9 +676,9 @@ impl Lanes {
         }
     }
 
-    /// Looks ahead, all lanes at once: no branch depends on a droplet. `LETTER`: a step is a cell.
+    /// Looks ahead, all lanes at once: no branch depends on a droplet.
     #[inline(always)]
-    fn plan<const LETTER: bool>(&self, rules: &Rules, map: &Map<'_>) -> Plan {
+    fn plan(&self, rules: &Rules, map: &Map<'_>) -> Plan {
         let none = [0.0f32; LANES];
         let mut plan = Plan {
             at: [0; LANES],
@@ -687,17 +697,11 @@ impl Lanes {
             plan.at[l] = map.soil.at(self.i[l], self.j[l]);
         }
         let here = Corners::read(map, &plan.at);
-        let wide = if LETTER { None } else { Some(Corners::read_wide(map, rules.leap, &self.i, &self.j)) };
-        let leap = rules.leap as f32;
-        let lead = ((rules.leap - 1) / 2) as f32;
 
         // Where to: the bilinear gradient, and what is left of the old direction.
         for l in 0..LANES {
             let (v, u) = (self.v[l], self.u[l]);
-            let [gy, gx] = match &wide {
-                None => here.gradient(l, v, u),
-                Some(wide) => wide.gradient(l, (lead + v) / leap, (lead + u) / leap),
-            };
+            let [gy, gx] = here.gradient(l, v, u);
             let steepness = (gy * gy + gx * gx).sqrt();
             let pull = (1.0 - rules.inertia) / steepness;
             let pull = if steepness > 0.0 { pull } else { 0.0 };
@@ -708,7 +712,7 @@ impl Lanes {
             let scale = 1.0 / length;
             let scale = if moves { scale } else { 0.0 };
             let (dy, dx) = (dy * scale, dx * scale);
-            let (y, x) = if LETTER { (v + dy, u + dx) } else { (v + dy * leap, u + dx * leap) };
+            let (y, x) = (v + dy, u + dx);
             let (down, across) = (y.floor(), x.floor());
             plan.dy[l] = dy;
             plan.dx[l] = dx;
@@ -721,8 +725,7 @@ impl Lanes {
         }
         let mut new_at = [0; LANES];
         for l in 0..LANES {
-            // A leap may end beyond the patch's rows; such a droplet leaves the world, and what it reads is not used.
-            new_at[l] = map.soil.at(plan.ni[l].max(0), plan.nj[l].max(0));
+            new_at[l] = map.soil.at(plan.ni[l], plan.nj[l]);
         }
         let there = Corners::read(map, &new_at);
 
@@ -774,10 +777,7 @@ impl Lanes {
         }
         let centre = [self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5)];
         let lay = |soil: &mut Soil<'_>, amount: i32, tally: &mut Tally| {
-            let broad = grained(amount);
-            let spread = rules.leap > 1 && soil.lay_round::<GENERAL, LAYERS>(&rules.spread, centre, broad, tally);
-            let broad = if spread { broad } else { 0 };
-            broad + soil.lay::<GENERAL, LAYERS>(at, [self.v[l], self.u[l]], amount - broad, tally)
+            soil.lay::<GENERAL, LAYERS>(at, [self.v[l], self.u[l]], amount, tally)
         };
         if spent || !plan.moves[l] || out.is_some() || (GENERAL && map.soil.has_no_data(ni, nj)) {
             let laid = lay(&mut map.soil, self.carried[l], tally);
@@ -916,23 +916,6 @@ impl Corners {
             let (north, below) = (&ground[at..at + 2], &ground[at + stride..at + stride + 2]);
             (base[l], east[l]) = (north[0], north[1]);
             (south[l], south_east[l]) = (below[0], below[1]);
-        }
-        Self::new(base, east, south, south_east)
-    }
-
-    /// The corners of a square of `leap` cells with the position in its middle, as far as there is ground.
-    #[inline(always)]
-    fn read_wide(map: &Map<'_>, leap: usize, i: &[i32; LANES], j: &[i32; LANES]) -> Self {
-        let zero = [0i32; LANES];
-        let (mut base, mut east, mut south, mut south_east) = (zero, zero, zero, zero);
-        let lead = (leap as i32 - 1) / 2;
-        let [[top, left], [bottom, right]] = map.soil.valid;
-        for l in 0..LANES {
-            let rows = [i[l] - lead, i[l] - lead + leap as i32].map(|i| i.clamp(top, bottom - 1));
-            let cols = [j[l] - lead, j[l] - lead + leap as i32].map(|j| j.clamp(left, right - 1));
-            let height = |i: i32, j: i32| map.soil.ground[map.soil.at(i, j)];
-            (base[l], east[l]) = (height(rows[0], cols[0]), height(rows[0], cols[1]));
-            (south[l], south_east[l]) = (height(rows[1], cols[0]), height(rows[1], cols[1]));
         }
         Self::new(base, east, south, south_east)
     }
