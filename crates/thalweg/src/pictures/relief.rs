@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::field::{Field, Size};
-use crate::products::taps::{Axis, Kernel, filter};
+use crate::taps::{Axis, Kernel, filter};
 use crate::terrain::Terrain;
 
 /// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
