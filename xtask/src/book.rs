@@ -24,7 +24,7 @@ pub fn write() -> Outcome {
     Ok(())
 }
 
-/// Whether the pages that are there are those that [`write`] would leave.
+/// Whether the pages that are there are those that [`write()`] would leave.
 pub fn check() -> Outcome {
     let (wanted, present) = (pages(), present()?);
     let names = wanted.keys().chain(present.keys());

@@ -1,45 +1,188 @@
-//! `cargo xtask gallery`: the pictures of docs/gallery, drawn by the command itself.
+//! `cargo xtask gallery`: the pictures of docs/gallery and the page that shows them, drawn by the command itself.
+//!
+//! Presets and models are not listed here: every recipe of recipes/ is shown, and every model by its own recipe.
 
+use std::fmt::Write as _;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use thalweg::model::Family;
 use thalweg::models;
+use thalweg::recipe::Recipe;
 
 use crate::shell::{Outcome, built, cargo, program, root, run};
 
-/// Pictures beside those of the base models: a name, and the lines that draw it. `TMP` is a folder for what lies
-/// between, `OUT` the picture. Relative paths start at the repository's root.
-const PICTURES: &[(&str, &[&str])] = &[(
-    "alpine",
-    &["build alpine --quiet --cells 768 --out TMP/alpine", "shade TMP/alpine/height.tif --legend --scale -o OUT"],
-)];
+/// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
+const PICTURES: &[(&str, &str)] =
+    &[("alpine", "view worlds/alpine/height.tif --size 1000x420 --from 205,28 --zoom 1.12 -o wide.png")];
 
-/// Draws them all.
+/// No picture is larger, so that the page loads at once.
+const MOST_BYTES: u64 = 400_000;
+
+const HEAD: &str = "\
+# Gallery
+
+Drawn by `cargo xtask gallery`, with the commands beneath each picture. Every preset is a file in `recipes/`; every model
+has a recipe of its own in `recipes/models/`, a few hundred cells wide and done in about a second.
+";
+
+/// One world and the lines that make it and draw it. In a line a word `worlds/…` is a folder for what lies between, and
+/// a word that ends in `.png` is a picture of the gallery.
+struct Entry {
+    title: String,
+    about: String,
+    lines: Vec<String>,
+}
+
+/// Draws all pictures, writes the page, and removes pictures that it does not show.
 pub fn draw() -> Outcome {
     cargo(&["build", "--release", "--package", "thalweg-cli"])?;
     let target = built()?.parent().ok_or("there is no target folder")?.to_path_buf();
     let command = target.join(format!("release/thalweg{}", std::env::consts::EXE_SUFFIX));
-    let (tmp, folder) = (target.join("gallery"), root().join("docs/gallery"));
-    for folder in [&tmp, &folder] {
+    let (worlds, folder) = (target.join("gallery"), root().join("docs/gallery"));
+    for folder in [&worlds, &folder] {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    let base = models::all().map(|model| model.about()).filter(|a| a.family == Family::Base && a.needs.is_empty());
-    let base = base.map(|about| {
-        let generate = format!("generate {} --quiet --cells 512 --cell-size 30 -o TMP/base.tif", about.name);
-        (about.name, vec![generate, "shade TMP/base.tif -o OUT".to_string()])
-    });
-    let listed = PICTURES.iter().map(|(name, lines)| (*name, lines.iter().map(ToString::to_string).collect()));
-    for (name, lines) in base.chain(listed) {
-        let out = folder.join(format!("{name}.png"));
-        for line in lines {
-            // Words first, folders second: a folder's name may have a blank in it.
-            let word = |word: &str| match word.strip_prefix("TMP") {
-                Some(rest) => format!("{}{rest}", tmp.display()),
-                None if word == "OUT" => out.display().to_string(),
-                None => word.to_string(),
-            };
-            run(program(&command).args(line.split_whitespace().map(word)))?;
+    let entries = entries()?;
+    for line in entries.iter().flat_map(|entry| &entry.lines) {
+        // Words first, folders second: a folder's name may have a blank in it.
+        let word = |word: &str| match word.strip_prefix("worlds/") {
+            Some(rest) => worlds.join(rest),
+            None if word.ends_with(".png") => folder.join(word),
+            None => PathBuf::from(word),
+        };
+        let quiet = ["build", "apply"].iter().any(|verb| line.starts_with(verb)).then_some("--quiet");
+        run(program(&command).args(line.split_whitespace().map(word)).args(quiet))?;
+    }
+    tidy(&folder, &entries)?;
+    let page = page_path();
+    fs::write(&page, page_of(&entries)).map_err(|error| format!("{}: {error}", page.display()))
+}
+
+/// What the gallery shows, in order.
+fn entries() -> Outcome<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for name in presets()? {
+        entries.push(preset(&name)?);
+    }
+    for model in models::all() {
+        let about = model.about();
+        entries.push(self::model(about.name, about.family)?);
+    }
+    Ok(entries)
+}
+
+/// A preset's map, and its view.
+fn preset(name: &str) -> Outcome<Entry> {
+    let recipe = read(&format!("recipes/{name}.toml"))?;
+    let (height, water) = (format!("worlds/{name}/height.tif"), water(&recipe, name));
+    let mut lines = vec![
+        format!("build {name} --cells 768 --out worlds/{name}"),
+        format!("shade {height}{water} --scale --max-size 480 -o {name}.png"),
+        format!("view {height}{water} --size 760x480 -o {name}_view.png"),
+    ];
+    for (_, line) in PICTURES.iter().filter(|(preset, _)| *preset == name) {
+        lines.push(line.replace(" -o", &format!("{water} -o")));
+    }
+    Ok(Entry { title: format!("Preset `{name}`"), about: recipe.about, lines })
+}
+
+/// A model at its best: ground in view, erosion beside the ground that it began with.
+fn model(name: &str, family: Family) -> Outcome<Entry> {
+    let path = format!("recipes/models/{name}.toml");
+    let recipe = read(&path)?;
+    let water = water(&recipe, name);
+    let before = recipe.stages.iter().take_while(|stage| stage.model.about().name != name).last();
+    let lines = match before.filter(|_| family != Family::Base) {
+        None => vec![
+            format!("build {path} --out worlds/{name}"),
+            format!("view worlds/{name}/height.tif{water} --size 760x480 -o {name}.png"),
+        ],
+        Some(before) => {
+            let sea = recipe.sea_level.map_or(String::new(), |level| format!(" --sea-level {level}"));
+            vec![
+                format!("build {path} --until {} --out worlds/{name}_before", before.label),
+                format!("build {path} --out worlds/{name}"),
+                format!(
+                    "compare worlds/{name}_before/height.tif worlds/{name}/height.tif{sea} --size 680x420 -o {name}.png"
+                ),
+            ]
+        }
+    };
+    Ok(Entry { title: format!("Model [`{name}`](models/{name}.md)"), about: recipe.about, lines })
+}
+
+/// Options that draw a world's sea and standing water, if it has any.
+fn water(recipe: &Recipe, name: &str) -> String {
+    let sea = recipe.sea_level.map_or(String::new(), |level| format!(" --sea-level {level}"));
+    let written = recipe.stages.iter().any(|stage| stage.model.about().writes.iter().any(|spec| spec.name == "water"));
+    if written { format!("{sea} --water worlds/{name}/water.tif") } else { sea }
+}
+
+/// The names of the recipes of recipes/, in alphabetical order.
+fn presets() -> Outcome<Vec<String>> {
+    let folder = root().join("recipes");
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let recipes = paths.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    let mut names: Vec<String> =
+        recipes.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn read(path: &str) -> Outcome<Recipe> {
+    Recipe::read(&root().join(path)).map_err(|error| error.to_string())
+}
+
+/// The pictures that an entry's lines draw.
+fn pictures(entry: &Entry) -> impl Iterator<Item = &str> {
+    entry.lines.iter().flat_map(|line| line.split_whitespace()).filter(|word| word.ends_with(".png"))
+}
+
+fn page_path() -> PathBuf {
+    root().join("docs/gallery.md")
+}
+
+fn page_of(entries: &[Entry]) -> String {
+    let mut page = HEAD.to_string();
+    for entry in entries {
+        let _ = write!(page, "\n## {}\n\n{}\n\n", entry.title, entry.about);
+        for picture in pictures(entry) {
+            let _ = writeln!(page, "![{0}](gallery/{0})", picture);
+        }
+        let lines: String = entry.lines.iter().map(|line| format!("thalweg {line}\n")).collect();
+        let _ = write!(page, "\n```sh long\n{lines}```\n");
+    }
+    page
+}
+
+/// Removes what no entry shows, and refuses what is too large.
+fn tidy(folder: &Path, entries: &[Entry]) -> Outcome {
+    let shown: Vec<&str> = entries.iter().flat_map(pictures).collect();
+    let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for file in files.filter_map(Result::ok) {
+        let path = file.path();
+        if !shown.contains(&&*file.file_name().to_string_lossy()) {
+            fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        } else if file.metadata().is_ok_and(|about| about.len() > MOST_BYTES) {
+            return Err(format!("{}: is over {MOST_BYTES} bytes; draw it smaller", path.display()));
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_current_and_its_pictures_are_there() {
+        let entries = entries().unwrap();
+        let page = fs::read_to_string(page_path()).unwrap().replace("\r\n", "\n");
+        assert!(page == page_of(&entries), "docs/gallery.md is stale: run `cargo xtask gallery`");
+        for picture in entries.iter().flat_map(pictures) {
+            assert!(root().join("docs/gallery").join(picture).is_file(), "{picture}: run `cargo xtask gallery`");
+        }
+    }
 }

@@ -42,6 +42,8 @@ pub enum Command {
     Info(Info),
     /// Draw a shaded map.
     Shade(Shade),
+    /// Draw a terrain in perspective.
+    View(View),
     /// Draw two terrains of one size side by side, in perspective.
     Compare(Compare),
     /// Write a mesh with normals and tangents.
@@ -79,6 +81,9 @@ pub struct Build {
     /// The folder to write into [default: worlds/NAME-SEED].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Leave out the stages after this one.
+    #[arg(long, value_name = "LABEL")]
+    pub until: Option<String>,
     /// Set a parameter of a stage: LABEL.PARAMETER=VALUE.
     #[arg(long, value_name = "SET", value_parser = pair)]
     pub set: Vec<(String, String)>,
@@ -295,6 +300,25 @@ pub struct Shade {
     pub load: LoadArgs,
 }
 
+/// `view`.
+#[derive(Args)]
+pub struct View {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// Depth of water in metres, a layer of the same size.
+    #[arg(long, value_name = "FILE")]
+    pub water: Option<PathBuf>,
+    #[command(flatten)]
+    pub camera: CameraArgs,
+    #[command(flatten)]
+    pub look: LookArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
 /// `compare`.
 #[derive(Args)]
 pub struct Compare {
@@ -305,13 +329,32 @@ pub struct Compare {
     /// The PNG to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
-    /// A line above both.
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
+    #[command(flatten)]
+    pub camera: CameraArgs,
     #[command(flatten)]
     pub look: LookArgs,
     #[command(flatten)]
     pub load: LoadArgs,
+}
+
+/// Where a perspective view is seen from.
+#[derive(Args)]
+pub struct CameraArgs {
+    /// Width and height of a view in pixels.
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1080x720")]
+    pub size: [usize; 2],
+    /// Where the camera stands: azimuth (clockwise from north) and degrees above the horizon.
+    #[arg(long, value_name = "AZIMUTH,ELEVATION", value_parser = two_numbers, default_value = "205,34", allow_hyphen_values = true)]
+    pub from: [f64; 2],
+    /// How near it looks: 1 frames the whole block.
+    #[arg(long, value_name = "X", default_value = "1")]
+    pub zoom: f64,
+    /// Draw sea up to this height in metres.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// A line above the picture.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
 }
 
 /// Colour and light.
@@ -453,6 +496,11 @@ fn sides(text: &str) -> Result<Sides, String> {
         Some((cols, rows)) => number(cols).zip(number(rows)).map(|(cols, rows)| Sides { cols, rows: Some(rows) }),
     };
     sides.ok_or_else(|| "allowed is COLSxROWS or COLS, whole numbers from 1".into())
+}
+
+fn pixels(text: &str) -> Result<[usize; 2], String> {
+    let Sides { cols, rows } = sides(text)?;
+    rows.map(|rows| [rows, cols]).ok_or_else(|| "allowed is WIDTHxHEIGHT in pixels".into())
 }
 
 fn two_numbers(text: &str) -> Result<[f64; 2], String> {

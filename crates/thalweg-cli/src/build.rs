@@ -53,13 +53,20 @@ fn recipe(args: &Build) -> Result<Recipe> {
         let Some((label, param)) = key.split_once('.') else {
             return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
         };
-        let labels: Vec<String> = recipe.stages.iter().map(|stage| stage.label.clone()).collect();
-        let Some(stage) = recipe.stages.iter_mut().find(|stage| stage.label == label) else {
-            return Err(Error::unknown("stage", label, labels.iter().map(String::as_str)));
-        };
-        stage.model.set(label, param, &typed(value))?;
+        let number = stage(&recipe, label)?;
+        recipe.stages[number].model.set(label, param, &typed(value))?;
+    }
+    if let Some(label) = &args.until {
+        let number = stage(&recipe, label)?;
+        recipe.stages.truncate(number + 1);
     }
     Ok(recipe)
+}
+
+/// The number of the stage of that label.
+fn stage(recipe: &Recipe, label: &str) -> Result<usize> {
+    let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
+    labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
 }
 
 /// The name of a world's folder, before its seed.

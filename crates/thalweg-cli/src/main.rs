@@ -55,6 +55,7 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
         Command::Shade(args) => pictures::shade(&args, voice)?,
+        Command::View(args) => pictures::view(&args, voice)?,
         Command::Compare(args) => pictures::compare(&args, voice)?,
         Command::Mesh(args) => pictures::mesh(&args, voice)?,
         Command::Normals(args) => pictures::normals(&args, voice)?,

@@ -1,7 +1,8 @@
-//! `shade`, `compare`, `mesh`, `normals`: a terrain made visible.
+//! `shade`, `view`, `compare`, `mesh`, `normals`: a terrain made visible.
 
 use std::path::Path;
 
+use thalweg::field::Field;
 use thalweg::height::Height;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer};
@@ -16,7 +17,7 @@ use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
 use thalweg::terrain::{CellType, LayerSpec, Terrain};
 use thalweg::{Error, Result};
 
-use crate::args::{Compare, LoadArgs, LookArgs, Mesh, Normals, Shade};
+use crate::args::{CameraArgs, Compare, LoadArgs, LookArgs, Mesh, Normals, Shade, View};
 use crate::output;
 use crate::voice::Voice;
 
@@ -32,10 +33,8 @@ const MAP: usize = 2048;
 /// An unusable input, water of another size, an output that cannot be written.
 pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    let mut terrain = ground(&args.input, &args.load, voice)?;
-    terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
-    let water = args.water.as_ref().map(|path| load_layer(path, &terrain.grid, &WATER)).transpose()?;
-    let water = water.map(|cells| cells.to_float());
+    let terrain = at_sea(ground(&args.input, &args.load, voice)?, args.sea_level)?;
+    let water = water(args.water.as_deref(), &terrain)?;
     let options = ShadeOptions {
         ramp: args.look.ramp()?,
         sun: args.look.sun(),
@@ -49,26 +48,33 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     write(&args.output, &shade::shade(&terrain, &options)?)
 }
 
+/// Draws a terrain in perspective.
+///
+/// # Errors
+/// As [`shade`].
+pub fn view(args: &View, voice: Voice) -> Result<()> {
+    output::check_ending(&args.output, &["png"])?;
+    let terrain = at_sea(ground(&args.input, &args.load, voice)?, args.camera.sea_level)?;
+    let water = water(args.water.as_deref(), &terrain)?;
+    let options = ViewOptions { water: water.as_ref(), ..args.camera.options(&args.look)? };
+    write(&args.output, &perspective::view(&terrain, &options)?)
+}
+
 /// Draws before and after, in perspective.
 ///
 /// # Errors
 /// As [`shade`].
 pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    let before = ground(&args.before, &args.load, voice)?;
-    let after = ground(&args.after, &args.load, voice)?;
+    let sea = args.camera.sea_level;
+    let before = at_sea(ground(&args.before, &args.load, voice)?, sea)?;
+    let after = at_sea(ground(&args.after, &args.load, voice)?, sea)?;
     if before.grid.size != after.grid.size {
         let size = |terrain: &Terrain| format!("{} × {}", terrain.grid.cols(), terrain.grid.rows());
         let allowed = format!("{} (columns × rows of {})", size(&before), args.before.display());
         return Err(Error::value(args.after.display().to_string(), size(&after), allowed));
     }
-    let options = ViewOptions {
-        ramp: args.look.ramp()?,
-        sun: args.look.sun(),
-        exaggeration: args.look.exaggeration,
-        title: args.title.as_deref(),
-        ..ViewOptions::default()
-    };
+    let options = args.camera.options(&args.look)?;
     write(&args.output, &perspective::compare(&before, &after, &options)?)
 }
 
@@ -133,6 +139,35 @@ impl LookArgs {
         let [azimuth, altitude] = self.sun;
         Sun { azimuth, altitude }
     }
+}
+
+impl CameraArgs {
+    fn options(&self, look: &LookArgs) -> Result<ViewOptions<'_>> {
+        let [azimuth, elevation] = self.from;
+        Ok(ViewOptions {
+            size: self.size,
+            azimuth,
+            elevation,
+            zoom: self.zoom,
+            ramp: look.ramp()?,
+            sun: look.sun(),
+            exaggeration: look.exaggeration,
+            title: self.title.as_deref(),
+            ..ViewOptions::default()
+        })
+    }
+}
+
+/// The terrain with a sea up to `level` metres.
+fn at_sea(mut terrain: Terrain, level: Option<f64>) -> Result<Terrain> {
+    terrain.grid.sea_level = level.map(Height::from_metres).transpose()?;
+    Ok(terrain)
+}
+
+/// The depths of water in a file.
+fn water(path: Option<&Path>, terrain: &Terrain) -> Result<Option<Field<f32>>> {
+    let cells = path.map(|path| load_layer(path, &terrain.grid, &WATER)).transpose()?;
+    Ok(cells.map(|cells| cells.to_float()))
 }
 
 fn ground(path: &Path, args: &LoadArgs, voice: Voice) -> Result<Terrain> {

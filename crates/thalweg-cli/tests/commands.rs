@@ -77,6 +77,22 @@ fn a_stage_is_set_by_its_label() {
 }
 
 #[test]
+fn later_stages_are_left_out() {
+    let place = Place::new();
+    let stage = |label: &str| format!("[[stage]]\nmodel = \"shape\"\nlabel = \"{label}\"\n");
+    let head = "extent = [1000, 1000]\ncells = 20\n";
+    place.write("one.toml", format!("{head}{}", stage("a")));
+    place.write("two.toml", format!("{head}{}{}", stage("a"), stage("b")));
+    for line in ["one.toml --out one", "two.toml --out part --until a", "two.toml --out two --until b"] {
+        place.works(&format!("build {line}"));
+    }
+    let ground = |folder: &str| place.json(&format!("{folder}/report.json"))["fingerprints"].clone();
+    assert_eq!(ground("one"), ground("part"));
+    assert_ne!(ground("one"), ground("two"));
+    place.refuses("build two.toml --out x --until c", &["unknown stage `c`"]);
+}
+
+#[test]
 fn a_recipes_files_are_found_from_any_folder() {
     let place = Place::with_dem();
     std::fs::create_dir(place.path("in")).unwrap();
@@ -129,10 +145,13 @@ fn pictures_meshes_and_maps_are_written() {
     let place = Place::with_dem();
     place.works("apply shape dem.tif -o after.tif");
     place.works("shade dem.tif -o shaded.png --legend --scale --ramp gist_earth --sun 300,30 --sea-level 0");
-    place.works("compare dem.tif after.tif -o compare.png --title Before");
+    place.works("view dem.tif -o view.png --size 300x200 --from 120,20 --zoom 2 --sea-level 0 --water dem.tif");
+    assert_eq!(size_of_png(&place.read("view.png")), [300, 200]);
+    place.works("compare dem.tif after.tif -o compare.png --title Before --size 300x200");
+    assert_eq!(size_of_png(&place.read("compare.png")), [600, 200]);
     place.works("normals dem.tif -o normals.png --directx");
     place.works("normals dem.tif -o bump.png --bump --sixteen");
-    for file in ["shaded.png", "compare.png", "normals.png", "bump.png"] {
+    for file in ["shaded.png", "view.png", "compare.png", "normals.png", "bump.png"] {
         assert!(place.read(file).starts_with(b"\x89PNG\r\n\x1a\n"), "{file}");
     }
     place.works("mesh dem.tif -o mesh.glb --texture");
@@ -144,9 +163,16 @@ fn pictures_meshes_and_maps_are_written() {
     assert_eq!(place.read("mesh.stl").len(), 84 + 50 * 2 * 39 * 29);
     place.refuses("mesh dem.tif -o mesh.fbx", &["mesh.fbx", ".glb", ".stl"]);
     place.refuses("shade dem.tif -o map.jpg", &["map.jpg", ".png"]);
+    place.refuses("view dem.tif -o x.png --zoom 99", &["zoom = 99", "0.1 to 20"]);
+    place.refuses("view dem.tif -o x.png --size 9x9", &["9 × 9", "16 to 16384"]);
     place.works("crop dem.tif -o small.tif --window 1,2,10,10");
     place.refuses("compare dem.tif small.tif -o x.png", &["small.tif", "10 × 10", "40 × 30"]);
     place.refuses("shade dem.tif -o x.png --water small.tif", &["water", "10 × 10", "40 × 30"]);
+}
+
+/// Width and height, as the first chunk has them.
+fn size_of_png(bytes: &[u8]) -> [u32; 2] {
+    [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()))
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub mod products;
 pub mod recipe;
 pub mod rng;
 pub mod run;
+pub mod taps;
 pub mod terrain;
 pub mod tiles;
 

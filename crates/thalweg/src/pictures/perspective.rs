@@ -110,7 +110,7 @@ impl ViewOptions<'_> {
         if !self.size.iter().all(|n| (16..=16_384).contains(n)) {
             return Err(Error::value(
                 "size",
-                format!("{} × {} pixels", self.size[0], self.size[1]),
+                format!("{} × {} pixels (width × height)", self.size[1], self.size[0]),
                 "16 to 16384 each",
             ));
         }

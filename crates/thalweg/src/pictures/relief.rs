@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::field::{Field, Size};
-use crate::products::taps::{Axis, Kernel, filter};
+use crate::taps::{Axis, Kernel, filter};
 use crate::terrain::Terrain;
 
 /// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
@@ -135,7 +135,7 @@ impl Relief {
     }
 
     /// Factor on heights at which the light shows the relief well: the steepness (root mean square slope) becomes 0.85.
-    /// Between 0.3 and 40; 1 on flat ground.
+    /// Between 0.02 and 40; 1 on flat ground.
     pub fn exaggeration(&self) -> f64 {
         let [rows, cols] = self.size();
         let (mut sum, mut count) = (0.0, 0u32);
@@ -150,7 +150,7 @@ impl Relief {
             }
         }
         let steepness = (sum / f64::from(count.max(1))).sqrt();
-        if steepness > 0.0 { (READABLE / steepness).clamp(0.3, 40.0) } else { 1.0 }
+        if steepness > 0.0 { (READABLE / steepness).clamp(0.02, 40.0) } else { 1.0 }
     }
 }
 

@@ -8,4 +8,3 @@ pub mod normals;
 pub mod resample;
 pub mod slope;
 pub mod statistics;
-pub mod taps;

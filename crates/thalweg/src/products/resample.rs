@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::field::{Field, Size, Window};
 use crate::grid::{Georeference, Grid};
 use crate::height::Height;
-use crate::products::taps::{Axis, Kernel, filter, touched};
+use crate::taps::{Axis, Kernel, filter, touched};
 use crate::terrain::{Cells, Column, Layer, Table, Terrain};
 
 /// The terrain with `size` samples over the same extent between its corner samples. More samples are interpolated

@@ -1,0 +1,98 @@
+//! What the documents point at is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Tops of the repository that a path in backticks may begin with.
+const TOPS: [&str; 7] = ["crates/", "docs/", "recipes/", "tests/", "xtask/", ".ci/", ".cargo/"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every document with its text.
+fn documents() -> Vec<(PathBuf, String)> {
+    let folders = [root(), root().join("docs"), root().join("docs/models"), root().join("crates/thalweg/tests/data")];
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
+    paths.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// Whether text in backticks is a path of the repository, and not a pattern or a command.
+fn is_path(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let at_root =
+        ["md", "toml"].iter().any(|e| text.ends_with(&format!(".{e}"))) && text.starts_with(char::is_uppercase);
+    text.chars().all(plain) && (at_root || TOPS.iter().any(|top| text.starts_with(top)))
+}
+
+#[test]
+fn paths_in_backticks_exist() {
+    let mut seen = 0;
+    for (document, text) in documents() {
+        for path in text.split('`').skip(1).step_by(2).filter(|text| is_path(text)) {
+            assert!(root().join(path).exists(), "{}: `{path}` does not exist", document.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 40, "only {seen} paths found: is the pattern wrong?");
+}
+
+/// The module that a source file belongs to, if it is of the library: `io/tiff/mod.rs` is of `io`.
+fn module(path: &str) -> Option<&str> {
+    let path = path.strip_prefix("crates/thalweg/src/")?;
+    Some(path.split('/').next()?.trim_end_matches(".rs"))
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() { sources(&path, found) } else { found.push(path) }
+    }
+}
+
+#[test]
+fn modules_use_only_earlier_ones() {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|line| line.split('`').filter_map(module).collect())
+        .collect();
+    let rank = |module: &str| rows.iter().position(|row| row.contains(&module));
+    let mut files = Vec::new();
+    sources(&root().join("crates/thalweg/src"), &mut files);
+    let mut seen = 0;
+    for file in files.iter().filter(|file| !file.ends_with("lib.rs")) {
+        let name = file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
+        let own =
+            module(&name).and_then(rank).unwrap_or_else(|| panic!("{name} is missing in ARCHITECTURE.md's table"));
+        let code = fs::read_to_string(file).unwrap();
+        // What tests use, and what comments name, is no dependence.
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            for used in line.split("crate::").skip(1) {
+                let end = used.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(used.len());
+                if let Some(other) = rank(&used[..end]) {
+                    assert!(other <= own, "{name} uses `{}`, which comes later: {line}", &used[..end]);
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 100, "only {seen} uses found: is the pattern wrong?");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut seen = 0;
+    for (document, text) in documents() {
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            if !path.is_empty() && !link.contains("://") {
+                assert!(document.parent().unwrap().join(path).exists(), "{}: ({link})", document.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 20, "only {seen} links found: is the pattern wrong?");
+}
