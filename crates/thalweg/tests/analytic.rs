@@ -181,11 +181,11 @@ fn it_never_digs_deeper_than_its_drop() {
     let mut ground = falling_east(2.0);
     release(&greedy, &mut ground, drop_at([7.0, 10.0], 0.0));
     near(layer(&ground, &WEAR)[(7, 10)], 2.0 - 0.5 / 256.0, 0.5 / 256.0);
-    // On cells of half a stride (steps are then two cells, so two drops) the limit is a volume: 2²·1 m a cell.
-    let fine = Droplets { stride: 20.0, ..greedy };
-    let mut ground = falling_east(1.0);
+    // On cells wider than a stride (here by a quarter) the limit is a volume: 2 m over (8/10)² of a cell.
+    let fine = Droplets { stride: 8.0, ..greedy };
+    let mut ground = falling_east(2.0);
     release(&fine, &mut ground, drop_at([7.0, 10.0], 0.0));
-    near(layer(&ground, &WEAR)[(7, 10)], 4.0 - 0.5 / 256.0, 0.5 / 256.0);
+    near(layer(&ground, &WEAR)[(7, 10)], 1.28, 1.0 / 256.0);
 }
 
 #[test]
