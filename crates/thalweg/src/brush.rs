@@ -6,13 +6,13 @@
 use crate::height::{Height, WHOLE, split};
 use crate::model::Budget;
 
-/// Cumulated weights of a round brush in parts of [`WHOLE`], row by row, rows padded with nothing to whole vectors.
+/// Cumulated weights of a round brush in parts of [`ALL`], row by row, rows padded with nothing to whole vectors.
 pub struct Brush {
     radius: usize,
     width: usize,
     /// Running total before and after each cell.
-    before: Vec<i32>,
-    after: Vec<i32>,
+    before: Vec<u16>,
+    after: Vec<u16>,
 }
 
 impl Brush {
@@ -32,9 +32,9 @@ impl Brush {
         let sum: f64 = offsets().map(weight).sum();
         let (mut before, mut after, mut total) = (Vec::new(), Vec::new(), 0.0);
         for offset in offsets() {
-            before.push((total / sum * f64::from(WHOLE)).round() as i32);
+            before.push((total / sum * f64::from(ALL)).round() as u16);
             total += weight(offset);
-            after.push((total / sum * f64::from(WHOLE)).round() as i32);
+            after.push((total / sum * f64::from(ALL)).round() as u16);
         }
         Self { radius: cells as usize, width, before, after }
     }
@@ -48,18 +48,51 @@ impl Brush {
 /// Columns that wide brushes work on together.
 const VECTOR: usize = 16;
 
-/// An amount that the brush can share out: to the unit under a metre; above, to a 65 536th of itself or better, so that
-/// its products with weights fit 32 bits.
+/// The whole of a brush's weights.
+const ALL: u16 = u16::MAX;
+
+/// An amount ≥ 0 that the brush can share out: to the unit under half a metre; above, to a 16 384th of itself or better.
 #[inline(always)]
 pub fn grained(amount: i32) -> i32 {
     let shift = grain(amount);
     (amount >> shift) << shift
 }
 
-/// Bits of an amount that the brush cannot share out.
+/// Bits of an amount that the brush cannot share out, so that what is left fits 15. (Near a power of two one more, for
+/// the exponent is that of the nearest `f32`; it compiles to vectors, counting zeros does not everywhere.)
 #[inline(always)]
-fn grain(amount: i32) -> u32 {
-    (32 - amount.leading_zeros()).saturating_sub(16)
+fn grain(amount: i32) -> i32 {
+    let exponent = ((amount as f32).to_bits() >> 23) as i32 - 127;
+    (exponent - 14).max(0)
+}
+
+/// An amount about to be shared out.
+#[derive(Clone, Copy)]
+struct Cut {
+    factor: u32,
+    shift: i32,
+}
+
+impl Cut {
+    #[inline(always)]
+    fn new(amount: i32) -> Self {
+        let shift = grain(amount);
+        // One more than there is: its product with the whole weight, 2¹⁶ − 1, rounds down to what there is.
+        Self { factor: (amount >> shift) as u32 + 1, shift }
+    }
+
+    /// What falls to a cell, before the shift: 16 bits throughout, of which a vector holds many.
+    #[inline(always)]
+    fn grains(self, before: u16, after: u16) -> u16 {
+        let share = |weight: u16| ((self.factor * u32::from(weight)) >> 16) as u16;
+        share(after) - share(before)
+    }
+
+    /// What falls to a cell, in units.
+    #[inline(always)]
+    fn part(self, before: u16, after: u16) -> i32 {
+        i32::from(self.grains(before, after)) << self.shift
+    }
 }
 
 /// What was done, in units.
@@ -221,20 +254,23 @@ impl Soil<'_> {
     ) -> bool {
         let weights = (brush.before.as_chunks::<WIDTH>().0.get(..ROWS), brush.after.as_chunks::<WIDTH>().0.get(..ROWS));
         let (Some(before), Some(after)) = weights else { return false };
-        let shift = grain(amount);
-        let grains = amount >> shift;
-        let share = |weight: i32| (grains * weight) >> 15;
-        let mut parts = [[0i32; WIDTH]; ROWS];
+        let cut = Cut::new(amount);
+        let mut grains = [[0; WIDTH]; ROWS];
+        for r in 0..ROWS {
+            for k in 0..WIDTH {
+                grains[r][k] = cut.grains(before[r][k], after[r][k]);
+            }
+        }
+        let mut parts = [[0; WIDTH]; ROWS];
         let mut lowest = [i32::MAX; WIDTH];
         for r in 0..ROWS {
-            let from = start + r * self.stride;
-            let cells = &self.ground[from..from + WIDTH];
+            let cells = row::<WIDTH>(self.ground, start + r * self.stride);
             for k in 0..WIDTH {
-                parts[r][k] = (share(after[r][k]) - share(before[r][k])) << shift;
+                parts[r][k] = i32::from(grains[r][k]) << cut.shift;
                 lowest[k] = lowest[k].min(cells[k] - parts[r][k]);
             }
         }
-        if lowest.iter().copied().fold(i32::MAX, i32::min) < self.floor {
+        if lowest.iter().fold(false, |under, cell| under | (*cell < self.floor)) {
             return false;
         }
         for r in 0..ROWS {
@@ -246,12 +282,11 @@ impl Soil<'_> {
     /// A brush of any size where nothing holds it back. False, and nothing done, if a cell would fall below the floor.
     #[inline(always)]
     fn dig_wide<const LAYERS: bool>(&mut self, brush: &Brush, start: usize, amount: i32) -> bool {
-        let shift = grain(amount);
-        let grains = amount >> shift;
-        let parts = |before: &[i32; VECTOR], after: &[i32; VECTOR]| {
+        let cut = Cut::new(amount);
+        let parts = |before: &[u16; VECTOR], after: &[u16; VECTOR]| {
             let mut parts = [0; VECTOR];
             for k in 0..VECTOR {
-                parts[k] = (((grains * after[k]) >> 15) - ((grains * before[k]) >> 15)) << shift;
+                parts[k] = cut.part(before[k], after[k]);
             }
             parts
         };
@@ -261,7 +296,7 @@ impl Soil<'_> {
         let mut lowest = [i32::MAX; VECTOR];
         for n in 0..before.len() {
             let parts = parts(&before[n], &after[n]);
-            let cells = &self.ground[place(n)..place(n) + VECTOR];
+            let cells = row::<VECTOR>(self.ground, place(n));
             for k in 0..VECTOR {
                 lowest[k] = lowest[k].min(cells[k] - parts[k]);
             }
@@ -278,21 +313,24 @@ impl Soil<'_> {
     /// Takes parts from the cells from `from` on, and from all planes that follow the ground.
     #[inline(always)]
     fn change<const LAYERS: bool, const WIDTH: usize>(&mut self, from: usize, parts: &[i32; WIDTH]) {
-        let cells = &mut self.ground[from..from + WIDTH];
+        let mut cells = row::<WIDTH>(self.ground, from);
         for k in 0..WIDTH {
             cells[k] -= parts[k];
         }
+        self.ground[from..from + WIDTH].copy_from_slice(&cells);
         if LAYERS && let Some(wear) = &mut self.wear {
-            let cells = &mut wear[from..from + WIDTH];
+            let mut cells = row::<WIDTH>(wear, from);
             for k in 0..WIDTH {
                 cells[k] = cells[k].min(i32::MAX - parts[k]) + parts[k];
             }
+            wear[from..from + WIDTH].copy_from_slice(&cells);
         }
         if LAYERS && let Some(loose) = &mut self.loose {
-            let cells = &mut loose[from..from + WIDTH];
+            let mut cells = row::<WIDTH>(loose, from);
             for k in 0..WIDTH {
                 cells[k] = (cells[k] - parts[k]).max(0);
             }
+            loose[from..from + WIDTH].copy_from_slice(&cells);
         }
     }
 
@@ -307,14 +345,12 @@ impl Soil<'_> {
         tally: &mut Tally,
     ) -> i32 {
         let [[top, left], [bottom, right]] = self.valid;
-        let shift = grain(amount);
-        let grains = amount >> shift;
-        let share = |weight: i32| (grains * weight) >> 15;
+        let cut = Cut::new(amount);
         let mut taken = 0;
         for r in 0..=2 * brush.radius as i32 {
             for c in 0..=2 * brush.radius as i32 {
                 let k = r as usize * brush.width + c as usize;
-                let part = (share(brush.after[k]) - share(brush.before[k])) << shift;
+                let part = cut.part(brush.before[k], brush.after[k]);
                 let [ci, cj] = [i + r, j + c];
                 if part == 0 || ci < top || cj < left || ci >= bottom || cj >= right {
                     continue;
@@ -356,6 +392,14 @@ impl Soil<'_> {
     }
 }
 
+/// A copy of the cells from `from` on, which stays in a vector register.
+#[inline(always)]
+fn row<const WIDTH: usize>(cells: &[i32], from: usize) -> [i32; WIDTH] {
+    let mut row = [0; WIDTH];
+    row.copy_from_slice(&cells[from..from + WIDTH]);
+    row
+}
+
 /// Rounds a height down to what storage in fewer bits can hold; what that makes (or loses: negative) is returned.
 #[inline(always)]
 fn store(quantum: i32, cell: &mut i32) -> i32 {
@@ -377,7 +421,7 @@ mod tests {
         for radius in [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.2, 7.0, 8.0, 20.5, 60.0] {
             let brush = Brush::new(radius);
             assert_eq!(brush.before[0], 0);
-            assert_eq!(brush.after.last(), Some(&WHOLE));
+            assert_eq!(brush.after.last(), Some(&ALL));
             assert!(brush.before.iter().zip(&brush.after).all(|(b, a)| b <= a), "no part is negative");
         }
     }

@@ -1,16 +1,19 @@
 //! Droplet erosion: see [`Droplets`].
 
-use multiversion::multiversion;
+mod lanes;
+mod map;
 
-use crate::brush::{Brush, Soil, Tally, grained};
-use crate::cast;
+use rayon::prelude::*;
+
+use crate::brush::Brush;
 use crate::coarse::{self, Coarsened};
 use crate::error::{Error, Result};
-use crate::grid::{Edge, Edges, Grid};
+use crate::grid::{Edges, Grid};
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::models::droplets::lanes::Kinetics;
 use crate::params;
-use crate::particles::{self, Kernel, Particle, Patch, Planes};
+use crate::particles::{self, Particle, Planes};
 use crate::rng::Key;
 use crate::terrain::{CellType, Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
 
@@ -113,6 +116,9 @@ const CELLS_PER_DROPLET: usize = 64;
 
 /// Most that a droplet carries, in units: two of them never overflow.
 const MAX_CARRIED: i32 = 1 << 30;
+
+/// Most that is left over of a cut, in units: the grain of the largest.
+const GRAIN: f32 = 65_536.0;
 
 impl Droplets {
     fn stride(&self, grid: &Grid) -> f64 {
@@ -234,10 +240,11 @@ impl Stepper for Rain {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let underway = terrain.tables.get(TABLE).map(|table| Droplet::from_table(table, &terrain.grid)).transpose()?;
         terrain.tables.remove(TABLE);
-        let mut droplets = underway.unwrap_or_default();
-        let started = self.started(terrain, tick);
-        let mut budget = Budget { particles: started.len() as u64, ..Budget::default() };
-        droplets.extend(started);
+        let underway = underway.unwrap_or_default();
+        let mut droplets = self.started(terrain, tick);
+        let mut budget = Budget { particles: droplets.len() as u64, ..Budget::default() };
+        droplets.reserve_exact(underway.len());
+        droplets.extend(underway);
         let asked = [(self.model.visits, &VISITS), (self.model.wear, &WEAR), (self.model.deposit, &DEPOSIT)];
         let mut written: Vec<(&LayerSpec, Cells)> =
             asked.into_iter().filter(|(on, _)| *on).map(|(_, spec)| (spec, terrain.take(spec))).collect();
@@ -317,13 +324,17 @@ impl Rain {
                 age: 0,
             })
         };
-        numbers.filter_map(start).collect()
+        // In two goes, the second in place: collected at once, they would stand in memory twice.
+        let first = numbers.start;
+        let count = (numbers.end - first) as usize;
+        let droplets: Vec<Option<Droplet>> = (0..count).into_par_iter().map(|n| start(first + n as u64)).collect();
+        droplets.into_iter().flatten().collect()
     }
 }
 
 /// A droplet between rounds. Positions are a world cell and the part of a cell beyond its centre, southward and eastward.
 #[derive(Debug, Clone, Copy)]
-struct Droplet {
+pub(super) struct Droplet {
     number: u64,
     cell: [i64; 2],
     part: [f32; 2],
@@ -419,7 +430,7 @@ impl Droplet {
 }
 
 /// The parameters as a step on this grid uses them; lengths in cells, heights in units.
-struct Rules {
+pub(super) struct Rules {
     brush: Brush,
     step_reach: usize,
     inertia: f32,
@@ -468,483 +479,5 @@ impl Rules {
                 (1000.0 * UNITS / (f64::from(1u32 << model.store_bits) - 1.0)).round() as i32
             },
         }
-    }
-}
-
-/// Which optional planes a run has, and where they stand in the patch.
-struct Kinetics<'a> {
-    rules: &'a Rules,
-    loose: Option<usize>,
-    wear: Option<usize>,
-    deposit: Option<usize>,
-    visits: bool,
-    hardness: Option<usize>,
-    protect: Option<usize>,
-    outside: bool,
-}
-
-impl<'a> Kinetics<'a> {
-    /// The planes in the order in which [`Rain`] hands them over.
-    fn new(rules: &'a Rules, model: &Droplets, terrain: &Terrain) -> Self {
-        let mut heights = 1..;
-        let mut factors = 0..;
-        let has = |spec: &LayerSpec| terrain.float(spec).is_some();
-        Self {
-            rules,
-            loose: terrain.loose.as_ref().and_then(|_| heights.next()),
-            wear: model.wear.then(|| heights.next()).flatten(),
-            deposit: model.deposit.then(|| heights.next()).flatten(),
-            visits: model.visits,
-            hardness: has(&HARDNESS).then(|| factors.next()).flatten(),
-            protect: has(&PROTECT).then(|| factors.next()).flatten(),
-            outside: terrain.nodata.is_some(),
-        }
-    }
-
-    /// Whether a cell may give less than the brush asks, or keep something else.
-    fn is_general(&self) -> bool {
-        self.hardness.is_some() || self.protect.is_some() || self.outside || self.rules.quantum > 1
-    }
-}
-
-impl Kernel for Kinetics<'_> {
-    type Particle = Droplet;
-
-    fn step_reach(&self) -> usize {
-        self.rules.step_reach
-    }
-
-    fn margin(&self) -> usize {
-        MARGIN
-    }
-
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-        let layers = self.visits || [self.loose, self.wear, self.deposit].iter().any(Option::is_some);
-        match (self.is_general(), layers) {
-            (false, false) => run_plain(self, patch, queue),
-            (false, true) => run_layers(self, patch, queue),
-            (true, _) => run_general(self, patch, queue),
-        }
-    }
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_plain(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-    run_lanes::<false, false>(kernel, patch, queue)
-}
-
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_layers(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-    run_lanes::<false, true>(kernel, patch, queue)
-}
-
-fn run_general(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-    run_lanes::<true, true>(kernel, patch, queue)
-}
-
-/// Droplets stepped together. All first look where to go and how much to move, without a branch, so that their
-/// arithmetic fills vectors and hides its own latency; then each changes the ground in turn, in the lanes' order.
-const LANES: usize = 8;
-
-/// Steps all of `queue`; those that leave the tile alive are written back to it.
-#[inline(always)]
-fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
-    kernel: &Kinetics<'_>,
-    patch: &mut Patch,
-    queue: &mut Vec<Droplet>,
-) -> Budget {
-    let origin = patch.origin;
-    let rules = kernel.rules;
-    let mut map = Map::new(kernel, patch);
-    let mut tally = Tally::default();
-    let mut lanes = Lanes::idle(map.tile[0]);
-    let (mut next, mut kept) = (0, 0);
-    loop {
-        for l in 0..LANES {
-            if lanes.busy[l].is_none() && next < queue.len() {
-                lanes.load(l, &queue[next], origin);
-                next += 1;
-            }
-        }
-        if lanes.busy.iter().all(Option::is_none) {
-            break;
-        }
-        let plan = lanes.plan(rules, &map);
-        for l in 0..LANES {
-            let Some(number) = lanes.busy[l] else { continue };
-            match lanes.act::<GENERAL, LAYERS>(l, &plan, rules, &mut map, &mut tally) {
-                After::Inside => continue,
-                // The slot is free: what stood there was taken by a lane before.
-                After::Left => {
-                    queue[kept] = lanes.store(l, number, origin);
-                    kept += 1;
-                }
-                After::Ended => {}
-            }
-            lanes.busy[l] = None;
-        }
-    }
-    queue.truncate(kept);
-    tally.budget()
-}
-
-/// What became of a droplet.
-enum After {
-    Inside,
-    Left,
-    Ended,
-}
-
-/// The droplets under way, one per lane, in the patch's coordinates.
-struct Lanes {
-    /// The droplet's number; `None` in an idle lane, whose other values are harmless leftovers.
-    busy: [Option<u64>; LANES],
-    i: [i32; LANES],
-    j: [i32; LANES],
-    v: [f32; LANES],
-    u: [f32; LANES],
-    dy: [f32; LANES],
-    dx: [f32; LANES],
-    velocity: [f32; LANES],
-    water: [f32; LANES],
-    carried: [i32; LANES],
-    remainder: [f32; LANES],
-    age: [u32; LANES],
-}
-
-/// What the droplets mean to do next.
-struct Plan {
-    at: [usize; LANES],
-    ni: [i32; LANES],
-    nj: [i32; LANES],
-    nv: [f32; LANES],
-    nu: [f32; LANES],
-    dy: [f32; LANES],
-    dx: [f32; LANES],
-    /// Whether anything moves the droplet.
-    moves: [bool; LANES],
-    rise: [f32; LANES],
-    digs: [bool; LANES],
-    /// Units to dig or to lay.
-    wanted: [f32; LANES],
-}
-
-impl Lanes {
-    fn idle([i, j]: [i32; 2]) -> Self {
-        let none = [0.0; LANES];
-        Self {
-            busy: [None; LANES],
-            i: [i; LANES],
-            j: [j; LANES],
-            v: none,
-            u: none,
-            dy: none,
-            dx: none,
-            velocity: none,
-            water: none,
-            carried: [0; LANES],
-            remainder: none,
-            age: [0; LANES],
-        }
-    }
-
-    #[inline(always)]
-    fn load(&mut self, l: usize, d: &Droplet, origin: [i64; 2]) {
-        self.busy[l] = Some(d.number);
-        [self.i[l], self.j[l]] = [0, 1].map(|a| (d.cell[a] - origin[a]) as i32);
-        [self.v[l], self.u[l]] = d.part;
-        [self.dy[l], self.dx[l]] = d.direction;
-        self.velocity[l] = d.velocity;
-        self.water[l] = d.water;
-        self.carried[l] = d.carried;
-        self.remainder[l] = d.remainder;
-        self.age[l] = d.age;
-    }
-
-    #[inline(always)]
-    fn store(&self, l: usize, number: u64, origin: [i64; 2]) -> Droplet {
-        Droplet {
-            number,
-            cell: [origin[0] + i64::from(self.i[l]), origin[1] + i64::from(self.j[l])],
-            part: [self.v[l], self.u[l]],
-            direction: [self.dy[l], self.dx[l]],
-            velocity: self.velocity[l],
-            water: self.water[l],
-            carried: self.carried[l],
-            remainder: self.remainder[l],
-            age: self.age[l],
-        }
-    }
-
-    /// Looks ahead, all lanes at once: no branch depends on a droplet.
-    #[inline(always)]
-    fn plan(&self, rules: &Rules, map: &Map<'_>) -> Plan {
-        let none = [0.0f32; LANES];
-        let mut plan = Plan {
-            at: [0; LANES],
-            ni: [0; LANES],
-            nj: [0; LANES],
-            nv: none,
-            nu: none,
-            dy: none,
-            dx: none,
-            moves: [false; LANES],
-            rise: none,
-            digs: [false; LANES],
-            wanted: none,
-        };
-        for l in 0..LANES {
-            plan.at[l] = map.soil.at(self.i[l], self.j[l]);
-        }
-        let here = Corners::read(map, &plan.at);
-
-        // Where to: the bilinear gradient, and what is left of the old direction.
-        for l in 0..LANES {
-            let (v, u) = (self.v[l], self.u[l]);
-            let [gy, gx] = here.gradient(l, v, u);
-            let steepness = (gy * gy + gx * gx).sqrt();
-            let pull = (1.0 - rules.inertia) / steepness;
-            let pull = if steepness > 0.0 { pull } else { 0.0 };
-            let dy = self.dy[l] * rules.inertia - gy * pull;
-            let dx = self.dx[l] * rules.inertia - gx * pull;
-            let length = (dy * dy + dx * dx).sqrt();
-            let moves = length > 1e-12;
-            let scale = 1.0 / length;
-            let scale = if moves { scale } else { 0.0 };
-            let (dy, dx) = (dy * scale, dx * scale);
-            let (y, x) = (v + dy, u + dx);
-            let (down, across) = (y.floor(), x.floor());
-            plan.dy[l] = dy;
-            plan.dx[l] = dx;
-            plan.moves[l] = moves;
-            plan.ni[l] = self.i[l] + cast::nearest(down);
-            plan.nj[l] = self.j[l] + cast::nearest(across);
-            // A sum just under a whole number may round up to it.
-            plan.nv[l] = (y - down).min(0.999_999_94);
-            plan.nu[l] = (x - across).min(0.999_999_94);
-        }
-        let mut new_at = [0; LANES];
-        for l in 0..LANES {
-            new_at[l] = map.soil.at(plan.ni[l], plan.nj[l]);
-        }
-        let there = Corners::read(map, &new_at);
-
-        // What it can carry, and so what it moves.
-        for l in 0..LANES {
-            let old = here.above(l, self.v[l], self.u[l]);
-            let new = there.above(l, plan.nv[l], plan.nu[l]);
-            let rise = there.base[l].wrapping_sub(here.base[l]) as f32 + (new - old);
-            let drop = -rise;
-            let depth = (rules.sea.wrapping_sub(here.base[l])) as f32 - old;
-            let at_sea = rules.has_sea && depth > 0.0;
-            let capacity = drop.max(rules.min_drop) * self.velocity[l] * self.water[l] * rules.capacity;
-            let capacity = if at_sea { 0.0 } else { capacity };
-            let carried = self.carried[l] as f32;
-            let filled = if rise > 0.0 { rise.min(carried) } else { (carried - capacity) * rules.deposition };
-            let filled = if at_sea { filled.min(depth) } else { filled };
-            let dug = ((capacity - carried) * rules.erosion).min(drop * rules.dig_limit);
-            plan.rise[l] = rise;
-            plan.digs[l] = !(rise > 0.0 || carried > capacity);
-            plan.wanted[l] = if plan.digs[l] { dug } else { filled };
-        }
-        plan
-    }
-
-    /// Carries out lane `l`'s plan.
-    #[inline(always)]
-    fn act<const GENERAL: bool, const LAYERS: bool>(
-        &mut self,
-        l: usize,
-        plan: &Plan,
-        rules: &Rules,
-        map: &mut Map<'_>,
-        tally: &mut Tally,
-    ) -> After {
-        let at = plan.at[l];
-        let [ni, nj] = [plan.ni[l], plan.nj[l]];
-        let spent = self.age[l] >= rules.max_steps || self.water[l] < rules.min_water;
-        let out = map.side_beyond(ni, nj);
-        tally.steps += u64::from(!spent);
-        if LAYERS
-            && !spent
-            && let Some(visits) = &mut map.visits
-        {
-            visits[at] = visits[at].saturating_add(1);
-        }
-        if !spent && plan.moves[l] && out.is_some_and(|side| rules.edges[side] == Edge::Open) {
-            tally.exported += i64::from(self.carried[l]);
-            return After::Ended;
-        }
-        let centre = [self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5)];
-        let lay = |soil: &mut Soil<'_>, amount: i32, tally: &mut Tally| {
-            soil.lay::<GENERAL, LAYERS>(at, [self.v[l], self.u[l]], amount, tally)
-        };
-        if spent || !plan.moves[l] || out.is_some() || (GENERAL && map.soil.has_no_data(ni, nj)) {
-            let laid = lay(&mut map.soil, self.carried[l], tally);
-            // Only under the ceiling of accepted elevations can anything be left over.
-            tally.exported += i64::from(self.carried[l] - laid);
-            return After::Ended;
-        }
-
-        // What is under a unit rides along; so does the grain of large cuts.
-        if plan.digs[l] {
-            let exact = plan.wanted[l].min((MAX_CARRIED - self.carried[l]) as f32) - self.remainder[l];
-            let amount = grained((exact as i32).max(0));
-            self.remainder[l] = (amount as f32 - exact).clamp(-GRAIN, GRAIN);
-            self.carried[l] += map.soil.dig::<GENERAL, LAYERS>(&rules.brush, centre, amount, tally);
-        } else {
-            // Others of the eight may have filled the same hollow since.
-            let wanted = plan.wanted[l];
-            let wanted = if plan.rise[l] > 0.0 {
-                let rise = map.rise(at, [self.v[l], self.u[l]], map.soil.at(ni, nj), [plan.nv[l], plan.nu[l]]);
-                wanted.min(rise.max(0.0))
-            } else {
-                wanted
-            };
-            let exact = wanted + self.remainder[l];
-            let amount = (exact as i32).clamp(0, self.carried[l]);
-            self.remainder[l] = (exact - amount as f32).clamp(-GRAIN, GRAIN);
-            self.carried[l] -= lay(&mut map.soil, amount, tally);
-        }
-
-        self.age[l] += 1;
-        [self.i[l], self.j[l]] = [ni, nj];
-        [self.v[l], self.u[l]] = [plan.nv[l], plan.nu[l]];
-        [self.dy[l], self.dx[l]] = [plan.dy[l], plan.dx[l]];
-        self.velocity[l] = (self.velocity[l] * self.velocity[l] - plan.rise[l] * rules.gravity).max(0.0).sqrt();
-        self.water[l] *= rules.keep_water;
-        if map.in_tile(ni, nj) { After::Inside } else { After::Left }
-    }
-}
-
-/// A patch as droplets see it.
-struct Map<'a> {
-    soil: Soil<'a>,
-    visits: Option<&'a mut [u32]>,
-    tile: [[i32; 2]; 2],
-}
-
-impl<'a> Map<'a> {
-    fn new(kernel: &Kinetics<'_>, patch: &'a mut Patch) -> Self {
-        let mut ground: &mut [i32] = &mut [];
-        let (mut loose, mut wear, mut deposit) = (None, None, None);
-        for (number, plane) in patch.heights.iter_mut().enumerate() {
-            let plane = plane.as_mut_slice();
-            match Some(number) {
-                Some(0) => ground = plane,
-                n if n == kernel.loose => loose = Some(plane),
-                n if n == kernel.wear => wear = Some(plane),
-                n if n == kernel.deposit => deposit = Some(plane),
-                _ => {}
-            }
-        }
-        let factor = |at: Option<usize>| at.and_then(|k| patch.factors.get(k)).map(Vec::as_slice);
-        let soil = Soil {
-            ground,
-            loose,
-            wear,
-            deposit,
-            hardness: factor(kernel.hardness),
-            protect: factor(kernel.protect),
-            outside: kernel.outside.then_some(patch.outside.as_slice()),
-            stride: patch.stride,
-            valid: patch.valid,
-            floor: kernel.rules.floor,
-            quantum: kernel.rules.quantum,
-        };
-        let visits = patch.counts.first_mut().filter(|_| kernel.visits).map(Vec::as_mut_slice);
-        Self { soil, visits, tile: patch.tile }
-    }
-
-    /// The side of the world beyond which position (i, j) lies: 0 north, 1 east, 2 south, 3 west.
-    #[inline(always)]
-    fn side_beyond(&self, i: i32, j: i32) -> Option<usize> {
-        let [[top, left], [bottom, right]] = self.soil.valid;
-        if i >= top && j >= left && i + 1 < bottom && j + 1 < right {
-            return None;
-        }
-        Some(if i < top {
-            0
-        } else if j + 1 >= right {
-            1
-        } else if i + 1 >= bottom {
-            2
-        } else {
-            3
-        })
-    }
-
-    /// Rise of the ground, as it now is, from one position to another.
-    #[inline(always)]
-    fn rise(&self, at: usize, from: [f32; 2], new_at: usize, to: [f32; 2]) -> f32 {
-        let above = |at: usize, [v, u]: [f32; 2]| {
-            let stride = self.soil.stride;
-            let (north, south) = (&self.soil.ground[at..at + 2], &self.soil.ground[at + stride..at + stride + 2]);
-            let over = |corner: i32| (corner - north[0]) as f32;
-            (over(north[1]) * u) * (1.0 - v) + (over(south[0]) * (1.0 - u) + over(south[1]) * u) * v
-        };
-        (self.soil.ground[new_at] - self.soil.ground[at]) as f32 + (above(new_at, to) - above(at, from))
-    }
-
-    #[inline(always)]
-    fn in_tile(&self, i: i32, j: i32) -> bool {
-        let [[top, left], [bottom, right]] = self.tile;
-        i >= top && j >= left && i < bottom && j < right
-    }
-}
-
-/// Most that is left over of a cut, in units: the grain of the largest.
-const GRAIN: f32 = 65_536.0;
-
-/// The four corners of each lane's position, as the north-western one and differences from it.
-struct Corners {
-    base: [i32; LANES],
-    east: [f32; LANES],
-    south: [f32; LANES],
-    south_east: [f32; LANES],
-}
-
-impl Corners {
-    #[inline(always)]
-    fn read(map: &Map<'_>, at: &[usize; LANES]) -> Self {
-        let zero = [0i32; LANES];
-        let (mut base, mut east, mut south, mut south_east) = (zero, zero, zero, zero);
-        for l in 0..LANES {
-            let (ground, stride) = (&*map.soil.ground, map.soil.stride);
-            // Idle lanes and those about to leave the world may stand beyond the patch.
-            let at = at[l].min(ground.len() - stride - 2);
-            let (north, below) = (&ground[at..at + 2], &ground[at + stride..at + stride + 2]);
-            (base[l], east[l]) = (north[0], north[1]);
-            (south[l], south_east[l]) = (below[0], below[1]);
-        }
-        Self::new(base, east, south, south_east)
-    }
-
-    #[inline(always)]
-    fn new(base: [i32; LANES], east: [i32; LANES], south: [i32; LANES], south_east: [i32; LANES]) -> Self {
-        let above_base = |corner: [i32; LANES]| {
-            let mut difference = [0.0; LANES];
-            for l in 0..LANES {
-                // Cells beyond the terrain hold leftovers: whatever they give is not used.
-                difference[l] = corner[l].wrapping_sub(base[l]) as f32;
-            }
-            difference
-        };
-        Self { east: above_base(east), south: above_base(south), south_east: above_base(south_east), base }
-    }
-
-    /// Southward and eastward gradient, in units over the square.
-    #[inline(always)]
-    fn gradient(&self, l: usize, v: f32, u: f32) -> [f32; 2] {
-        [
-            self.south[l] * (1.0 - u) + (self.south_east[l] - self.east[l]) * u,
-            self.east[l] * (1.0 - v) + (self.south_east[l] - self.south[l]) * v,
-        ]
-    }
-
-    /// Bilinear height above the base.
-    #[inline(always)]
-    fn above(&self, l: usize, v: f32, u: f32) -> f32 {
-        (self.east[l] * u) * (1.0 - v) + (self.south[l] * (1.0 - u) + self.south_east[l] * u) * v
     }
 }
