@@ -91,7 +91,10 @@ pub fn round<K: Kernel>(
     particles: Vec<K::Particle>,
 ) -> (Vec<K::Particle>, Budget) {
     let layout = Layout::new(grid, kernel.step_reach() + kernel.margin(), kernel.margin());
-    let mut queues: Vec<Vec<K::Particle>> = vec![Vec::new(); layout.count[0] * layout.count[1]];
+    // Queues as long as they need be: grown one by one they take up to twice the room.
+    let mut lengths = vec![0; layout.count[0] * layout.count[1]];
+    particles.iter().for_each(|particle| lengths[layout.tile_of(particle.cell())] += 1);
+    let mut queues: Vec<Vec<K::Particle>> = lengths.into_iter().map(Vec::with_capacity).collect();
     for particle in particles {
         queues[layout.tile_of(particle.cell())].push(particle);
     }

@@ -240,10 +240,11 @@ impl Stepper for Rain {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let underway = terrain.tables.get(TABLE).map(|table| Droplet::from_table(table, &terrain.grid)).transpose()?;
         terrain.tables.remove(TABLE);
-        let mut droplets = underway.unwrap_or_default();
-        let started = self.started(terrain, tick);
-        let mut budget = Budget { particles: started.len() as u64, ..Budget::default() };
-        droplets.extend(started);
+        let underway = underway.unwrap_or_default();
+        let mut droplets = self.started(terrain, tick);
+        let mut budget = Budget { particles: droplets.len() as u64, ..Budget::default() };
+        droplets.reserve_exact(underway.len());
+        droplets.extend(underway);
         let asked = [(self.model.visits, &VISITS), (self.model.wear, &WEAR), (self.model.deposit, &DEPOSIT)];
         let mut written: Vec<(&LayerSpec, Cells)> =
             asked.into_iter().filter(|(on, _)| *on).map(|(_, spec)| (spec, terrain.take(spec))).collect();
@@ -323,7 +324,13 @@ impl Rain {
                 age: 0,
             })
         };
-        numbers.into_par_iter().filter_map(start).collect()
+        // In two goes, the second in place: collected at once, they would stand in memory twice.
+        let first = numbers.start;
+        let count = (numbers.end - first) as usize;
+        let droplets: Vec<Option<Droplet>> = (0..count).into_par_iter().map(|n| start(first + n as u64)).collect();
+        #[expect(clippy::filter_map_identity, reason = "flatten does not collect in place")]
+        let droplets = droplets.into_iter().filter_map(std::convert::identity).collect();
+        droplets
     }
 }
 
