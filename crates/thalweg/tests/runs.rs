@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use thalweg::field::Field;
-use thalweg::grid::Grid;
+use thalweg::grid::{Georeference, Grid};
 use thalweg::height::Height;
 use thalweg::io::{SaveOptions, save};
 use thalweg::models;
@@ -319,6 +319,20 @@ fn a_run_over_a_given_terrain_is_taken_up_without_its_source() {
     let (resumed, _) = Run::resume(&file).unwrap();
     assert_eq!(resumed.recipe().seed, u64::MAX);
     assert_eq!(outcome(&finish(resumed)), outcome(&finish(run)));
+}
+
+#[test]
+fn a_georeference_comes_back_to_the_bit() {
+    // The northing of a real elevation model whose last bit was lost on the way through the checkpoint's text.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("state");
+    let mut grid = Grid::new([2, 2], 30.0).unwrap();
+    let transform = Some([386_813.655_454_263_5, 30.0, 0.0, 3_806_117.827_628_375_5, 0.0, -30.0]);
+    grid.georeference = Some(Georeference { transform, ..Georeference::default() });
+    let run = Run::over(Recipe::single(models::find("thermal").unwrap(), 1), Terrain::new(grid)).unwrap();
+    run.save(&file, &serde_json::Value::Null).unwrap();
+    let (resumed, _) = Run::resume(&file).unwrap();
+    assert_eq!(resumed.terrain().grid, run.terrain().grid);
 }
 
 #[test]
