@@ -13,7 +13,7 @@ Tasks:
   bless          run the golden tests and take what they see for right
   book           write docs/models/*.md from the models' declarations; --check only compares
   gallery        draw docs/gallery/*.png with the built command
-  bench [ARGS]   run the benches
+  bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, presets
 ";
 
 fn main() -> ExitCode {
@@ -25,7 +25,9 @@ fn main() -> ExitCode {
         ["book"] => book::write(),
         ["book", "--check"] => book::check(),
         ["gallery"] => gallery::draw(),
-        ["bench", rest @ ..] => shell::cargo(&[&["bench", "--workspace"], rest].concat()),
+        ["bench", rest @ ..] => {
+            shell::cargo(&[&["bench", "--package", "thalweg", "--bench", "models", "--"], rest].concat())
+        }
         _ => Err(HELP.to_string()),
     };
     match done {

@@ -6,7 +6,7 @@
 use crate::height::{Height, WHOLE, split};
 use crate::model::Budget;
 
-/// Cumulated weights of a round brush in parts of [`ALL`], row by row, rows padded with nothing to whole vectors.
+/// Cumulated weights of a round brush in 65 535ths, row by row, rows padded with nothing to whole vectors.
 pub struct Brush {
     radius: usize,
     width: usize,

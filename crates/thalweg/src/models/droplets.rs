@@ -328,7 +328,9 @@ impl Rain {
         let first = numbers.start;
         let count = (numbers.end - first) as usize;
         let droplets: Vec<Option<Droplet>> = (0..count).into_par_iter().map(|n| start(first + n as u64)).collect();
-        droplets.into_iter().flatten().collect()
+        #[expect(clippy::filter_map_identity, reason = "flatten does not collect in place")]
+        let droplets = droplets.into_iter().filter_map(std::convert::identity).collect();
+        droplets
     }
 }
 

@@ -1,0 +1,126 @@
+//! Ground to work on, and how work is timed.
+
+use std::sync::LazyLock;
+use std::time::Instant;
+
+use thalweg::Result;
+use thalweg::field::Field;
+use thalweg::grid::Grid;
+use thalweg::height::Height;
+use thalweg::model::{Budget, Model, Stepper, Tick};
+use thalweg::models::droplets::Droplets;
+use thalweg::models::gradient_noise::GradientNoise;
+use thalweg::rng::Key;
+use thalweg::terrain::{CellType, Cells, Terrain};
+
+/// Metres from cell to cell.
+pub const CELL: f64 = 10.0;
+
+/// Runs work on a pool of so many threads.
+pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of a few threads").install(work)
+}
+
+/// Square ground with the slopes of mountains: eight octaves with a relief of about a quarter of the extent.
+pub fn mountains(side: usize) -> Result<Terrain> {
+    let extent = side as f64 * CELL;
+    let noise = GradientNoise {
+        // Three standard deviations; from lowest to highest there are some five.
+        amplitude: 0.15 * extent,
+        wavelength: extent / 2.0,
+        octaves: 8,
+        warp: 0.0,
+        ..GradientNoise::default()
+    };
+    let mut terrain = Terrain::new(Grid::new([side, side], CELL)?);
+    finish(&noise, &mut terrain)?;
+    Ok(terrain)
+}
+
+/// Mountains with every layer that the model needs.
+pub fn furnished(model: &dyn Model, side: usize) -> Result<Terrain> {
+    let mut terrain = mountains(side)?;
+    for spec in model.about().needs {
+        let size = terrain.grid.size;
+        let cells = match spec.cells {
+            CellType::Float => Cells::Float(Field::generate(size, |i, j| (i + j) as f32)),
+            CellType::Height => Cells::Height(Field::new(size, Height::ZERO)),
+            CellType::Count => Cells::Count(Field::new(size, 0)),
+        };
+        terrain.insert(spec, cells)?;
+    }
+    Ok(terrain)
+}
+
+/// The droplets of the goal: brush of radius 3, 30 steps each; none tires before.
+pub fn goal(layers: bool) -> Droplets {
+    Droplets {
+        radius: 3.0,
+        max_steps: 30,
+        evaporation: 0.01,
+        visits: layers,
+        wear: layers,
+        deposit: layers,
+        ..Droplets::default()
+    }
+}
+
+/// Seconds on a clock that stands still while another program has the core, where there is one and a single thread to
+/// read it in; else on the wall clock.
+pub fn now() -> f64 {
+    #[cfg(target_os = "linux")]
+    if rayon::current_num_threads() == 1 {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        return time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
+    }
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    START.elapsed().as_secs_f64()
+}
+
+/// Takes one step; its ledger and the seconds it took.
+pub fn step(stepper: &mut dyn Stepper, terrain: &mut Terrain, step: u32) -> Result<(Budget, f64)> {
+    let tick = Tick { key: Key::new(1, "bench"), step };
+    let start = now();
+    let budget = stepper.step(terrain, tick)?;
+    Ok((budget, now() - start))
+}
+
+/// Takes all of a model's steps.
+pub fn finish(model: &dyn Model, terrain: &mut Terrain) -> Result<()> {
+    let mut stepper = model.start(&terrain.grid)?;
+    for number in 0..model.steps(&terrain.grid) {
+        step(&mut *stepper, terrain, number)?;
+    }
+    Ok(())
+}
+
+/// The least of what `figure` makes of the model's steps, over runs on `before` for `seconds` in all.
+pub fn least(
+    model: &dyn Model,
+    before: &Terrain,
+    seconds: f64,
+    figure: impl Fn(Budget, f64) -> Option<f64>,
+) -> Result<f64> {
+    let start = Instant::now();
+    let mut least = f64::MAX;
+    while least == f64::MAX || start.elapsed().as_secs_f64() < seconds {
+        let mut terrain = before.clone();
+        let mut stepper = model.start(&terrain.grid)?;
+        for number in 0..model.steps(&terrain.grid).min(16) {
+            let (budget, time) = step(&mut *stepper, &mut terrain, number)?;
+            least = figure(budget, time).map_or(least, |figure| least.min(figure));
+        }
+    }
+    Ok(least)
+}
+
+/// Nanoseconds a cell.
+pub fn by_cell(terrain: &Terrain) -> impl Fn(Budget, f64) -> Option<f64> {
+    let cells = terrain.grid.len() as f64;
+    move |_, seconds| Some(seconds * 1e9 / cells)
+}
+
+/// Nanoseconds a droplet step; of steps with few of them, none.
+pub fn by_droplet_step(budget: Budget, seconds: f64) -> Option<f64> {
+    (budget.particle_steps > 20_000).then(|| seconds * 1e9 / budget.particle_steps as f64)
+}

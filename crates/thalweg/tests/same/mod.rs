@@ -1,0 +1,44 @@
+//! Is a preset the same world at another resolution? Asked by a test at small sizes, by the bench at those of the goal.
+
+use std::fs;
+use std::path::Path;
+
+use thalweg::Result;
+use thalweg::error::Error;
+use thalweg::field::Field;
+use thalweg::products::resample::reduce;
+use thalweg::products::statistics::correlation;
+use thalweg::recipe::Recipe;
+use thalweg::run::Run;
+
+/// Names and texts of the recipes that come with the command, by name.
+pub fn presets() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
+    let files = fs::read_dir(folder).expect("the recipes' folder").map(|entry| entry.expect("its entry").path());
+    let mut presets: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("a readable recipe");
+            (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text)
+        })
+        .collect();
+    presets.sort();
+    presets
+}
+
+/// Correlation of the ground that a recipe gives with two numbers of cells on the long side, both reduced to `common`.
+pub fn likeness(recipe: &str, cells: [usize; 2], common: usize) -> Result<f64> {
+    let [a, b] = cells.map(|cells| ground(recipe, cells, common));
+    correlation(&a?, &b?)
+}
+
+fn ground(recipe: &str, cells: usize, common: usize) -> Result<Field<f32>> {
+    let mut recipe = Recipe::parse(recipe)?;
+    recipe.cells = cells;
+    let mut run = Run::new(recipe)?;
+    while run.step()?.is_some() {}
+    let terrain = run.terrain();
+    let long = *terrain.grid.size.iter().max().ok_or_else(|| Error::Recipe("no cells".into()))?;
+    let size = terrain.grid.size.map(|side| (side * common).div_ceil(long).max(1));
+    Ok(reduce(terrain, size)?.metres())
+}
