@@ -14,7 +14,7 @@ use crate::shell::{Outcome, built, cargo, program, root, run};
 
 /// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
 const PICTURES: &[(&str, &str)] =
-    &[("alpine", "view worlds/alpine/height.tif --size 1000x420 --from 205,28 --zoom 1.12 -o wide.png")];
+    &[("alpine", "view worlds/alpine/height.tif --size 1000x480 --from 205,28 --zoom 1.12 -o wide.png")];
 
 /// No picture is larger, so that the page loads at once.
 const MOST_BYTES: u64 = 400_000;
