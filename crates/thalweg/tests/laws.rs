@@ -61,7 +61,7 @@ fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(work)
 }
 
-/// Each model, with every optional layer switched on.
+/// Each model, with every optional layer switched on; those with a stride of their own also on a coarser copy of the ground.
 fn each(mut law: impl FnMut(&dyn Model)) {
     let mut count = 0;
     for mut model in models::all() {
@@ -72,6 +72,10 @@ fn each(mut law: impl FnMut(&dyn Model)) {
             }
         }
         law(&*model);
+        if model.get("stride").is_some() {
+            model.set(owner, "stride", &toml::Value::Float(95.0)).expect("three cells of the laws' ground");
+            law(&*model);
+        }
         count += 1;
     }
     assert!(count >= 10, "the list of models is there");

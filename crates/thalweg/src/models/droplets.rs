@@ -105,8 +105,8 @@ pub const DEPOSIT: LayerSpec =
 
 const TABLE: &str = "droplets";
 
-/// Widest brush, and widest stride, in cells.
-const MAX_REACH_CELLS: f64 = 250.0;
+/// Widest stride in cells: the presets' widest on grids of over 30 000 cells a side.
+const MAX_STRIDE_CELLS: f64 = 500.0;
 
 /// How far a droplet strays that dithers, in cells.
 const MARGIN: usize = 8;
@@ -131,7 +131,7 @@ impl Droplets {
 
     /// Cells of the grid to one of the cells that droplets run on.
     fn factor(&self, grid: &Grid) -> usize {
-        (self.stride(grid) / grid.cell).round().clamp(1.0, MAX_REACH_CELLS) as usize
+        (self.stride(grid) / grid.cell).round().clamp(1.0, MAX_STRIDE_CELLS) as usize
     }
 
     /// Rounds between two looks at the fine ground, which cost as much as its cells: more where blocks are larger.
@@ -188,13 +188,10 @@ impl Model for Droplets {
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        for (name, cells) in
-            [("droplets.radius × stride", self.radius_cells(grid)), ("droplets.stride", self.stride(grid) / grid.cell)]
-        {
-            if cells > MAX_REACH_CELLS {
-                let allowed = format!("up to {} m ({MAX_REACH_CELLS} cells here)", MAX_REACH_CELLS * grid.cell);
-                return Err(Error::value(name, format!("{} m", cells * grid.cell), allowed));
-            }
+        let cells = self.stride(grid) / grid.cell;
+        if cells > MAX_STRIDE_CELLS {
+            let allowed = format!("up to {} m ({MAX_STRIDE_CELLS} cells here)", MAX_STRIDE_CELLS * grid.cell);
+            return Err(Error::value("droplets.stride", format!("{} m", self.stride(grid)), allowed));
         }
         Ok(())
     }
