@@ -30,7 +30,7 @@ fn recipes_that_cannot_be() {
         ("extent = [1, 1", &["r.toml"]),
         ("cells = 5", &["extent", "from"]),
         ("extent = [1, -1]", &["extent", "-1", "0.01"]),
-        ("extent = [1, 1]\nseed = -1", &["seed = -1"]),
+        ("extent = [1, 1]\nseed = 1.5", &["seed = 1.5"]),
         ("extent = [1, 1]\nstage = 3", &["stage"]),
         (&format!("{stage}heigth = 3"), &["stage 1", "`heigth`", "`height`"]),
         (&format!("{stage}height = 1e9"), &["stage 1", "shape.height"]),
