@@ -5,12 +5,13 @@ use thalweg::{Error, Result};
 
 use crate::voice::print;
 
-/// Name and text of each; the default comes first.
+/// Name and text of each; the default comes first. A published crate holds no file from outside its folder, so these are
+/// copies of the repository's `recipes/`; a test compares them.
 const PRESETS: &[(&str, &str)] = &[
-    ("alpine", include_str!("../../../recipes/alpine.toml")),
-    ("hills", include_str!("../../../recipes/hills.toml")),
-    ("island", include_str!("../../../recipes/island.toml")),
-    ("volcano", include_str!("../../../recipes/volcano.toml")),
+    ("alpine", include_str!("../recipes/alpine.toml")),
+    ("hills", include_str!("../recipes/hills.toml")),
+    ("island", include_str!("../recipes/island.toml")),
+    ("volcano", include_str!("../recipes/volcano.toml")),
 ];
 
 /// The names.
@@ -50,6 +51,16 @@ mod tests {
             assert_eq!(recipe.name, name);
             assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
             recipe.grid().unwrap();
+        }
+    }
+
+    #[test]
+    fn copies_are_the_repository_s_recipes() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
+        for (name, text) in PRESETS {
+            let original =
+                std::fs::read_to_string(folder.join(format!("{name}.toml"))).expect("the repository is there");
+            assert_eq!(*text, original, "copy recipes/{name}.toml to crates/thalweg-cli/recipes/");
         }
     }
 }
