@@ -11,6 +11,7 @@ pub mod checkpoint;
 pub mod coarse;
 pub mod error;
 pub mod field;
+pub mod flow;
 pub mod grid;
 pub mod height;
 pub mod io;

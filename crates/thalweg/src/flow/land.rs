@@ -1,0 +1,123 @@
+//! [`Land`]: ground with all that decides where water can leave it.
+
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::flow::STEPS;
+use crate::grid::{Edge, Grid};
+use crate::height::Height;
+use crate::rng::Key;
+use crate::terrain::Terrain;
+
+/// Ground, what is outside, and where water leaves.
+#[derive(Debug, Clone, Copy)]
+pub struct Land<'a> {
+    /// Cell size, open and closed edges, sea level, world cells.
+    pub grid: &'a Grid,
+    /// Elevation of the surface that water runs over.
+    pub ground: &'a Field<Height>,
+    /// True where there is no data: outside.
+    pub nodata: Option<&'a Field<bool>>,
+    /// Cells (row, column) where water leaves, beside what edges, sea and missing data give.
+    pub outlets: &'a [[usize; 2]],
+}
+
+/// What a cell is to water.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Part {
+    /// Land: water goes on to a neighbour.
+    #[default]
+    Inside = 0,
+    /// Land on an open edge or beside missing data: water leaves where no neighbour is lower.
+    Rim = 1,
+    /// Sea, or a given outlet: water that arrives is gone.
+    Sink = 2,
+    /// No data.
+    Void = 3,
+}
+
+impl<'a> Land<'a> {
+    /// A terrain's land, without further outlets.
+    pub fn of(terrain: &'a Terrain) -> Self {
+        Self { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref(), outlets: &[] }
+    }
+
+    /// The same land under another surface, such as its filled one.
+    #[must_use]
+    pub fn under(self, ground: &'a Field<Height>) -> Self {
+        Self { ground, ..self }
+    }
+
+    /// Checks what a caller may have got wrong.
+    ///
+    /// # Errors
+    /// When ground or mask are not of the grid's size, or an outlet lies outside it or has no data.
+    pub fn check(&self) -> Result<()> {
+        let [rows, cols] = self.grid.size;
+        for (name, size) in [("ground", Some(self.ground.size())), ("nodata", self.nodata.map(Field::size))] {
+            if let Some([r, c]) = size.filter(|size| *size != self.grid.size) {
+                let allowed = format!("{rows} × {cols} (the grid)");
+                return Err(Error::value(name, format!("{r} × {c} cells"), allowed));
+            }
+        }
+        for &[i, j] in self.outlets {
+            let allowed = format!("a cell with data, rows 0 to {}, columns 0 to {}", rows - 1, cols - 1);
+            if i >= rows || j >= cols || self.nodata.is_some_and(|mask| mask[(i, j)]) {
+                return Err(Error::value("outlet", format!("row {i}, column {j}"), allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// What each cell is to water. Where water could leave nowhere at all, the lowest cell takes it.
+    pub fn parts(&self) -> Field<Part> {
+        let [rows, cols] = self.grid.size;
+        let open = |side: usize| self.grid.edges[side] == Edge::Open;
+        let void = |i: usize, j: usize| self.nodata.is_some_and(|mask| mask[(i, j)]);
+        let mut parts = Field::generate(self.grid.size, |i, j| {
+            let on_edge =
+                (i == 0 && open(0)) || (j + 1 == cols && open(1)) || (i + 1 == rows && open(2)) || (j == 0 && open(3));
+            if void(i, j) {
+                Part::Void
+            } else if self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea) {
+                Part::Sink
+            } else if on_edge || (self.nodata.is_some() && self.around(i, j).any(|(_, [r, c])| void(r, c))) {
+                Part::Rim
+            } else {
+                Part::Inside
+            }
+        });
+        for &[i, j] in self.outlets {
+            if i < rows && j < cols && !void(i, j) {
+                parts[(i, j)] = Part::Sink;
+            }
+        }
+        // Cells without data have a rim round them; so if there is neither rim nor sink, all is one closed piece.
+        if parts.as_slice().iter().all(|part| *part == Part::Inside) {
+            let heights = self.ground.as_slice();
+            let hash = |k: usize| Key::ZERO.cell(self.grid.world_cell(k / cols, k % cols)).bits();
+            if let Some(lowest) = (0..heights.len()).min_by_key(|k| (heights[*k], hash(*k))) {
+                parts.as_mut_slice()[lowest] = Part::Sink;
+            }
+        }
+        parts
+    }
+
+    /// The neighbours of cell (i, j) inside the grid: their numbers and cells.
+    pub fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
+        let [rows, cols] = self.grid.size;
+        STEPS.iter().enumerate().filter_map(move |(k, [di, dj])| {
+            let (r, c) = (i.checked_add_signed(*di)?, j.checked_add_signed(*dj)?);
+            (r < rows && c < cols).then_some((k, [r, c]))
+        })
+    }
+
+    /// Which of `count` equals to take at cell (i, j), 0 to count − 1.
+    #[inline]
+    pub fn pick(&self, i: usize, j: usize, count: u32) -> u32 {
+        let [row, col] = self.grid.world_cell(i, j);
+        let mut h = (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (col as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        h = (h ^ (h >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((h >> 32) as u32) % count
+    }
+}

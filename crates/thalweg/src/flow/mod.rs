@@ -1,0 +1,35 @@
+//! Where water goes: depressions, directions, accumulation, basins, streams. Pure functions over a [`Land`].
+//!
+//! Every function is exact and gives the same bits for any number of threads. Neighbours are numbered clockwise from the
+//! east, 0 to 7, so that neighbour k's ESRI code is 2ᵏ, odd ones are diagonal, and k's opposite is `k ^ 4`. Equals among
+//! neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order of a scan.
+
+pub mod accumulate;
+pub mod d8;
+pub mod fill;
+pub mod land;
+
+pub use land::{Land, Part};
+
+use crate::field::Field;
+
+/// Steps (rows, columns) to the eight neighbours: E, SE, S, SW, W, NW, N, NE.
+pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
+
+/// For each cell, the number of the neighbour it drains to, 0 to 7, or [`OUT`], [`PIT`], [`VOID`].
+pub type Directions = Field<u8>;
+
+/// Water leaves the land here: over an open edge, into a cell without data, into the sea, at a given outlet.
+pub const OUT: u8 = 8;
+/// Water stays here: no neighbour is lower, and no equal one leads on.
+pub const PIT: u8 = 9;
+/// Not land: no data.
+pub const VOID: u8 = 255;
+
+/// Index of the cell that cell `k` of a field with `cols` columns drains to, if it drains to one.
+#[inline]
+pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
+    let [di, dj] = *STEPS.get(usize::from(direction))?;
+    // A direction never points beyond the field: the sum cannot wrap.
+    Some(k.wrapping_add_signed(di * cols as isize + dj))
+}
