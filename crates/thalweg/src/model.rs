@@ -100,7 +100,7 @@ pub trait Stepper: Send {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget>;
 }
 
-/// The ledger of a step, or of many. Solids are in units of height × cells (1/65 536 m over one cell).
+/// The ledger of a step, or of many. Solids are in units of height × cells (1/65 536 m over one cell), water in m³.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {
@@ -120,6 +120,14 @@ pub struct Budget {
     pub particles: u64,
     /// Steps that particles took.
     pub particle_steps: u64,
+    /// Water that fell as rain, in m³.
+    pub rained: f64,
+    /// Water that springs, drops and first fillings put in, in m³.
+    pub poured: f64,
+    /// Water that evaporated, in m³.
+    pub evaporated: f64,
+    /// Water that left over open edges, into the sea or with the end of a stage, in m³.
+    pub drained: f64,
 }
 
 impl AddAssign for Budget {
@@ -133,6 +141,10 @@ impl AddAssign for Budget {
         self.limited = self.limited.saturating_add(other.limited);
         self.particles = self.particles.saturating_add(other.particles);
         self.particle_steps = self.particle_steps.saturating_add(other.particle_steps);
+        self.rained += other.rained;
+        self.poured += other.poured;
+        self.evaporated += other.evaporated;
+        self.drained += other.drained;
     }
 }
 
@@ -140,5 +152,10 @@ impl Budget {
     /// By how much this ledger says that the terrain's solid has changed.
     pub fn solid_change(&self) -> i128 {
         self.added + self.rounded - self.exported
+    }
+
+    /// By how much, in m³, this ledger says that the water standing on the terrain has changed.
+    pub fn water_change(&self) -> f64 {
+        self.rained + self.poured - self.evaporated - self.drained
     }
 }
