@@ -35,7 +35,6 @@ const BYTES: u64 = 72;
 /// An unusable input, an outlet outside, a folder that cannot be written, too little memory.
 pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let start = Instant::now();
-    output::make_folder(&args.output)?;
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings.clone());
     let Loaded { mut terrain, nodata, .. } = loaded;
@@ -49,6 +48,7 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let mut phases = Phases::new(voice);
     let land = Land { outlets: &outlets, ..Land::of(&terrain) };
     land.check()?;
+    output::make_folder(&args.output)?;
     phases.begin("fill");
     let filled = fill::fill(&land);
     let land = land.under(&filled);

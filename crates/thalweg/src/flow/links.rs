@@ -249,7 +249,7 @@ mod tests {
             for k in 0..owners.len() {
                 let goes_on = streams.as_slice()[k] && onward(&directions, &streams, k).is_some();
                 if goes_on {
-                    metres += if directions.as_slice()[k] % 2 == 0 { 25.0 } else { 25.0 * 2f64.sqrt() };
+                    metres += if directions.as_slice()[k].is_multiple_of(2) { 25.0 } else { 25.0 * 2f64.sqrt() };
                 }
                 let shared = streams.as_slice()[k] && !goes_on && donors(&directions, &streams, k).count() != 1;
                 assert_eq!(owners.as_slice()[k], u32::from(streams.as_slice()[k] && !shared), "seed {seed}, cell {k}");

@@ -129,7 +129,7 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
 
 /// Metres from a cell to the neighbour in that direction.
 fn step(direction: u8, cell: f64) -> f64 {
-    if direction % 2 == 0 { cell } else { std::f64::consts::SQRT_2 * cell }
+    if direction.is_multiple_of(2) { cell } else { std::f64::consts::SQRT_2 * cell }
 }
 
 /// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from

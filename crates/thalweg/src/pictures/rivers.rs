@@ -15,9 +15,9 @@ const SIDE: f32 = 900.0;
 /// A place on the map: row and column in pixels.
 type Point = [f32; 2];
 
-/// Draws the links of a terrain of `size` cells over a map of the same extent. Widths go with the root of the catchment,
-/// as those of rivers do (Leopold & Maddock 1953).
-pub fn draw(map: &mut Picture, rivers: &[Link], size: Size) {
+/// Draws the links of a terrain of `size` cells over a map of the same extent, but for the cells that are `hidden`, such
+/// as those of open water. Widths go with the root of the catchment, as those of rivers do (Leopold & Maddock 1953).
+pub fn draw(map: &mut Picture, rivers: &[Link], size: Size, hidden: impl Fn([usize; 2]) -> bool) {
     let [rows, cols] = map.size();
     let scale = [rows as f32 / size[0] as f32, cols as f32 / size[1] as f32];
     let wide = (rows.max(cols) as f32 / SIDE).max(0.7);
@@ -27,10 +27,12 @@ pub fn draw(map: &mut Picture, rivers: &[Link], size: Size) {
     for link in rivers {
         let share = (link.catchment / greatest).sqrt() as f32;
         let half = 0.5 * wide * (WIDTH[0] + (WIDTH[1] - WIDTH[0]) * share);
-        let points = link.cells.iter().map(|cell| [0, 1].map(|k| (cell[k] as f32 + 0.5) * scale[k])).collect();
-        let line = smoothed(smoothed(points));
-        for pair in line.windows(2) {
-            stroke(&mut cover, pair[0], pair[1], half);
+        for cells in link.cells.split(|cell| hidden(*cell)) {
+            let points = cells.iter().map(|cell| [0, 1].map(|k| (cell[k] as f32 + 0.5) * scale[k])).collect();
+            let line = smoothed(smoothed(points));
+            for pair in line.windows(2) {
+                stroke(&mut cover, pair[0], pair[1], half);
+            }
         }
     }
     for (pixel, cover) in map.rgb.as_mut_slice().iter_mut().zip(cover.as_slice()) {
@@ -91,7 +93,7 @@ mod tests {
     fn rivers_are_blue_where_they_run_and_wider_with_their_catchments() {
         let rivers = [link(&[[10, 0], [10, 59]], 1.0), link(&[[40, 0], [40, 59]], 100.0)];
         let mut map = Picture::new([60, 60], [200, 190, 150]);
-        draw(&mut map, &rivers, [60, 60]);
+        draw(&mut map, &rivers, [60, 60], |_| false);
         let changed = |rows: std::ops::Range<usize>| rows.filter(|i| map.rgb[(*i, 30)] != [200, 190, 150]).count();
         let (narrow, wide) = (changed(0..25), changed(25..60));
         assert!((1..=3).contains(&narrow) && wide >= narrow + 2, "{narrow} and {wide} pixels");
@@ -99,11 +101,12 @@ mod tests {
         assert!(b > r + 60, "blue");
         // The other order draws the same, and half the pixels half the rows.
         let mut other = Picture::new([60, 60], [200, 190, 150]);
-        draw(&mut other, &[rivers[1].clone(), rivers[0].clone()], [60, 60]);
+        draw(&mut other, &[rivers[1].clone(), rivers[0].clone()], [60, 60], |_| false);
         assert_eq!(map, other);
         let mut small = Picture::new([30, 30], [200, 190, 150]);
-        draw(&mut small, &rivers, [60, 60]);
+        draw(&mut small, &rivers, [60, 60], |[_, j]| j > 40);
         assert!(small.rgb[(20, 15)][0] < 100 && small.rgb[(15, 15)] == [200, 190, 150]);
+        assert_eq!(small.rgb[(20, 25)], [200, 190, 150], "hidden");
     }
 
     #[test]

@@ -65,13 +65,17 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
         if relief.is_hole(i, j) { hatch(i, j, stripe) } else { srgb(painter.cell(i, j)) }
     });
     let map = Picture { rgb };
-    let cols = map.rgb.cols();
+    let pixels = map.rgb.cols();
     let mut map = match options.max_size {
         Some(pixels) => map.within(pixels),
         None => map,
     };
-    rivers::draw(&mut map, options.rivers, relief.size());
-    let metres_per_pixel = terrain.grid.cell * cols as f64 / map.rgb.cols() as f64;
+    let [rows, cols] = relief.size();
+    let wet = |i: usize, j: usize| i < rows && j < cols && relief.depth(i, j) > 0.0;
+    rivers::draw(&mut map, options.rivers, [rows, cols], |[i, j]| {
+        (i.saturating_sub(1)..=i + 1).all(|r| (j.saturating_sub(1)..=j + 1).all(|c| wet(r, c)))
+    });
+    let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
     let legend = Legend {
         ramp: options.ramp,
         low: f64::from(brush.range[0]),
