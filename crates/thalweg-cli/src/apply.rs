@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use thalweg::grid::{Edge, Grid};
+use thalweg::grid::Grid;
 use thalweg::io::terrain::load;
 use thalweg::model::Family;
 use thalweg::params::typed;
@@ -11,7 +11,7 @@ use thalweg::run::Run;
 use thalweg::terrain::Terrain;
 use thalweg::{Error, Result, models};
 
-use crate::args::{Apply, EdgeWord, Generate, ModelArgs, RunArgs};
+use crate::args::{Apply, Generate, ModelArgs, RunArgs};
 use crate::drive::drive;
 use crate::job::{Ending, Job, sample_type};
 use crate::memory;
@@ -64,10 +64,7 @@ fn recipe(args: &ModelArgs) -> Result<Recipe> {
     // Layers are read when the stage begins, which after a resume may be in another folder.
     recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?;
     recipe.sea_level = args.sea_level;
-    recipe.edges = match args.edges {
-        EdgeWord::Open => [Edge::Open; 4],
-        EdgeWord::Closed => [Edge::Closed; 4],
-    };
+    recipe.edges = args.edges.edges();
     let inputs = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
     for (name, file) in &args.layer {
         if !inputs().any(|known| known == name) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use thalweg::grid::{Edge, Edges};
 use thalweg::io::terrain::LoadOptions;
 use thalweg::models;
 use thalweg::pictures::ramps::RAMPS;
@@ -40,6 +41,8 @@ pub enum Command {
     Schema,
     /// Say what is in a terrain file.
     Info(Info),
+    /// Work out where water goes: directions, catchments, basins, lakes, streams, for GIS.
+    Drain(Drain),
     /// Draw a shaded map.
     Shade(Shade),
     /// Draw a terrain in perspective.
@@ -233,6 +236,39 @@ pub struct Info {
     /// As JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `drain`.
+#[derive(Args)]
+pub struct Drain {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The folder to write into.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Catchment from which on there is a stream, such as 250000, 250000m2 or 0.25km2 [default: 0.5km2, but at least 100
+    /// cells].
+    #[arg(long, value_name = "AREA", value_parser = area)]
+    pub threshold: Option<f64>,
+    /// A cell where water leaves, counted from 0 in the north-west; may be given again.
+    #[arg(long, value_name = "ROW,COL", value_parser = cell)]
+    pub outlet: Vec<[usize; 2]>,
+    /// The same by coordinates of the file.
+    #[arg(long, value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true)]
+    pub outlet_at: Vec<[f64; 2]>,
+    /// What happens at the four sides: closed ones let water out at outlets, into sea and nodata only.
+    #[arg(long, default_value = "open")]
+    pub edges: EdgeWord,
+    /// Up to this height in metres there is sea.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// Threads to work with [default: all cores]; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
 }
 
 /// `resample`.
@@ -440,6 +476,16 @@ pub enum EdgeWord {
     Closed,
 }
 
+impl EdgeWord {
+    /// All four sides alike.
+    pub fn edges(self) -> Edges {
+        match self {
+            Self::Open => [Edge::Open; 4],
+            Self::Closed => [Edge::Closed; 4],
+        }
+    }
+}
+
 /// What was typed. A wrong use, and a call for help, end the process here.
 pub fn parse() -> Cli {
     let typed: Vec<OsString> = std::env::args_os().collect();
@@ -482,6 +528,23 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 fn factor(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|x| (1e-6..=1e6).contains(x)).ok_or_else(|| "allowed is 0.000001 to 1000000".into())
+}
+
+fn area(text: &str) -> Result<f64, String> {
+    let (number, factor) = match (text.strip_suffix("km2"), text.strip_suffix("m2")) {
+        (Some(number), _) => (number, 1e6),
+        (None, Some(number)) => (number, 1.0),
+        (None, None) => (text, 1.0),
+    };
+    let area = number.trim().parse::<f64>().ok().map(|number| number * factor);
+    area.filter(|m2| (0.0..=1e15).contains(m2))
+        .ok_or_else(|| "allowed is an area of 0 to 1e15 m2, such as 0.5km2".into())
+}
+
+fn cell(text: &str) -> Result<[usize; 2], String> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let numbers = numbers.and_then(|n| <[usize; 2]>::try_from(n).ok());
+    numbers.ok_or_else(|| "allowed is ROW,COL, two whole numbers from 0".into())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

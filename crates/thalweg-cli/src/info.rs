@@ -25,7 +25,7 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
         "samples": raster.samples.kind(),
         "nodata": raster.nodata,
         "unit": raster.unit,
-        "crs": georeference.and_then(epsg).map(|code| format!("EPSG:{code}")),
+        "crs": georeference.and_then(Georeference::epsg).map(|code| format!("EPSG:{code}")),
         "transform": georeference.and_then(|g| g.transform),
         "pixel": georeference.map(|g| g.pixel),
     });
@@ -68,12 +68,4 @@ fn terrain_facts(facts: &mut Value, loaded: &Loaded) {
     facts["highest_m"] = json!(range.map(|[_, high]| high));
     facts["mean_m"] = json!((valid > 0).then(|| sum as f64 / thalweg::height::UNITS / valid as f64));
     facts["nodata_cells"] = loaded.nodata_count.into();
-}
-
-/// The EPSG code among the GeoKeys: of the projected system (3072), else of the geographic one (2048).
-fn epsg(georeference: &Georeference) -> Option<u16> {
-    // Four numbers of head, then four to each key: name, where it stands (0: right here), count, value.
-    let entries = georeference.keys.as_chunks::<4>().0;
-    let code = |name| entries.iter().skip(1).find(|e| e[0] == name && e[1] == 0).map(|e| e[3]);
-    code(3072).or_else(|| code(2048)).filter(|code| *code != 32_767)
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod args;
 mod build;
+mod drain;
 mod drive;
 mod info;
 mod job;
@@ -37,6 +38,7 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
         Command::Build(build) => &build.run,
         Command::Generate(generate) => &generate.run,
         Command::Apply(apply) => &apply.run,
+        Command::Drain(drain) => return (drain.threads, drain.voice.into()),
         Command::Resume(resume) => return (resume.threads, resume.voice.into()),
         Command::Info(info) => return (None, Voice { quiet: false, json: info.json }),
         _ => return (None, Voice::default()),
@@ -54,6 +56,7 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Presets => presets::list()?,
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
+        Command::Drain(args) => drain::drain(&args, voice)?,
         Command::Shade(args) => pictures::shade(&args, voice)?,
         Command::View(args) => pictures::view(&args, voice)?,
         Command::Compare(args) => pictures::compare(&args, voice)?,

@@ -14,8 +14,15 @@ const COPIES: u64 = 14;
 /// When the estimate is more than the system has free.
 pub fn check(recipe: &Recipe, grid: &Grid) -> Result<()> {
     let need = recipe.memory(grid).saturating_add(COPIES * grid.len() as u64);
-    let what = format!("{} at {} × {} cells", recipe.name, grid.cols(), grid.rows());
-    available().map_or(Ok(()), |have| fits(what, need, have))
+    room(&format!("{} at {} × {} cells", recipe.name, grid.cols(), grid.rows()), need)
+}
+
+/// Refuses work on `what` that needs more bytes than there are.
+///
+/// # Errors
+/// As [`check`].
+pub fn room(what: &str, need: u64) -> Result<()> {
+    available().map_or(Ok(()), |have| fits(what.to_string(), need, have))
 }
 
 fn fits(what: String, need: u64, have: u64) -> Result<()> {

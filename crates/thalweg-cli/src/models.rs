@@ -16,7 +16,12 @@ pub fn models(name: Option<&str>) -> Result<()> {
         return print(&page::markdown(&*thalweg::models::find(name)?));
     }
     let width = thalweg::models::all().map(|model| model.about().name.len()).max().unwrap_or(0);
-    for (family, title) in [(Family::Base, "Base models make ground"), (Family::Erosion, "Erosion models change it")] {
+    let families = [
+        (Family::Base, "Base models make ground"),
+        (Family::Erosion, "Erosion models change it"),
+        (Family::Analysis, "Analyses read it"),
+    ];
+    for (family, title) in families {
         print(&format!("{title}:\n"))?;
         for about in thalweg::models::all().map(|model| model.about()).filter(|about| about.family == family) {
             print(&format!("  {:<width$}  {}\n", about.name, about.summary))?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use thalweg::field::Field;
+use thalweg::flow::Link;
 use thalweg::height::Height;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer};
@@ -58,6 +59,15 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     let water = water(args.water.as_deref(), &terrain)?;
     let options = ViewOptions { water: water.as_ref(), ..args.camera.options(&args.look)? };
     write(&args.output, &perspective::view(&terrain, &options)?)
+}
+
+/// The map of what `drain` found: lakes filled, rivers drawn.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn drained(terrain: &Terrain, lakes: &Field<f32>, rivers: &[Link], path: &Path) -> Result<()> {
+    let options = ShadeOptions { water: Some(lakes), rivers, max_size: Some(MAP), ..ShadeOptions::default() };
+    write(path, &shade::shade(terrain, &options)?)
 }
 
 /// Draws before and after, in perspective.

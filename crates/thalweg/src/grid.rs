@@ -45,6 +45,16 @@ pub struct Georeference {
     pub ascii: String,
 }
 
+impl Georeference {
+    /// The EPSG code among the GeoKeys: of the projected system (3072), else of the geographic one (2048).
+    pub fn epsg(&self) -> Option<u16> {
+        // Four numbers of head, then four to each key: name, where it stands (0: right here), count, value.
+        let entries = self.keys.as_chunks::<4>().0;
+        let code = |name| entries.iter().skip(1).find(|e| e[0] == name && e[1] == 0).map(|e| e[3]);
+        code(3072).or_else(|| code(2048)).filter(|code| *code != 32_767)
+    }
+}
+
 /// Geometry of a terrain: a window of `size` cells at `origin` in a world of `world` cells, each `cell` metres wide.
 ///
 /// A whole terrain has `origin = [0, 0]` and `world = size`; a tile is the same world seen through a smaller window,

@@ -26,6 +26,8 @@ pub enum Family {
     Base,
     /// Changes ground.
     Erosion,
+    /// Reads ground, and leaves it as it is.
+    Analysis,
 }
 
 /// A model's declaration beside its parameters.
@@ -37,7 +39,7 @@ pub struct About {
     pub summary: &'static str,
     /// Author, year, title.
     pub source: &'static str,
-    /// Base or erosion.
+    /// What it does with the ground.
     pub family: Family,
     /// Layers without which it does not start.
     pub needs: &'static [LayerSpec],

@@ -12,6 +12,7 @@ pub fn markdown(model: &dyn Model) -> String {
     let family = match about.family {
         Family::Base => "makes ground",
         Family::Erosion => "changes ground",
+        Family::Analysis => "reads ground",
     };
     let mut page = format!("# {}\n\n{}\n\n", about.name, about.summary);
     // Doc comments begin each line with the blank that follows `///`.

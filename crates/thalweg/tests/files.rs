@@ -33,6 +33,7 @@ fn samples(kind: SampleType, n: usize) -> Samples {
         SampleType::U16 => Samples::U16((0..n).map(|k| bits(k) as u16).collect()),
         SampleType::I16 => Samples::I16((0..n).map(|k| bits(k) as i16).collect()),
         SampleType::I32 => Samples::I32((0..n).map(|k| bits(k) as i32).collect()),
+        SampleType::U32 => Samples::U32((0..n).map(|k| bits(k) as u32).collect()),
         SampleType::F32 => Samples::F32((0..n).map(|k| metres(k) as f32).collect()),
         SampleType::F64 => Samples::F64((0..n).map(metres).collect()),
     }

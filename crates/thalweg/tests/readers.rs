@@ -64,7 +64,7 @@ fn all() -> &'static [(Format, Vec<u8>)] {
 fn good() -> Vec<(Format, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
     let mut files = Vec::new();
-    for (ending, kinds) in [("tif", 6), ("png", 2), ("npy", 6), ("asc", 2), ("r16", 1), ("r32", 1)] {
+    for (ending, kinds) in [("tif", 7), ("png", 2), ("npy", 7), ("asc", 2), ("r16", 1), ("r32", 1)] {
         let path = folder.path().join(format!("a.{ending}"));
         let format = Format::of(&path).unwrap();
         for kind in &format.writes()[..kinds] {
@@ -74,6 +74,7 @@ fn good() -> Vec<(Format, Vec<u8>)> {
                 SampleType::U16 => Samples::U16((0..36).map(|k| v(k) as u16).collect()),
                 SampleType::I16 => Samples::I16((0..36).map(|k| v(k) as i16).collect()),
                 SampleType::I32 => Samples::I32((0..36).map(|k| v(k) as i32).collect()),
+                SampleType::U32 => Samples::U32((0..36).map(|k| v(k) as u32).collect()),
                 SampleType::F32 => Samples::F32((0..36).map(v).collect()),
                 SampleType::F64 => Samples::F64((0..36).map(|k| f64::from(v(k))).collect()),
             };

@@ -8,8 +8,11 @@ pub mod accumulate;
 pub mod d8;
 pub mod fill;
 pub mod land;
+pub mod links;
+pub mod streams;
 
 pub use land::{Land, Part};
+pub use links::Link;
 
 use crate::field::Field;
 

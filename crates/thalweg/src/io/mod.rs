@@ -20,6 +20,7 @@ mod raster;
 mod raw;
 mod save;
 mod tiff;
+pub mod vector;
 
 use std::fmt;
 use std::fs;
@@ -29,7 +30,7 @@ pub use crate::grid::MAX_CELLS;
 pub use atomic::atomic;
 pub use layer::load_layer;
 pub use raster::{Raster, SampleType, Samples};
-pub use save::{SaveOptions, save, save_layer};
+pub use save::{SaveOptions, save, save_layer, save_samples};
 pub use sidecar::Sidecar;
 pub use terrain::{LoadOptions, Loaded, load};
 
@@ -80,13 +81,13 @@ impl Format {
 
     /// Sample types that the format can be written with, the usual one first; none if it is only read.
     pub fn writes(self) -> &'static [SampleType] {
-        use SampleType::{F32, F64, I16, I32, U8, U16};
+        use SampleType::{F32, F64, I16, I32, U8, U16, U32};
         match self {
-            Self::Tiff | Self::Npy => &[F32, F64, U16, U8, I16, I32],
+            Self::Tiff | Self::Npy => &[F32, F64, U16, U8, I16, I32, U32],
             Self::Png => &[U16, U8],
             Self::R16 => &[U16],
             Self::R32 => &[F32],
-            Self::Ascii => &[F64, F32, U8, U16, I16, I32],
+            Self::Ascii => &[F64, F32, U8, U16, I16, I32, U32],
             Self::Hgt => &[],
         }
     }

@@ -29,9 +29,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
         "u2" => SampleType::U16,
         "i2" => SampleType::I16,
         "i4" => SampleType::I32,
+        "u4" => SampleType::U32,
         "f4" => SampleType::F32,
         "f8" => SampleType::F64,
-        _ => return Err(format!("holds samples of type `{descr}`; u1, u2, i2, i4, f4, f8 are read")),
+        _ => return Err(format!("holds samples of type `{descr}`; u1, u2, u4, i2, i4, f4, f8 are read")),
     };
     let cells = check_size([rows, cols], kind.bytes() as u64, data.len(), 1)?;
     let samples = Samples::from_bytes(kind, &data[..cells * kind.bytes()], big_endian);
@@ -76,6 +77,7 @@ pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
         SampleType::U16 => "<u2",
         SampleType::I16 => "<i2",
         SampleType::I32 => "<i4",
+        SampleType::U32 => "<u4",
         SampleType::F32 => "<f4",
         SampleType::F64 => "<f8",
     };

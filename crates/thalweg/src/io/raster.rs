@@ -21,6 +21,8 @@ pub enum SampleType {
     I16,
     /// Whole, 32 bits, signed.
     I32,
+    /// Whole, 32 bits, 0 to 4294967295.
+    U32,
     /// Floating point, 32 bits.
     F32,
     /// Floating point, 64 bits: holds every fixed-point height exactly.
@@ -28,11 +30,12 @@ pub enum SampleType {
 }
 
 impl SampleType {
-    const NAMES: [(&str, Self); 6] = [
+    const NAMES: [(&str, Self); 7] = [
         ("u8", Self::U8),
         ("u16", Self::U16),
         ("i16", Self::I16),
         ("i32", Self::I32),
+        ("u32", Self::U32),
         ("f32", Self::F32),
         ("f64", Self::F64),
     ];
@@ -42,7 +45,7 @@ impl SampleType {
         match self {
             Self::U8 => 1,
             Self::U16 | Self::I16 => 2,
-            Self::I32 | Self::F32 => 4,
+            Self::I32 | Self::U32 | Self::F32 => 4,
             Self::F64 => 8,
         }
     }
@@ -84,6 +87,8 @@ pub enum Samples {
     I16(Vec<i16>),
     /// See [`SampleType::I32`].
     I32(Vec<i32>),
+    /// See [`SampleType::U32`].
+    U32(Vec<u32>),
     /// See [`SampleType::F32`].
     F32(Vec<f32>),
     /// See [`SampleType::F64`].
@@ -98,6 +103,7 @@ macro_rules! each {
             Samples::U16($v) => $do,
             Samples::I16($v) => $do,
             Samples::I32($v) => $do,
+            Samples::U32($v) => $do,
             Samples::F32($v) => $do,
             Samples::F64($v) => $do,
         }
@@ -115,6 +121,7 @@ impl Samples {
             SampleType::U16 => Self::U16(Vec::new()),
             SampleType::I16 => Self::I16(Vec::new()),
             SampleType::I32 => Self::I32(Vec::new()),
+            SampleType::U32 => Self::U32(Vec::new()),
             SampleType::F32 => Self::F32(Vec::new()),
             SampleType::F64 => Self::F64(Vec::new()),
         };
@@ -142,6 +149,7 @@ impl Samples {
             SampleType::U16 => Self::U16(convert!(u16)),
             SampleType::I16 => Self::I16(convert!(i16)),
             SampleType::I32 => Self::I32(convert!(i32)),
+            SampleType::U32 => Self::U32(convert!(u32)),
             SampleType::F32 => Self::F32(convert!(f32)),
             SampleType::F64 => Self::F64(convert!(f64)),
         }
@@ -177,6 +185,7 @@ impl Samples {
             Self::U16(_) => SampleType::U16,
             Self::I16(_) => SampleType::I16,
             Self::I32(_) => SampleType::I32,
+            Self::U32(_) => SampleType::U32,
             Self::F32(_) => SampleType::F32,
             Self::F64(_) => SampleType::F64,
         }
@@ -189,6 +198,7 @@ impl Samples {
             Self::U16(v) => f64::from(v[k]),
             Self::I16(v) => f64::from(v[k]),
             Self::I32(v) => f64::from(v[k]),
+            Self::U32(v) => f64::from(v[k]),
             Self::F32(v) => f64::from(v[k]),
             Self::F64(v) => v[k],
         }
@@ -204,6 +214,7 @@ impl Samples {
             Self::U16(v) => Self::U16(flip(v, cols)),
             Self::I16(v) => Self::I16(flip(v, cols)),
             Self::I32(v) => Self::I32(flip(v, cols)),
+            Self::U32(v) => Self::U32(flip(v, cols)),
             Self::F32(v) => Self::F32(flip(v, cols)),
             Self::F64(v) => Self::F64(flip(v, cols)),
         }
@@ -219,6 +230,7 @@ impl Samples {
             Self::U16(v) => Self::U16(turn(&v, rows, cols)),
             Self::I16(v) => Self::I16(turn(&v, rows, cols)),
             Self::I32(v) => Self::I32(turn(&v, rows, cols)),
+            Self::U32(v) => Self::U32(turn(&v, rows, cols)),
             Self::F32(v) => Self::F32(turn(&v, rows, cols)),
             Self::F64(v) => Self::F64(turn(&v, rows, cols)),
         }

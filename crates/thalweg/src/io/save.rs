@@ -77,6 +77,14 @@ pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: 
     sheet.save(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
 }
 
+/// Writes one sample to a cell as they are, with the terrain's georeference; `nodata` is the sample that stands for no data.
+///
+/// # Errors
+/// As [`write()`]; another number of samples than the grid has cells.
+pub fn save_samples(path: impl AsRef<Path>, grid: &Grid, samples: Samples, nodata: Option<f64>) -> Result<()> {
+    write(path, &Raster { nodata, georeference: Some(placed(grid)), ..Raster::new(grid.size, samples) })
+}
+
 /// One value to a cell, to be written.
 struct Sheet<'a> {
     grid: &'a Grid,
@@ -104,7 +112,7 @@ impl Sheet<'_> {
                 (self.plain(kind, nodata), self.mask.map(|_| nodata), range)
             }
             SampleType::U8 | SampleType::U16 => self.stretched(kind, range),
-            SampleType::I16 | SampleType::I32 => {
+            SampleType::I16 | SampleType::I32 | SampleType::U32 => {
                 return Err(Error::value("sample type", kind, "f32, f64, u16, u8 (whole metres lose the slopes)"));
             }
         };
@@ -189,7 +197,7 @@ impl Sheet<'_> {
 }
 
 /// The grid's georeference moved to its window's corner; a local one (no CRS, north-west corner at 0, 0) if it has none.
-fn placed(grid: &Grid) -> Georeference {
+pub(super) fn placed(grid: &Grid) -> Georeference {
     let [i, j] = grid.origin.map(|n| n as f64);
     let mut georeference = grid.georeference.clone().unwrap_or_default();
     let t = georeference.transform.unwrap_or([0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell]);

@@ -3,6 +3,7 @@
 pub mod base;
 pub mod cellular_noise;
 pub mod diamond_square;
+pub mod drainage;
 pub mod droplets;
 pub mod elevation;
 pub mod fault_formation;
@@ -30,6 +31,7 @@ pub const MODELS: &[Make] = &[
     || Box::<elevation::Elevation>::default(),
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
+    || Box::<drainage::Drainage>::default(),
 ];
 
 /// The model of that name with default parameters.

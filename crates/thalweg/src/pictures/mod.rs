@@ -12,6 +12,7 @@ pub mod picture;
 pub mod ramps;
 mod raster;
 pub mod relief;
+pub mod rivers;
 pub mod scene;
 pub mod shade;
 pub mod text;

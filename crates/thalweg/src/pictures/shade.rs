@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::field::Field;
+use crate::flow::Link;
 use crate::pictures::colour::{Rgb, srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
@@ -9,6 +10,7 @@ use crate::pictures::paint::{Brush, Painter};
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
+use crate::pictures::rivers;
 use crate::terrain::Terrain;
 
 /// How to draw a shaded map.
@@ -24,6 +26,8 @@ pub struct ShadeOptions<'a> {
     pub range: Option<[f32; 2]>,
     /// Depth of water in metres by cell.
     pub water: Option<&'a Field<f32>>,
+    /// Rivers, drawn as lines.
+    pub rivers: &'a [Link],
     /// Whether to draw a scale bar below.
     pub scale_bar: bool,
     /// Whether to draw the ramp with its heights below.
@@ -40,6 +44,7 @@ impl Default for ShadeOptions<'_> {
             exaggeration: None,
             range: None,
             water: None,
+            rivers: &[],
             scale_bar: false,
             legend: false,
             max_size: None,
@@ -60,12 +65,17 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
         if relief.is_hole(i, j) { hatch(i, j, stripe) } else { srgb(painter.cell(i, j)) }
     });
     let map = Picture { rgb };
-    let cols = map.rgb.cols();
-    let map = match options.max_size {
+    let pixels = map.rgb.cols();
+    let mut map = match options.max_size {
         Some(pixels) => map.within(pixels),
         None => map,
     };
-    let metres_per_pixel = terrain.grid.cell * cols as f64 / map.rgb.cols() as f64;
+    let [rows, cols] = relief.size();
+    let wet = |i: usize, j: usize| i < rows && j < cols && relief.depth(i, j) > 0.0;
+    rivers::draw(&mut map, options.rivers, [rows, cols], |[i, j]| {
+        (i.saturating_sub(1)..=i + 1).all(|r| (j.saturating_sub(1)..=j + 1).all(|c| wet(r, c)))
+    });
+    let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
     let legend = Legend {
         ramp: options.ramp,
         low: f64::from(brush.range[0]),

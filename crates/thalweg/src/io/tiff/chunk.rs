@@ -46,10 +46,6 @@ impl Coding {
         }
         Ok(match self.format {
             (2, 8) => Samples::I16(bytes.iter().map(|b| i16::from(*b as i8)).collect()),
-            (1, 32) => {
-                let number = |b: &[u8; 4]| if big_endian { u32::from_be_bytes(*b) } else { u32::from_le_bytes(*b) };
-                Samples::F64(bytes.as_chunks().0.iter().map(|b| f64::from(number(b))).collect())
-            }
             _ => Samples::from_bytes(self.kind, &bytes, big_endian),
         })
     }

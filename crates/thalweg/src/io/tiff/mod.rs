@@ -105,7 +105,7 @@ fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
         (1, 16) => SampleType::U16,
         (2, 8 | 16) => SampleType::I16,
         (2, 32) => SampleType::I32,
-        (1, 32) => SampleType::F64, // the type of ours that holds every u32
+        (1, 32) => SampleType::U32,
         (3, 32) => SampleType::F32,
         (3, 64) => SampleType::F64,
         _ => return Err(format!("has samples of {depth} bits, format {format}, which are not read; {advice}")),
@@ -214,6 +214,7 @@ fn pixels(layout: &Layout, bytes: &[u8]) -> Result<Samples, String> {
                 (Samples::U16(all), Samples::U16(part)) => layout.paste(all, part, start),
                 (Samples::I16(all), Samples::I16(part)) => layout.paste(all, part, start),
                 (Samples::I32(all), Samples::I32(part)) => layout.paste(all, part, start),
+                (Samples::U32(all), Samples::U32(part)) => layout.paste(all, part, start),
                 (Samples::F32(all), Samples::F32(part)) => layout.paste(all, part, start),
                 (Samples::F64(all), Samples::F64(part)) => layout.paste(all, part, start),
                 _ => return Err("cannot be decoded".to_string()),

@@ -92,6 +92,7 @@ fn every_sample_type_in_both_byte_orders() {
         (Samples::U16(vec![0, 1, 256, 4660, 32768, 65535]), 16, 1),
         (Samples::I16(vec![0, -1, 256, 4660, -32768, 32767]), 16, 2),
         (Samples::I32(vec![0, -1, 65536, i32::MIN, i32::MAX, 7]), 32, 2),
+        (Samples::U32(vec![0, 1, 65536, 1 << 31, u32::MAX, 7]), 32, 1),
         (Samples::F32(vec![0.0, -1.5, 1e30, 0.1, f32::MIN, 7.25]), 32, 3),
         (Samples::F64(vec![0.0, -1.5, 1e300, 0.1, f64::MIN, 7.25]), 64, 3),
     ];

@@ -3,7 +3,7 @@
 use std::io::{self, Seek, Write};
 
 use tiff::TiffError;
-use tiff::encoder::colortype::{ColorType, Gray8, Gray16, Gray32Float, Gray64Float, GrayI16, GrayI32};
+use tiff::encoder::colortype::{ColorType, Gray8, Gray16, Gray32, Gray32Float, Gray64Float, GrayI16, GrayI32};
 use tiff::encoder::{Compression, DeflateLevel, TiffEncoder, TiffKind, TiffValue};
 use tiff::tags::Tag;
 
@@ -35,6 +35,7 @@ fn image<W: Write + Seek, K: TiffKind>(tiff: TiffEncoder<W, K>, raster: &Raster)
         Samples::U16(v) => band::<Gray16, _, _>(&mut tiff, raster, v),
         Samples::I16(v) => band::<GrayI16, _, _>(&mut tiff, raster, v),
         Samples::I32(v) => band::<GrayI32, _, _>(&mut tiff, raster, v),
+        Samples::U32(v) => band::<Gray32, _, _>(&mut tiff, raster, v),
         Samples::F32(v) => band::<Gray32Float, _, _>(&mut tiff, raster, v),
         Samples::F64(v) => band::<Gray64Float, _, _>(&mut tiff, raster, v),
     }

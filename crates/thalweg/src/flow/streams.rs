@@ -1,0 +1,349 @@
+//! Streams cell by cell: where they are, their orders, lengths along the flow, and the basins that they drain.
+
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::flow::{Directions, Land, OUT, STEPS, VOID, accumulate, downstream};
+
+/// Cells that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a cell when counts
+/// are gathered ([`accumulate::cells`]).
+pub fn least_cells(threshold: f64, cell_area: f64) -> u32 {
+    (threshold / cell_area).ceil().max(1.0) as u32
+}
+
+/// The stream cells: land, with data and above the sea, where at least `least` is `gathered`.
+///
+/// # Errors
+/// When `gathered` is not of the land's size.
+pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>, least: T) -> Result<Field<bool>> {
+    check("gathered", gathered, land.grid.size)?;
+    Ok(Field::generate(land.grid.size, |i, j| gathered[(i, j)] >= least && is_dry(land, i, j)))
+}
+
+/// Whether cell (i, j) is land: has data, and stands above the sea.
+fn is_dry(land: &Land<'_>, i: usize, j: usize) -> bool {
+    let sunk = land.grid.sea_level.is_some_and(|sea| land.ground[(i, j)] <= sea);
+    !sunk && !land.nodata.is_some_and(|mask| mask[(i, j)])
+}
+
+/// Strahler's order of each stream cell, 0 elsewhere: 1 at a source; one more than the greatest of its tributaries'
+/// where two or more of these have it, else the greatest (Strahler 1957, doi:10.1029/TR038i006p00913).
+///
+/// # Errors
+/// When directions and streams are not of one size.
+pub fn strahler(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
+    gather(directions, streams, strahler_of)
+}
+
+/// Shreve's magnitude of each stream cell, 0 elsewhere: the number of sources above it, itself among them
+/// (Shreve 1966, doi:10.1086/627137).
+///
+/// # Errors
+/// When directions and streams are not of one size.
+pub fn shreve(directions: &Directions, streams: &Field<bool>) -> Result<Field<u32>> {
+    gather(directions, streams, shreve_of)
+}
+
+/// The Strahler order below tributaries of these orders; a source's if there are none.
+pub(super) fn strahler_of(tributaries: &[u32]) -> u32 {
+    let greatest = tributaries.iter().copied().max().unwrap_or(1);
+    greatest + u32::from(tributaries.iter().filter(|order| **order == greatest).count() > 1)
+}
+
+/// The Shreve magnitude below tributaries of these magnitudes; a source's if there are none.
+pub(super) fn shreve_of(tributaries: &[u32]) -> u32 {
+    tributaries.iter().fold(0u32, |sum, n| sum.saturating_add(*n)).max(1)
+}
+
+/// Gives each stream cell what `rule` makes of its tributaries' values (never 0), and all others 0.
+fn gather(directions: &Directions, streams: &Field<bool>, rule: impl Fn(&[u32]) -> u32) -> Result<Field<u32>> {
+    check("streams", streams, directions.size())?;
+    let mut values = Field::new(directions.size(), 0);
+    for first in 0..values.len() {
+        let mut next = Some(first).filter(|k| streams.as_slice()[*k] && values.as_slice()[*k] == 0);
+        // Each walk goes on as far as all tributaries are known: the last of them to be walked goes through.
+        while let Some(k) = next {
+            let (mut known, mut count) = ([0; 8], 0);
+            for n in donors(directions, streams, k) {
+                known[count] = values.as_slice()[n];
+                count += 1;
+            }
+            if known[..count].contains(&0) {
+                break;
+            }
+            values.as_mut_slice()[k] = rule(&known[..count]);
+            next = onward(directions, streams, k);
+        }
+    }
+    Ok(values)
+}
+
+/// The stream cells that drain to cell `k`.
+pub(super) fn donors<'a>(
+    directions: &'a Directions,
+    streams: &'a Field<bool>,
+    k: usize,
+) -> impl Iterator<Item = usize> + 'a {
+    let [rows, cols] = directions.size();
+    let (i, j) = (k / cols, k % cols);
+    STEPS.iter().enumerate().filter_map(move |(step, [di, dj])| {
+        let (r, c) = (i.checked_add_signed(*di)?, j.checked_add_signed(*dj)?);
+        let comes = r < rows && c < cols && usize::from(directions[(r, c)]) == step ^ 4 && streams[(r, c)];
+        comes.then_some(r * cols + c)
+    })
+}
+
+/// The stream cell that stream cell `k` drains to.
+pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -> Option<usize> {
+    downstream(k, directions.as_slice()[k], directions.cols()).filter(|n| streams.as_slice()[*n])
+}
+
+/// Metres of the longest flow path from a divide down to each cell, from centre to centre; 0 on divides and where there
+/// is no data. `cell` is the side of a cell.
+pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
+    let mut length = Field::new(directions.size(), 0.0);
+    for k in accumulate::order(directions) {
+        let k = k as usize;
+        let code = directions.as_slice()[k];
+        if let Some(n) = downstream(k, code, directions.cols()) {
+            let arriving = length.as_slice()[k] + step(code, cell);
+            let longest: &mut f64 = &mut length.as_mut_slice()[n];
+            *longest = longest.max(arriving);
+        }
+    }
+    length
+}
+
+/// Metres of flow path from each cell down to where its water leaves, from centre to centre; 0 at outlets and where there
+/// is no data. `cell` is the side of a cell.
+pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
+    let mut distance = Field::new(directions.size(), 0.0);
+    for k in accumulate::order(directions).into_iter().rev() {
+        let k = k as usize;
+        let code = directions.as_slice()[k];
+        if let Some(n) = downstream(k, code, directions.cols()) {
+            distance.as_mut_slice()[k] = distance.as_slice()[n] + step(code, cell);
+        }
+    }
+    distance
+}
+
+/// Metres from a cell to the neighbour in that direction.
+fn step(direction: u8, cell: f64) -> f64 {
+    if direction.is_multiple_of(2) { cell } else { std::f64::consts::SQRT_2 * cell }
+}
+
+/// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
+/// the north, and columns from the west, first meet a basin; 0 in the sea and where there is no data.
+///
+/// # Errors
+/// When the directions are not of the land's size.
+pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
+    check("directions", directions, land.grid.size)?;
+    let cols = directions.cols();
+    let mut outlets = Field::new(directions.size(), 0u32);
+    for k in accumulate::order(directions).into_iter().rev() {
+        let below = downstream(k as usize, directions.as_slice()[k as usize], cols);
+        outlets.as_mut_slice()[k as usize] = below.map_or(k, |n| outlets.as_slice()[n]);
+    }
+    let mut numbers = Field::new(directions.size(), 0u32);
+    let mut count = 0;
+    for k in 0..outlets.len() {
+        if directions.as_slice()[k] != VOID && is_dry(land, k / cols, k % cols) {
+            let number = &mut numbers.as_mut_slice()[outlets.as_slice()[k] as usize];
+            if *number == 0 {
+                count += 1;
+                *number = count;
+            }
+        }
+    }
+    Ok(Field::generate(directions.size(), |i, j| {
+        let dry = directions[(i, j)] != VOID && is_dry(land, i, j);
+        if dry { numbers.as_slice()[outlets[(i, j)] as usize] } else { 0 }
+    }))
+}
+
+/// Directions as ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays, 255 where there
+/// is no data.
+pub fn esri(directions: &Directions) -> Field<u8> {
+    directions.map(|code| match *code {
+        code if code < OUT => 1 << code,
+        VOID => 255,
+        _ => 0,
+    })
+}
+
+/// Refuses a field of another size than `size`.
+pub(super) fn check<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -> Result<()> {
+    match field.size() {
+        size if size == [rows, cols] => Ok(()),
+        [r, c] => Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::{PIT, d8, fill};
+    use crate::grid::{Edge, Grid};
+    use crate::height::Height;
+    use crate::rng::Key;
+
+    /// Directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out, `.` no data.
+    pub(in crate::flow) fn drawn(rows: &[&str]) -> Directions {
+        let code = |c| match c {
+            '>' => 0,
+            '3' => 1,
+            'v' => 2,
+            '1' => 3,
+            '<' => 4,
+            '7' => 5,
+            '^' => 6,
+            '9' => 7,
+            'o' => OUT,
+            _ => VOID,
+        };
+        let codes = rows.iter().flat_map(|row| row.chars().map(code)).collect();
+        Field::from_vec([rows.len(), rows[0].chars().count()], codes).unwrap()
+    }
+
+    fn all(directions: &Directions) -> Field<bool> {
+        directions.map(|code| *code != VOID)
+    }
+
+    fn numbers(rows: &[&str]) -> Vec<u32> {
+        rows.iter().flat_map(|row| row.chars().map(|c| c.to_digit(10).unwrap())).collect()
+    }
+
+    /// Rough ground, with a hole in the data and a sea on odd seeds.
+    fn rough(seed: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {
+        let size = [9 + seed as usize % 23, 7 + seed as usize % 17];
+        let key = Key::new(seed, "rough");
+        // Few levels: many ties and flats.
+        let ground = Field::generate(size, |i, j| Height((key.cell([i as i64, j as i64]).bits() % 40) as i32 * 65_536));
+        let mut grid = Grid::new(size, 30.0).unwrap();
+        grid.sea_level = (seed % 2 == 1).then(|| Height::saturating(4.0));
+        if seed.is_multiple_of(5) {
+            grid.edges = [Edge::Open, Edge::Closed, Edge::Closed, Edge::Closed];
+        }
+        let hole = (seed % 3 == 1).then(|| Field::generate(size, |i, j| i < 3 && j > 4));
+        (grid, ground, hole)
+    }
+
+    #[test]
+    fn orders_of_a_drawn_network() {
+        // Two pairs of sources make orders 2, these an order 3 in the middle; a lone source joins it further down.
+        let directions = drawn(&["3.1.3.1", ".v...v.", ".3...1.", "..3.1..", "...v...", ">>>v...", "...o..."]);
+        let order = ["1010101", "0200020", "0200020", "0020200", "0003000", "1113000", "0003000"];
+        assert_eq!(strahler(&directions, &all(&directions)).unwrap().as_slice(), numbers(&order));
+        let magnitude = ["1010101", "0200020", "0200020", "0020200", "0004000", "1115000", "0005000"];
+        assert_eq!(shreve(&directions, &all(&directions)).unwrap().as_slice(), numbers(&magnitude));
+        // Three equal tributaries raise the order by one, not by two.
+        let star = drawn(&["3v1", ">o<"]);
+        assert_eq!(strahler(&star, &all(&star)).unwrap()[(1, 1)], 2);
+        assert_eq!(shreve(&star, &all(&star)).unwrap()[(1, 1)], 5);
+    }
+
+    #[test]
+    fn lengths_of_a_drawn_network() {
+        let directions = drawn(&["3v..", ".3v.", "..o."]);
+        let root = std::f64::consts::SQRT_2 * 10.0;
+        let up = upstream_length(&directions, 10.0);
+        // From (0, 0) two diagonals and a half: (1, 1), then (2, 2); from (0, 1) one straight step less.
+        assert_eq!((up[(0, 0)], up[(0, 1)], up[(1, 1)], up[(2, 2)]), (0.0, 0.0, root, root + root));
+        let down = outlet_distance(&directions, 10.0);
+        assert_eq!((down[(0, 0)], down[(0, 1)], down[(1, 2)], down[(2, 2)]), (root + root, root + 10.0, 10.0, 0.0));
+    }
+
+    /// What stands above a cell, by plain recursion: (Strahler, Shreve, longest path).
+    fn naive(directions: &Directions, streams: &Field<bool>, i: usize, j: usize) -> (u32, u32, f64) {
+        let [rows, cols] = directions.size();
+        let mut above = Vec::new();
+        for r in 0..rows {
+            for c in 0..cols {
+                if streams[(r, c)] && downstream(r * cols + c, directions[(r, c)], cols) == Some(i * cols + j) {
+                    let (order, magnitude, length) = naive(directions, streams, r, c);
+                    above.push((order, magnitude, length + if r == i || c == j { 30.0 } else { 30.0 * 2f64.sqrt() }));
+                }
+            }
+        }
+        let top = above.iter().map(|t| t.0).max().unwrap_or(0);
+        let order = match above.iter().filter(|t| t.0 == top).count() {
+            0 => 1,
+            1 => top,
+            _ => top + 1,
+        };
+        let longest = above.iter().map(|t| t.2).fold(0.0, f64::max);
+        (order, above.iter().map(|t| t.1).sum::<u32>().max(1), longest)
+    }
+
+    #[test]
+    fn orders_and_lengths_equal_a_naive_recursion() {
+        for seed in 0..40 {
+            let (grid, ground, hole) = rough(seed);
+            let land = Land { grid: &grid, ground: &ground, nodata: hole.as_ref(), outlets: &[] };
+            let filled = fill::fill(&land);
+            let land = land.under(&filled);
+            let directions = d8::directions(&land);
+            let counts = accumulate::cells(&directions);
+            for least in [1, 4] {
+                let streams = streams(&land, &counts, least).unwrap();
+                let (order, magnitude) =
+                    (strahler(&directions, &streams).unwrap(), shreve(&directions, &streams).unwrap());
+                let length = upstream_length(&directions, 30.0);
+                for i in 0..grid.rows() {
+                    for j in 0..grid.cols() {
+                        let sunk = grid.sea_level.is_some_and(|sea| ground[(i, j)] <= sea);
+                        let is_stream = counts[(i, j)] >= least && directions[(i, j)] != VOID && !sunk;
+                        assert_eq!(streams[(i, j)], is_stream);
+                        if is_stream {
+                            let (a, b, _) = naive(&directions, &streams, i, j);
+                            assert_eq!((order[(i, j)], magnitude[(i, j)]), (a, b), "seed {seed} at {i}, {j}");
+                        } else {
+                            assert_eq!((order[(i, j)], magnitude[(i, j)]), (0, 0));
+                        }
+                        let (_, _, longest) = naive(&directions, &all(&directions), i, j);
+                        assert!((length[(i, j)] - longest).abs() < 1e-9, "seed {seed} at {i}, {j}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_basin_is_what_drains_to_one_outlet() {
+        for seed in 0..20 {
+            let (grid, ground, hole) = rough(seed);
+            let land = Land { grid: &grid, ground: &ground, nodata: hole.as_ref(), outlets: &[] };
+            let filled = fill::fill(&land);
+            let land = land.under(&filled);
+            let directions = d8::directions(&land);
+            let basins = basins(&land, &directions).unwrap();
+            let cols = grid.cols();
+            let outlet = |mut k: usize| {
+                while let Some(n) = downstream(k, directions.as_slice()[k], cols) {
+                    k = n;
+                }
+                k
+            };
+            let (mut of, mut seen) = (std::collections::BTreeMap::new(), 0);
+            for k in 0..basins.len() {
+                let number = basins.as_slice()[k];
+                assert_eq!(number > 0, is_dry(&land, k / cols, k % cols));
+                if number > 0 {
+                    assert_eq!(*of.entry(outlet(k)).or_insert(number), number, "one outlet, one basin");
+                    assert!(number <= seen + 1, "numbers rise by one");
+                    seen = seen.max(number);
+                }
+            }
+            assert_eq!(of.len(), seen as usize, "another outlet, another basin");
+        }
+    }
+
+    #[test]
+    fn codes_and_thresholds() {
+        let directions = Field::from_vec([1, 11], vec![0, 1, 2, 3, 4, 5, 6, 7, OUT, PIT, VOID]).unwrap();
+        assert_eq!(esri(&directions).as_slice(), [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 255]);
+        assert_eq!([0.0, 900.0, 901.0, 1e30].map(|m2| least_cells(m2, 900.0)), [1, 1, 2, u32::MAX]);
+        assert!(strahler(&directions, &Field::new([2, 2], true)).is_err());
+    }
+}

@@ -1,0 +1,233 @@
+//! Where the ground drains to: see [`Drainage`].
+
+use crate::error::Result;
+use crate::field::Field;
+use crate::flow::{Land, accumulate, d8, fill, streams};
+use crate::grid::Grid;
+use crate::height::Height;
+use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::terrain::{CellType, Cells, LayerSpec, RAIN, Terrain};
+use crate::{choice, params};
+
+choice! {
+    /// How a cell's water is shared among its neighbours.
+    pub enum Routing {
+        /// All to the neighbour of steepest descent.
+        D8 = "d8",
+    }
+}
+
+params! {
+    /// Leaves the ground as it is, and says of each cell how much land drains through it, to which outlet, whether a stream
+    /// runs there, and how deep a lake would stand.
+    ///
+    /// Depressions are filled to their spill level (z′ ≥ z, the lowest surface from which every cell has a way out that
+    /// never rises): z′ − z is the depth of the lake. On that surface each cell drains to the neighbour of steepest descent,
+    /// max (z′ − z′ₖ)/dₖ; a cell's accumulation A is dx² times the number of cells that drain through it, itself among them, each
+    /// counted by its share of the layer `rain` where there is one. Streams are where A ≥ threshold; their order is
+    /// Strahler's: 1 at a source, one more where two of the greatest order meet.
+    ///
+    /// Source: O'Callaghan & Mark (1984), *The extraction of drainage networks from digital elevation data*,
+    /// doi:10.1016/S0734-189X(84)80011-0; filling by Barnes, Lehman & Mulla (2014), doi:10.1016/j.cageo.2013.04.024; orders
+    /// by Strahler (1957), doi:10.1029/TR038i006p00913. We differ: falls are compared exactly, in whole numbers, and equal
+    /// ones are told apart by a hash of the world cell, so that no direction is preferred.
+    ///
+    /// It needs nothing, heeds `rain`, and leaves `accumulation`, `basin`, `stream_order` and `lake_depth`, for later
+    /// stages to take as masks: `layers = { amount = { layer = "accumulation", scale = [0, 1000000] } }`. Water leaves at
+    /// open edges, into the sea, and beside cells without data. It breaks where eight directions are too few: on smooth
+    /// slopes water runs in parallel lines along them, and across a filled lake it takes the shortest way.
+    pub struct Drainage {
+        /// Accumulation from which on there is a stream: less draws more and finer ones.
+        threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", source "ours";
+        /// How water is shared among neighbours.
+        routing: Routing = Routing::D8, within .., unit "1", source "O'Callaghan & Mark 1984";
+    }
+}
+
+/// How much land drains through a cell.
+pub const ACCUMULATION: LayerSpec = LayerSpec {
+    name: "accumulation",
+    unit: "m²",
+    meaning: "Area that drains through the cell, itself included, weighed by rain; 0 without data.",
+    cells: CellType::Float,
+};
+/// Which outlet a cell drains to.
+pub const BASIN: LayerSpec = LayerSpec {
+    name: "basin",
+    unit: "1",
+    meaning: "Number of the basin, 1 and more: cells of one drain to one outlet; 0 in the sea and without data.",
+    cells: CellType::Count,
+};
+/// Where streams run.
+pub const STREAM_ORDER: LayerSpec = LayerSpec {
+    name: "stream_order",
+    unit: "1",
+    meaning: "Strahler's order of the stream in the cell; 0 where there is none.",
+    cells: CellType::Count,
+};
+/// How deep lakes would stand.
+pub const LAKE_DEPTH: LayerSpec = LayerSpec {
+    name: "lake_depth",
+    unit: "m",
+    meaning: "Depth of the water if every depression stood full; 0 where the ground drains.",
+    cells: CellType::Height,
+};
+
+/// Parts of a cell that rain is counted in: 2¹⁶, so that 2³² cells of full rain still fit.
+const SHARES: f64 = 65_536.0;
+
+impl Model for Drainage {
+    fn about(&self) -> About {
+        About {
+            name: "drainage",
+            summary: "Says where water goes: catchment areas, basins, streams and lakes, as layers.",
+            source: "O'Callaghan & Mark (1984), The extraction of drainage networks from digital elevation data",
+            family: Family::Analysis,
+            needs: &[],
+            uses: &[RAIN],
+            writes: &[ACCUMULATION, BASIN, STREAM_ORDER, LAKE_DEPTH],
+            tables: &[],
+            placed: true,
+        }
+    }
+
+    fn steps(&self, _grid: &Grid) -> u32 {
+        1
+    }
+
+    fn reach(&self, _grid: &Grid) -> Reach {
+        Reach::Whole
+    }
+
+    fn scratch(&self, grid: &Grid) -> u64 {
+        // The filled ground, directions, what is gathered, and the queues of either.
+        32 * grid.len() as u64
+    }
+
+    fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
+        Ok(Box::new(Survey(self.clone())))
+    }
+}
+
+struct Survey(Drainage);
+
+impl Stepper for Survey {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+        let land = Land::of(terrain);
+        let filled = fill::fill(&land);
+        let lakes = Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - terrain.ground[(i, j)].0));
+        let land = land.under(&filled);
+        let directions = match self.0.routing {
+            Routing::D8 => d8::directions(&land),
+        };
+        let area = terrain.grid.cell_area();
+        let (accumulation, streams) = match terrain.float(&RAIN) {
+            None => {
+                let counts = accumulate::cells(&directions);
+                let streams = streams::streams(&land, &counts, streams::least_cells(self.0.threshold, area))?;
+                (counts.map(|n| (f64::from(*n) * area) as f32), streams)
+            }
+            Some(rain) => {
+                let sums = accumulate::weighted(&directions, &rain.map(|share| shares(*share)))?;
+                let least = (self.0.threshold / area * SHARES).ceil().max(1.0) as i64;
+                let streams = streams::streams(&land, &sums, least)?;
+                (sums.map(|sum| (*sum as f64 / SHARES * area) as f32), streams)
+            }
+        };
+        let basins = streams::basins(&land, &directions)?;
+        let order = streams::strahler(&directions, &streams)?;
+        terrain.insert(&ACCUMULATION, Cells::Float(accumulation))?;
+        terrain.insert(&BASIN, Cells::Count(basins))?;
+        terrain.insert(&STREAM_ORDER, Cells::Count(order))?;
+        terrain.insert(&LAKE_DEPTH, Cells::Height(lakes))?;
+        Ok(Budget::default())
+    }
+}
+
+/// A share of rain in whole parts; what is not a number is none.
+fn shares(rain: f32) -> i64 {
+    (f64::from(rain).clamp(0.0, 1.0) * SHARES).round() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Edge;
+    use crate::rng::Key;
+
+    /// A valley along row 2 that falls to the east, its only way out, with a pit in its bed.
+    fn valley() -> Terrain {
+        let mut grid = Grid::new([5, 10], 100.0).unwrap();
+        grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+        let ground = Field::generate([5, 10], |i, j| {
+            let pit = if (i, j) == (2, 4) { 30.0 } else { 0.0 };
+            Height::saturating(100.0 * i.abs_diff(2) as f64 + 10.0 * (9 - j) as f64 - pit)
+        });
+        Terrain::from_ground(grid, ground).unwrap()
+    }
+
+    fn surveyed(mut terrain: Terrain, threshold: f64) -> Terrain {
+        let model = Drainage { threshold, ..Drainage::default() };
+        let mut stepper = model.start(&terrain.grid).unwrap();
+        let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
+        assert_eq!(stepper.step(&mut terrain, tick).unwrap(), Budget::default());
+        terrain
+    }
+
+    fn count<'a>(terrain: &'a Terrain, spec: &LayerSpec) -> &'a Field<u32> {
+        match &terrain.layers[spec.name].cells {
+            Cells::Count(field) => field,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_valley_gathers_its_sides() {
+        let terrain = surveyed(valley(), 100_000.0);
+        let accumulation = terrain.float(&ACCUMULATION).unwrap();
+        // The sides are ten times as steep as the bed: each column of five cells runs straight into it.
+        assert!((0..10).all(|j| accumulation[(2, j)] == 50_000.0 * (j + 1) as f32), "{accumulation:?}");
+        let order = count(&terrain, &STREAM_ORDER);
+        assert!((0..5).all(|i| (0..10).all(|j| (order[(i, j)] > 0) == (accumulation[(i, j)] >= 100_000.0))));
+        assert!(order[(2, 8)] == 1 && order[(0, 0)] == 0);
+        let Cells::Height(lakes) = &terrain.layers[LAKE_DEPTH.name].cells else { panic!("heights") };
+        // The pit fills to its eastern neighbour, 10 m lower than the bed was: 20 m deep.
+        assert_eq!(lakes[(2, 4)], Height::saturating(20.0));
+        assert_eq!(lakes.as_slice().iter().filter(|depth| depth.0 > 0).count(), 1);
+        assert!(count(&terrain, &BASIN).as_slice().iter().all(|n| *n >= 1));
+    }
+
+    #[test]
+    fn rain_weighs_the_cells() {
+        let plain = surveyed(valley(), 100_000.0);
+        let with = |share: f32| {
+            let mut terrain = valley();
+            terrain.insert(&RAIN, Cells::Float(Field::new([5, 10], share))).unwrap();
+            surveyed(terrain, 100_000.0)
+        };
+        let whole = with(1.0);
+        assert_eq!(whole.float(&ACCUMULATION), plain.float(&ACCUMULATION));
+        assert_eq!(count(&whole, &STREAM_ORDER), count(&plain, &STREAM_ORDER));
+        let half = with(0.5);
+        let halved = plain.float(&ACCUMULATION).unwrap().map(|a| a / 2.0);
+        assert_eq!(half.float(&ACCUMULATION), Some(&halved));
+        for nothing in [0.0, f32::NAN, -3.0] {
+            assert!(count(&with(nothing), &STREAM_ORDER).as_slice().iter().all(|order| *order == 0));
+        }
+    }
+
+    #[test]
+    fn sea_and_missing_data_hold_no_streams() {
+        let mut terrain = valley();
+        terrain.grid.sea_level = Some(Height::saturating(20.0));
+        terrain.nodata = Some(Field::generate([5, 10], |i, _| i == 0));
+        let terrain = surveyed(terrain, 0.0);
+        let (order, basin) = (count(&terrain, &STREAM_ORDER), count(&terrain, &BASIN));
+        for i in 0..5 {
+            for j in 0..10 {
+                let dry = i > 0 && terrain.ground[(i, j)] > Height::saturating(20.0);
+                assert_eq!((order[(i, j)] > 0, basin[(i, j)] > 0), (dry, dry), "{i}, {j}");
+            }
+        }
+    }
+}
