@@ -5,16 +5,23 @@
 //! neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order of a scan.
 
 pub mod accumulate;
+pub mod basins;
+pub mod breach;
 pub mod d8;
+pub mod depressions;
 pub mod fill;
+pub mod infinity;
 pub mod land;
 pub mod links;
+pub mod spill;
 pub mod streams;
 
 pub use land::{Land, Part};
 pub use links::Link;
 
 use crate::field::Field;
+use crate::grid::Grid;
+use crate::rng::Key;
 
 /// Steps (rows, columns) to the eight neighbours: E, SE, S, SW, W, NW, N, NE.
 pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
@@ -35,4 +42,9 @@ pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
     let [di, dj] = *STEPS.get(usize::from(direction))?;
     // A direction never points beyond the field: the sum cannot wrap.
     Some(k.wrapping_add_signed(di * cols as isize + dj))
+}
+
+/// A hash of the world cell of cell `k` of a grid: of equals, the least comes first.
+pub(crate) fn lot(grid: &Grid, k: usize) -> u64 {
+    Key::ZERO.cell(grid.world_cell(k / grid.cols(), k % grid.cols())).bits()
 }

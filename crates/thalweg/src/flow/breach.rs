@@ -1,0 +1,220 @@
+//! Breaching: depressions drained by cutting through what dams them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::flow::depressions::{OUTSIDE, number_pits};
+use crate::flow::{Land, Part, d8, lot};
+use crate::height::{Height, UNITS};
+
+/// How far breaching may go; [`Limits::default`] sets none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// The deepest cut in metres, 0 or more, or infinite.
+    pub depth: f64,
+    /// How far from its pit a channel may reach, in metres as the crow flies, 0 or more, or infinite.
+    pub length: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: f64::INFINITY, length: f64::INFINITY }
+    }
+}
+
+/// Breached ground, and what was done to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Breached {
+    /// The ground with its channels.
+    pub ground: Field<Height>,
+    /// Ground removed, in units of height × cells.
+    pub removed: i64,
+    /// Pits that were given a way out, by a channel of their own or another's.
+    pub breached: usize,
+    /// Pits to which the limits left no way, for [`fill`](crate::flow::fill::fill).
+    pub kept: usize,
+}
+
+/// Ground with a channel cut from every pit, where the limits allow, to lower ground or out of the land.
+///
+/// Least-cost breaching (Lindsay & Dhun 2015, doi:10.1080/13658816.2014.975715; Lindsay 2016, doi:10.1002/hyp.10648): of all
+/// ways from the pit, the one for which the least ground is removed; of equals the shorter one, then the first by a hash of
+/// its cells. A channel is cut to the pit's own height and not below, flat: it never rises, and nothing is removed that need
+/// not be. The lowest pit comes first, of equals the first by hash, so each one can lead into the channels of those below it.
+/// Without limits no depression is left; with them, what is left is to be filled.
+///
+/// No cell is cut deeper than the limit in all, since a later channel is cut no deeper than an earlier one. A pit of several
+/// cells may be left from each of them, and length is measured from the one where the channel starts; there the channel found
+/// may, under a limit of length, not be the least of all. The land is one that [`Land::check`] accepts.
+///
+/// # Errors
+/// When a limit is negative or not a number.
+pub fn breach(land: &Land<'_>, limits: &Limits) -> Result<Breached> {
+    for (name, value) in [("depth", limits.depth), ("length", limits.length)] {
+        if value.is_nan() || value < 0.0 {
+            return Err(Error::value(format!("limit of {name}"), format!("{value} m"), "0 m or more, or infinite"));
+        }
+    }
+    let mut places = vec![OUTSIDE; land.ground.len()];
+    let mut pits = number_pits(land, &d8::directions(land), &mut places);
+    let ground = land.ground.clone();
+    pits.sort_by_cached_key(|k| (ground.as_slice()[*k as usize], lot(land.grid, *k as usize), *k));
+    let reach = limits.length / land.grid.cell;
+    let mut search = Search {
+        land,
+        parts: land.parts(),
+        ground,
+        depth: (limits.depth * UNITS).floor(),
+        // A whole number of cells is to be within a limit of so many cells, whatever the division rounds.
+        reach: reach * reach * (1.0 + 1e-12),
+        places,
+        reached: Vec::new(),
+        queue: BinaryHeap::new(),
+    };
+    let (mut removed, mut kept) = (0, 0);
+    for pit in &pits {
+        let height = land.ground.as_slice()[*pit as usize];
+        match search.way_out(*pit, height) {
+            Some(end) => removed += search.cut(end, height),
+            None => kept += 1,
+        }
+    }
+    Ok(Breached { ground: search.ground, removed, breached: pits.len() - kept, kept })
+}
+
+/// A search from one pit at a time; its scratch serves all.
+struct Search<'a> {
+    land: &'a Land<'a>,
+    parts: Field<Part>,
+    ground: Field<Height>,
+    /// Deepest cut in units.
+    depth: f64,
+    /// Square of the farthest reach in cells.
+    reach: f64,
+    /// For each cell its place in `reached`, if it is that of this cell; what earlier searches left means nothing.
+    places: Vec<u32>,
+    /// The cells reached from this pit.
+    reached: Vec<Reached>,
+    /// By cost, length and lot of a cell, its place.
+    queue: BinaryHeap<Reverse<(i64, u64, u64, u32)>>,
+}
+
+/// A cell that was reached.
+#[derive(Clone, Copy)]
+struct Reached {
+    cell: u32,
+    /// Place of the cell before it; [`OUTSIDE`] for the pit's own cells.
+    from: u32,
+    /// The pit's cell from which the way starts.
+    start: u32,
+    /// Ground to be removed on the way here.
+    cost: i64,
+    /// Of that way.
+    length: u64,
+}
+
+/// Length of a straight and of a diagonal step; their ratio is √2 to 0.005 %.
+const LENGTHS: [u64; 2] = [70, 99];
+
+impl Search<'_> {
+    /// Place of the last cell of the cheapest way from a pit of the given height to where water runs on, if the limits
+    /// leave one.
+    fn way_out(&mut self, pit: u32, height: Height) -> Option<u32> {
+        self.reached.clear();
+        self.queue.clear();
+        self.visit(pit, pit, OUTSIDE, (0, 0));
+        if self.ground.as_slice()[pit as usize] < height {
+            return Some(0); // an earlier channel runs through it
+        }
+        let cols = self.land.grid.cols();
+        let mut place = 0;
+        while let Some(here) = self.reached.get(place).copied() {
+            let k = here.cell as usize;
+            for (_, [r, c]) in self.land.around(k / cols, k % cols) {
+                let n = (r * cols + c) as u32;
+                if self.ground[(r, c)] == height && self.place(n).is_none() && self.parts[(r, c)] != Part::Void {
+                    self.visit(n, n, OUTSIDE, (0, 0));
+                }
+            }
+            place += 1;
+        }
+        while let Some(Reverse((cost, length, _, place))) = self.queue.pop() {
+            let here = self.reached[place as usize];
+            if (here.cost, here.length) != (cost, length) {
+                continue; // a shorter way was found since
+            }
+            if self.runs_on(here.cell as usize, height) {
+                return Some(place);
+            }
+            self.step(here, place, height);
+        }
+        None
+    }
+
+    /// Whether water at this height runs on from a cell: out of the land, or to lower ground.
+    fn runs_on(&self, k: usize, height: Height) -> bool {
+        let cols = self.land.grid.cols();
+        let lower = |[r, c]: [usize; 2]| self.ground[(r, c)] < height && self.parts[(r, c)] != Part::Void;
+        matches!(self.parts.as_slice()[k], Part::Rim | Part::Sink)
+            || self.land.around(k / cols, k % cols).any(|(_, cell)| lower(cell))
+    }
+
+    /// Reaches the neighbours of a cell.
+    fn step(&mut self, here: Reached, place: u32, height: Height) {
+        let cols = self.land.grid.cols();
+        let k = here.cell as usize;
+        let start = here.start as usize;
+        for (d, [r, c]) in self.land.around(k / cols, k % cols) {
+            let cut = (i64::from(self.ground[(r, c)].0) - i64::from(height.0)).max(0);
+            let (di, dj) = (r.abs_diff(start / cols) as f64, c.abs_diff(start % cols) as f64);
+            if self.parts[(r, c)] != Part::Void && cut as f64 <= self.depth && di * di + dj * dj <= self.reach {
+                let way = (here.cost + cut, here.length + LENGTHS[d % 2]);
+                self.visit((r * cols + c) as u32, here.start, place, way);
+            }
+        }
+    }
+
+    /// The place of a cell that this search has reached.
+    fn place(&self, cell: u32) -> Option<u32> {
+        let place = self.places[cell as usize];
+        self.reached.get(place as usize).is_some_and(|reached| reached.cell == cell).then_some(place)
+    }
+
+    /// Notes a way to a cell if it is the first or better than the one known.
+    fn visit(&mut self, cell: u32, start: u32, from: u32, (cost, length): (i64, u64)) {
+        let place = match self.place(cell) {
+            Some(place) => {
+                let known = &self.reached[place as usize];
+                if (known.cost, known.length) <= (cost, length) {
+                    return;
+                }
+                place
+            }
+            None => {
+                let place = self.reached.len() as u32;
+                self.places[cell as usize] = place;
+                self.reached.push(Reached { cell, from, start, cost, length });
+                place
+            }
+        };
+        self.reached[place as usize] = Reached { cell, from, start, cost, length };
+        self.queue.push(Reverse((cost, length, lot(self.land.grid, cell as usize), place)));
+    }
+
+    /// Cuts the way that ends at a place down to `height`; returns what was removed.
+    fn cut(&mut self, end: u32, height: Height) -> i64 {
+        let mut removed = 0;
+        let mut place = end;
+        while let Some(here) = self.reached.get(place as usize) {
+            let ground = &mut self.ground.as_mut_slice()[here.cell as usize];
+            if *ground > height {
+                removed += i64::from(ground.0) - i64::from(height.0);
+                *ground = height;
+            }
+            place = here.from;
+        }
+        removed
+    }
+}

@@ -1,0 +1,294 @@
+//! Fill, spill and merge: where a given amount of water comes to stand.
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::field::{Field, Size};
+use crate::flow::Land;
+use crate::flow::depressions::{Depression, Hierarchy, OUTSIDE};
+use crate::height::Height;
+
+/// Water at rest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// Depth of the water at each cell.
+    pub depth: Field<Height>,
+    /// The pools, in order of their depressions.
+    pub pools: Vec<Pool>,
+    /// What left the land, in units of height × cells.
+    pub left: i64,
+}
+
+/// Water with one level surface: a depression filled in part or as a whole.
+///
+/// The level is a whole unit, so a surface of n cells can rise by multiples of n units only. What is over is kept as the
+/// remainder, and the depths of the pool's cells and its remainder sum to its volume exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    /// Number of the depression in [`Hierarchy::depressions`]: all below it are full, it is not part of a greater pool.
+    pub depression: u32,
+    /// Height of the surface.
+    pub level: Height,
+    /// Water in it, in units of height × cells.
+    pub volume: i64,
+    /// The part of the volume that lies above the level: fewer units than cells that are at or under it.
+    pub remainder: i64,
+    /// Cells under water, those that the remainder alone wets not counted.
+    pub cells: u32,
+    /// Whether it stands at its spill: more water would run over, and merge it with its neighbour if that is full too.
+    pub full: bool,
+}
+
+/// Where `water`, in units of height × cells at each cell, comes to stand.
+///
+/// It runs down to the pits, fills depressions, spills from full ones into their neighbours, and two that spill into each other
+/// merge and rise together; what spills out of the land, and what is put where it runs out or where there is no data, is `left`.
+/// All of it is accounted for: the volumes of the pools and `left` sum to the water given. A closed land has no spill: its level
+/// rises, in the end over all land.
+///
+/// Fill–Spill–Merge (Barnes, Callaghan & Wickert 2021, doi:10.5194/esurf-9-105-2021). Here a full depression hands on what
+/// comes for good, so that chains of full ones are shortened as in a union–find: no order of pouring shows, and the pouring is
+/// all but linear in cells. `hierarchy` is that of the same land.
+///
+/// # Errors
+/// When sizes differ, water is negative or more than 2⁶³ − 1 units in all, or would rise above the accepted heights.
+pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<Standing> {
+    check(land.ground.size(), hierarchy, water)?;
+    let mut pour = Pour::new(&hierarchy.depressions);
+    let mut arriving = vec![0i64; hierarchy.leaves()];
+    for (leaf, amount) in hierarchy.leaf.as_slice().iter().zip(water.as_slice()) {
+        match arriving.get_mut(*leaf as usize) {
+            Some(sum) => *sum += amount,
+            None => pour.left += amount,
+        }
+    }
+    for (leaf, amount) in arriving.iter().enumerate() {
+        pour.add(leaf as u32, *amount);
+    }
+    let left = pour.left;
+    let (mut pools, pool_of) = pour.pools();
+    rise(land.ground.as_slice(), hierarchy, &pool_of, &mut pools)?;
+    let depth = Field::generate(land.ground.size(), |i, j| {
+        let pool = pool_of.get(hierarchy.leaf[(i, j)] as usize).and_then(|pool| pools.get(*pool as usize));
+        let ground = land.ground[(i, j)].0;
+        Height(pool.map_or(0, |pool| pool.level.0.saturating_sub(ground).max(0)))
+    });
+    Ok(Standing { depth, pools, left })
+}
+
+fn check(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<()> {
+    let [rows, cols] = size;
+    for (name, [r, c]) in [("hierarchy", hierarchy.leaf.size()), ("water", water.size())] {
+        if [r, c] != size {
+            return Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the ground)")));
+        }
+    }
+    let mut total = 0i128;
+    for (k, amount) in water.as_slice().iter().enumerate() {
+        if *amount < 0 {
+            let value = format!("{amount} in row {}, column {}", k / cols, k % cols);
+            return Err(Error::value("water", value, "0 or more units"));
+        }
+        total += i128::from(*amount);
+    }
+    if total > i128::from(i64::MAX) {
+        return Err(Error::value("water", format!("{total} units in all"), format!("up to {}", i64::MAX)));
+    }
+    Ok(())
+}
+
+/// Water being poured.
+struct Pour<'a> {
+    depressions: &'a [Depression],
+    /// What each depression still takes, above what its children hold.
+    room: Vec<i64>,
+    /// Where what comes to a depression goes: to itself, or, once it is full, on to another; leads to one that is not full
+    /// or to [`OUTSIDE`].
+    next: Vec<u32>,
+    left: i64,
+}
+
+impl<'a> Pour<'a> {
+    fn new(depressions: &'a [Depression]) -> Self {
+        let volume = |d: u32| depressions[d as usize].volume;
+        let room = |d: &Depression| d.volume - d.children.map_or(0, |children| children.map(volume).iter().sum());
+        let room = depressions.iter().map(room).collect();
+        Self { depressions, room, next: (0..depressions.len() as u32).collect(), left: 0 }
+    }
+
+    /// Whether a depression is full to its spill.
+    fn is_full(&self, d: u32) -> bool {
+        self.next[d as usize] != d
+    }
+
+    /// Where water that comes to `d` goes.
+    fn goal(&mut self, d: u32) -> u32 {
+        let mut at = d;
+        while at != OUTSIDE && self.next[at as usize] != at {
+            let next = self.next[at as usize];
+            if next != OUTSIDE {
+                self.next[at as usize] = self.next[next as usize];
+            }
+            at = next;
+        }
+        at
+    }
+
+    /// Lets an amount of water come to a depression.
+    fn add(&mut self, d: u32, mut amount: i64) {
+        while amount > 0 {
+            let goal = self.goal(d);
+            let Some(room) = self.room.get_mut(goal as usize) else {
+                self.left += amount;
+                return;
+            };
+            let taken = amount.min(*room);
+            *room -= taken;
+            amount -= taken;
+            if *room == 0 {
+                self.next[goal as usize] = self.beyond(goal);
+            }
+        }
+    }
+
+    /// Where a depression that is full hands on to: over its sill; but if its sibling is full too, they are one, and it is
+    /// their parent that fills. No circle can close: a way over a sill stays within the sibling until that is full, and the
+    /// spills of roots never return.
+    fn beyond(&self, d: u32) -> u32 {
+        let depression = &self.depressions[d as usize];
+        let merged = depression.parent.filter(|parent| {
+            let children = self.depressions[*parent as usize].children;
+            children.into_iter().flatten().all(|child| child == d || self.is_full(child))
+        });
+        merged.or_else(|| depression.spill?.to).unwrap_or(OUTSIDE)
+    }
+
+    /// The pools, without their levels, and for each depression the pool that it is part of, if any.
+    fn pools(&self) -> (Vec<Pool>, Vec<u32>) {
+        let mut pool_of = vec![OUTSIDE; self.depressions.len()];
+        let mut pools = Vec::new();
+        for (d, depression) in self.depressions.iter().enumerate().rev() {
+            let above = depression.parent.map_or(OUTSIDE, |parent| pool_of[parent as usize]);
+            let merged = depression.children.is_none_or(|children| children.iter().all(|child| self.is_full(*child)));
+            let volume = depression.volume - self.room[d];
+            if above != OUTSIDE {
+                pool_of[d] = above;
+            } else if merged && volume > 0 {
+                pool_of[d] = pools.len() as u32;
+                let full = self.is_full(d as u32);
+                let Depression { floor: level, .. } = *depression;
+                pools.push(Pool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
+            }
+        }
+        // Found from the top downward; told from the first on.
+        pools.reverse();
+        let last = pools.len() as u32;
+        for pool in pool_of.iter_mut().filter(|pool| **pool != OUTSIDE) {
+            *pool = last - 1 - *pool;
+        }
+        (pools, pool_of)
+    }
+}
+
+/// Finds the level, the remainder and the cells of each pool.
+///
+/// The cells under the sill between a depression's children are known to be under water and are counted already. So only
+/// the cells between there and the spill, of pools that are not full, are gathered and sorted.
+fn rise(heights: &[Height], hierarchy: &Hierarchy, pool_of: &[u32], pools: &mut [Pool]) -> Result<()> {
+    let depressions = &hierarchy.depressions;
+    let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool)).collect();
+    // The cell's pool, if the cell is of its slice.
+    let pool_at = |height: &Height, leaf: &u32| {
+        let pool = *pool_of.get(*leaf as usize)?;
+        slices.get(pool as usize).is_some_and(|slice| slice.bottom <= *height && *height < slice.top).then_some(pool)
+    };
+    let cells = || heights.iter().zip(hierarchy.leaf.as_slice());
+    let mut counts = vec![0usize; pools.len()];
+    for (height, leaf) in cells() {
+        if let Some(pool) = pool_at(height, leaf) {
+            counts[pool as usize] += 1;
+        }
+    }
+    let mut gathered = vec![Height::ZERO; counts.iter().sum()];
+    let mut starts = Vec::with_capacity(pools.len());
+    let mut start = 0;
+    for count in &counts {
+        starts.push(start);
+        start += count;
+    }
+    for (height, leaf) in cells() {
+        if let Some(pool) = pool_at(height, leaf) {
+            gathered[starts[pool as usize]] = *height;
+            starts[pool as usize] += 1;
+        }
+    }
+    let mut rest = gathered.as_mut_slice();
+    let mut work = Vec::with_capacity(pools.len());
+    for ((pool, slice), count) in pools.iter_mut().zip(&slices).zip(counts) {
+        let (own, others) = rest.split_at_mut(count);
+        rest = others;
+        work.push((pool, slice, own));
+    }
+    work.into_par_iter().try_for_each(|(pool, slice, own)| {
+        own.sort_unstable();
+        slice.fill(pool, own)
+    })
+}
+
+/// The part of a pool above what its depression's children hold.
+struct Slice {
+    /// From here on cells are to be looked at, up to below `top`.
+    bottom: Height,
+    top: Height,
+    /// Cells under the bottom, and the water up to it.
+    cells: u32,
+    volume: i64,
+}
+
+impl Slice {
+    fn of(depressions: &[Depression], pool: &Pool) -> Self {
+        let depression = &depressions[pool.depression as usize];
+        let top = depression.spill.map_or(Height(i32::MAX), |spill| spill.level);
+        if pool.full {
+            return Self { bottom: top, top, cells: depression.cells, volume: depression.volume };
+        }
+        let children = depression.children.into_iter().flatten().map(|child| &depressions[child as usize]);
+        let mut slice = Self { bottom: depression.floor, top, cells: 0, volume: 0 };
+        for child in children {
+            slice.bottom = child.spill.map_or(slice.bottom, |spill| spill.level);
+            slice.cells += child.cells;
+            slice.volume += child.volume;
+        }
+        slice
+    }
+
+    /// Lets the pool rise from the bottom over the slice's cells, which lie there from low to high.
+    fn fill(&self, pool: &mut Pool, own: &[Height]) -> Result<()> {
+        let mut level = i64::from(self.bottom.0);
+        let mut over = pool.volume - self.volume;
+        let mut cells = i64::from(self.cells);
+        for height in own.iter().map(|height| i64::from(height.0)) {
+            let need = cells * (height - level);
+            if need > over {
+                break;
+            }
+            over -= need;
+            level = height;
+            cells += 1;
+        }
+        if cells > 0 && over > 0 {
+            level += over / cells;
+            over %= cells;
+        }
+        let highest = i64::from(Height::MAX.0);
+        if level > highest.max(i64::from(self.bottom.0)) {
+            let value = format!("{} units in one closed land", pool.volume);
+            let allowed = format!("what its lake holds under {}", Height::MAX);
+            return Err(Error::value("water", value, allowed));
+        }
+        pool.level = Height(level as i32);
+        pool.remainder = over;
+        pool.cells = self.cells + own.partition_point(|height| *height < pool.level) as u32;
+        Ok(())
+    }
+}
