@@ -256,6 +256,9 @@ pub struct Drain {
     /// The same by coordinates of the file.
     #[arg(long, value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true)]
     pub outlet_at: Vec<[f64; 2]>,
+    /// Cut channels out of depressions at most so deep and so long, in metres, before the rest is filled.
+    #[arg(long, value_name = "DEPTH,LENGTH", value_parser = two_numbers)]
+    pub breach: Option<[f64; 2]>,
     /// What happens at the four sides: closed ones let water out at outlets, into sea and nodata only.
     #[arg(long, default_value = "open")]
     pub edges: EdgeWord,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use thalweg::field::Field;
-use thalweg::flow::{Directions, Land, Link, VOID, accumulate, d8, fill, links, streams};
+use thalweg::flow::{Directions, Land, Link, VOID, accumulate, breach, d8, fill, infinity, links, streams};
 use thalweg::height::{Height, UNITS};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
@@ -50,10 +50,17 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     land.check()?;
     output::make_folder(&args.output)?;
     phases.begin("fill");
+    let breached = match args.breach {
+        Some([depth, length]) => Some(breach::breach(&land, &breach::Limits { depth, length })?),
+        None => None,
+    };
+    let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
+    let land = land.under(open);
     let filled = fill::fill(&land);
     let land = land.under(&filled);
     phases.begin("directions");
     let directions = d8::directions(&land);
+    let angles = infinity::angles(&land, &directions);
     phases.begin("accumulation");
     let counts = accumulate::cells(&directions);
     phases.begin("streams");
@@ -62,8 +69,12 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
         orders: streams::strahler(&directions, &mask)?,
         basins: streams::basins(&land, &directions)?,
         links: links::links(&land, &directions, &counts, &mask)?,
-        lakes: Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - terrain.ground[(i, j)].0)),
+        lakes: Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - open[(i, j)].0)),
+        cut: breached.as_ref().map(|breached| {
+            Field::generate(terrain.grid.size, |i, j| Height(terrain.ground[(i, j)].0 - breached.ground[(i, j)].0))
+        }),
         directions,
+        angles,
         counts,
     };
     phases.begin("files");
@@ -74,6 +85,10 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let report = args.output.join("drain.json");
     files.push(report.clone());
     let mut summary = found.summary(&terrain, threshold);
+    summary["breached"] = breached.map_or(Value::Null, |breached| {
+        let volume = breached.removed as f64 / UNITS * area;
+        json!({"pits": breached.breached, "kept": breached.kept, "volume_m3": volume})
+    });
     summary["input"] = json!(args.input);
     summary["outlets"] = json!(outlets);
     summary["seconds"] = start.elapsed().as_secs_f64().into();
@@ -105,7 +120,10 @@ fn outlets(args: &Drain, terrain: &Terrain) -> Result<Vec<[usize; 2]>> {
 /// What was worked out.
 struct Found {
     lakes: Field<Height>,
+    /// How deep channels were cut, if they were to be.
+    cut: Option<Field<Height>>,
     directions: Directions,
+    angles: Field<f32>,
     counts: Field<u32>,
     basins: Field<u32>,
     orders: Field<u32>,
@@ -121,13 +139,21 @@ impl Found {
         save_layer(path("lake_depth"), surface, "lake_depth", &Cells::Height(self.lakes.clone()))?;
         let directions = Samples::U8(streams::esri(&self.directions).into_vec());
         save_samples(path("directions"), grid, directions, Some(255.0))?;
+        let none = Some(f64::from(infinity::NONE));
+        save_samples(path("angles"), grid, Samples::F32(self.angles.as_slice().to_vec()), none)?;
         let area = grid.cell_area();
         let areas = Samples::F64(self.counts.as_slice().iter().map(|n| f64::from(*n) * area).collect());
         save_samples(path("accumulation"), grid, areas, Some(0.0))?;
         save_samples(path("basins"), grid, Samples::U32(self.basins.as_slice().to_vec()), Some(0.0))?;
         let orders = self.orders.as_slice().iter().map(|order| u8::try_from(*order).unwrap_or(u8::MAX)).collect();
         save_samples(path("streams"), grid, Samples::U8(orders), Some(0.0))?;
-        Ok(["filled", "lake_depth", "directions", "accumulation", "basins", "streams"].map(path).into())
+        let mut files: Vec<PathBuf> =
+            ["filled", "lake_depth", "directions", "angles", "accumulation", "basins", "streams"].map(path).into();
+        if let Some(cut) = &self.cut {
+            save_layer(path("cut"), surface, "cut", &Cells::Height(cut.clone()))?;
+            files.push(path("cut"));
+        }
+        Ok(files)
     }
 
     /// Writes the links, and the map that shows them.
