@@ -25,8 +25,8 @@ impl Ground {
         Self { grid, ground, nodata: None, outlets: Vec::new() }
     }
 
-    /// Small random ground with `levels` heights, so with flats and equal sills if these are few; some of it has closed edges,
-    /// cells without data, sea, outlets.
+    /// Small random ground with `levels` heights, so with flats and equal sills if these are few; some of it has closed
+    /// edges, cells without data, sea, outlets.
     fn random(key: Key, levels: u64) -> Self {
         let draw = |what: u64, below: u64| key.and(what).bits() % below;
         let mut grid = Grid::new([1 + draw(1, 7) as usize, 1 + draw(2, 8) as usize], 10.0).unwrap();
@@ -134,7 +134,8 @@ fn bad_water_is_refused() {
 /// The way that rising water takes from one leaf's basin to another: sill, what is beside it, and the leaves.
 type Way = ((Height, u64), (bool, Height, u64), [Option<usize>; 2]);
 
-/// The simulation: lakes as lists of leaves, poured into one unit at a time. Leaves are named by the first of their pit's cells.
+/// The simulation: lakes as lists of leaves, poured into one unit at a time. Leaves are named by the first of their
+/// pit's cells.
 struct Slow<'a> {
     land: Land<'a>,
     leaf: Vec<Option<usize>>,

@@ -45,8 +45,8 @@ fn sum(ground: &Field<Height>) -> i64 {
     ground.as_slice().iter().map(|h| i64::from(h.0)).sum()
 }
 
-/// Breaching by trying all ways: costs are lowered along every step until none can be (Bellman–Ford). For ground on which no two
-/// cells are of one height.
+/// Breaching by trying all ways: costs are lowered along every step until none can be (Bellman–Ford). For ground on
+/// which no two cells are of one height.
 fn slow_breach(land: &Land<'_>, depth: i64, cells: f64) -> (Field<Height>, usize) {
     let parts = land.parts();
     let cols = land.grid.cols();
@@ -151,7 +151,8 @@ fn breaching_with_nothing_allowed_changes_nothing() {
 
 #[test]
 fn a_level_dam_is_cut_straight() {
-    // A pit, a dam of one height three cells thick, and the open edge: the shortest of the equal ways is the straight one.
+    // A pit, a dam of one height three cells thick, and the open edge: the shortest of the equal ways is the straight
+    // one.
     let mut grid = Grid::new([9, 5], 10.0).unwrap();
     grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
     let mut ground = Field::new(grid.size, Height(50));

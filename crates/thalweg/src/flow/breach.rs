@@ -39,15 +39,15 @@ pub struct Breached {
 
 /// Ground with a channel cut from every pit, where the limits allow, to lower ground or out of the land.
 ///
-/// Least-cost breaching (Lindsay & Dhun 2015, doi:10.1080/13658816.2014.975715; Lindsay 2016, doi:10.1002/hyp.10648): of all
-/// ways from the pit, the one for which the least ground is removed; of equals the shorter one, then the first by a hash of
-/// its cells. A channel is cut to the pit's own height and not below, flat: it never rises, and nothing is removed that need
-/// not be. The lowest pit comes first, of equals the first by hash, so each one can lead into the channels of those below it.
-/// Without limits no depression is left; with them, what is left is to be filled.
+/// Least-cost breaching (Lindsay & Dhun 2015, doi:10.1080/13658816.2014.975715; Lindsay 2016, doi:10.1002/hyp.10648):
+/// of all ways from the pit, the one for which the least ground is removed; of equals the shorter one, then the first
+/// by a hash of its cells. A channel is cut to the pit's own height and not below, flat: it never rises, and nothing is
+/// removed that need not be. The lowest pit comes first, of equals the first by hash, so each one can lead into the
+/// channels of those below it. Without limits no depression is left; with them, what is left is to be filled.
 ///
-/// No cell is cut deeper than the limit in all, since a later channel is cut no deeper than an earlier one. A pit of several
-/// cells may be left from each of them, and length is measured from the one where the channel starts; there the channel found
-/// may, under a limit of length, not be the least of all. The land is one that [`Land::check`] accepts.
+/// No cell is cut deeper than the limit in all, since a later channel is cut no deeper than an earlier one. A pit of
+/// several cells may be left from each of them, and length is measured from the one where the channel starts; there the
+/// channel found may, under a limit of length, not be the least of all. The land is one that [`Land::check`] accepts.
 ///
 /// # Errors
 /// When a limit is negative or not a number.
@@ -98,7 +98,7 @@ struct Search<'a> {
     /// The cells reached from this pit.
     reached: Vec<Reached>,
     /// By cost, length and lot of a cell, its place.
-    queue: BinaryHeap<Reverse<(i64, u64, u64, u32)>>,
+    queue: BinaryHeap<Reverse<(i64, u32, u32, u32)>>,
 }
 
 /// A cell that was reached.
@@ -111,12 +111,12 @@ struct Reached {
     start: u32,
     /// Ground to be removed on the way here.
     cost: i64,
-    /// Of that way.
-    length: u64,
+    /// Of that way, in parts of [`LENGTHS`].
+    length: u32,
 }
 
 /// Length of a straight and of a diagonal step; their ratio is √2 to 0.005 %.
-const LENGTHS: [u64; 2] = [70, 99];
+const LENGTHS: [u32; 2] = [70, 99];
 
 impl Search<'_> {
     /// Place of the last cell of the cheapest way from a pit of the given height to where water runs on, if the limits
@@ -170,7 +170,7 @@ impl Search<'_> {
             let cut = (i64::from(self.ground[(r, c)].0) - i64::from(height.0)).max(0);
             let (di, dj) = (r.abs_diff(start / cols) as f64, c.abs_diff(start % cols) as f64);
             if self.parts[(r, c)] != Part::Void && cut as f64 <= self.depth && di * di + dj * dj <= self.reach {
-                let way = (here.cost + cut, here.length + LENGTHS[d % 2]);
+                let way = (here.cost + cut, here.length.saturating_add(LENGTHS[d % 2]));
                 self.visit((r * cols + c) as u32, here.start, place, way);
             }
         }
@@ -183,7 +183,7 @@ impl Search<'_> {
     }
 
     /// Notes a way to a cell if it is the first or better than the one known.
-    fn visit(&mut self, cell: u32, start: u32, from: u32, (cost, length): (i64, u64)) {
+    fn visit(&mut self, cell: u32, start: u32, from: u32, (cost, length): (i64, u32)) {
         let place = match self.place(cell) {
             Some(place) => {
                 let known = &self.reached[place as usize];
@@ -200,7 +200,8 @@ impl Search<'_> {
             }
         };
         self.reached[place as usize] = Reached { cell, from, start, cost, length };
-        self.queue.push(Reverse((cost, length, lot(self.land.grid, cell as usize), place)));
+        let lot = (lot(self.land.grid, cell as usize) >> 32) as u32;
+        self.queue.push(Reverse((cost, length, lot, place)));
     }
 
     /// Cuts the way that ends at a place down to `height`; returns what was removed.

@@ -13,13 +13,13 @@ pub const OUTSIDE: u32 = u32::MAX;
 
 /// All depressions of a land: a forest of binary trees.
 ///
-/// A leaf holds one pit. It spills over its lowest sill into the leaf on the other side, or leaves the land. Two that spill
-/// into each other merge: their parent begins at their common sill and reaches up to the next one. A root spills out of the
-/// land or into a leaf of another tree, and no chain of such spills returns; or, where the whole land is closed, the last
-/// root never spills and holds any amount of water.
+/// A leaf holds one pit. It spills over its lowest sill into the leaf on the other side, or leaves the land. Two that
+/// spill into each other merge: their parent begins at their common sill and reaches up to the next one. A root spills
+/// out of the land or into a leaf of another tree, and no chain of such spills returns; or, where the whole land is
+/// closed, the last root never spills and holds any amount of water.
 ///
-/// Sills are in order of their level, then of a hash of the sill's world cell. At one sill cell, the cells beside it are
-/// connected in order of their height, then of their hash, and the way out of the land last.
+/// Sills are in order of their level, then of a hash of the sill's world cell. At one sill cell, the cells beside it
+/// are connected in order of their height, then of their hash, and the way out of the land last.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hierarchy {
     /// For each cell the leaf whose pit its water runs down to, by D8; [`OUTSIDE`] if it leaves.
@@ -62,9 +62,9 @@ pub struct Spill {
 impl Hierarchy {
     /// The depressions of a land that [`Land::check`] accepts.
     ///
-    /// After Barnes, Callaghan & Wickert (2020, doi:10.5194/esurf-8-431-2020); here cells are assigned to pits by their D8
-    /// directions, so that the water of a cell runs down as it does elsewhere, and basins are then connected over their
-    /// lowest borders (Kruskal's algorithm), for which only cells on borders are sorted.
+    /// After Barnes, Callaghan & Wickert (2020, doi:10.5194/esurf-8-431-2020); here cells are assigned to pits by their
+    /// D8 directions, so that the water of a cell runs down as it does elsewhere, and basins are then connected over
+    /// their lowest borders (Kruskal's algorithm), for which only cells on borders are sorted.
     pub fn of(land: &Land<'_>) -> Self {
         let mut parts = land.parts();
         let mut directions = d8::directions(land);
@@ -205,7 +205,8 @@ impl Forest {
         let mut count = 0;
         for (_, [r, c]) in land.around(k / cols, k % cols) {
             let n = r * cols + c;
-            if heights[n] <= heights[k] && parts[(r, c)] != Part::Void && self.top(leaf[n]) != here {
+            let meets = leaf[n] != leaf[k] && heights[n] <= heights[k] && parts[(r, c)] != Part::Void;
+            if meets && self.top(leaf[n]) != here {
                 beside[count] = (heights[n], lot(land.grid, n), leaf[n]);
                 count += 1;
             }
@@ -281,8 +282,8 @@ fn holds(depression: &Depression, height: Height) -> bool {
     depression.spill.is_none_or(|spill| height < spill.level)
 }
 
-/// For each depression one above it, so chosen that any is reached from any below it in a logarithmic number of jumps and steps
-/// to parents (Myers 1983, doi:10.1016/0020-0190(83)90106-0).
+/// For each depression one above it, so chosen that any is reached from any below it in a logarithmic number of jumps
+/// and steps to parents (Myers 1983, doi:10.1016/0020-0190(83)90106-0).
 fn jumps(depressions: &[Depression]) -> Vec<u32> {
     let mut jumps: Vec<u32> = (0..depressions.len() as u32).collect();
     let mut depths = vec![0u32; depressions.len()];

@@ -48,10 +48,10 @@ pub fn angles(land: &Land<'_>, directions: &Directions) -> Field<f32> {
 /// The angle of the steepest facet at cell (i, j), if one descends.
 fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Option<f32> {
     let here = f64::from(land.ground[(i, j)].0);
-    let mut falls = [None; 9];
+    let mut falls = [0.0; 9];
     for (d, [r, c]) in land.around(i, j) {
         if directions[(r, c)] != VOID {
-            falls[(8 - d) % 8] = Some(here - f64::from(land.ground[(r, c)].0));
+            falls[(8 - d) % 8] = here - f64::from(land.ground[(r, c)].0);
         }
     }
     falls[8] = falls[0];
@@ -85,12 +85,13 @@ struct Facet {
     tangent: f64,
 }
 
-/// The facet between k × 45° and (k + 1) × 45°, of the falls to all neighbours by multiples of 45°.
-fn facet(falls: &[Option<f64>; 9], k: usize) -> Facet {
+/// The facet between k × 45° and (k + 1) × 45°, of the falls to all neighbours by multiples of 45°; 0 for one that is
+/// missing, so that nothing runs there.
+fn facet(falls: &[f64; 9], k: usize) -> Facet {
     // One neighbour is straight ahead, the other at the corner.
     let (ahead, corner) = (k + k % 2, k + 1 - k % 2);
-    let s1 = falls[ahead].unwrap_or(0.0);
-    let fall = falls[corner].unwrap_or(0.0);
+    let s1 = falls[ahead];
+    let fall = falls[corner];
     let s2 = fall - s1;
     if 0.0 < s2 && s2 < s1 {
         let tangent = if ahead < corner { s2 / s1 } else { -s2 / s1 };
@@ -129,9 +130,9 @@ fn gifts(k: usize, angle: f32, amount: i64, cols: usize) -> impl Iterator<Item =
 /// A cell's sum is split over its two receivers to the unit: those without a receiver together hold the sum of all.
 ///
 /// What [`angles`] gives has no circles. A cell on a facet gives only to lower cells: inside the facet both its
-/// neighbours are lower, along an edge the one there, and rounding an angle can only carry it onto an edge of its own facet.
-/// The other cells follow D8, to cells that are lower or as high. So a circle would be of equal heights and of D8 alone, which
-/// has none.
+/// neighbours are lower, along an edge the one there, and rounding an angle can only carry it onto an edge of its own
+/// facet. The other cells follow D8, to cells that are lower or as high. So a circle would be of equal heights and of
+/// D8 alone, which has none.
 ///
 /// # Errors
 /// When sizes differ, or when angles from elsewhere lead outside or in circles.

@@ -21,8 +21,8 @@ pub struct Standing {
 
 /// Water with one level surface: a depression filled in part or as a whole.
 ///
-/// The level is a whole unit, so a surface of n cells can rise by multiples of n units only. What is over is kept as the
-/// remainder, and the depths of the pool's cells and its remainder sum to its volume exactly.
+/// The level is a whole unit, so a surface of n cells can rise by multiples of n units only. What is over is kept as
+/// the remainder, and the depths of the pool's cells and its remainder sum to its volume exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pool {
     /// Number of the depression in [`Hierarchy::depressions`]: all below it are full, it is not part of a greater pool.
@@ -41,14 +41,14 @@ pub struct Pool {
 
 /// Where `water`, in units of height × cells at each cell, comes to stand.
 ///
-/// It runs down to the pits, fills depressions, spills from full ones into their neighbours, and two that spill into each other
-/// merge and rise together; what spills out of the land, and what is put where it runs out or where there is no data, is `left`.
-/// All of it is accounted for: the volumes of the pools and `left` sum to the water given. A closed land has no spill: its level
-/// rises, in the end over all land.
+/// It runs down to the pits, fills depressions, spills from full ones into their neighbours, and two that spill into
+/// each other merge and rise together; what spills out of the land, and what is put where it runs out or where there is
+/// no data, is `left`. All of it is accounted for: the volumes of the pools and `left` sum to the water given. A closed
+/// land has no spill: its level rises, in the end over all land.
 ///
-/// Fill–Spill–Merge (Barnes, Callaghan & Wickert 2021, doi:10.5194/esurf-9-105-2021). Here a full depression hands on what
-/// comes for good, so that chains of full ones are shortened as in a union–find: no order of pouring shows, and the pouring is
-/// all but linear in cells. `hierarchy` is that of the same land.
+/// Fill–Spill–Merge (Barnes, Callaghan & Wickert 2021, doi:10.5194/esurf-9-105-2021). Here a full depression hands on
+/// what comes for good, so that chains of full ones are shortened as in a union–find: no order of pouring shows, and
+/// the pouring is all but linear in cells. `hierarchy` is that of the same land.
 ///
 /// # Errors
 /// When sizes differ, water is negative or more than 2⁶³ − 1 units in all, or would rise above the accepted heights.
@@ -102,8 +102,8 @@ struct Pour<'a> {
     depressions: &'a [Depression],
     /// What each depression still takes, above what its children hold.
     room: Vec<i64>,
-    /// Where what comes to a depression goes: to itself, or, once it is full, on to another; leads to one that is not full
-    /// or to [`OUTSIDE`].
+    /// Where what comes to a depression goes: to itself, or, once it is full, on to another; leads to one that is not
+    /// full or to [`OUTSIDE`].
     next: Vec<u32>,
     left: i64,
 }
@@ -151,9 +151,9 @@ impl<'a> Pour<'a> {
         }
     }
 
-    /// Where a depression that is full hands on to: over its sill; but if its sibling is full too, they are one, and it is
-    /// their parent that fills. No circle can close: a way over a sill stays within the sibling until that is full, and the
-    /// spills of roots never return.
+    /// Where a depression that is full hands on to: over its sill; but if its sibling is full too, they are one, and it
+    /// is their parent that fills. No circle can close: a way over a sill stays within the sibling until that is full,
+    /// and the spills of roots never return.
     fn beyond(&self, d: u32) -> u32 {
         let depression = &self.depressions[d as usize];
         let merged = depression.parent.filter(|parent| {
@@ -192,8 +192,8 @@ impl<'a> Pour<'a> {
 
 /// Finds the level, the remainder and the cells of each pool.
 ///
-/// The cells under the sill between a depression's children are known to be under water and are counted already. So only
-/// the cells between there and the spill, of pools that are not full, are gathered and sorted.
+/// The cells under the sill between a depression's children are known to be under water and are counted already. So
+/// only the cells between there and the spill, of pools that are not full, are gathered and sorted.
 fn rise(heights: &[Height], hierarchy: &Hierarchy, pool_of: &[u32], pools: &mut [Pool]) -> Result<()> {
     let depressions = &hierarchy.depressions;
     let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool)).collect();
