@@ -7,7 +7,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use thalweg::field::Field;
-use thalweg::flow::{Directions, Land, Link, VOID, accumulate, breach, d8, fill, infinity, links, streams};
+use thalweg::flow::{Directions, Land, Link, VOID, accumulate, basins, breach, d8, fill, infinity, links, streams};
 use thalweg::height::{Height, UNITS};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
@@ -67,7 +67,7 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let mask = streams::streams(&land, &counts, streams::least_cells(threshold, area))?;
     let found = Found {
         orders: streams::strahler(&directions, &mask)?,
-        basins: streams::basins(&land, &directions)?,
+        basins: basins::basins(&land, &directions)?,
         links: links::links(&land, &directions, &counts, &mask)?,
         lakes: Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - open[(i, j)].0)),
         cut: breached.as_ref().map(|breached| {

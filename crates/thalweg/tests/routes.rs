@@ -1,5 +1,6 @@
 //! Breaching, D∞ and basins, against slow versions and surfaces whose answer is known.
 
+use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use thalweg::field::Field;
@@ -10,6 +11,7 @@ use thalweg::flow::{Land, PIT, Part, VOID, d8, downstream, fill};
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::{Height, UNITS};
 use thalweg::rng::Key;
+use thalweg::terrain::Terrain;
 
 /// Random ground, some of it with closed edges, cells without data, sea, an outlet.
 struct Ground {
@@ -304,17 +306,10 @@ fn a_basin_is_all_that_ends_at_its_outlet() {
     for case in 0..400 {
         let ground = Ground::random(Key::new(case, "basins"), 20, [5, 1000][case as usize % 2]);
         let directions = d8::directions(&ground.land());
-        let labels = basins(&directions);
+        let land = ground.land();
+        let labels = basins(&land, &directions).unwrap();
         let cols = directions.cols();
-        let mut outlets = 0;
-        let numbers: Vec<u32> = directions
-            .as_slice()
-            .iter()
-            .map(|d| {
-                outlets += u32::from((8..VOID).contains(d));
-                if (8..VOID).contains(d) { outlets } else { 0 }
-            })
-            .collect();
+        let (mut numbers, mut seen) = (BTreeMap::new(), 0);
         let follow = |k: usize, until: usize| {
             let mut at = k;
             while let Some(n) = downstream(at, directions.as_slice()[at], cols).filter(|_| at != until) {
@@ -326,12 +321,20 @@ fn a_basin_is_all_that_ends_at_its_outlet() {
         let inside = catchment(&directions, [probe / cols, probe % cols]);
         assert_eq!(inside.is_err(), directions.as_slice()[probe] == VOID);
         for k in 0..directions.len() {
-            assert_eq!(labels.as_slice()[k], numbers[follow(k, k + directions.len())], "case {case}");
+            let number = labels.as_slice()[k];
+            assert_eq!(number > 0, land.is_dry(k / cols, k % cols), "case {case}");
+            if number > 0 {
+                let end = follow(k, k + directions.len());
+                assert_eq!(*numbers.entry(end).or_insert(number), number, "one outlet, one basin: case {case}");
+                assert!(number <= seen + 1, "numbers rise by one");
+                seen = seen.max(number);
+            }
             if let Ok(inside) = &inside {
                 let here = directions.as_slice()[k] != VOID && follow(k, probe) == probe;
                 assert_eq!(inside.as_slice()[k], here, "case {case}");
             }
         }
+        assert_eq!(numbers.len(), seen as usize, "another outlet, another basin");
         assert!(catchment(&directions, [directions.rows(), 0]).is_err());
     }
 }
@@ -339,7 +342,8 @@ fn a_basin_is_all_that_ends_at_its_outlet() {
 #[test]
 fn directions_in_circles_have_no_basin() {
     let directions = Field::from_vec([1, 5], vec![0, 0, 4, 8, 4]).unwrap();
-    assert_eq!(basins(&directions).as_slice(), [0, 0, 0, 1, 1]);
+    let terrain = Terrain::new(Grid::new([1, 5], 1.0).unwrap());
+    assert_eq!(basins(&Land::of(&terrain), &directions).unwrap().as_slice(), [0, 0, 0, 1, 1]);
 }
 
 #[test]

@@ -2,23 +2,43 @@
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{Directions, OUT, PIT, STEPS, VOID, downstream};
+use crate::flow::streams::check;
+use crate::flow::{Directions, Land, STEPS, VOID, downstream};
 
-/// For each cell the number of the outlet that it drains to, counted from 1 in row-major order of the outlets; 0 where
-/// there is no data.
+/// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
+/// the north, and columns from the west, first meet a basin; 0 in the sea and where there is no data.
 ///
-/// An outlet is a cell where a path ends: [`OUT`], or [`PIT`] on ground that was not filled.
-pub fn basins(directions: &Directions) -> Field<u32> {
-    let mut labels = Field::new(directions.size(), 0);
-    let mut outlets = 0;
-    for (label, code) in labels.as_mut_slice().iter_mut().zip(directions.as_slice()) {
-        if matches!(*code, OUT | PIT) {
-            outlets += 1;
-            *label = outlets;
-        }
+/// An outlet is a cell where a path ends: [`OUT`](crate::flow::OUT), or [`PIT`](crate::flow::PIT) on ground that was not
+/// filled.
+///
+/// # Errors
+/// When the directions are not of the land's size.
+pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
+    check("directions", directions, land.grid.size)?;
+    let mut outlets = Field::new(directions.size(), CIRCLE);
+    for (k, outlet) in outlets.as_mut_slice().iter_mut().enumerate() {
+        *outlet = k as u32;
     }
-    spread(directions, &mut labels, 0);
-    labels
+    spread(directions, &mut outlets, CIRCLE);
+    let mut numbers = vec![0u32; outlets.len()];
+    let mut count = 0;
+    let mut basins = outlets;
+    let cols = directions.cols();
+    for (k, basin) in basins.as_mut_slice().iter_mut().enumerate() {
+        let outlet = *basin as usize;
+        let leads = directions.as_slice()[k] != VOID && land.is_dry(k / cols, k % cols);
+        *basin = match numbers.get_mut(outlet).filter(|_| leads) {
+            Some(number) => {
+                if *number == 0 {
+                    count += 1;
+                    *number = count;
+                }
+                *number
+            }
+            None => 0,
+        };
+    }
+    Ok(basins)
 }
 
 /// The cells that drain through `cell` (row, column), itself among them.
@@ -48,6 +68,8 @@ pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool
     Ok(inside)
 }
 
+/// The label of what runs in a circle, which no outlet has: a grid has fewer cells.
+const CIRCLE: u32 = u32::MAX;
 /// Not labelled yet.
 const UNSET: u32 = u32::MAX - 1;
 /// On the path that is being followed.

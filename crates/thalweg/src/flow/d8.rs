@@ -28,7 +28,7 @@ fn steepest(land: &Land<'_>, parts: &Field<Part>, i: usize, j: usize) -> Option<
     let fall = |k: usize, cell: [usize; 2]| {
         let fall = here - i64::from(land.ground[(cell[0], cell[1])].0);
         (fall > 0 && parts[(cell[0], cell[1])] != Part::Void)
-            .then(|| if k % 2 == 0 { 2 * fall * fall } else { fall * fall })
+            .then(|| if k.is_multiple_of(2) { 2 * fall * fall } else { fall * fall })
     };
     let best = land.around(i, j).filter_map(|(k, cell)| fall(k, cell)).max()?;
     let equals: Vec<usize> =

@@ -103,6 +103,12 @@ impl<'a> Land<'a> {
         parts
     }
 
+    /// Whether cell (i, j) has data and stands above the sea.
+    pub fn is_dry(&self, i: usize, j: usize) -> bool {
+        let sunk = self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea);
+        !sunk && !self.nodata.is_some_and(|mask| mask[(i, j)])
+    }
+
     /// The neighbours of cell (i, j) inside the grid: their numbers and cells.
     pub fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
         let [rows, cols] = self.grid.size;

@@ -1,4 +1,4 @@
-//! Streams cell by cell: where they are, their orders, lengths along the flow, and the basins that they drain.
+//! Streams cell by cell: where they are, their orders, and lengths along the flow.
 
 use crate::error::{Error, Result};
 use crate::field::Field;
@@ -16,13 +16,7 @@ pub fn least_cells(threshold: f64, cell_area: f64) -> u32 {
 /// When `gathered` is not of the land's size.
 pub fn streams<T: PartialOrd + Copy + Sync>(land: &Land<'_>, gathered: &Field<T>, least: T) -> Result<Field<bool>> {
     check("gathered", gathered, land.grid.size)?;
-    Ok(Field::generate(land.grid.size, |i, j| gathered[(i, j)] >= least && is_dry(land, i, j)))
-}
-
-/// Whether cell (i, j) is land: has data, and stands above the sea.
-fn is_dry(land: &Land<'_>, i: usize, j: usize) -> bool {
-    let sunk = land.grid.sea_level.is_some_and(|sea| land.ground[(i, j)] <= sea);
-    !sunk && !land.nodata.is_some_and(|mask| mask[(i, j)])
+    Ok(Field::generate(land.grid.size, |i, j| gathered[(i, j)] >= least && land.is_dry(i, j)))
 }
 
 /// Strahler's order of each stream cell, 0 elsewhere: 1 at a source; one more than the greatest of its tributaries'
@@ -130,36 +124,6 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
 /// Metres from a cell to the neighbour in that direction.
 fn step(direction: u8, cell: f64) -> f64 {
     if direction.is_multiple_of(2) { cell } else { std::f64::consts::SQRT_2 * cell }
-}
-
-/// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
-/// the north, and columns from the west, first meet a basin; 0 in the sea and where there is no data.
-///
-/// # Errors
-/// When the directions are not of the land's size.
-pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
-    check("directions", directions, land.grid.size)?;
-    let cols = directions.cols();
-    let mut outlets = Field::new(directions.size(), 0u32);
-    for k in accumulate::order(directions).into_iter().rev() {
-        let below = downstream(k as usize, directions.as_slice()[k as usize], cols);
-        outlets.as_mut_slice()[k as usize] = below.map_or(k, |n| outlets.as_slice()[n]);
-    }
-    let mut numbers = Field::new(directions.size(), 0u32);
-    let mut count = 0;
-    for k in 0..outlets.len() {
-        if directions.as_slice()[k] != VOID && is_dry(land, k / cols, k % cols) {
-            let number = &mut numbers.as_mut_slice()[outlets.as_slice()[k] as usize];
-            if *number == 0 {
-                count += 1;
-                *number = count;
-            }
-        }
-    }
-    Ok(Field::generate(directions.size(), |i, j| {
-        let dry = directions[(i, j)] != VOID && is_dry(land, i, j);
-        if dry { numbers.as_slice()[outlets[(i, j)] as usize] } else { 0 }
-    }))
 }
 
 /// Directions as ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays, 255 where there
@@ -306,36 +270,6 @@ mod tests {
                     }
                 }
             }
-        }
-    }
-
-    #[test]
-    fn a_basin_is_what_drains_to_one_outlet() {
-        for seed in 0..20 {
-            let (grid, ground, hole) = rough(seed);
-            let land = Land { grid: &grid, ground: &ground, nodata: hole.as_ref(), outlets: &[] };
-            let filled = fill::fill(&land);
-            let land = land.under(&filled);
-            let directions = d8::directions(&land);
-            let basins = basins(&land, &directions).unwrap();
-            let cols = grid.cols();
-            let outlet = |mut k: usize| {
-                while let Some(n) = downstream(k, directions.as_slice()[k], cols) {
-                    k = n;
-                }
-                k
-            };
-            let (mut of, mut seen) = (std::collections::BTreeMap::new(), 0);
-            for k in 0..basins.len() {
-                let number = basins.as_slice()[k];
-                assert_eq!(number > 0, is_dry(&land, k / cols, k % cols));
-                if number > 0 {
-                    assert_eq!(*of.entry(outlet(k)).or_insert(number), number, "one outlet, one basin");
-                    assert!(number <= seen + 1, "numbers rise by one");
-                    seen = seen.max(number);
-                }
-            }
-            assert_eq!(of.len(), seen as usize, "another outlet, another basin");
         }
     }
 

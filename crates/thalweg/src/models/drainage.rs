@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{Land, accumulate, d8, fill, streams};
+use crate::flow::{Land, accumulate, basins, d8, fill, streams};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
@@ -134,7 +134,7 @@ impl Stepper for Survey {
                 (sums.map(|sum| (*sum as f64 / SHARES * area) as f32), streams)
             }
         };
-        let basins = streams::basins(&land, &directions)?;
+        let basins = basins::basins(&land, &directions)?;
         let order = streams::strahler(&directions, &streams)?;
         terrain.insert(&ACCUMULATION, Cells::Float(accumulation))?;
         terrain.insert(&BASIN, Cells::Count(basins))?;
