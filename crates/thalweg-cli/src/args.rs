@@ -43,6 +43,8 @@ pub enum Command {
     Info(Info),
     /// Work out where water goes: directions, catchments, basins, lakes, streams, for GIS.
     Drain(Drain),
+    /// Measure a terrain's slopes, drainage and channels, and say what is usual in nature.
+    Measure(Measure),
     /// Draw a shaded map.
     Shade(Shade),
     /// Draw a terrain in perspective.
@@ -272,6 +274,42 @@ pub struct Drain {
     pub voice: VoiceArgs,
     #[command(flatten)]
     pub load: LoadArgs,
+}
+
+/// `measure`.
+#[derive(Args)]
+pub struct Measure {
+    /// The terrain file to measure.
+    pub input: PathBuf,
+    /// Measure another terrain too and set both side by side.
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    /// Draw a sheet of the main curves.
+    #[arg(long, value_name = "SVG")]
+    pub plot: Option<PathBuf>,
+    /// Say under each measure what is usual in nature, and who found it.
+    #[arg(long)]
+    pub explain: bool,
+    /// Catchment in km² from which on a cell is a channel [default: 0.1, but no less than 100 cells].
+    #[arg(long, value_name = "KM2")]
+    pub channel_area: Option<f64>,
+    /// How far landforms look, in cells.
+    #[arg(long, value_name = "CELLS", default_value = "20")]
+    pub search: usize,
+    /// Angle in degrees under which landforms take ground for level.
+    #[arg(long, value_name = "DEGREES", default_value = "1")]
+    pub flatness: f64,
+    /// Below this height in metres there is sea.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// Threads to work with [default: all cores]; no figure depends on it.
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// As JSON, with all curves.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `resample`.

@@ -7,6 +7,7 @@ mod drain;
 mod drive;
 mod info;
 mod job;
+mod measure;
 mod memory;
 mod models;
 mod output;
@@ -41,6 +42,7 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
         Command::Drain(drain) => return (drain.threads, drain.voice.into()),
         Command::Resume(resume) => return (resume.threads, resume.voice.into()),
         Command::Info(info) => return (None, Voice { quiet: false, json: info.json }),
+        Command::Measure(measure) => return (measure.threads, Voice { quiet: false, json: measure.json }),
         _ => return (None, Voice::default()),
     };
     (run.threads, run.voice.into())
@@ -57,6 +59,7 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
         Command::Drain(args) => drain::drain(&args, voice)?,
+        Command::Measure(args) => measure::measure(&args, voice)?,
         Command::Shade(args) => pictures::shade(&args, voice)?,
         Command::View(args) => pictures::view(&args, voice)?,
         Command::Compare(args) => pictures::compare(&args, voice)?,

@@ -206,3 +206,35 @@ fn a_reader_that_goes_away_is_no_error() {
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn measure_prints_a_table_json_and_a_sheet() {
+    let place = Place::with_dem();
+    let table = place.works("measure dem.tif --plot sheet.svg");
+    for word in
+        ["dem.tif: 40 × 30 cells of 30 m", "hypsometric integral", "Channel network", "0.35 to 0.6", "shorter than 32"]
+    {
+        assert!(table.contains(word), "{word} is missing in:\n{table}");
+    }
+    assert!(place.works("measure dem.tif --explain").contains("Strahler 1952"));
+    let sheet = text(&place.read("sheet.svg"));
+    assert!(sheet.starts_with("<svg") && sheet.ends_with("</svg>\n") && sheet.contains("dem.tif"));
+    let json: serde_json::Value =
+        serde_json::from_str(&place.works("measure dem.tif --json --channel-area 0.01")).unwrap();
+    let names: Vec<&str> = json["measures"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap()).collect();
+    assert_eq!(names, thalweg::products::measure::specs().iter().map(|spec| spec.name).collect::<Vec<_>>());
+    assert!(json["measures"].as_array().unwrap().iter().all(|m| m["value"].is_number() != m["missing"].is_string()));
+    assert_eq!(json["file"], "dem.tif");
+    // Beside itself there is no distance; beside other ground there is.
+    let same: serde_json::Value =
+        serde_json::from_str(&place.works("measure dem.tif --against dem.tif --json")).unwrap();
+    assert!(same["differences"].as_array().unwrap().iter().all(|d| d["distance"].as_f64().unwrap_or(0.0) == 0.0));
+    place.works("generate gradient_noise -o other.tif --cells 40x30 --cell-size 30 --seed 4 --quiet");
+    assert!(place.works("measure dem.tif --against other.tif --plot two.svg").contains("distance"));
+    assert!(text(&place.read("two.svg")).contains("other.tif"));
+    // A sea of which all is under water leaves no land, and that is no error.
+    assert!(place.works("measure dem.tif --sea-level 9000").contains("there is no land"));
+    place.refuses("measure dem.tif --plot sheet.pdf", &["sheet.pdf", ".svg"]);
+    place.refuses("measure dem.tif --search 0", &["search", "1 to 1000"]);
+    place.refuses("measure none.tif", &["none.tif"]);
+}

@@ -1,7 +1,9 @@
-//! What is made from a finished terrain: other resolutions and cuts, meshes, normal and bump maps, figures.
+//! What is made from a finished terrain: other resolutions and cuts, meshes, normal and bump maps, figures and
+//! measures.
 //!
 //! Every function is pure: terrain in, data out; writers take any `impl Write`.
 
+pub mod measure;
 pub mod mesh;
 pub mod mesh_files;
 pub mod normals;

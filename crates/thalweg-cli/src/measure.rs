@@ -1,0 +1,164 @@
+//! `measure`: what a geomorphologist would print.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::json;
+use thalweg::height::Height;
+use thalweg::io::atomic::atomic;
+use thalweg::io::terrain::load;
+use thalweg::products::measure::{Group, Measure, Measures, Settings, measure as measured, sheet};
+use thalweg::{Error, Result};
+
+use crate::args;
+use crate::output;
+use crate::voice::{Voice, print};
+
+/// Measures one terrain, or two side by side.
+///
+/// # Errors
+/// An unusable input, a setting out of range, a plot that cannot be written.
+pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
+    if let Some(plot) = &args.plot {
+        output::check_ending(plot, &["svg"])?;
+    }
+    let mut files = vec![args.input.as_path()];
+    files.extend(args.against.as_deref());
+    let settings = Settings { channel_area: args.channel_area, search: args.search, flatness: args.flatness };
+    // What can be refused at once is, before files are read.
+    settings.check()?;
+    let found = files.iter().map(|file| one(file, args, &settings, voice)).collect::<Result<Vec<_>>>()?;
+    let titles: Vec<String> = files.iter().map(|file| title(file)).collect();
+    if let Some(plot) = &args.plot {
+        let named: Vec<(&str, &Measures)> = titles.iter().map(String::as_str).zip(&found).collect();
+        let drawing = sheet(&named);
+        atomic(plot, |file| file.write_all(drawing.as_bytes()).map_err(Error::io(plot, "write")))?;
+    }
+    match found.as_slice() {
+        [first, second] if voice.json => {
+            let differences = first.differences(second);
+            print(&format!(
+                "{}\n",
+                json!({"first": named(files[0], first), "second": named(files[1], second), "differences": differences})
+            ))
+        }
+        [first, ..] if voice.json => print(&format!("{}\n", named(files[0], first))),
+        [first, second] => print(&beside([&titles[0], &titles[1]], first, second)),
+        [first, ..] => print(&table(&titles[0], first, args.explain)),
+        [] => Ok(()),
+    }
+}
+
+fn one(file: &Path, args: &args::Measure, settings: &Settings, voice: Voice) -> Result<Measures> {
+    let loaded = load(file, &args.load.options())?;
+    voice.warn_all(loaded.warnings);
+    let mut terrain = loaded.terrain;
+    terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
+    measured(&terrain, settings)
+}
+
+fn title(file: &Path) -> String {
+    file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// The measures as JSON, with the file they are of.
+fn named(file: &Path, found: &Measures) -> serde_json::Value {
+    let mut all = json!(found);
+    all["file"] = json!(file);
+    all
+}
+
+/// Columns of the table: title, value, unit, usual.
+fn table(title: &str, found: &Measures, explain: bool) -> String {
+    let [cols, rows] = found.cells;
+    let mut text = format!("{title}: {cols} × {rows} cells of {} m\n", number(Some(found.cell_size_m)));
+    for (heading, measures) in grouped(found) {
+        text += &format!("\n{heading:<42}{:>10}  {:<8}{:<15}\n", "", "", "usual");
+        for (_, m) in measures {
+            let line = format!(
+                "  {:<40}{:>10}  {:<8}{:<15}{}",
+                m.spec.title,
+                number(m.value),
+                unit(m.spec.unit),
+                usual(m),
+                m.missing.unwrap_or(mark(m))
+            );
+            text += &format!("{}\n", line.trim_end());
+            if explain {
+                text += &format!("      {} {}\n", m.spec.nature, m.spec.source);
+            }
+        }
+    }
+    text + "\n< below what is usual in nature, > above it; --explain says what is usual and by whom it was found.\n"
+}
+
+/// Both terrains' columns, and how far they lie apart.
+fn beside(titles: [&str; 2], first: &Measures, second: &Measures) -> String {
+    let mut text = String::new();
+    for (title, found) in titles.iter().zip([first, second]) {
+        let [cols, rows] = found.cells;
+        text += &format!("{title}: {cols} × {rows} cells of {} m\n", number(Some(found.cell_size_m)));
+    }
+    let differences = first.differences(second);
+    for (heading, measures) in grouped(first) {
+        text += &format!("\n{heading:<42}{:>10}   {:>10}    {:<8}{:<15}distance\n", "first", "second", "", "usual");
+        for (n, m) in measures {
+            let other = &second.measures[n];
+            let line = format!(
+                "  {:<40}{:>10} {:<1} {:>10} {:<1}  {:<8}{:<15}{:>8}",
+                m.spec.title,
+                number(m.value),
+                mark(m),
+                number(other.value),
+                mark(other),
+                unit(m.spec.unit),
+                usual(m),
+                differences[n].distance.map(|d| format!("{d:.2}")).unwrap_or_default()
+            );
+            text += &format!("{}\n", line.trim_end());
+        }
+    }
+    text + "\n< below what is usual in nature, > above it. Distances are in widths of what is usual; where that is not known, \
+            over the greater of both values.\n"
+}
+
+/// Headings, and the measures under each with their numbers.
+fn grouped(found: &Measures) -> impl Iterator<Item = (&'static str, Vec<(usize, &Measure)>)> {
+    Group::ALL.into_iter().map(|group| {
+        (group.title(), found.measures.iter().enumerate().filter(|(_, m)| m.spec.group == group).collect())
+    })
+}
+
+/// Three digits that count, or a dash.
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "–".to_string(),
+        Some(v) if v != 0.0 && v.abs() < 0.001 => format!("{v:.1e}"),
+        Some(v) => {
+            let places = [100.0, 10.0].iter().filter(|limit| v.abs() < **limit).count() + usize::from(v.abs() < 1.0);
+            let text = format!("{v:.places$}");
+            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+        }
+    }
+}
+
+fn unit(unit: &str) -> &str {
+    if unit == "1" { "" } else { unit }
+}
+
+fn usual(m: &Measure) -> String {
+    m.spec.usual.map(|[from, to]| format!("{} to {}", number(Some(from)), number(Some(to)))).unwrap_or_default()
+}
+
+fn mark(m: &Measure) -> &'static str {
+    match (m.within, m.value, m.spec.usual) {
+        (Some(false), Some(value), Some([from, _])) => {
+            if value < from {
+                "<"
+            } else {
+                ">"
+            }
+        }
+        _ => "",
+    }
+}

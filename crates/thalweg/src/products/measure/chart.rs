@@ -1,0 +1,126 @@
+//! [`Chart`]: a framed panel with two axes.
+
+use crate::products::measure::list::Scale;
+use crate::products::measure::svg::{Anchor, Svg, Type};
+
+pub(super) const INK: &str = "#25303a";
+pub(super) const FAINT: &str = "#76828c";
+const RULE: &str = "#e4e8eb";
+
+/// A place on the sheet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    pub at: [f64; 2],
+    pub size: [f64; 2],
+}
+
+/// Values and the place where they are drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chart {
+    frame: Frame,
+    x: Axis,
+    y: Axis,
+}
+
+/// An axis from its lower to its upper end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Axis {
+    pub from: f64,
+    pub to: f64,
+    pub scale: Scale,
+}
+
+impl Axis {
+    pub fn linear(from: f64, to: f64) -> Self {
+        Self { from, to, scale: Scale::Linear }
+    }
+
+    /// A logarithmic axis that takes in all values over zero, with a little room.
+    pub fn over(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let [low, high] = values.filter(|v| *v > 0.0).fold([f64::INFINITY, 0.0], |[l, h], v| [l.min(v), h.max(v)]);
+        (high > 0.0).then(|| Self { from: low / 1.4, to: high * 1.4, scale: Scale::Logarithmic })
+    }
+
+    /// A logarithmic axis with room at its upper end, a share of its length.
+    pub fn with_room(self, share: f64) -> Self {
+        Self { to: self.to * libm::pow(self.to / self.from, share), ..self }
+    }
+
+    /// Where a value stands, 0 to 1 within the axis.
+    fn share(self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => (value - self.from) / (self.to - self.from),
+            Scale::Logarithmic => libm::log(value / self.from) / libm::log(self.to / self.from),
+        }
+    }
+
+    /// Values at which the axis is marked.
+    fn ticks(self) -> Vec<f64> {
+        match self.scale {
+            Scale::Linear => {
+                let rough = (self.to - self.from) / 4.0;
+                let ten = libm::exp10(libm::log10(rough).floor());
+                let step =
+                    [1.0, 2.0, 5.0].iter().map(|k| k * ten).find(|step| *step >= rough * 0.8).unwrap_or(10.0 * ten);
+                let (first, last) = ((self.from / step - 1e-9).ceil() as i64, (self.to / step + 1e-9).floor() as i64);
+                (first..=last).map(|k| k as f64 * step).collect()
+            }
+            Scale::Logarithmic => {
+                let (first, last) = (libm::log10(self.from).ceil() as i32, libm::log10(self.to).floor() as i32);
+                let every = ((last - first) / 5).max(0) as usize + 1;
+                let decades = (first..=last).step_by(every).map(|k| libm::exp10(f64::from(k)));
+                if last > first {
+                    return decades.collect();
+                }
+                // Within one decade, its ones, twos and fives.
+                let parts = (first - 1..=last).flat_map(|k| [1.0, 2.0, 5.0].map(|d| d * libm::exp10(f64::from(k))));
+                parts.filter(|v| (self.from..=self.to).contains(v)).collect()
+            }
+        }
+    }
+
+    fn label(self, value: f64) -> String {
+        if self.scale == Scale::Logarithmic && !(0.0005..20_000.0).contains(&value) {
+            let digits = ["⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
+            let power = libm::log10(value).round() as i32;
+            let raised: String =
+                power.unsigned_abs().to_string().bytes().map(|d| digits[usize::from(d - b'0') % 10]).collect();
+            return format!("10{}{raised}", if power < 0 { "⁻" } else { "" });
+        }
+        // No more places than the value has, but for its rounding.
+        let near = |text: &String| text.parse::<f64>().is_ok_and(|v| (v - value).abs() <= 1e-9 * value.abs());
+        (0..5).map(|places| format!("{value:.places$}")).find(near).unwrap_or(format!("{value:.4}"))
+    }
+}
+
+impl Chart {
+    /// Draws frame, marks and names of the axes.
+    pub fn new(svg: &mut Svg, frame: Frame, axes: [Axis; 2], names: [&str; 2]) -> Self {
+        let chart = Self { frame, x: axes[0], y: axes[1] };
+        let ([left, top], [width, height]) = (frame.at, frame.size);
+        let (right, bottom) = (left + width, top + height);
+        let small = Type { size: 10.5, anchor: Anchor::Middle, colour: FAINT, bold: false };
+        for x in chart.x.ticks() {
+            let at = left + width * chart.x.share(x);
+            svg.line(&[[at, top], [at, bottom]], RULE, 1.0, "none");
+            svg.text([at, bottom + 14.0], small, &chart.x.label(x));
+        }
+        for y in chart.y.ticks() {
+            let at = bottom - height * chart.y.share(y);
+            svg.line(&[[left, at], [right, at]], RULE, 1.0, "none");
+            svg.text([left - 5.0, at + 3.5], Type { anchor: Anchor::End, ..small }, &chart.y.label(y));
+        }
+        svg.line(&[[left, top], [left, bottom], [right, bottom]], FAINT, 1.0, "none");
+        let name = Type { size: 11.0, anchor: Anchor::Middle, colour: INK, bold: false };
+        svg.text([left + width / 2.0, bottom + 30.0], name, names[0]);
+        svg.text_up([left - 42.0, top + height / 2.0], name, names[1]);
+        chart
+    }
+
+    /// Where the values stand, held within the frame.
+    pub fn place(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        let ([left, top], [width, height]) = (self.frame.at, self.frame.size);
+        let [right, up] = [self.x.share(x), self.y.share(y)].map(|s| s.clamp(0.0, 1.0));
+        [left + width * right, top + height * (1.0 - up)]
+    }
+}

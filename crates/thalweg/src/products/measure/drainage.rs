@@ -1,0 +1,242 @@
+//! [`Drainage`]: where water of the filled ground goes; what the ground holds back before it is filled.
+
+use crate::field::Field;
+use crate::flow::{Directions, Land, OUT, PIT, Part, accumulate, d8, downstream, fill};
+use crate::height::{Height, UNITS};
+use crate::products::measure::ground::Ground;
+use crate::products::measure::list::{Group, Measures, Spec, need_land};
+
+pub(super) const SPECS: [Spec; 6] = [
+    Spec {
+        name: "pits",
+        group: Group::Drainage,
+        title: "pits, by area",
+        unit: "1/km²",
+        usual: Some([0.0, 3.0]),
+        nature: "Running water fills or cuts through pits; elevation models have some from noise, trees and bridges.",
+        source: "Lindsay & Creed 2005",
+    },
+    Spec {
+        name: "pit_cells",
+        group: Group::Drainage,
+        title: "land under the fill",
+        unit: "%",
+        usual: Some([0.0, 5.0]),
+        nature: "Under 5 % but for karst, dunes and land just left by ice.",
+        source: "Lindsay & Creed 2005",
+    },
+    Spec {
+        name: "pit_volume",
+        group: Group::Drainage,
+        title: "volume to fill, over all land",
+        unit: "m",
+        usual: Some([0.0, 0.5]),
+        nature: "Centimetres where rivers rule.",
+        source: "Lindsay & Creed 2005",
+    },
+    Spec {
+        name: "pit_depth",
+        group: Group::Drainage,
+        title: "deepest fill",
+        unit: "m",
+        usual: None,
+        nature: "A few metres are faults of the survey; tens and more are lakes, quarries and gorges that cells close.",
+        source: "Lindsay & Creed 2005",
+    },
+    Spec {
+        name: "drained",
+        group: Group::Drainage,
+        title: "land that drains unfilled",
+        unit: "%",
+        usual: None,
+        nature: "To the edge or the sea: all real land with rivers, but 5 % to 20 % of elevation models: pits cut rivers.",
+        source: "O'Callaghan & Mark 1984",
+    },
+    Spec {
+        name: "level_cells",
+        group: Group::Drainage,
+        title: "land without any slope",
+        unit: "%",
+        usual: Some([0.0, 5.0]),
+        nature: "Lakes, and heights rounded to whole metres.",
+        source: "Garbrecht & Martz 1997",
+    },
+];
+
+/// Where the water of the filled ground goes.
+pub(super) struct Drainage {
+    /// The ground, filled.
+    pub filled: Field<Height>,
+    /// The way on.
+    pub directions: Directions,
+    /// Cells that drain through a cell, itself among them.
+    pub cells: Field<u32>,
+    /// Cells with data, each before the one it drains to.
+    pub order: Vec<u32>,
+    /// Whether all that drains through a cell begins inside: none of it at an edge or beside missing data, where land
+    /// goes on unseen and catchments are cut.
+    pub whole: Vec<bool>,
+    /// Metres to the farthest divide.
+    pub length: Vec<f64>,
+}
+
+impl Drainage {
+    pub fn of(ground: &Ground<'_>) -> Self {
+        let land = Land::of(ground.terrain);
+        let filled = fill::fill(&land);
+        let under = land.under(&filled);
+        let directions = d8::directions(&under);
+        let cells = accumulate::cells(&directions);
+        let order = accumulate::order(&directions);
+        let parts = under.parts();
+        let mut whole = vec![true; parts.len()];
+        let mut length = vec![0.0f64; whole.len()];
+        let cols = directions.cols();
+        for &k in &order {
+            let k = k as usize;
+            let direction = directions.as_slice()[k];
+            if let Some(n) = downstream(k, direction, cols) {
+                length[n] = length[n].max(length[k] + step(direction) * ground.cell());
+                whole[n] &= whole[k] && parts.as_slice()[k] != Part::Rim;
+            }
+        }
+        Self { filled, directions, cells, order, whole, length }
+    }
+
+    /// The cell that cell `k` drains to.
+    pub fn next(&self, k: usize) -> Option<usize> {
+        downstream(k, self.directions.as_slice()[k], self.directions.cols())
+    }
+
+    pub fn measure(&self, ground: &Ground<'_>, all: &mut Measures) {
+        if let Err(missing) = need_land(ground) {
+            return all.take(&SPECS, [Err(missing); 6]);
+        }
+        let raw = d8::directions(&Land::of(ground.terrain));
+        let count = ground.count as f64;
+        let (mut under, mut volume, mut deepest, mut level) = (0u64, 0i128, 0i64, 0u64);
+        for [i, j] in ground.cells() {
+            let depth = i64::from(self.filled[(i, j)].0) - i64::from(ground.terrain.ground[(i, j)].0);
+            under += u64::from(depth > 0);
+            volume += i128::from(depth);
+            deepest = deepest.max(depth);
+            level += u64::from(is_level(ground, i, j));
+        }
+        let share = |n: u64| Ok(100.0 * n as f64 / count);
+        all.take(
+            &SPECS,
+            [
+                Ok(pits(ground, &raw) as f64 / ground.area()),
+                share(under),
+                Ok(volume as f64 / UNITS / count),
+                Ok(deepest as f64 / UNITS),
+                share(drained(ground, &raw)),
+                share(level),
+            ],
+        );
+    }
+}
+
+/// Length of a step into a direction, in cells.
+pub(super) fn step(direction: u8) -> f64 {
+    if direction % 2 == 1 { std::f64::consts::SQRT_2 } else { 1.0 }
+}
+
+/// Hollows without a way out: level bottoms of touching cells count once.
+fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
+    let land = Land::of(ground.terrain);
+    let cols = raw.cols();
+    let mut open: Vec<bool> = raw.as_slice().iter().map(|d| *d == PIT).collect();
+    let mut pits = 0;
+    let mut rest = Vec::new();
+    for k in 0..open.len() {
+        if std::mem::take(&mut open[k]) {
+            pits += 1;
+            rest.push(k);
+        }
+        while let Some(k) = rest.pop() {
+            for (_, [r, c]) in land.around(k / cols, k % cols) {
+                if std::mem::take(&mut open[r * cols + c]) {
+                    rest.push(r * cols + c);
+                }
+            }
+        }
+    }
+    pits
+}
+
+/// Cells of land from which a way leads out that never rises.
+fn drained(ground: &Ground<'_>, raw: &Directions) -> u64 {
+    let mut out: Vec<bool> = raw.as_slice().iter().map(|d| *d == OUT).collect();
+    let mut count = 0;
+    for &k in accumulate::order(raw).iter().rev() {
+        let k = k as usize;
+        if let Some(n) = downstream(k, raw.as_slice()[k], raw.cols()) {
+            out[k] = out[n];
+        }
+        count += u64::from(out[k] && ground.land.as_slice()[k]);
+    }
+    count
+}
+
+/// Whether no neighbour of cell (i, j) is of another height.
+fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
+    let heights = &ground.terrain.ground;
+    let land = Land::of(ground.terrain);
+    land.around(i, j).all(|(_, [r, c])| heights[(r, c)] == heights[(i, j)] || ground.terrain.is_nodata(r, c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::products::measure::testing::terrain;
+    use crate::products::measure::{Settings, measure};
+    use crate::rng::Key;
+
+    #[test]
+    fn pits_by_hand() {
+        // A plane that falls westward by 1 m a cell of 10 m, with three hollows: one cell 5 m under its lowest neighbour,
+        // two level cells 3 m under theirs, one cell 0.5 m under.
+        let mut ground = terrain([20, 20], 10.0, |x, _| 0.1 * x + 100.0);
+        ground.ground[(5, 5)] = Height::saturating(99.0);
+        ground.ground[(10, 10)] = Height::saturating(106.0);
+        ground.ground[(10, 11)] = Height::saturating(106.0);
+        ground.ground[(15, 15)] = Height::saturating(113.5);
+        let found = measure(&ground, &Settings::default()).unwrap();
+        assert_eq!(found.value("pits").unwrap(), 3.0 / 0.04);
+        assert_eq!(found.value("pit_cells").unwrap(), 1.0);
+        assert_eq!(found.value("pit_depth").unwrap(), 5.0);
+        assert_eq!(found.value("pit_volume").unwrap(), (5.0 + 3.0 + 3.0 + 0.5) / 400.0);
+        assert_eq!(found.value("level_cells").unwrap(), 0.0);
+    }
+
+    #[test]
+    fn ways_out_and_lengths_equal_a_walk_from_every_cell() {
+        for seed in 0..20 {
+            let key = Key::new(seed, "walk");
+            let mut ground =
+                terrain([15, 18], 10.0, |x, y| (key.cell([x as i64, y as i64]).unit() * 8.0).floor() + 0.05 * x);
+            ground.nodata = Some(Field::generate([15, 18], |i, j| key.and(1).cell([i as i64, j as i64]).unit() < 0.04));
+            let of = Ground::of(&ground);
+            let drainage = Drainage::of(&of);
+            let raw = d8::directions(&Land::of(&ground));
+            let (mut out, mut longest) = (0, vec![0.0f64; 270]);
+            for k in (0..270).filter(|k| of.land.as_slice()[*k]) {
+                let mut at = k;
+                while let Some(next) = downstream(at, raw.as_slice()[at], 18) {
+                    at = next;
+                }
+                out += u64::from(raw.as_slice()[at] == OUT);
+                let (mut at, mut length) = (k, 0.0);
+                while let Some(next) = drainage.next(at) {
+                    length += step(drainage.directions.as_slice()[at]) * 10.0;
+                    at = next;
+                    longest[at] = longest[at].max(length);
+                }
+            }
+            assert_eq!(drained(&of, &raw), out, "{seed}");
+            // Sums of the same steps in the same order.
+            assert_eq!(drainage.length, longest, "{seed}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Lines, quantiles and logarithmic bins.
+
+use crate::products::measure::list::Power;
+
+/// A straight line y = intercept + slope · x.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Line {
+    pub slope: f64,
+    pub intercept: f64,
+    /// Share of the variance that the line tells; 1 for points that do not vary in y.
+    pub r2: f64,
+}
+
+/// The line of least squares; `None` for fewer than two different x.
+pub(super) fn line(points: &[[f64; 2]]) -> Option<Line> {
+    let n = points.len() as f64;
+    let [mx, my] = [0, 1].map(|c| points.iter().map(|p| p[c]).sum::<f64>() / n);
+    let sum = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|p| f(p[0] - mx, p[1] - my)).sum::<f64>();
+    let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
+    let slope = xy / xx;
+    let r2 = if yy > 0.0 { (xy * slope / yy).clamp(0.0, 1.0) } else { 1.0 };
+    (xx > 0.0).then_some(Line { slope, intercept: my - slope * mx, r2 })
+}
+
+/// The power law of least squares in logarithms, over points that are above zero; `None` for fewer than `least` of them.
+pub(super) fn power(points: &[[f64; 2]], least: usize) -> Option<Power> {
+    let above = points.iter().filter(|p| p[0] > 0.0 && p[1] > 0.0);
+    let logs: Vec<[f64; 2]> = above.clone().map(|p| p.map(libm::log)).collect();
+    let line = line(&logs).filter(|_| logs.len() >= least)?;
+    let over = above.fold([f64::INFINITY, 0.0], |[low, high], p| [low.min(p[0]), p[0].max(high)]);
+    Some(Power { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
+}
+
+/// The value under which a share `q` of the values lies, one of them; `None` if there are none. Reorders them.
+pub(super) fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
+    let last = values.len().checked_sub(1)?;
+    let (_, value, _) = values.select_nth_unstable_by((q * last as f64).round() as usize, f64::total_cmp);
+    Some(*value)
+}
+
+/// Samples whose x share a part of a decade.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bin {
+    /// Geometric mean of the samples' x.
+    pub x: f64,
+    /// Their y, in no order.
+    pub values: Vec<f64>,
+}
+
+/// Sorts samples (x > 0) into `per_decade` bins a decade of x, rising; those of fewer than `least` samples are left out.
+pub(super) fn bins(samples: &[[f64; 2]], per_decade: f64, least: usize) -> Vec<Bin> {
+    let mut sorted: Vec<(i64, f64, f64)> = samples
+        .iter()
+        .filter(|s| s[0] > 0.0)
+        .map(|[x, y]| ((libm::log10(*x) * per_decade).floor() as i64, libm::log(*x), *y))
+        .collect();
+    // Whole keys, then values: the same order whatever order the samples came in.
+    sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2)));
+    let bins = sorted.chunk_by(|a, b| a.0 == b.0).filter(|bin| bin.len() >= least.max(1));
+    bins.map(|bin| {
+        let mean = bin.iter().map(|s| s.1).sum::<f64>() / bin.len() as f64;
+        Bin { x: libm::exp(mean), values: bin.iter().map(|s| s.2).collect() }
+    })
+    .collect()
+}
+
+/// At most `most` of the samples, evenly taken.
+pub(super) fn thin(samples: &[[f64; 2]], most: usize) -> Vec<[f64; 2]> {
+    samples.iter().step_by(samples.len().div_ceil(most.max(1)).max(1)).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_laws_are_found_again() {
+        let found = line(&[[0.0, 1.0], [1.0, 3.0], [2.0, 5.0]]).unwrap();
+        assert_eq!((found.slope, found.intercept, found.r2), (2.0, 1.0, 1.0));
+        // By hand: means 1 and 1, Σxy = 1, Σx² = 2, Σy² = 2: slope 0.5, R² = 0.25.
+        let rough = line(&[[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]).unwrap();
+        assert!((rough.slope - 0.5).abs() < 1e-15 && (rough.r2 - 0.25).abs() < 1e-15);
+        assert!(line(&[[1.0, 1.0], [1.0, 2.0]]).is_none() && line(&[]).is_none());
+        let points: Vec<[f64; 2]> = (1..9).map(|x| [f64::from(x), 3.0 * f64::from(x).powf(-0.45)]).collect();
+        let law = power(&points, 8).unwrap();
+        assert!((law.exponent + 0.45).abs() < 1e-12 && (law.factor - 3.0).abs() < 1e-12);
+        assert!(power(&points, 9).is_none());
+    }
+
+    #[test]
+    fn quantiles_and_bins() {
+        let mut values = [5.0, 1.0, 4.0, 2.0, 3.0];
+        assert_eq!([0.0, 0.5, 1.0].map(|q| quantile(&mut values, q).unwrap()), [1.0, 3.0, 5.0]);
+        assert_eq!(quantile(&mut [], 0.5), None);
+        let found = bins(&[[200.0, 1.0], [1.0, 2.0], [4.0, 8.0], [0.0, 9.0]], 1.0, 2);
+        assert_eq!(found.len(), 1);
+        assert!((found[0].x - 2.0).abs() < 1e-12 && found[0].values == [2.0, 8.0]);
+        assert_eq!(thin(&[[1.0, 1.0]; 10], 3).len(), 3);
+    }
+}

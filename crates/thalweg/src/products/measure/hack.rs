@@ -1,0 +1,59 @@
+//! How long the main stem of a catchment is.
+
+use crate::products::measure::drainage::Drainage;
+use crate::products::measure::fit::{bins, power, thin};
+use crate::products::measure::ground::Ground;
+use crate::products::measure::list::{Curve, Group, Measures, Scale, Spec};
+use crate::products::measure::network::Network;
+
+pub(super) const SPECS: [Spec; 2] = [
+    Spec {
+        name: "hack_exponent",
+        group: Group::Network,
+        title: "Hack's exponent h",
+        unit: "1",
+        usual: Some([0.45, 0.6]),
+        nature: "The main stem's length grows as area^h, from divides to junctions; 0.5 if basins keep their shape.",
+        source: "Hack 1957; Rigon et al. 1996",
+    },
+    Spec {
+        name: "hack_factor",
+        group: Group::Network,
+        title: "main stem of 1 km²",
+        unit: "km",
+        usual: Some([1.0, 3.0]),
+        nature: "1.3 by Hack's law, 1.8 by Montgomery & Dietrich's; longer where basins are narrow.",
+        source: "Hack 1957; Montgomery & Dietrich 1992",
+    },
+];
+
+/// Bins a decade of area, and the fewest junctions in one.
+const BINS: f64 = 5.0;
+const LEAST: usize = 3;
+
+/// Area and length to the farthest divide at the lower end of every link of a whole catchment. The law goes through
+/// geometric means of bins: else the many small catchments alone would set it.
+pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Network, all: &mut Measures) {
+    // Half a cell at the divide and at the end: a catchment of one cell has a length.
+    let length = |k: u32| (drainage.length[k as usize] + ground.cell()) * 1e-3;
+    let ends = network.links.iter().filter(|link| link.whole);
+    let samples: Vec<[f64; 2]> =
+        ends.filter_map(|link| Some([link.area, libm::log(length(*link.cells.last()?))])).collect();
+    let means: Vec<[f64; 2]> = bins(&samples, BINS, LEAST)
+        .iter()
+        .map(|bin| [bin.x, libm::exp(bin.values.iter().sum::<f64>() / bin.values.len() as f64)])
+        .collect();
+    let law = power(&means, 3);
+    let found = network.some().and_then(|()| law.ok_or("junctions of whole catchments span too few sizes"));
+    all.take(&SPECS, [found.map(|law| law.exponent), found.map(|law| law.factor)]);
+    if means.is_empty() {
+        return;
+    }
+    let (x, y, scale) = ("catchment (km²)", "main stem (km)", Scale::Logarithmic);
+    all.curves.push(Curve { name: "hack", x, y, scale, points: means, law });
+    let cloud: Vec<[f64; 2]> = samples.iter().map(|[area, log]| [*area, libm::exp(*log)]).collect();
+    all.curves.push(Curve { name: "hack_cloud", x, y, scale, points: thin(&cloud, CLOUD), law: None });
+}
+
+/// The most points of a cloud.
+const CLOUD: usize = 1500;

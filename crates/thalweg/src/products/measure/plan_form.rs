@@ -1,0 +1,242 @@
+//! What channels look like from above: angles of junctions, windings, and whether the grid leads them.
+
+use std::f64::consts::SQRT_2;
+
+use crate::products::measure::fit::quantile;
+use crate::products::measure::ground::Ground;
+use crate::products::measure::list::{Curve, Found, Group, Measures, Scale, Spec};
+use crate::products::measure::network::{Link, Network};
+
+pub(super) const SPECS: [Spec; 5] = [
+    Spec {
+        name: "junction_angle",
+        group: Group::Network,
+        title: "angle of junctions, mean",
+        unit: "°",
+        usual: Some([40.0, 75.0]),
+        nature: "45° in dry and steep land, where floods over the ground cut; 72° in wet land, where groundwater does.",
+        source: "Seybold et al. 2017",
+    },
+    Spec {
+        name: "junction_spread",
+        group: Group::Network,
+        title: "angle of junctions, middle half",
+        unit: "°",
+        usual: Some([15.0, 60.0]),
+        nature: "From the first to the third quartile: tens of degrees.",
+        source: "real models, docs/measure.md",
+    },
+    Spec {
+        name: "sinuosity",
+        group: Group::Network,
+        title: "sinuosity of streams, median",
+        unit: "1",
+        usual: Some([1.05, 1.5]),
+        nature: "Length over the chord, order 2 and up: 1.1 to 1.3 in mountains, over 1.5 where rivers meander.",
+        source: "Leopold & Wolman 1957",
+    },
+    Spec {
+        name: "channel_alignment",
+        group: Group::Grid,
+        title: "channels along multiples of 45°",
+        unit: "1",
+        usual: Some([-0.1, 0.15]),
+        nature: "Mean of cos 8φ over channels' bearings: 0 if they run any way, 1 if only along the grid's eight.",
+        source: "Fairfield & Leymarie 1991",
+    },
+    Spec {
+        name: "channel_diagonals",
+        group: Group::Grid,
+        title: "channel steps that are diagonal",
+        unit: "%",
+        usual: Some([35.0, 50.0]),
+        nature: "√2 − 1 = 41 % of the steps that follow lines of every bearing alike.",
+        source: "geometry",
+    },
+];
+
+/// Steps up each tributary over which its bearing is taken, and the fewest.
+const REACH: usize = 10;
+const LEAST_REACH: usize = 5;
+
+/// Fewest steps of a stream whose windings count.
+const WINDING: usize = 20;
+
+/// Fewest things to take a mean of.
+const FEW: usize = 10;
+
+pub(super) fn measure(ground: &Ground<'_>, network: &Network, all: &mut Measures) {
+    let cols = ground.land.cols();
+    let mut angles = angles(network, cols);
+    let some = |found: Found| network.some().and(found);
+    let few = "fewer than ten junctions of two tributaries five cells long";
+    let mean = if angles.len() < FEW { Err(few) } else { Ok(angles.iter().sum::<f64>() / angles.len() as f64) };
+    let spread = match (quantile(&mut angles, 0.25), quantile(&mut angles, 0.75)) {
+        (Some(low), Some(high)) if mean.is_ok() => Ok(high - low),
+        _ => Err(few),
+    };
+    let bearings = Bearings::of(network, cols);
+    let found = [some(mean), some(spread), some(sinuosity(network, cols)), bearings.alignment(), bearings.diagonals()];
+    all.take(&SPECS, found);
+    if mean.is_ok() {
+        let mut classes = [0u64; 18];
+        angles.iter().for_each(|angle| classes[((angle / 10.0) as usize).min(17)] += 1);
+        let share = |n: u64| 100.0 * n as f64 / angles.len() as f64;
+        all.curves.push(Curve {
+            name: "junction_angles",
+            x: "angle (°)",
+            y: "share of junctions (% per 10°)",
+            scale: Scale::Linear,
+            points: classes.iter().enumerate().map(|(k, n)| [10.0 * k as f64 + 5.0, share(*n)]).collect(),
+            law: None,
+        });
+    }
+}
+
+/// Row and column of a cell.
+fn place(cell: u32, cols: usize) -> [f64; 2] {
+    [(cell as usize / cols) as f64, (cell as usize % cols) as f64]
+}
+
+/// Degrees between the two tributaries of each junction, by chords up from it.
+fn angles(network: &Network, cols: usize) -> Vec<f64> {
+    let links = &network.links;
+    let mut found = Vec::new();
+    for (n, pair) in network.tributaries().iter().enumerate() {
+        let [a, b] = pair[..] else { continue };
+        let at = place(links[n].cells[0], cols);
+        let chord = |link: &Link| {
+            let steps = link.cells.len().min(REACH);
+            let up = place(link.cells[link.cells.len() - steps], cols);
+            (steps >= LEAST_REACH).then_some([up[0] - at[0], up[1] - at[1]])
+        };
+        if let Some(([ai, aj], [bi, bj])) = chord(&links[a]).zip(chord(&links[b])) {
+            let cosine = (ai * bi + aj * bj) / ((ai * ai + aj * aj) * (bi * bi + bj * bj)).sqrt();
+            found.push(libm::acos(cosine.clamp(-1.0, 1.0)).to_degrees());
+        }
+    }
+    found
+}
+
+/// Median, by length, of the sinuosity of streams of order 2 and up. Means of five cells' places smooth the eight
+/// directions' zigzag away, which is up to 8 % of the length.
+fn sinuosity(network: &Network, cols: usize) -> Found {
+    let links = &network.links;
+    let mut streams: Vec<Vec<[f64; 2]>> = vec![Vec::new(); links.len()];
+    let mut found: Vec<(f64, f64)> = Vec::new();
+    for (n, link) in links.iter().enumerate().filter(|(_, link)| link.order > 1) {
+        streams[n].extend(link.cells.iter().map(|cell| place(*cell, cols)));
+        let stream = std::mem::take(&mut streams[n]);
+        match link.next {
+            Some(next) if links[next].order == link.order => streams[next] = stream,
+            _ if stream.len() > WINDING => {
+                let mean = |w: &[[f64; 2]]| [0, 1].map(|c| w.iter().map(|p| p[c]).sum::<f64>() / w.len() as f64);
+                let smooth: Vec<[f64; 2]> = stream.windows(5).map(mean).collect();
+                let length: f64 = smooth.windows(2).map(|w| distance(w[0], w[1])).sum();
+                let chord = distance(smooth[0], smooth[smooth.len() - 1]).max(1.0);
+                found.push((length / chord, length));
+            }
+            _ => {}
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let half = 0.5 * found.iter().map(|(_, length)| length).sum::<f64>();
+    let mut sum = 0.0;
+    let middle = found.iter().find(|(_, length)| {
+        sum += length;
+        sum >= half
+    });
+    middle.map(|(s, _)| *s).ok_or("no stream of order 2 is twenty cells long")
+}
+
+fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
+    ((a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])).sqrt()
+}
+
+/// Which ways channels run.
+struct Bearings {
+    /// Chords of [`REACH`] steps, and the sum of their cos 8φ.
+    chords: usize,
+    cosines: f64,
+    /// Steps, and those of them that are diagonal.
+    steps: usize,
+    diagonal: usize,
+}
+
+impl Bearings {
+    fn of(network: &Network, cols: usize) -> Self {
+        let mut bearings = Self { chords: 0, cosines: 0.0, steps: 0, diagonal: 0 };
+        for link in &network.links {
+            for pair in link.cells.windows(2) {
+                bearings.steps += 1;
+                bearings.diagonal +=
+                    usize::from(distance(place(pair[0], cols), place(pair[1], cols)) > 0.5 + 0.5 * SQRT_2);
+            }
+            for chord in link.cells.windows(REACH + 1).step_by(REACH) {
+                let ([a, b], [c, d]) = (place(chord[0], cols), place(chord[REACH], cols));
+                bearings.chords += 1;
+                bearings.cosines += libm::cos(8.0 * libm::atan2(c - a, d - b));
+            }
+        }
+        bearings
+    }
+
+    fn alignment(&self) -> Found {
+        let few = "fewer than ten reaches of ten cells";
+        if self.chords < FEW { Err(few) } else { Ok(self.cosines / self.chords as f64) }
+    }
+
+    fn diagonals(&self) -> Found {
+        let few = "fewer than a hundred cells of channel";
+        if self.steps < 100 { Err(few) } else { Ok(100.0 * self.diagonal as f64 / self.steps as f64) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLS: usize = 100;
+
+    /// A link through the given rows and columns.
+    fn link(cells: impl Iterator<Item = [usize; 2]>, next: Option<usize>, order: usize) -> Link {
+        let cells = cells.map(|[i, j]| (i * COLS + j) as u32).collect();
+        Link { cells, next, length: 0.0, area: 0.0, order, whole: true }
+    }
+
+    #[test]
+    fn a_junctions_angle() {
+        // From the north and from the north-west, both to row 50, column 50: 45°. A third link alone makes none.
+        let links = vec![
+            link((30..50).map(|i| [i, 50]), Some(2), 1),
+            link((30..50).map(|i| [i, i]), Some(2), 1),
+            link((50..90).map(|i| [i, 50]), None, 2),
+        ];
+        let found = angles(&Network { links, threshold: 1 }, COLS);
+        assert!(found.len() == 1 && (found[0] - 45.0).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn straight_streams_do_not_wind_and_bent_ones_do() {
+        let straight = link((10..90).map(|i| [i, 50]), None, 2);
+        // Down 40 and then right 40, smoothed a little at the corner: nearly √2 of the chord.
+        let bent = link((10..50).map(|i| [i, 10]).chain((10..50).map(|j| [50, j])), None, 2);
+        // Every other step diagonal, to and fro: a line but for its zigzag.
+        let zigzag = link((10..90).map(|i| [i, 50 + i % 2]), None, 2);
+        let of = |link: Link| sinuosity(&Network { links: vec![link], threshold: 1 }, COLS).unwrap();
+        assert_eq!(of(straight), 1.0);
+        assert!((of(bent) - SQRT_2).abs() < 0.03);
+        assert!(of(zigzag) < 1.03);
+    }
+
+    #[test]
+    fn the_grids_bearings_are_told_from_others() {
+        let of = |links: Vec<Link>| Bearings::of(&Network { links, threshold: 1 }, COLS);
+        let along = of((0..20).map(|j| link((0..90).map(move |i| [i, j]), None, 1)).collect());
+        assert_eq!((along.alignment(), along.diagonals()), (Ok(1.0), Ok(0.0)));
+        // Five down and five right-down in ten: 26.57°, cos 8φ = −0.843.
+        let between = of((0..20).map(|j| link((0..90).map(move |i| [i, j + i / 2]), None, 1)).collect());
+        assert!((between.alignment().unwrap() + 0.843).abs() < 1e-3);
+        assert!((between.diagonals().unwrap() - 50.0).abs() < 1.0);
+    }
+}

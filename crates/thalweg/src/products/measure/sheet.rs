@@ -1,0 +1,251 @@
+//! [`sheet`]: the main curves of one terrain, or of several over one another, on a page.
+
+use std::f64::consts::TAU;
+
+use crate::products::measure::chart::{Axis, Chart, FAINT, Frame, INK};
+use crate::products::measure::list::{Curve, Measures, Scale};
+use crate::products::measure::svg::{Anchor, Svg, Type};
+
+/// Colours of the terrains, in their order.
+const COLOURS: [&str; 4] = ["#1f6391", "#d1661c", "#3f8f4f", "#8a4f9e"];
+
+const WIDTH: f64 = 1380.0;
+const HEIGHT: f64 = 740.0;
+const PANEL: [f64; 2] = [255.0, 225.0];
+const HEAD: Type = Type { size: 13.0, anchor: Anchor::Start, colour: INK, bold: true };
+const NOTE: Type = Type { size: 11.0, anchor: Anchor::End, colour: INK, bold: false };
+
+/// A terrain's name and measures, and the colour it is drawn in.
+struct Series<'a> {
+    name: &'a str,
+    of: &'a Measures,
+    colour: &'static str,
+}
+
+/// Draws the curves of up to four terrains, named for the legend, as SVG text of 1380 × 740 pixels.
+///
+/// Hypsometry, slopes, aspects and landforms above; slope against area, Hack's law, Horton's laws and the spectrum below. A
+/// panel whose curve is missing says so.
+pub fn sheet(terrains: &[(&str, &Measures)]) -> String {
+    let mut svg = Svg::new(WIDTH, HEIGHT);
+    let named = terrains.iter().zip(COLOURS);
+    let all: Vec<Series<'_>> = named.map(|((name, of), colour)| Series { name, of, colour }).collect();
+    let mut x = 70.0;
+    for series in &all {
+        let [cols, rows] = series.of.cells;
+        svg.circle([x, 31.0], 6.0, series.colour, 1.0);
+        svg.text([x + 13.0, 36.0], Type { size: 16.0, ..HEAD }, series.name);
+        let about = format!("{cols} × {rows} cells of {} m", series.of.cell_size_m);
+        svg.text([x + 13.0, 53.0], Type { anchor: Anchor::Start, colour: FAINT, ..NOTE }, &about);
+        x += 310.0;
+    }
+    let frame = |column: usize, row: usize| Frame {
+        at: [70.0 + 335.0 * column as f64, 100.0 + 325.0 * row as f64],
+        size: PANEL,
+    };
+    hypsometry(&mut svg, frame(0, 0), &all);
+    slopes(&mut svg, frame(1, 0), &all);
+    aspects(&mut svg, frame(2, 0), &all);
+    landforms(&mut svg, frame(3, 0), &all);
+    law(&mut svg, frame(0, 1), &all, "Slope and area", "slope_area", ("θ", -1.0));
+    law(&mut svg, frame(1, 1), &all, "Hack's law", "hack", ("h", 1.0));
+    horton(&mut svg, frame(2, 1), &all);
+    law(&mut svg, frame(3, 1), &all, "Power spectrum", "power_spectrum", ("β", -1.0));
+    svg.done()
+}
+
+fn title(svg: &mut Svg, frame: Frame, text: &str) {
+    svg.text([frame.at[0], frame.at[1] - 10.0], HEAD, text);
+}
+
+/// The terrains that have a curve, or a note that none has.
+fn having<'a>(svg: &mut Svg, frame: Frame, all: &[Series<'a>], name: &str) -> Vec<(&'a Curve, &'static str)> {
+    let found: Vec<_> = all.iter().filter_map(|s| Some((s.of.curve(name)?, s.colour))).collect();
+    if found.is_empty() {
+        let middle = [frame.at[0] + frame.size[0] / 2.0, frame.at[1] + frame.size[1] / 2.0];
+        svg.text(middle, Type { anchor: Anchor::Middle, colour: FAINT, ..NOTE }, "cannot be had of this terrain");
+    }
+    found
+}
+
+/// A line of a legend in the upper right corner.
+fn note(svg: &mut Svg, frame: Frame, line: usize, colour: &'static str, text: &str) {
+    let at = [frame.at[0] + frame.size[0] - 6.0, frame.at[1] + 15.0 + 15.0 * line as f64];
+    svg.text(at, Type { colour, ..NOTE }, text);
+}
+
+fn hypsometry(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
+    title(svg, frame, "Hypsometric curve");
+    let curves = having(svg, frame, all, "hypsometric_curve");
+    let Some((first, _)) = curves.first() else { return };
+    let chart = Chart::new(svg, frame, [Axis::linear(0.0, 1.0), Axis::linear(0.0, 1.0)], [first.x, first.y]);
+    for (curve, colour) in &curves {
+        let line: Vec<[f64; 2]> = curve.points.iter().map(|p| chart.place(*p)).collect();
+        if curves.len() == 1 {
+            svg.area(&[&line[..], &[chart.place([1.0, 0.0]), chart.place([0.0, 0.0])]].concat(), colour, 0.12);
+        }
+        svg.line(&line, colour, 2.0, "none");
+    }
+    for (n, series) in all.iter().enumerate() {
+        if let Some(integral) = series.of.value("hypsometric_integral") {
+            note(svg, frame, n, series.colour, &format!("integral {integral:.2}"));
+        }
+    }
+}
+
+fn slopes(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
+    title(svg, frame, "Slopes");
+    let curves = having(svg, frame, all, "slope_histogram");
+    let Some((first, _)) = curves.first() else { return };
+    let points = || curves.iter().flat_map(|(curve, _)| &curve.points);
+    let most = points().map(|p| p[1]).fold(0.0, f64::max);
+    let steepest = points().filter(|p| p[1] > 0.01).map(|p| p[0] + 1.5).fold(5.0, f64::max);
+    let chart =
+        Chart::new(svg, frame, [Axis::linear(0.0, steepest), Axis::linear(0.0, 1.1 * most)], [first.x, first.y]);
+    for (curve, colour) in &curves {
+        let inside = curve.points.iter().filter(|p| p[0] < steepest);
+        let steps = inside.flat_map(|[x, y]| [[x - 0.5, *y], [(x + 0.5).min(steepest), *y]]);
+        let line: Vec<[f64; 2]> = steps.map(|p| chart.place(p)).collect();
+        svg.area(&[&[chart.place([0.0, 0.0])], &line[..], &[chart.place([steepest, 0.0])]].concat(), colour, 0.15);
+        svg.line(&line, colour, 1.5, "none");
+    }
+    for (n, series) in all.iter().enumerate() {
+        if let Some(median) = series.of.value("slope_median") {
+            note(svg, frame, n, series.colour, &format!("median {median:.1}°"));
+        }
+    }
+}
+
+/// A rose of aspects: areas are shares of the land, the dashed ring is an even spread.
+fn aspects(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
+    title(svg, frame, "Aspects");
+    let curves = having(svg, frame, all, "aspect_histogram");
+    if curves.is_empty() {
+        return;
+    }
+    let centre = [frame.at[0] + frame.size[0] / 2.0, frame.at[1] + frame.size[1] / 2.0 + 6.0];
+    let radius = frame.size[1] / 2.0 - 12.0;
+    let most = curves.iter().flat_map(|(curve, _)| &curve.points).map(|p| p[1]).fold(0.0, f64::max);
+    let reach = |share: f64| radius * (share / most).sqrt();
+    let at = |degrees: f64, r: f64| {
+        let (sin, cos) = libm::sincos(degrees / 360.0 * TAU);
+        [centre[0] + r * sin, centre[1] - r * cos]
+    };
+    for k in 0..4 {
+        svg.line(&[at(45.0 * f64::from(k), radius), at(45.0 * f64::from(k) + 180.0, radius)], "#e4e8eb", 1.0, "none");
+    }
+    for (curve, colour) in &curves {
+        let outline = curve.points.iter().flat_map(|[x, y]| [at(x - 2.5, reach(*y)), at(x + 2.5, reach(*y))]);
+        let outline: Vec<[f64; 2]> = outline.collect();
+        svg.area(&outline, colour, 0.2);
+        svg.line(&[&outline[..], &outline[..1]].concat(), colour, 1.3, "none");
+        svg.ring(centre, reach(100.0 / curve.points.len() as f64), FAINT, "3 3");
+    }
+    for (k, name) in ["N", "E", "S", "W"].into_iter().enumerate() {
+        let [x, y] = at(90.0 * k as f64, radius + 11.0);
+        svg.text([x, y + 4.0], Type { anchor: Anchor::Middle, colour: FAINT, ..NOTE }, name);
+    }
+    for (n, series) in all.iter().enumerate() {
+        if let Some(excess) = series.of.value("aspect_alignment") {
+            note(svg, frame, n, series.colour, &format!("at 45°s {excess:+.1} %"));
+        }
+    }
+}
+
+fn landforms(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
+    title(svg, frame, "Landforms");
+    let curves = having(svg, frame, all, "landforms");
+    let Some((first, _)) = curves.first() else { return };
+    let most = curves.iter().flat_map(|(curve, _)| &curve.points).map(|p| p[1]).fold(0.0, f64::max);
+    let names: Vec<&str> = first.x.split(", ").collect();
+    let pitch = frame.size[1] / names.len() as f64;
+    let thick = 0.8 * pitch / curves.len() as f64;
+    for (k, name) in names.into_iter().enumerate() {
+        let top = frame.at[1] + pitch * k as f64 + 0.1 * pitch;
+        svg.text([frame.at[0] + 24.0, top + 0.4 * pitch + 4.0], NOTE, name);
+        for (n, (curve, colour)) in curves.iter().enumerate() {
+            let Some([_, share]) = curve.points.get(k) else { continue };
+            let (y, width) = (top + thick * n as f64, (frame.size[0] - 70.0) * share / most);
+            svg.rect([frame.at[0] + 32.0, y], [width, thick - 1.0], colour, 0.75);
+            if curves.len() <= 2 {
+                let set = Type { size: 9.5, anchor: Anchor::Start, colour: FAINT, bold: false };
+                let text = if *share >= 9.95 { format!("{share:.0} %") } else { format!("{share:.1} %") };
+                svg.text([frame.at[0] + 36.0 + width, y + 0.5 * thick + 3.0], set, &text);
+            }
+        }
+    }
+}
+
+/// A power law on logarithmic axes: the cloud, the points and the line; `sign` turns the exponent into what it is called.
+fn law(svg: &mut Svg, frame: Frame, all: &[Series<'_>], head: &str, name: &str, (symbol, sign): (&str, f64)) {
+    title(svg, frame, head);
+    let curves = having(svg, frame, all, name);
+    let Some((first, _)) = curves.first() else { return };
+    let cloud = format!("{name}_cloud");
+    let clouds: Vec<(&Curve, &str)> = all.iter().filter_map(|s| Some((s.of.curve(&cloud)?, s.colour))).collect();
+    let points =
+        || curves.iter().chain(&clouds).flat_map(|(curve, _)| &curve.points).filter(|p| p[0] > 0.0 && p[1] > 0.0);
+    let axes = [0, 1].map(|c| Axis::over(points().map(|p| p[c])));
+    let [Some(x), Some(y)] = axes else { return };
+    let y = y.with_room(0.08 * curves.len() as f64);
+    let chart = Chart::new(svg, frame, [x, y], [first.x, first.y]);
+    for (curve, colour) in &clouds {
+        for point in curve.points.iter().filter(|p| p[0] > 0.0 && p[1] > 0.0) {
+            svg.circle(chart.place(*point), 1.3, colour, 0.22);
+        }
+    }
+    for (n, (curve, colour)) in curves.iter().enumerate() {
+        for point in curve.points.iter().filter(|p| p[0] > 0.0 && p[1] > 0.0) {
+            svg.circle(chart.place(*point), 3.4, colour, 1.0);
+        }
+        if let Some(law) = curve.law {
+            // A line on these axes: two points are enough.
+            let ends = law.over.map(|x| chart.place([x, law.factor * libm::pow(x, law.exponent)]));
+            svg.line(&ends, colour, 1.6, "none");
+            let text = format!("{symbol} = {:.2}   R² {:.2}", sign * law.exponent, law.r2);
+            note(svg, frame, n, colour, &text);
+        }
+    }
+}
+
+/// Numbers, lengths and areas of streams over their order, with the ratios.
+fn horton(svg: &mut Svg, frame: Frame, all: &[Series<'_>]) {
+    title(svg, frame, "Horton's laws");
+    let laws = [("horton_numbers", "R_B", "streams"), ("horton_areas", "R_A", "km²"), ("horton_lengths", "R_L", "km")];
+    if having(svg, frame, all, laws[0].0).is_empty() {
+        return;
+    }
+    let curves = || all.iter().flat_map(|s| laws.iter().filter_map(|law| s.of.curve(law.0)));
+    let points = || curves().flat_map(|curve| &curve.points);
+    let highest = points().map(|p| p[0]).fold(1.0, f64::max);
+    let Some(values) = Axis::over(points().map(|p| p[1])) else { return };
+    let orders = Axis { from: 0.6, to: highest + 0.4, scale: Scale::Linear };
+    let values = values.with_room(0.12 * all.len() as f64);
+    let chart = Chart::new(svg, frame, [orders, values], ["Strahler order", "streams, km², km"]);
+    for (n, series) in all.iter().enumerate() {
+        let mut ratios = Vec::new();
+        for (k, (name, ratio, unit)) in laws.iter().enumerate() {
+            let Some(curve) = series.of.curve(name) else { continue };
+            let dash = ["none", "6 3", "2 3"][k];
+            if let Some(law) = curve.law {
+                // Of orders the law is exponential: a line here too.
+                let at = |order: f64| chart.place([order, law.factor * libm::exp(law.exponent * order)]);
+                svg.line(&law.over.map(at), series.colour, 1.5, dash);
+                let factor = libm::exp(law.exponent);
+                ratios.push(format!("{ratio} {:.1}", if k == 0 { 1.0 / factor } else { factor }));
+            }
+            for point in &curve.points {
+                svg.circle(chart.place(*point), 3.4, series.colour, 1.0);
+            }
+            // Numbers fall, so their name stands above their first point; the others' stand at their last.
+            let (named, drop) =
+                [(curve.points.first(), -8.0), (curve.points.last(), -8.0), (curve.points.last(), 16.0)][k];
+            if let (0, Some(named)) = (n, named) {
+                let [x, y] = chart.place(*named);
+                let set = Type { anchor: Anchor::Start, colour: FAINT, ..NOTE };
+                svg.text([x + 4.0, y + drop], set, unit);
+            }
+        }
+        note(svg, frame, n, series.colour, &ratios.join("   "));
+    }
+}

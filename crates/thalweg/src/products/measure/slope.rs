@@ -1,0 +1,194 @@
+//! Slopes and the directions that they face.
+
+use std::f64::consts::TAU;
+
+use crate::products::measure::fit::quantile;
+use crate::products::measure::ground::Ground;
+use crate::products::measure::list::{Curve, Group, Measures, Scale, Spec, need_land};
+use crate::products::slope::gradient;
+
+pub(super) const SPECS: [Spec; 7] = [
+    Spec {
+        name: "slope_p05",
+        group: Group::Relief,
+        title: "slope, 5 % are gentler",
+        unit: "°",
+        usual: None,
+        nature: "Floors of valleys and flats: 0° to 3° where rivers lay down, 5° and more in young mountains.",
+        source: "real models, docs/measure.md",
+    },
+    Spec {
+        name: "slope_median",
+        group: Group::Relief,
+        title: "slope, median",
+        unit: "°",
+        usual: Some([2.0, 35.0]),
+        nature: "Plains up to 2°, hills 5° to 15°, mountains 20° to 35°; it falls as cells get wider.",
+        source: "Montgomery & Brandon 2002",
+    },
+    Spec {
+        name: "slope_p95",
+        group: Group::Relief,
+        title: "slope, 95 % are gentler",
+        unit: "°",
+        usual: Some([5.0, 50.0]),
+        nature: "Soil and scree hold 30° to 40°; steeper is rock, and little of the land.",
+        source: "Burbank et al. 1996",
+    },
+    Spec {
+        name: "slope_over_40",
+        group: Group::Relief,
+        title: "land steeper than 40°",
+        unit: "%",
+        usual: Some([0.0, 25.0]),
+        nature: "Rock walls: none in hills, a few % in mountains cut by rivers, more where ice was; finer cells see more.",
+        source: "Burbank et al. 1996; real models, docs/measure.md",
+    },
+    Spec {
+        name: "slope_skewness",
+        group: Group::Relief,
+        title: "skewness of slopes",
+        unit: "1",
+        usual: Some([-0.8, 2.5]),
+        nature: "Many gentle and few steep slopes (above 0) in lowlands, near 0 where slopes stand at their limit.",
+        source: "Wolinsky & Pratson 2005",
+    },
+    Spec {
+        name: "aspect_alignment",
+        group: Group::Grid,
+        title: "aspects at multiples of 45°, excess",
+        unit: "%",
+        usual: Some([-10.0, 15.0]),
+        nature: "0: no aspect is favoured by its angle to the grid; models that know only eight directions give tens.",
+        source: "Fairfield & Leymarie 1991",
+    },
+    Spec {
+        name: "aspect_strength",
+        group: Group::Relief,
+        title: "strength of the mean aspect",
+        unit: "1",
+        usual: Some([0.0, 0.5]),
+        nature: "0: faces every way alike; 1: all slopes face one way. Tilted blocks and scarps stand out.",
+        source: "real models, docs/measure.md",
+    },
+];
+
+/// Classes of aspect, each of 5°.
+const ASPECTS: usize = 72;
+
+/// Gentler ground than this rise per metre (2°) has no aspect: rounded heights would set it.
+const FACING: f64 = 0.034_920_769;
+
+/// Half-width in degrees of what counts as lying at a multiple of 45°.
+const NEAR: f64 = 2.5;
+
+pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
+    // Rises per metre; angles are taken of quantiles and class borders alone.
+    let mut rises: Vec<f64> = ground
+        .cells()
+        .map(|[i, j]| {
+            let [east, north] = gradient(ground.terrain, i, j);
+            (east * east + north * north).sqrt()
+        })
+        .collect();
+    let skewness = need_land(ground).and_then(|()| skewness(&rises));
+    let borders: Vec<f64> = (1..90).map(|degree| libm::tan(f64::from(degree).to_radians())).collect();
+    let mut histogram = [0u64; 90];
+    for rise in &rises {
+        histogram[borders.partition_point(|border| border <= rise)] += 1;
+    }
+    let count = ground.count as f64;
+    let mut degrees = |q| quantile(&mut rises, q).map(|rise| libm::atan(rise).to_degrees()).ok_or("there is no land");
+    let quantiles = [0.05, 0.5, 0.95].map(&mut degrees);
+    let steep = need_land(ground).map(|()| 100.0 * histogram[40..].iter().sum::<u64>() as f64 / count);
+    let aspects = Aspects::of(ground);
+    let alignment = aspects.alignment();
+    let strength = aspects.strength();
+    let [p05, p50, p95] = quantiles;
+    all.take(&SPECS, [p05, p50, p95, steep, skewness, alignment, strength]);
+    if ground.count > 0 {
+        let points = histogram.iter().enumerate();
+        all.curves.push(Curve {
+            name: "slope_histogram",
+            x: "slope (°)",
+            y: "share of land (% per °)",
+            scale: Scale::Linear,
+            points: points.map(|(k, n)| [k as f64 + 0.5, 100.0 * *n as f64 / count]).collect(),
+            law: None,
+        });
+    }
+    if aspects.count > 0 {
+        let share = |n: &u64| 100.0 * *n as f64 / aspects.count as f64;
+        all.curves.push(Curve {
+            name: "aspect_histogram",
+            x: "aspect (° from north)",
+            y: "share of slopes over 2° (% per 5°)",
+            scale: Scale::Linear,
+            points: aspects.classes.iter().enumerate().map(|(k, n)| [5.0 * k as f64, share(n)]).collect(),
+            law: None,
+        });
+    }
+}
+
+/// Third moment about the mean over the deviation's cube.
+fn skewness(values: &[f64]) -> Result<f64, &'static str> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let (two, three) = values.iter().map(|v| v - mean).fold((0.0, 0.0), |(a, b), d| (a + d * d, b + d * d * d));
+    let deviation = (two / n).sqrt();
+    // Of equal values rounding may leave a trace of deviation.
+    if deviation > 1e-9 * mean {
+        Ok(three / n / (deviation * deviation * deviation))
+    } else {
+        Err("all slopes are equal")
+    }
+}
+
+/// Which ways slopes face.
+struct Aspects {
+    /// Classes of 5° clockwise from north, the first centred on it.
+    classes: [u64; ASPECTS],
+    /// Slopes within [`NEAR`] of a multiple of 45°.
+    near: u64,
+    /// Slopes that face anywhere.
+    count: u64,
+    /// Sums of their directions' unit vectors.
+    sum: [f64; 2],
+}
+
+impl Aspects {
+    fn of(ground: &Ground<'_>) -> Self {
+        let mut aspects = Self { classes: [0; ASPECTS], near: 0, count: 0, sum: [0.0; 2] };
+        for [i, j] in ground.cells() {
+            let Some(d) = ground.derivatives(i, j) else { continue };
+            let rise = (d.x * d.x + d.y * d.y).sqrt();
+            if rise < FACING {
+                continue;
+            }
+            // Downhill, clockwise from north.
+            let turn = libm::atan2(-d.x, -d.y) / TAU;
+            let degrees = 360.0 * (turn - turn.floor());
+            aspects.classes[(degrees / 5.0).round() as usize % ASPECTS] += 1;
+            let off = degrees - 45.0 * (degrees / 45.0).round();
+            aspects.near += u64::from(off.abs() <= NEAR);
+            aspects.count += 1;
+            aspects.sum[0] -= d.x / rise;
+            aspects.sum[1] -= d.y / rise;
+        }
+        aspects
+    }
+
+    fn enough(&self) -> Result<f64, &'static str> {
+        if self.count >= 100 { Ok(self.count as f64) } else { Err("fewer than 100 cells are steeper than 2°") }
+    }
+
+    /// Excess in % of slopes near a multiple of 45° over an even spread.
+    fn alignment(&self) -> Result<f64, &'static str> {
+        self.enough().map(|count| 100.0 * (self.near as f64 / count * 45.0 / (2.0 * NEAR) - 1.0))
+    }
+
+    fn strength(&self) -> Result<f64, &'static str> {
+        let [east, north] = self.sum;
+        self.enough().map(|count| (east * east + north * north).sqrt() / count)
+    }
+}

@@ -1,0 +1,121 @@
+//! [`Svg`]: a drawing as text.
+
+use std::fmt::Write as _;
+
+/// A drawing in the making. Lengths are in pixels, from the top left.
+pub(super) struct Svg(String);
+
+/// Where a text's anchor is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How a text is set.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Type {
+    pub size: f64,
+    pub anchor: Anchor,
+    pub colour: &'static str,
+    pub bold: bool,
+}
+
+impl Svg {
+    pub fn new(width: f64, height: f64) -> Self {
+        let mut svg = Self(String::new());
+        svg.add(format_args!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+             font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">"
+        ));
+        svg.add(format_args!("<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>"));
+        svg
+    }
+
+    fn add(&mut self, line: std::fmt::Arguments<'_>) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.0, "{line}");
+    }
+
+    pub fn text(&mut self, [x, y]: [f64; 2], set: Type, text: &str) {
+        let anchor = match set.anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let weight = if set.bold { " font-weight=\"bold\"" } else { "" };
+        let (size, colour, text) = (set.size, set.colour, escaped(text));
+        self.add(format_args!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" fill=\"{colour}\"{weight}>{text}</text>"
+        ));
+    }
+
+    /// A text that reads upward, its middle at the place.
+    pub fn text_up(&mut self, [x, y]: [f64; 2], set: Type, text: &str) {
+        let (size, colour, text) = (set.size, set.colour, escaped(text));
+        self.add(format_args!(
+            "<text transform=\"translate({x:.1} {y:.1}) rotate(-90)\" font-size=\"{size}\" text-anchor=\"middle\" \
+             fill=\"{colour}\">{text}</text>"
+        ));
+    }
+
+    pub fn rect(&mut self, [x, y]: [f64; 2], [w, h]: [f64; 2], fill: &str, opacity: f64) {
+        self.add(format_args!(
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/>"
+        ));
+    }
+
+    pub fn circle(&mut self, [x, y]: [f64; 2], radius: f64, fill: &str, opacity: f64) {
+        self.add(format_args!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/>"
+        ));
+    }
+
+    pub fn ring(&mut self, [x, y]: [f64; 2], radius: f64, stroke: &str, dash: &str) {
+        self.add(format_args!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\" fill=\"none\" stroke=\"{stroke}\" stroke-dasharray=\"{dash}\"/>"
+        ));
+    }
+
+    /// A line through the points.
+    pub fn line(&mut self, points: &[[f64; 2]], stroke: &str, width: f64, dash: &str) {
+        let points = listed(points);
+        self.add(format_args!(
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"{width}\" \
+             stroke-dasharray=\"{dash}\" stroke-linejoin=\"round\"/>"
+        ));
+    }
+
+    /// An area within the points.
+    pub fn area(&mut self, points: &[[f64; 2]], fill: &str, opacity: f64) {
+        let points = listed(points);
+        self.add(format_args!("<polygon points=\"{points}\" fill=\"{fill}\" fill-opacity=\"{opacity}\"/>"));
+    }
+
+    pub fn done(mut self) -> String {
+        self.0 += "</svg>\n";
+        self.0
+    }
+}
+
+fn listed(points: &[[f64; 2]]) -> String {
+    let points: Vec<String> = points.iter().map(|[x, y]| format!("{x:.1},{y:.1}")).collect();
+    points.join(" ")
+}
+
+/// Text as XML takes it; characters that XML has not are left out.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '"' => out += "&quot;",
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
