@@ -26,8 +26,8 @@ const THRESHOLD: f64 = 500_000.0;
 /// Fewest cells of a catchment that the default takes for more than noise.
 const FEWEST: f64 = 100.0;
 
-/// Bytes a cell that all takes at its height. Measured.
-const BYTES: u64 = 72;
+/// Bytes a cell that all takes at its height. Measured: 44 at 4096² cells.
+const BYTES: u64 = 48;
 
 /// Works out the drainage of a file and writes it into a folder.
 ///

@@ -118,7 +118,8 @@ fn flatgeobuf(file: &mut impl Write, links: &[Link], place: &Place) -> io::Resul
         error => io::Error::other(error.to_string()),
     };
     let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
-    let options = FgbWriterOptions { crs, ..FgbWriterOptions::default() };
+    // GDAL takes an index over nothing for a broken file.
+    let options = FgbWriterOptions { crs, write_index: !links.is_empty(), ..FgbWriterOptions::default() };
     let mut writer = FgbWriter::create_with_options("streams", GeometryType::LineString, options).map_err(other)?;
     for (name, kind, _) in COLUMNS {
         writer.add_column(name, kind, |_, _| {});

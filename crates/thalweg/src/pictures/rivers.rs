@@ -91,7 +91,8 @@ mod tests {
 
     #[test]
     fn rivers_are_blue_where_they_run_and_wider_with_their_catchments() {
-        let rivers = [link(&[[10, 0], [10, 59]], 1.0), link(&[[40, 0], [40, 59]], 100.0)];
+        let along = |row: usize| (0..60).map(|j| [row, j]).collect::<Vec<_>>();
+        let rivers = [link(&along(10), 1.0), link(&along(40), 100.0)];
         let mut map = Picture::new([60, 60], [200, 190, 150]);
         draw(&mut map, &rivers, [60, 60], |_| false);
         let changed = |rows: std::ops::Range<usize>| rows.filter(|i| map.rgb[(*i, 30)] != [200, 190, 150]).count();
