@@ -1,7 +1,7 @@
 //! How channels get gentler as their catchments grow.
 
 use crate::products::measure::drainage::{Drainage, step};
-use crate::products::measure::fit::{bins, line, power, quantile, thin};
+use crate::products::measure::fit::{bins, line, quantile, thin, weighted_power};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Curve, Found, Group, Measures, Scale, Spec};
 use crate::products::measure::network::Network;
@@ -23,7 +23,7 @@ pub(super) const SPECS: [Spec; 4] = [
         title: "concavity θ, R² of the law",
         unit: "1",
         usual: Some([0.7, 1.0]),
-        nature: "Medians of slope lie near one line; two lines mean two rocks, rates of uplift or processes.",
+        nature: "Mean slopes lie near one line; two lines mean two rocks, rates of uplift or processes.",
         source: "Wobus et al. 2006",
     },
     Spec {
@@ -59,21 +59,30 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Networ
     let some = network.some();
     let samples = slopes(ground, drainage, network);
     let bins = bins(&samples, BINS, LEAST);
-    let medians: Vec<[f64; 2]> =
-        bins.into_iter().filter_map(|mut bin| Some([bin.x, quantile(&mut bin.values, 0.5)?])).collect();
-    let law = power(&medians, 4);
-    let found = some.and_then(|()| law.ok_or("channels of whole catchments span too few sizes"));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let means = bins.iter().map(|bin| [bin.x, mean(&bin.values), bin.values.len() as f64]).filter(|m| m[1] > 0.0);
+    let means: Vec<[f64; 3]> = means.collect();
+    // The mean of many is the surer: without weights the few great rivers, often flat ones, would decide.
+    let law = weighted_power(&means, 4);
+    let found = some.and_then(|()| law.ok_or("channels span too few sizes of catchment"));
     // ks = S·A^θref, A in m².
     let mut steep: Vec<f64> = samples.iter().map(|[a, s]| s * libm::pow(a * 1e6, 0.45)).collect();
-    let none = "no channel of a whole catchment is long enough";
+    let none = "no channel is long enough";
     let steepness: Found = some.and_then(|()| quantile(&mut steep, 0.5).ok_or(none));
     let chi = some.and_then(|()| chi(ground, drainage, network));
     all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), steepness, chi]);
-    if medians.is_empty() {
+    if means.is_empty() {
         return;
     }
     let (x, y, scale) = ("catchment (km²)", "channel slope (m/m)", Scale::Logarithmic);
-    all.curves.push(Curve { name: "slope_area", x, y, scale, points: medians, law });
+    all.curves.push(Curve {
+        name: "slope_area",
+        x,
+        y,
+        scale,
+        points: means.iter().map(|m| [m[0], m[1]]).collect(),
+        law,
+    });
     let above: Vec<[f64; 2]> = samples.into_iter().filter(|s| s[1] > 0.0).collect();
     all.curves.push(Curve { name: "slope_area_cloud", x, y, scale, points: thin(&above, CLOUD), law: None });
 }
@@ -81,8 +90,10 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Networ
 /// The most points of a cloud.
 const CLOUD: usize = 1500;
 
-/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a link has in a bin, the slope
-/// at a cell taken [`REACH`] steps up the main stem and as many down.
+/// Catchment (km²) and slope of the channels: means over the cells that a link has in a bin, the slope at a cell taken
+/// [`REACH`] steps up the main stem and as many down. Mean slopes by area, as in Tarboton, Bras & Rodriguez-Iturbe (1989,
+/// doi:10.1029/WR025i009p02037): medians lose the few steep steps where most of the fall is. Catchments that the edge cuts
+/// take part, with the area that is seen: without them little is left of models no larger than one river's basin.
 fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
     let height = |k: usize| ground.terrain.ground.as_slice()[k].metres();
@@ -99,7 +110,7 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f
     }
     let mut samples = Vec::new();
     let mut path: Vec<usize> = Vec::new();
-    for (n, link) in network.links.iter().enumerate().filter(|(_, link)| link.whole) {
+    for (n, link) in network.links.iter().enumerate() {
         // The link's cells, with some above and below.
         path.clear();
         let mut up = stem[n];
