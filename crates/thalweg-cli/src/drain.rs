@@ -7,7 +7,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use thalweg::field::Field;
-use thalweg::flow::{Directions, Land, Link, VOID, accumulate, basins, breach, d8, fill, infinity, links, streams};
+use thalweg::flow::{self, Directions, Land, Link, VOID, accumulate, basins, breach, infinity, links, streams};
 use thalweg::height::{Height, UNITS};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
@@ -49,17 +49,16 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let land = Land { outlets: &outlets, ..Land::of(&terrain) };
     land.check()?;
     output::make_folder(&args.output)?;
-    phases.begin("fill");
+    phases.begin("breach");
     let breached = match args.breach {
         Some([depth, length]) => Some(breach::breach(&land, &breach::Limits { depth, length })?),
         None => None,
     };
     let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
     let land = land.under(open);
-    let filled = fill::fill(&land);
-    let land = land.under(&filled);
     phases.begin("directions");
-    let directions = d8::directions(&land);
+    let (filled, directions) = flow::drain(&land);
+    let land = land.under(&filled);
     let angles = infinity::angles(&land, &directions);
     phases.begin("accumulation");
     let counts = accumulate::cells(&directions);

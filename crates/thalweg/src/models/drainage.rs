@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{Land, accumulate, basins, d8, fill, streams};
+use crate::flow::{self, Land, accumulate, basins, streams};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
@@ -114,12 +114,9 @@ struct Survey(Drainage);
 impl Stepper for Survey {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
         let land = Land::of(terrain);
-        let filled = fill::fill(&land);
+        let (filled, directions) = flow::drain(&land);
         let lakes = Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - terrain.ground[(i, j)].0));
         let land = land.under(&filled);
-        let directions = match self.0.routing {
-            Routing::D8 => d8::directions(&land),
-        };
         let area = terrain.grid.cell_area();
         let (accumulation, streams) = match terrain.float(&RAIN) {
             None => {
