@@ -274,18 +274,16 @@ mod tests {
 
     #[test]
     fn a_river_steeper_than_its_floor_is_not_dug_from_below() {
-        // It falls by 0.05, its floor rises by 0.015: the lowest floor within reach would be one further down. Cut again and
-        // again, the river keeps its level; means of an even slope are that slope, but at its ends.
+        // It falls by 0.05, its floor rises by 0.015: the lowest floor within reach is that of a point further down, and would
+        // cut 0.035 · 100 m and more beneath the river, every time. Its own does not. (Near the open edge streams gather along the
+        // edge itself, and their floors do reach back.)
         let mut valley = vee([81, 400], |y, x| [5.0 * x, y - 400.0]);
         let before = valley.clone();
-        let mut cut = Vec::new();
-        for _ in 0..5 {
-            cut.push(run(&even(), &mut valley).eroded);
+        let cut: Vec<i128> = (0..5).map(|_| run(&even(), &mut valley).eroded).collect();
+        for j in 40..350 {
+            assert!(before.ground[(40, j)].metres() - valley.ground[(40, j)].metres() < 0.02, "{j}");
         }
-        for j in 40..360 {
-            assert!((before.ground[(40, j)].0 - valley.ground[(40, j)].0).abs() < 8, "{j}");
-        }
-        assert!(cut[4] < cut[0] / 1000, "{cut:?}");
+        assert!(cut[4] < cut[0] / 10, "{cut:?}");
     }
 
     #[test]
