@@ -64,10 +64,10 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Networ
     let means: Vec<[f64; 3]> = means.collect();
     // The mean of many is the surer: without weights the few great rivers, often flat ones, would decide.
     let law = weighted_power(&means, 4);
-    let found = some.and_then(|()| law.ok_or("channels span too few sizes of catchment"));
+    let found = some.and_then(|()| law.ok_or("channels of whole catchments span too few sizes"));
     // ks = S·A^θref, A in m².
     let mut steep: Vec<f64> = samples.iter().map(|[a, s]| s * libm::pow(a * 1e6, 0.45)).collect();
-    let none = "no channel is long enough";
+    let none = "no channel of a whole catchment is long enough";
     let steepness: Found = some.and_then(|()| quantile(&mut steep, 0.5).ok_or(none));
     let chi = some.and_then(|()| chi(ground, drainage, network));
     all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), steepness, chi]);
@@ -90,10 +90,9 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Networ
 /// The most points of a cloud.
 const CLOUD: usize = 1500;
 
-/// Catchment (km²) and slope of the channels: means over the cells that a link has in a bin, the slope at a cell taken
+/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a link has in a bin, the slope at a cell taken
 /// [`REACH`] steps up the main stem and as many down. Mean slopes by area, as in Tarboton, Bras & Rodriguez-Iturbe (1989,
-/// doi:10.1029/WR025i009p02037): medians lose the few steep steps where most of the fall is. Catchments that the edge cuts
-/// take part, with the area that is seen: without them little is left of models no larger than one river's basin.
+/// doi:10.1029/WR025i009p02037): medians lose the few steep steps where most of the fall may be.
 fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
     let height = |k: usize| ground.terrain.ground.as_slice()[k].metres();
@@ -110,7 +109,7 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f
     }
     let mut samples = Vec::new();
     let mut path: Vec<usize> = Vec::new();
-    for (n, link) in network.links.iter().enumerate() {
+    for (n, link) in network.links.iter().enumerate().filter(|(_, link)| link.whole) {
         // The link's cells, with some above and below.
         path.clear();
         let mut up = stem[n];
