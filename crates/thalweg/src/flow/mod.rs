@@ -8,6 +8,7 @@ pub mod accumulate;
 pub mod d8;
 pub mod fill;
 pub mod land;
+pub mod multiple;
 
 pub use land::{Land, Part};
 
