@@ -27,6 +27,7 @@ pub mod products;
 pub mod recipe;
 pub mod rng;
 pub mod run;
+pub mod slopes;
 pub mod taps;
 pub mod terrain;
 pub mod tiles;

@@ -1,0 +1,434 @@
+//! A steepness that no slope passes, the same in all directions.
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::field::Field;
+use crate::grid::Grid;
+use crate::height::{Height, UNITS};
+use crate::noise::fractal::{Fractal, Settings};
+use crate::rng::Key;
+use crate::slopes::{Bounds, fits};
+
+/// Lowers the ground to the largest surface nowhere above it whose gradient nowhere passes the limit, |∇z| ≤ tan. Returns
+/// the units (height × cells) removed.
+///
+/// `tan` is the limit as rise over run, cell by cell; what is under zero or not a number is 0, and a limit that a cell's width
+/// takes over 16 km is none. `cell` is the width of a cell in metres. Only lower neighbours hold a cell down: the fixed point
+/// of z = min(z, u), where u solves the eikonal equation with Godunov's scheme, Σ max(0, u − lower neighbour along the
+/// axis)² = (tan·cell)² (Zhao 2005, doi:10.1090/S0025-5718-04-01678-3; we sweep rows back and forth, north to south and back,
+/// and only where something has changed). A limit between eight neighbours draws pyramids; this draws cones, but for the
+/// scheme's error of first order: on the first diagonal beside a lone low cell the slope is a fifth too steep.
+///
+/// Cells without data hold nothing down; held cells keep their height and hold others down. In integers each update is monotone
+/// in its neighbours, so there is one greatest fixed point and no order of sweeping shows; a second call changes nothing.
+///
+/// # Errors
+/// When a field is not of the ground's size.
+pub fn limit(ground: &mut Field<Height>, tan: &Field<f32>, cell: f64, bounds: Bounds<'_>) -> Result<i64> {
+    let [rows, cols] = ground.size();
+    bounds.check([rows, cols])?;
+    fits("tan", Some(tan.size()), [rows, cols])?;
+    if ground.is_empty() {
+        return Ok(0);
+    }
+    let bands = rows.div_ceil(BAND);
+    let mut active = vec![true; bands];
+    let mut removed = 0;
+    while active.contains(&true) {
+        // The rows beyond each band's, as they are at the beginning of the round.
+        let beyond: Vec<_> = (0..bands)
+            .into_par_iter()
+            .map(|b| {
+                let copy = |i: usize| {
+                    let mut row = vec![WALL; cols + 2];
+                    read(ground.row(i), bounds.nodata.map(|mask| mask.row(i)), &mut row);
+                    row
+                };
+                let [north, south] = [(b * BAND).checked_sub(1), Some((b + 1) * BAND).filter(|i| *i < rows)];
+                if active[b] { [north.map(copy), south.map(copy)] } else { [None, None] }
+            })
+            .collect();
+        let changes: Vec<_> = ground
+            .as_mut_slice()
+            .par_chunks_mut(BAND * cols)
+            .zip(beyond)
+            .enumerate()
+            .map(|(b, (ground, beyond))| {
+                if active[b] {
+                    Band::new(ground, b * BAND, beyond, tan, cell, bounds).relax(ground)
+                } else {
+                    Change::default()
+                }
+            })
+            .collect();
+        active.fill(false);
+        for (b, change) in changes.iter().enumerate() {
+            removed += change.removed;
+            if change.north && b > 0 {
+                active[b - 1] = true;
+            }
+            if change.south && b + 1 < bands {
+                active[b + 1] = true;
+            }
+        }
+    }
+    Ok(removed)
+}
+
+/// Rows that one task brings to rest before it looks beyond them.
+const BAND: usize = 64;
+
+/// Stands beyond the rim and where there is no data: higher than any ground.
+const WALL: i32 = 1 << 30;
+
+/// A band's rows with a wall or a neighbour's row round them.
+struct Band {
+    width: usize,
+    heights: Vec<i32>,
+    /// By how much a cell may stand over its lowest neighbour before it is looked at closely.
+    sure: Vec<i32>,
+    /// The limit in units from cell to cell.
+    drop: Vec<i32>,
+}
+
+/// What became of a band.
+#[derive(Default)]
+struct Change {
+    removed: i64,
+    /// Whether its first, or last, row changed.
+    north: bool,
+    south: bool,
+}
+
+/// A row's heights, walls where there is no data, after one cell of wall.
+fn read(ground: &[Height], void: Option<&[bool]>, row: &mut [i32]) {
+    for (to, from) in row[1..].iter_mut().zip(ground) {
+        *to = from.0;
+    }
+    if let Some(void) = void {
+        for (to, void) in row[1..].iter_mut().zip(void) {
+            *to = if *void { WALL } else { *to };
+        }
+    }
+}
+
+impl Band {
+    fn new(
+        ground: &[Height],
+        first: usize,
+        beyond: [Option<Vec<i32>>; 2],
+        tan: &Field<f32>,
+        cell: f64,
+        bounds: Bounds<'_>,
+    ) -> Self {
+        let cols = tan.cols();
+        let width = cols + 2;
+        let rows = ground.len() / cols;
+        let mut band = Self {
+            width,
+            heights: vec![WALL; (rows + 2) * width],
+            sure: vec![i32::MAX; rows * width],
+            drop: vec![0; rows * width],
+        };
+        let [north, south] = beyond;
+        if let Some(north) = north {
+            band.heights[..width].copy_from_slice(&north);
+        }
+        if let Some(south) = south {
+            band.heights[(rows + 1) * width..].copy_from_slice(&south);
+        }
+        let scale = cell * UNITS;
+        for (r, ground) in ground.chunks(cols).enumerate() {
+            let i = first + r;
+            let void = bounds.nodata.map(|mask| mask.row(i));
+            read(ground, void, &mut band.heights[(r + 1) * width..(r + 2) * width]);
+            let row = r * width + 1..r * width + 1 + cols;
+            for (drop, tan) in band.drop[row.clone()].iter_mut().zip(tan.row(i)) {
+                // The cast takes NaN to 0.
+                *drop = (f64::from(*tan) * scale).clamp(0.0, f64::from(WALL)) as i32;
+            }
+            for (j, sure) in band.sure[row.clone()].iter_mut().enumerate() {
+                let drop = band.drop[row.start + j];
+                let still = |mask: Option<&Field<bool>>| mask.is_some_and(|mask| mask[(i, j)]);
+                if drop < WALL && !still(bounds.nodata) && !still(bounds.held) {
+                    // A little under drop/√2, the least that a cell may rise over its lowest neighbour.
+                    *sure = ((i64::from(drop) * 46_340) >> 16) as i32;
+                }
+            }
+        }
+        band
+    }
+
+    /// Sweeps until nothing changes, and writes the heights back.
+    fn relax(mut self, ground: &mut [Height]) -> Change {
+        let cols = self.width - 2;
+        let rows = ground.len() / cols;
+        let mut waiting = vec![true; rows];
+        let mut down = true;
+        while waiting.contains(&true) {
+            for k in 0..rows {
+                let r = if down { k } else { rows - 1 - k };
+                if std::mem::take(&mut waiting[r]) && self.sweep(r) {
+                    waiting[r.saturating_sub(1)..(r + 2).min(rows)].fill(true);
+                }
+            }
+            down = !down;
+        }
+        let mut change = Change::default();
+        for (r, row) in ground.chunks_mut(cols).enumerate() {
+            let start = (r + 1) * self.width + 1;
+            let mut cut = 0;
+            // Cells without data are walls here, and keep what they have; no other height ever rises.
+            for (height, low) in row.iter_mut().zip(&self.heights[start..start + cols]) {
+                cut += i64::from((height.0 - low).max(0));
+                height.0 = height.0.min(*low);
+            }
+            change.removed += cut;
+            change.north |= r == 0 && cut > 0;
+            change.south |= r + 1 == rows && cut > 0;
+        }
+        change
+    }
+
+    /// Sweeps row `r` eastward and back; whether anything changed.
+    fn sweep(&mut self, r: usize) -> bool {
+        let width = self.width;
+        let (north, rest) = self.heights[r * width..].split_at_mut(width);
+        let (here, rest) = rest.split_at_mut(width);
+        let rows = [&*north, &rest[..width]];
+        let [sure, drop] = [&self.sure, &self.drop].map(|field| &field[r * width..(r + 1) * width]);
+        if !any_over(here, rows, sure) {
+            return false;
+        }
+        let mut changed = false;
+        for j in 1..width - 1 {
+            changed |= lower(here, rows, sure, drop, j);
+        }
+        for j in (1..width - 1).rev() {
+            changed |= lower(here, rows, sure, drop, j);
+        }
+        changed
+    }
+}
+
+/// Whether any cell of a row needs a closer look.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn any_over(here: &[i32], [north, south]: [&[i32]; 2], sure: &[i32]) -> bool {
+    let count = here.len() - 2;
+    let (west, middle, east) = (&here[..count], &here[1..=count], &here[2..]);
+    let (north, south, sure) = (&north[1..=count], &south[1..=count], &sure[1..=count]);
+    let mut over = 0;
+    for j in 0..count {
+        let low = west[j].min(east[j]).min(north[j]).min(south[j]);
+        over |= i32::from(middle[j] - low > sure[j]);
+    }
+    over != 0
+}
+
+/// Lowers one cell to what its lower neighbours bear; whether that changed it.
+#[inline(always)]
+fn lower(here: &mut [i32], [north, south]: [&[i32]; 2], sure: &[i32], drop: &[i32], j: usize) -> bool {
+    let (a, b) = (here[j - 1].min(here[j + 1]), north[j].min(south[j]));
+    let low = a.min(b);
+    if here[j] - low <= sure[j] {
+        return false;
+    }
+    let bears = low + rise(a.abs_diff(b), drop[j]);
+    let over = here[j] > bears;
+    here[j] = here[j].min(bears);
+    over
+}
+
+/// How far a cell may rise over the lower of its neighbours along the two axes, which differ by `apart`, where `drop` from
+/// cell to cell is the limit: u²+ (u − apart)² = drop², or u = drop where the other neighbour is too high to matter.
+#[inline(always)]
+fn rise(apart: u32, drop: i32) -> i32 {
+    let (apart, drop) = (i64::from(apart), i64::from(drop));
+    if apart >= drop {
+        return drop as i32;
+    }
+    let square = 2 * drop * drop - apart * apart;
+    let root = (square as f64).sqrt() as i64;
+    // The exact root, rounded down: then the sum never falls when `apart` grows, which the one fixed point rests on.
+    ((apart + root - i64::from(root * root > square)) / 2) as i32
+}
+
+/// A limit of about `tan` (rise over run) for each cell, its logarithm varying by a standard deviation of `deviation`: half of
+/// the variance from cell to cell, half over distances of `wavelength` metres and its fractions. A function of world
+/// cells and metres.
+pub fn jittered(grid: &Grid, tan: f64, deviation: f64, wavelength: f64, key: Key) -> Field<f32> {
+    if deviation <= 0.0 {
+        return Field::new(grid.size, tan as f32);
+    }
+    let noise = Fractal::new(&Settings::fbm(OCTAVES, wavelength, 0.7), None, key.and(1), grid.cell);
+    let mut field = Field::new(grid.size, 0.0);
+    let cells = key.and(2);
+    field.par_rows_mut().for_each(|(i, row)| {
+        noise.row(grid, i, row);
+        for (j, value) in row.iter_mut().enumerate() {
+            // Noise has a deviation of 1/3, a uniform number in ±1 one of 1/√3.
+            let spread = 3.0 * f64::from(*value) + 3f64.sqrt() * cells.cell(grid.world_cell(i, j)).signed();
+            *value = (tan * libm::exp(deviation * std::f64::consts::FRAC_1_SQRT_2 * spread)) as f32;
+        }
+    });
+    field
+}
+
+/// Octaves of the limit's noise.
+const OCTAVES: u32 = 6;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELL: f64 = 10.0;
+
+    fn metres(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync) -> Field<Height> {
+        Field::generate(size, |i, j| Height::from_metres(z(i as f64, j as f64)).unwrap())
+    }
+
+    fn even(size: [usize; 2], tan: f32) -> Field<f32> {
+        Field::new(size, tan)
+    }
+
+    fn rough(size: [usize; 2], relief: f64) -> Field<Height> {
+        let key = Key::new(11, "limit");
+        Field::generate(size, |i, j| Height::saturating(relief * key.cell([i as i64, j as i64]).unit()))
+    }
+
+    #[test]
+    fn a_root_is_exact_and_never_falls() {
+        for drop in [1, 2, 3, 7, 1000, 65_537, 94_906_266, 1 << 29] {
+            for apart in (0..300).chain((drop as u32).saturating_sub(300)..drop as u32 + 3) {
+                let u = rise(apart, drop);
+                assert!(rise(apart + 1, drop) >= u, "{drop} {apart}");
+                if i64::from(apart) < i64::from(drop) {
+                    // 2u ≤ apart + √(2·drop² − apart²) < 2u + 2, squared.
+                    let square = 2 * i128::from(drop).pow(2) - i128::from(apart).pow(2);
+                    let twice = 2 * i128::from(u) - i128::from(apart);
+                    assert!(twice.max(0).pow(2) <= square && (twice + 2).pow(2) > square, "{drop} {apart}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_tower_becomes_a_round_cone() {
+        // A tower of 30 cells' radius and 2 000 m over a plain; at tan 0.8 it ends as a cone of 30 · 10 · 0.8 = 240 m. The
+        // scheme's error grows as h·log(r/h): at tan·cell = 8 m and 30 cells some 8 · ln 30 / 2 = 14 m at most.
+        let size = [81, 81];
+        let inside = |i: f64, j: f64| (i - 40.0).powi(2) + (j - 40.0).powi(2) < 900.0;
+        let mut ground = metres(size, |i, j| if inside(i, j) { 2_000.0 } else { 0.0 });
+        limit(&mut ground, &even(size, 0.8), CELL, Bounds::default()).unwrap();
+        for i in 0..81usize {
+            for j in 0..81usize {
+                let r = ((i as f64 - 40.0).powi(2) + (j as f64 - 40.0).powi(2)).sqrt();
+                let (is, want) = (ground[(i, j)].metres(), (8.0 * (30.0 - r)).max(0.0));
+                assert!((is - want).abs() < 14.0, "{i}, {j}: {is} {want}");
+            }
+        }
+        // Round: on the diagonal, 14 cells off along each axis, as high as 19.8 cells off along one.
+        let axis = ground[(40, 20)].metres() + 0.2 * (ground[(40, 21)].metres() - ground[(40, 20)].metres());
+        assert!((ground[(26, 26)].metres() - axis).abs() < 5.0, "{} {axis}", ground[(26, 26)].metres());
+        // Along the axis it has the limit's slope.
+        assert!((ground[(40, 30)].metres() - ground[(40, 20)].metres() - 80.0).abs() < 4.0);
+    }
+
+    #[test]
+    fn gentle_ground_is_untouched() {
+        // |∇z| is 0.6: the plane 4.8 m a row and 3.6 m a column stands at a limit of 0.601, and not at 0.55.
+        let plane = metres([70, 40], |i, j| 4.8 * i - 3.6 * j);
+        let mut ground = plane.clone();
+        assert_eq!(limit(&mut ground, &even([70, 40], 0.601), CELL, Bounds::default()).unwrap(), 0);
+        assert_eq!(ground, plane);
+        assert!(limit(&mut ground, &even([70, 40], 0.55), CELL, Bounds::default()).unwrap() > 0);
+        // Far from the lowest corner the slope is the limit along the plane's own direction.
+        let slope = ((ground[(40, 5)].metres() - ground[(39, 5)].metres()).powi(2)
+            + (ground[(40, 5)].metres() - ground[(40, 6)].metres()).powi(2))
+        .sqrt();
+        assert!((slope / CELL - 0.55).abs() < 0.001, "{slope}");
+    }
+
+    /// The fixed point by the plain rule, cell by cell until nothing changes, in another order than ours.
+    fn plain(ground: &Field<Height>, drop: i32, void: impl Fn(usize, usize) -> bool) -> Field<Height> {
+        let mut z = ground.clone();
+        let [rows, cols] = z.size();
+        loop {
+            let before = z.clone();
+            for j in (0..cols).rev() {
+                for i in 0..rows {
+                    let at = |i: usize, j: usize| {
+                        if i < rows && j < cols && !void(i, j) { z[(i, j)].0 } else { WALL }
+                    };
+                    let a = at(i, j.wrapping_sub(1)).min(at(i, j + 1));
+                    let b = at(i.wrapping_sub(1), j).min(at(i + 1, j));
+                    if !void(i, j) {
+                        z[(i, j)] = Height(z[(i, j)].0.min(a.min(b).saturating_add(rise(a.abs_diff(b), drop))));
+                    }
+                }
+            }
+            if z == before {
+                return z;
+            }
+        }
+    }
+
+    #[test]
+    fn the_fixed_point_is_that_of_the_plain_rule() {
+        for (size, relief, tan) in [
+            ([150, 33], 900.0, 0.7),
+            ([67, 80], 40.0, 0.3),
+            ([1, 50], 99.0, 0.5),
+            ([90, 1], 99.0, 0.5),
+            ([1, 1], 9.0, 0.1),
+        ] {
+            let start = rough(size, relief);
+            let void = Field::generate(size, |i, j| (i * 5 + j * 3) % 13 == 0 && size[0] > 1);
+            let bounds = Bounds { nodata: Some(&void), held: None };
+            let mut ground = start.clone();
+            let removed = limit(&mut ground, &even(size, tan), CELL, bounds).unwrap();
+            let drop = (f64::from(tan) * CELL * UNITS) as i32;
+            assert_eq!(ground, plain(&start, drop, |i, j| void[(i, j)]), "{size:?}");
+            let sum = |field: &Field<Height>| field.as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
+            assert_eq!(removed, sum(&start) - sum(&ground));
+            assert!(ground.as_slice().iter().zip(start.as_slice()).all(|(now, then)| now <= then));
+            assert_eq!(limit(&mut ground, &even(size, tan), CELL, bounds).unwrap(), 0, "a second time changes nothing");
+        }
+    }
+
+    #[test]
+    fn held_cells_stand_and_awkward_limits_do_no_harm() {
+        let size = [20, 20];
+        let held = Field::generate(size, |i, j| (i, j) == (10, 10));
+        let bounds = Bounds { nodata: None, held: Some(&held) };
+        let start = metres(size, |i, j| if (i, j) == (10.0, 10.0) { 900.0 } else { 100.0 });
+        let mut ground = start.clone();
+        assert_eq!(limit(&mut ground, &even(size, 0.5), CELL, bounds).unwrap(), 0);
+        for none in [f32::INFINITY, 1e30] {
+            assert_eq!(limit(&mut ground, &even(size, none), CELL, Bounds::default()).unwrap(), 0);
+        }
+        for flat in [0.0, -1.0, f32::NAN] {
+            let mut ground = start.clone();
+            limit(&mut ground, &even(size, flat), CELL, Bounds::default()).unwrap();
+            assert_eq!(ground, metres(size, |_, _| 100.0));
+        }
+        assert!(limit(&mut ground, &even([20, 21], 0.5), CELL, Bounds::default()).is_err());
+    }
+
+    #[test]
+    fn jitter_has_its_deviation_and_follows_the_world() {
+        // Octaves over 512 cells: some 16² waves of the longest; white noise is known far better. Ten per cent of 0.08 is
+        // three standard errors of the noise's half.
+        let grid = Grid::new([512, 512], 10.0).unwrap();
+        let key = Key::new(1, "jitter");
+        let field = jittered(&grid, 0.7, 0.08, 300.0, key);
+        let logs: Vec<f64> = field.as_slice().iter().map(|t| libm::log(f64::from(*t) / 0.7)).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let deviation = (logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / logs.len() as f64).sqrt();
+        assert!(mean.abs() < 0.02 && (deviation - 0.08).abs() < 0.008, "{mean} {deviation}");
+        let part = crate::field::Window { start: [100, 37], size: [20, 30] };
+        assert_eq!(jittered(&grid.window(part), 0.7, 0.08, 300.0, key), field.window(part));
+    }
+}
