@@ -10,6 +10,7 @@ pub mod fourier_synthesis;
 pub mod gradient_noise;
 pub mod midpoint_displacement;
 pub mod shape;
+pub mod stream_power;
 pub mod thermal;
 
 use crate::error::{Error, Result};
@@ -28,6 +29,7 @@ pub const MODELS: &[Make] = &[
     || Box::<fault_formation::FaultFormation>::default(),
     || Box::<shape::Shape>::default(),
     || Box::<elevation::Elevation>::default(),
+    || Box::<stream_power::StreamPower>::default(),
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
 ];

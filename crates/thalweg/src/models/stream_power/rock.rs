@@ -199,9 +199,7 @@ mod tests {
         };
         let (coarse, fine) = (log(40.0, 128), log(20.0, 256));
         // Means of four fine cells against the coarse cell: what differs are the octaves that only one of them carries.
-        let mean = |i: usize, j: usize| {
-            0.25 * (0..4).map(|q| fine[(2 * i + q / 2, 2 * j + q % 2)]).sum::<f64>()
-        };
+        let mean = |i: usize, j: usize| 0.25 * (0..4).map(|q| fine[(2 * i + q / 2, 2 * j + q % 2)]).sum::<f64>();
         let cells = || (0..128).flat_map(|i| (0..128).map(move |j| (i, j)));
         let (mut both, mut one, mut other) = (0.0, 0.0, 0.0);
         for (i, j) in cells() {
@@ -230,9 +228,8 @@ mod tests {
             ..StreamPower::default()
         };
         let rock = Rock::new(&model, &grid(10.0, 4), Key::new(3, "rock"));
-        let at = |metres: f64, x: f64, time: f64| {
-            rock.beds(time).unwrap().softness(0, (metres * UNITS) as i32, [x, 0.0])
-        };
+        let at =
+            |metres: f64, x: f64, time: f64| rock.beds(time).unwrap().softness(0, (metres * UNITS) as i32, [x, 0.0]);
         let column: Vec<f32> = (0..200).map(|z| at(f64::from(z) * 10.0 + 0.5, 0.0, 0.0)).collect();
         // 2 km of beds of 126 to 234 m: 8 to 16 boundaries; in turn soft (over 1) and hard.
         let changes = column.windows(2).filter(|pair| (pair[0] > 1.0) != (pair[1] > 1.0)).count();
