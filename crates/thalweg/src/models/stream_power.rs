@@ -70,19 +70,19 @@ params! {
         /// Rate at which land rises: higher mountains.
         uplift: f64 = 5e-4, within 0.0..=1.0, unit "m/a", source "active ranges";
         /// How much uplift varies from region to region: the deviation of its logarithm.
-        uplift_variation: f64 = 0.5, within 0.0..=3.0, unit "1", source "ours";
+        uplift_variation: f64 = 0.3, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which uplift varies.
         uplift_wavelength: f64 = 6000.0, within 1.0..=1e7, unit "m", source "ours";
         /// How readily rivers cut rock, K: lower mountains.
-        erodibility: f64 = 7e-6, within 0.0..=1.0, unit "m^(1−2m)/a", source "Stock & Montgomery 1999, for m = 0.45";
+        erodibility: f64 = 1e-5, within 0.0..=1.0, unit "m^(1−2m)/a", source "Stock & Montgomery 1999, for m = 0.45";
         /// How much erodibility varies from region to region: the deviation of its logarithm.
-        erodibility_variation: f64 = 0.7, within 0.0..=3.0, unit "1", source "ours";
+        erodibility_variation: f64 = 0.4, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which erodibility varies most.
         erodibility_wavelength: f64 = 6000.0, within 1.0..=1e7, unit "m", source "ours";
         /// How much each octave of fine grain varies erodibility: ridges and gullies lose their sameness.
-        grain: f64 = 0.4, within 0.0..=2.0, unit "1", source "ours";
+        grain: f64 = 0.5, within 0.0..=2.0, unit "1", source "ours";
         /// Distance at which fine grain begins; its octaves go down to the cell.
-        grain_wavelength: f64 = 250.0, within 0.01..=1e6, unit "m", source "ours";
+        grain_wavelength: f64 = 100.0, within 0.01..=1e6, unit "m", source "ours";
         /// Exponent m of area: higher gives rivers that flatten sooner downstream.
         area_exponent: f64 = 0.45, within 0.0..=2.0, unit "1", source "Braun & Willett 2013, 0.4 to 0.5";
         /// Exponent n of slope: above 1 steep reaches cut back as waves, below 1 they stand.
@@ -98,7 +98,7 @@ params! {
         /// Steepest angle of slopes, the same in all directions; 0 for none.
         slope_limit: f64 = 36.0, within 0.0..=89.0, unit "°", source "ours; rock slopes 30 to 37";
         /// How much the limit varies: the deviation of its logarithm.
-        slope_variation: f64 = 0.08, within 0.0..=1.0, unit "1", source "ours";
+        slope_variation: f64 = 0.03, within 0.0..=1.0, unit "1", source "ours";
         /// Creep of slopes, κ: rounder crests and heads of valleys.
         diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", source "ours; soils 0.001 to 0.05";
         /// Contrast of hard and soft beds: cliffs and benches; 0 for none.
