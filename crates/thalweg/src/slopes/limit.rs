@@ -18,7 +18,7 @@ use crate::slopes::{Bounds, fits};
 /// takes over 16 km is none. `cell` is the width of a cell in metres. Only lower neighbours hold a cell down: the fixed point
 /// of z = min(z, u), where u solves the eikonal equation with Godunov's scheme, Σ max(0, u − lower neighbour along the
 /// axis)² = (tan·cell)² (Zhao 2005, doi:10.1090/S0025-5718-04-01678-3; we sweep rows back and forth, north to south and back,
-/// and only where something has changed). A limit between eight neighbours draws pyramids; this draws cones, but for the
+/// but only cells beside which something has changed). A limit between eight neighbours draws pyramids; this draws cones, but for the
 /// scheme's error of first order: on the first diagonal beside a lone low cell the slope is a fifth too steep.
 ///
 /// Cells without data hold nothing down; held cells keep their height and hold others down. In integers each update is monotone
@@ -91,6 +91,9 @@ struct Band {
     sure: Vec<i32>,
     /// The limit in units from cell to cell.
     drop: Vec<i32>,
+    /// A bit for each cell that is to be looked at: a neighbour has changed since it was. `words` of them a row.
+    waiting: Vec<u64>,
+    words: usize,
 }
 
 /// What became of a band.
@@ -126,11 +129,14 @@ impl Band {
         let cols = tan.cols();
         let width = cols + 2;
         let rows = ground.len() / cols;
+        let (words, cells) = (width.div_ceil(64), (rows + 2) * width);
         let mut band = Self {
             width,
-            heights: vec![WALL; (rows + 2) * width],
-            sure: vec![i32::MAX; rows * width],
-            drop: vec![0; rows * width],
+            heights: vec![WALL; cells],
+            sure: vec![i32::MAX; cells],
+            drop: vec![0; cells],
+            waiting: vec![0; (rows + 2) * words],
+            words,
         };
         let [north, south] = beyond;
         if let Some(north) = north {
@@ -143,8 +149,8 @@ impl Band {
         for (r, ground) in ground.chunks(cols).enumerate() {
             let i = first + r;
             let void = bounds.nodata.map(|mask| mask.row(i));
-            read(ground, void, &mut band.heights[(r + 1) * width..(r + 2) * width]);
-            let row = r * width + 1..r * width + 1 + cols;
+            let row = (r + 1) * width + 1..(r + 1) * width + 1 + cols;
+            read(ground, void, &mut band.heights[row.start - 1..row.end + 1]);
             for (drop, tan) in band.drop[row.clone()].iter_mut().zip(tan.row(i)) {
                 // The cast takes NaN to 0.
                 *drop = (f64::from(*tan) * scale).clamp(0.0, f64::from(WALL)) as i32;
@@ -165,16 +171,10 @@ impl Band {
     fn relax(mut self, ground: &mut [Height]) -> Change {
         let cols = self.width - 2;
         let rows = ground.len() / cols;
-        let mut waiting = vec![true; rows];
-        let mut down = true;
-        while waiting.contains(&true) {
-            for k in 0..rows {
-                let r = if down { k } else { rows - 1 - k };
-                if std::mem::take(&mut waiting[r]) && self.sweep(r) {
-                    waiting[r.saturating_sub(1)..(r + 2).min(rows)].fill(true);
-                }
-            }
-            down = !down;
+        (1..=rows).for_each(|r| self.look(r));
+        while self.waiting.iter().any(|word| *word != 0) {
+            (1..=rows).for_each(|r| self.sweep(r));
+            (1..=rows).rev().for_each(|r| self.sweep(r));
         }
         let mut change = Change::default();
         for (r, row) in ground.chunks_mut(cols).enumerate() {
@@ -192,53 +192,66 @@ impl Band {
         change
     }
 
-    /// Sweeps row `r` eastward and back; whether anything changed.
-    fn sweep(&mut self, r: usize) -> bool {
-        let width = self.width;
-        let (north, rest) = self.heights[r * width..].split_at_mut(width);
-        let (here, rest) = rest.split_at_mut(width);
-        let rows = [&*north, &rest[..width]];
-        let [sure, drop] = [&self.sure, &self.drop].map(|field| &field[r * width..(r + 1) * width]);
-        if !any_over(here, rows, sure) {
-            return false;
+    /// Finds the cells of row `r` that need a closer look.
+    fn look(&mut self, r: usize) {
+        let start = r * self.width;
+        let row = |r: usize| &self.heights[r * self.width..(r + 1) * self.width];
+        let waiting = &mut self.waiting[r * self.words..(r + 1) * self.words];
+        find_over([row(r - 1), row(r), row(r + 1)], &self.sure[start..start + self.width], waiting);
+    }
+
+    /// Sweeps row `r` eastward and back, over the cells that wait.
+    fn sweep(&mut self, r: usize) {
+        let first = r * self.words;
+        for w in first..first + self.words {
+            let mut ahead = u64::MAX;
+            while self.waiting[w] & ahead != 0 {
+                let bit = (self.waiting[w] & ahead).trailing_zeros();
+                ahead = (u64::MAX << bit) << 1;
+                self.waiting[w] &= !(1 << bit);
+                self.lower(r, (w - first) * 64 + bit as usize);
+            }
         }
-        let mut changed = false;
-        for j in 1..width - 1 {
-            changed |= lower(here, rows, sure, drop, j);
+        for w in (first..first + self.words).rev() {
+            let mut ahead = u64::MAX;
+            while self.waiting[w] & ahead != 0 {
+                let bit = 63 - (self.waiting[w] & ahead).leading_zeros();
+                ahead = (1 << bit) - 1;
+                self.waiting[w] &= !(1 << bit);
+                self.lower(r, (w - first) * 64 + bit as usize);
+            }
         }
-        for j in (1..width - 1).rev() {
-            changed |= lower(here, rows, sure, drop, j);
+    }
+
+    /// Lowers cell `j` of row `r` to what its lower neighbours bear; then higher neighbours wait, which it may hold down.
+    #[inline(always)]
+    fn lower(&mut self, r: usize, j: usize) {
+        let (width, k) = (self.width, r * self.width + j);
+        let z = &mut self.heights;
+        let (a, b) = (z[k - 1].min(z[k + 1]), z[k - width].min(z[k + width]));
+        let bears = a.min(b) + rise(a.abs_diff(b), self.drop[k]);
+        if z[k] <= bears {
+            return;
         }
-        changed
+        z[k] = bears;
+        for (k, r, j) in [(k - 1, r, j - 1), (k + 1, r, j + 1), (k - width, r - 1, j), (k + width, r + 1, j)] {
+            let over = self.heights[k] > bears && self.sure[k] < i32::MAX;
+            self.waiting[r * self.words + j / 64] |= u64::from(over) << (j % 64);
+        }
     }
 }
 
-/// Whether any cell of a row needs a closer look.
+/// Sets a bit for each cell of the middle row that stands higher than surely allowed over its lowest neighbour.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn any_over(here: &[i32], [north, south]: [&[i32]; 2], sure: &[i32]) -> bool {
+fn find_over([north, here, south]: [&[i32]; 3], sure: &[i32], waiting: &mut [u64]) {
     let count = here.len() - 2;
     let (west, middle, east) = (&here[..count], &here[1..=count], &here[2..]);
     let (north, south, sure) = (&north[1..=count], &south[1..=count], &sure[1..=count]);
-    let mut over = 0;
     for j in 0..count {
         let low = west[j].min(east[j]).min(north[j]).min(south[j]);
-        over |= i32::from(middle[j] - low > sure[j]);
+        let over = middle[j] - low > sure[j];
+        waiting[(j + 1) / 64] |= u64::from(over) << ((j + 1) % 64);
     }
-    over != 0
-}
-
-/// Lowers one cell to what its lower neighbours bear; whether that changed it.
-#[inline(always)]
-fn lower(here: &mut [i32], [north, south]: [&[i32]; 2], sure: &[i32], drop: &[i32], j: usize) -> bool {
-    let (a, b) = (here[j - 1].min(here[j + 1]), north[j].min(south[j]));
-    let low = a.min(b);
-    if here[j] - low <= sure[j] {
-        return false;
-    }
-    let bears = low + rise(a.abs_diff(b), drop[j]);
-    let over = here[j] > bears;
-    here[j] = here[j].min(bears);
-    over
 }
 
 /// How far a cell may rise over the lower of its neighbours along the two axes, which differ by `apart`, where `drop` from
