@@ -98,7 +98,9 @@ params! {
         /// Steepest angle of slopes, the same in all directions; 0 for none.
         slope_limit: f64 = 36.0, within 0.0..=89.0, unit "°", source "ours; rock slopes 30 to 37";
         /// How much the limit varies: the deviation of its logarithm.
-        slope_variation: f64 = 0.03, within 0.0..=1.0, unit "1", source "ours";
+        slope_variation: f64 = 0.12, within 0.0..=1.0, unit "1", source "ours";
+        /// Distance over which the limit varies most.
+        slope_wavelength: f64 = 800.0, within 1.0..=1e7, unit "m", source "ours";
         /// Creep of slopes, κ: rounder crests and heads of valleys.
         diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", source "ours; soils 0.001 to 0.05";
         /// Contrast of hard and soft beds: cliffs and benches; 0 for none.

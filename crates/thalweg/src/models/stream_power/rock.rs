@@ -84,6 +84,18 @@ impl Rock {
     }
 }
 
+/// The steepest slope that each cell bears, as rise over run: log-normal, of a red spectrum. Not from cell to cell, for a
+/// single weak cell wears grooves into all the slope above it, along the grid's axes.
+pub fn bearing(model: &StreamPower, grid: &Grid, key: Key) -> Field<f32> {
+    let tan = libm::tan(model.slope_limit.to_radians());
+    let noise = (model.slope_variation > 0.0)
+        .then(|| Octaves::new(model.slope_variation, model.slope_wavelength, RED, key, grid.cell));
+    match log_normal(grid, tan, &[noise]) {
+        Vary::Everywhere(tan) => Field::new(grid.size, tan),
+        Vary::Field(field) => field,
+    }
+}
+
 /// Octaves of noise with a standard deviation, in powers of two.
 struct Octaves {
     noise: Fractal,

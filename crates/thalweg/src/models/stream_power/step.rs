@@ -10,7 +10,7 @@ use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::stream_power::deposit::cut_and_lay;
 use crate::models::stream_power::level::{Level, held, leads_out};
-use crate::models::stream_power::rock::Rock;
+use crate::models::stream_power::rock::{Rock, bearing};
 use crate::models::stream_power::solve::{Water, cut};
 use crate::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 use crate::noise::gradient::mix;
@@ -33,9 +33,6 @@ struct Place {
     limit: Option<Field<f32>>,
 }
 
-/// Distance over which half of the limit's variation takes place, in m.
-const LIMIT_WAVELENGTH: f64 = 500.0;
-
 /// Parts of a cell that are kept apart when water spreads: 2³⁰ of them, on up to 2³² cells.
 const ONE: i64 = 1 << 30;
 
@@ -49,10 +46,7 @@ impl Rivers {
         match self.place.take() {
             Some((at, of, place)) if at == key && of == *grid => place,
             _ => {
-                let limit = (self.model.slope_limit > 0.0).then(|| {
-                    let tan = libm::tan(self.model.slope_limit.to_radians());
-                    slopes::jittered(grid, tan, self.model.slope_variation, LIMIT_WAVELENGTH, key.and(5))
-                });
+                let limit = (self.model.slope_limit > 0.0).then(|| bearing(&self.model, grid, key.and(5)));
                 Place { rock: Rock::new(&self.model, grid, key), limit }
             }
         }
