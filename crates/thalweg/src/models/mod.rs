@@ -8,7 +8,9 @@ pub mod elevation;
 pub mod fault_formation;
 pub mod fourier_synthesis;
 pub mod gradient_noise;
+pub mod hillslope;
 pub mod midpoint_displacement;
+pub mod planation;
 pub mod shape;
 pub mod stream_power;
 pub mod thermal;
@@ -32,6 +34,8 @@ pub const MODELS: &[Make] = &[
     || Box::<stream_power::StreamPower>::default(),
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
+    || Box::<hillslope::Hillslope>::default(),
+    || Box::<planation::Planation>::default(),
 ];
 
 /// The model of that name with default parameters.

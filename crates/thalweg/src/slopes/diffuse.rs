@@ -15,7 +15,8 @@ pub const PASS: f64 = 0.2;
 
 /// Number of passes for a spread.
 pub fn passes(spread: f64) -> u32 {
-    (spread / PASS).ceil().max(1.0) as u32
+    // A part of a spread that was cut into its passes is one pass, however the division was rounded.
+    (spread / PASS - 1e-9).ceil().max(1.0) as u32
 }
 
 /// Lets the ground creep by linear diffusion, ∂z/∂t = κ·∇²z (Culling 1960, doi:10.1086/626663), over `spread` = κ·t/dx².
