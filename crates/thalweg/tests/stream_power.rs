@@ -17,6 +17,8 @@ fn bare() -> StreamPower {
         uplift_variation: 0.0,
         erodibility_variation: 0.0,
         grain: 0.0,
+        erodibility: 7e-6,
+        planation: 0.0,
         area: Area::D8,
         slope_limit: 0.0,
         diffusion: 0.0,

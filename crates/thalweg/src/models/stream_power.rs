@@ -38,6 +38,8 @@ params! {
     /// left. Where nothing leads out of the world, sediment fills its lowest ground. Under the water of a lake nothing is cut;
     /// with deposition, lakes fill.
     ///
+    /// After each step's cuts, rivers widen their valleys as the model `planation` does, in its usual form.
+    ///
     /// What breaks the sameness of such land is that rock differs: uplift and erodibility are log-normal fields, erodibility with
     /// octaves down to the cell (`grain`), functions of world metres, so that a finer grid only adds octaves. Beds of hard
     /// and soft rock (`strata`) change erodibility and the limit by e^(±strata), and rise with the rock.
@@ -74,7 +76,7 @@ params! {
         /// Distance over which uplift varies.
         uplift_wavelength: f64 = 6000.0, within 1.0..=1e7, unit "m", source "ours";
         /// How readily rivers cut rock, K: lower mountains.
-        erodibility: f64 = 1e-5, within 0.0..=1.0, unit "m^(1−2m)/a", source "Stock & Montgomery 1999, for m = 0.45";
+        erodibility: f64 = 7e-6, within 0.0..=1.0, unit "m^(1−2m)/a", source "Stock & Montgomery 1999, for m = 0.45";
         /// How much erodibility varies from region to region: the deviation of its logarithm.
         erodibility_variation: f64 = 0.4, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which erodibility varies most.
@@ -98,11 +100,17 @@ params! {
         /// Steepest angle of slopes, the same in all directions; 0 for none.
         slope_limit: f64 = 36.0, within 0.0..=89.0, unit "°", source "ours; rock slopes 30 to 37";
         /// How much the limit varies: the deviation of its logarithm.
-        slope_variation: f64 = 0.12, within 0.0..=1.0, unit "1", source "ours";
+        slope_variation: f64 = 0.22, within 0.0..=1.0, unit "1", source "ours";
         /// Distance over which the limit varies most.
-        slope_wavelength: f64 = 800.0, within 1.0..=1e7, unit "m", source "ours";
+        slope_wavelength: f64 = 400.0, within 1.0..=1e7, unit "m", source "ours";
         /// Creep of slopes, κ: rounder crests and heads of valleys.
         diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", source "ours; soils 0.001 to 0.05";
+        /// Half the width of valley floors for each metre of the catchment's root: rivers cut floors to both sides; 0 for none.
+        planation: f64 = 0.03, within 0.0..=1.0, unit "1", source "ours; as the model planation";
+        /// Catchment from which a river cuts a floor.
+        planation_area: f64 = 2.0, within 0.0..=1e9, unit "km²", source "ours";
+        /// How fast the floor rises away from the river.
+        planation_rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
         /// Contrast of hard and soft beds: cliffs and benches; 0 for none.
         strata: f64 = 0.0, within 0.0..=3.0, unit "1", source "ours";
         /// Mean thickness of beds.

@@ -25,10 +25,10 @@ pub struct Moved {
 /// As there by sweeps in turn from base level upwards, with the sediment of the last sweep, and downwards, gathering it. Two
 /// things differ. Sediment follows the directions alone, and A in its term is counted along them, so that no cell gets
 /// more than there is. And where water stands, all that arrives settles, up to the water's level. A last sweep downwards
-/// in whole units lays no more than what really comes: mass closes.
+/// in whole units lays no more than what really comes: mass closes. `levels` become those of the water over the new ground.
 pub fn cut_and_lay(
     ground: &mut [Height],
-    levels: &[Height],
+    levels: &mut [Height],
     loose: &mut [Height],
     water: &Water<'_>,
     ease: f64,
@@ -91,6 +91,11 @@ pub fn cut_and_lay(
         moved.eroded += i64::from((-change).max(0));
         moved.deposited += i64::from(change.max(0));
         load[n] += load[k] - f64::from(change);
+    }
+    for &k in water.order.iter().rev() {
+        if let Some(n) = below(k as usize) {
+            levels[k as usize] = ground[k as usize].max(levels[n]);
+        }
     }
     moved
 }

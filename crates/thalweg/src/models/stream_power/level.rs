@@ -49,7 +49,7 @@ pub fn held(terrain: &Terrain) -> Field<bool> {
 
 /// Whether what rivers carry can leave the world.
 pub fn leads_out(terrain: &Terrain) -> bool {
-    terrain.grid.edges.contains(&Edge::Open) || terrain.nodata.is_some()
+    terrain.grid.edges.contains(&Edge::Open) || terrain.nodata_count() > 0
 }
 
 /// Work on a coarser copy with base level held on the fine ground, which what is laid back smoothly also reaches. What

@@ -8,6 +8,7 @@ use crate::flow::{self, Directions, Land, OUT, accumulate, multiple};
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
+use crate::models::planation::{self, Planation, Valley};
 use crate::models::stream_power::deposit::cut_and_lay;
 use crate::models::stream_power::level::{Level, held, leads_out};
 use crate::models::stream_power::rock::{Rock, bearing};
@@ -16,7 +17,7 @@ use crate::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 use crate::noise::gradient::mix;
 use crate::power::{exp2, log2};
 use crate::rng::Key;
-use crate::slopes::{self, Bounds};
+use crate::slopes::{self, Bounds, Guards};
 use crate::terrain::Terrain;
 
 /// Rivers at work on the cells of a terrain.
@@ -127,16 +128,57 @@ impl Rivers {
             salt: mix(salt),
         };
         let ground = terrain.ground.as_mut_slice();
+        let surface = levels.as_mut_slice();
+        let mut budget = Budget::default();
         if model.deposition > 0.0 {
             let size = [ground.len() / cols, cols];
             let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO)).as_mut_slice();
-            let moved = cut_and_lay(ground, levels.as_slice(), loose, &water, model.loose_ease, model.deposition);
-            let (eroded, deposited) = (i128::from(moved.eroded), i128::from(moved.deposited));
-            return Ok(Budget { eroded, deposited, exported: eroded - deposited, ..Budget::default() });
+            let moved = cut_and_lay(ground, surface, loose, &water, model.loose_ease, model.deposition);
+            budget.eroded = moved.eroded.into();
+            budget.deposited = moved.deposited.into();
+        } else {
+            let loose = terrain.loose.as_mut().map(Field::as_mut_slice);
+            budget.eroded = cut(ground, surface, loose, &water, model.loose_ease).into();
         }
-        let loose = terrain.loose.as_mut().map(Field::as_mut_slice);
-        let eroded = cut(ground, levels.as_mut_slice(), loose, &water, model.loose_ease).into();
-        Ok(Budget { eroded, exported: eroded, ..Budget::default() })
+        drop((strength, order));
+        if model.planation > 0.0 {
+            budget.eroded += i128::from(self.widen(terrain, held, &levels, &codes, tick.key)?);
+        }
+        budget.exported = budget.eroded - budget.deposited;
+        Ok(budget)
+    }
+
+    /// Lets rivers cut floors to both sides; returns the units cut.
+    fn widen(
+        &self,
+        terrain: &mut Terrain,
+        held: &Field<bool>,
+        levels: &Field<Height>,
+        codes: &Directions,
+        key: Key,
+    ) -> Result<i64> {
+        let usual = Planation::default();
+        let valley = Valley {
+            threshold: self.model.planation_area * 1e6,
+            width: self.model.planation,
+            rise: self.model.planation_rise,
+            widest: usual.widest,
+            edge: usual.edge,
+            uneven: usual.unevenness,
+            wavelength: usual.wavelength,
+            share: 1.0,
+        };
+        let cells = accumulate::cells(codes);
+        let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
+        let before = ground.clone();
+        planation::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7));
+        for (k, height) in ground.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| held.as_slice()[*k]) {
+            *height = before.as_slice()[k];
+        }
+        match loose {
+            Some(loose) => slopes::book_cut(&before, ground, loose, Guards::default()),
+            None => Ok(before.as_slice().iter().zip(ground.as_slice()).map(|(a, b)| i64::from(a.0 - b.0)).sum()),
+        }
     }
 
     /// The filled ground, where each cell drains to, what drains through it in parts of a cell, and an order.
@@ -210,7 +252,7 @@ impl Rivers {
             let before = terrain.loose.as_ref().map(|_| terrain.ground.clone());
             let cut = slopes::limit(&mut terrain.ground, limit, grid.cell, bounds)?;
             match (&before, &mut terrain.loose) {
-                (Some(before), Some(loose)) => slopes::book_cut(before, &mut terrain.ground, loose, None),
+                (Some(before), Some(loose)) => slopes::book_cut(before, &mut terrain.ground, loose, Guards::default()),
                 _ => Ok(cut),
             }
         });
