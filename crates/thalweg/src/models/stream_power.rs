@@ -78,9 +78,9 @@ params! {
         /// How readily rivers cut rock, K: lower mountains.
         erodibility: f64 = 7e-6, within 0.0..=1.0, unit "m^(1−2m)/a", source "Stock & Montgomery 1999, for m = 0.45";
         /// How much erodibility varies from region to region: the deviation of its logarithm.
-        erodibility_variation: f64 = 0.4, within 0.0..=3.0, unit "1", source "ours";
+        erodibility_variation: f64 = 0.6, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which erodibility varies most.
-        erodibility_wavelength: f64 = 6000.0, within 1.0..=1e7, unit "m", source "ours";
+        erodibility_wavelength: f64 = 2500.0, within 1.0..=1e7, unit "m", source "ours";
         /// How much each octave of fine grain varies erodibility: ridges and gullies lose their sameness.
         grain: f64 = 0.5, within 0.0..=2.0, unit "1", source "ours";
         /// Distance at which fine grain begins; its octaves go down to the cell.
