@@ -2,7 +2,7 @@
 //! `tests/interop/test_files.py`.
 //!
 //! `interop write FOLDER REAL.tif` writes `a.tif`, `a.png` … and `expected.json`; `interop read FILE` prints as JSON what
-//! the file holds.
+//! the file holds; `interop fill FILE OUTPUT` fills the depressions of an elevation model.
 
 use std::error::Error;
 use std::fs;
@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde_json::json;
 use thalweg::field::Field;
+use thalweg::flow::{Land, fill};
 use thalweg::grid::Grid;
 use thalweg::height::Height;
 use thalweg::io::{LoadOptions, SampleType, SaveOptions, load, read, save};
@@ -20,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["write", folder, real] => write_all(Path::new(folder), Path::new(real)),
         ["read", file] => print(Path::new(file)),
-        _ => Err("usage: interop write FOLDER REAL.tif | interop read FILE".into()),
+        ["fill", file, output] => filled(Path::new(file), Path::new(output)),
+        _ => Err("usage: interop write FOLDER REAL.tif | interop read FILE | interop fill FILE OUTPUT".into()),
     }
 }
 
@@ -64,5 +66,14 @@ fn print(path: &Path) -> Result<(), Box<dyn Error>> {
     let found = json!({"rows": raster.size[0], "columns": raster.size[1], "type": raster.samples.kind(), "values": values,
         "nodata": raster.nodata, "transform": transform, "scale": raster.scale, "unit": raster.unit});
     println!("{found}");
+    Ok(())
+}
+
+/// Writes a model's filled surface, in 64 bits: exact.
+fn filled(path: &Path, output: &Path) -> Result<(), Box<dyn Error>> {
+    let mut terrain = load(path, &LoadOptions::default())?.terrain;
+    terrain.ground = fill::fill(&Land::of(&terrain));
+    let options = SaveOptions { sample: Some(SampleType::F64), nodata: Some(-9999.0), ..SaveOptions::default() };
+    save(output, &terrain, &options)?;
     Ok(())
 }

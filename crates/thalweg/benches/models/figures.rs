@@ -3,14 +3,18 @@
 use std::time::Instant;
 
 use thalweg::Result;
+use thalweg::flow::{self, Land, accumulate, fill};
 use thalweg::model::Model as _;
 use thalweg::models::gradient_noise::GradientNoise;
+use thalweg::models::stream_power::StreamPower;
 use thalweg::models::thermal::Thermal;
 use thalweg::{models as list, terrain::Terrain};
 
-use crate::memory::beyond_the_ground;
+use crate::memory::{DRAINAGE, DROPLETS, RIVERS, beyond_the_ground};
 use crate::same;
-use crate::work::{by_cell, by_droplet_step, furnished, goal, least, mountains, with_threads};
+use crate::work::{
+    by_cell, by_droplet_step, furnished, goal, least, least_ns, mountains, rivers_alone, rough, with_threads,
+};
 
 /// How long the least time of one figure is looked for.
 const SECONDS: f64 = 3.0;
@@ -50,7 +54,8 @@ pub fn droplets() -> Result<()> {
 /// What droplets need beside the ground.
 pub fn memory() -> Result<()> {
     for side in [2048, 4096] {
-        let bytes = beyond_the_ground(side)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
+        let bytes =
+            beyond_the_ground(DROPLETS, side)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
         println!("| memory beyond the ground, {side}², no optional layers | ≤ 4 B a cell [Lague's 280] | {bytes} |");
     }
     Ok(())
@@ -76,6 +81,56 @@ pub fn thermal() -> Result<()> {
         let goal = if side == 1024 { "≤ 8 ns a cell [HighMap 31]" } else { "none" };
         println!("| thermal step, {side}² | {goal} | {ns:.1} ns a cell |");
     }
+    Ok(())
+}
+
+/// Filling, the whole of drainage, and accumulation: smooth mountains and rough ones, one thread and two.
+pub fn flow() -> Result<()> {
+    for (name, terrain) in [("8 octaves", mountains(4096)?), ("rough", rough(4096)?)] {
+        let (land, cells) = (Land::of(&terrain), terrain.grid.len());
+        let (_, directions) = flow::drain(&land);
+        let drained = || {
+            let (filled, directions) = flow::drain(&land);
+            (filled, accumulate::cells(&directions), directions)
+        };
+        let row = |what: &str, goal: &str, work: &(dyn Fn() + Sync)| {
+            let [one, two] = [1, 2].map(|n| with_threads(n, || least_ns(cells, SECONDS, work)));
+            println!("| {what}, 4096², {name} | {goal} | {one:.1} ns a cell |");
+            println!("| the same, 2 threads | none | {:.2} × ({two:.1} ns) |", one / two);
+        };
+        row("fill", "≤ 40 ns a cell [richdem 141, whitebox-tools 325]", &|| drop(fill::fill(&land)));
+        let goal = "≤ 80 ns a cell [richdem 280–380, fastscapelib 504]";
+        row("fill, flats, D8 and accumulation", goal, &|| drop(drained()));
+        let goal = "≤ 12 ns a cell [fastscapelib 15, whitebox-tools 111]";
+        row("accumulation on ready directions", goal, &|| drop(accumulate::cells(&directions)));
+        row("order of accumulation", "none", &|| drop(accumulate::order(&directions)));
+    }
+    let bytes = beyond_the_ground(DRAINAGE, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
+    println!("| memory beyond the ground, drainage, 4096², rough | ≤ 16 B a cell [65–230] | {bytes} |");
+    let terrain = rough(16_384)?;
+    let land = Land::of(&terrain);
+    let ns = with_threads(1, || {
+        least_ns(terrain.grid.len(), 0.0, || {
+            let (filled, directions) = flow::drain(&land);
+            (filled, accumulate::cells(&directions), directions)
+        })
+    });
+    println!("| fill, flats, D8 and accumulation, 16384², rough | runs, as long a cell as 4096² | {ns:.1} ns a cell |");
+    Ok(())
+}
+
+/// A step of stream power: routing, accumulation and erosion alone, and with all that is usual.
+pub fn stream_power() -> Result<()> {
+    let (alone, usual) = (rivers_alone(), StreamPower { years: rivers_alone().years, ..StreamPower::default() });
+    let goal = "≤ 120 ns a cell [fastscapelib 587]";
+    for (name, terrain) in [("8 octaves", mountains(4096)?), ("rough", rough(4096)?)] {
+        for (what, model, goal) in [("rivers alone", &alone, goal), ("as usual", &usual, "none")] {
+            let ns = with_threads(1, || least(model, &terrain, SECONDS, by_cell(&terrain)))?;
+            println!("| stream-power step, 4096², {name}, {what} | {goal} | {ns:.1} ns a cell |");
+        }
+    }
+    let bytes = beyond_the_ground(RIVERS, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
+    println!("| memory beyond the ground, stream-power step, 4096², rough | ≤ 16 B a cell [65–230] | {bytes} |");
     Ok(())
 }
 

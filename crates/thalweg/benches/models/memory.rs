@@ -1,33 +1,45 @@
 //! How much memory a run takes beyond its ground: measured in a process of its own. Linux only.
 
+use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
 use thalweg::Result;
 use thalweg::error::Error;
+use thalweg::flow::{self, Land, accumulate};
 
-use crate::work::{finish, goal, mountains};
+use crate::work::{finish, goal, mountains, rivers_alone, rough};
 
-/// The word that makes this program the measured process.
-pub const CHILD: &str = "memory-child";
+/// The words that make this program the measured process: of droplets, of drainage, of stream power.
+pub const DROPLETS: &str = "memory-child-droplets";
+pub const DRAINAGE: &str = "memory-child-drainage";
+pub const RIVERS: &str = "memory-child-rivers";
 
-/// Bytes a cell that the goal's droplets, without layers, took at most beyond what was there before.
-pub fn beyond_the_ground(side: usize) -> Result<Option<f64>> {
+/// Bytes a cell that the goal's droplets without layers, drainage, or stream power took at most beyond what was there before.
+pub fn beyond_the_ground(work: &str, side: usize) -> Result<Option<f64>> {
     let program = std::env::current_exe().map_err(Error::io("this program", "find"))?;
     let output = Command::new(&program)
-        .args([CHILD, &side.to_string()])
+        .args([work, &side.to_string()])
         .env("RAYON_NUM_THREADS", "1")
         .output()
         .map_err(Error::io(program, "run"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().parse().ok())
 }
 
-/// The measured process: makes ground, forgets the peak that took, erodes, and prints bytes a cell.
-pub fn child(side: usize) -> ExitCode {
+/// The measured process: makes ground, forgets the peak that took, works, and prints bytes a cell.
+pub fn child(work: &str, side: usize) -> ExitCode {
     let measured = || -> Option<f64> {
-        let mut terrain = mountains(side).ok()?;
+        let mut terrain = if work != DROPLETS { rough(side) } else { mountains(side) }.ok()?;
         std::fs::write("/proc/self/clear_refs", "5").ok()?;
         let before = status("VmRSS:")?;
-        finish(&goal(false), &mut terrain).ok()?;
+        if work == DRAINAGE {
+            // All results are held to the end.
+            let (filled, directions) = flow::drain(&Land::of(&terrain));
+            black_box((filled, accumulate::cells(&directions), directions));
+        } else if work == RIVERS {
+            finish(&rivers_alone(), &mut terrain).ok()?;
+        } else {
+            finish(&goal(false), &mut terrain).ok()?;
+        }
         Some((status("VmHWM:")? - before) / terrain.grid.len() as f64)
     };
     match measured() {

@@ -10,6 +10,7 @@ use thalweg::height::Height;
 use thalweg::model::{Budget, Model, Stepper, Tick};
 use thalweg::models::droplets::Droplets;
 use thalweg::models::gradient_noise::GradientNoise;
+use thalweg::models::stream_power::StreamPower;
 use thalweg::rng::Key;
 use thalweg::terrain::{CellType, Cells, Terrain};
 
@@ -23,12 +24,21 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
 
 /// Square ground with the slopes of mountains: eight octaves with a relief of about a quarter of the extent.
 pub fn mountains(side: usize) -> Result<Terrain> {
+    noise(side, 8)
+}
+
+/// The same with as many octaves as the cells carry: rough, with many pits.
+pub fn rough(side: usize) -> Result<Terrain> {
+    noise(side, 16)
+}
+
+fn noise(side: usize, octaves: u32) -> Result<Terrain> {
     let extent = side as f64 * CELL;
     let noise = GradientNoise {
-        // Three standard deviations; from lowest to highest there are some five.
-        amplitude: 0.15 * extent,
+        // Three standard deviations; from lowest to highest there are some five, which must fit the accepted heights.
+        amplitude: (0.15 * extent).min(8_000.0),
         wavelength: extent / 2.0,
-        octaves: 8,
+        octaves,
         warp: 0.0,
         ..GradientNoise::default()
     };
@@ -62,6 +72,20 @@ pub fn goal(layers: bool) -> Droplets {
         wear: layers,
         deposit: layers,
         ..Droplets::default()
+    }
+}
+
+/// Three steps of stream power that do nothing but route, accumulate and erode.
+pub fn rivers_alone() -> StreamPower {
+    StreamPower {
+        years: 6e4,
+        uplift_variation: 0.0,
+        erodibility_variation: 0.0,
+        grain: 0.0,
+        slope_limit: 0.0,
+        diffusion: 0.0,
+        planation: 0.0,
+        ..StreamPower::default()
     }
 }
 
@@ -123,4 +147,17 @@ pub fn by_cell(terrain: &Terrain) -> impl Fn(Budget, f64) -> Option<f64> {
 /// Nanoseconds a droplet step; of steps with few of them, none.
 pub fn by_droplet_step(budget: Budget, seconds: f64) -> Option<f64> {
     (budget.particle_steps > 20_000).then(|| seconds * 1e9 / budget.particle_steps as f64)
+}
+
+/// The least nanoseconds a cell that some work takes, over `seconds` in all.
+pub fn least_ns<T>(cells: usize, seconds: f64, work: impl Fn() -> T) -> f64 {
+    let start = Instant::now();
+    let mut least = f64::MAX;
+    while least == f64::MAX || start.elapsed().as_secs_f64() < seconds {
+        let before = now();
+        let made = work();
+        least = least.min(now() - before);
+        drop(made);
+    }
+    least * 1e9 / cells as f64
 }

@@ -1,53 +1,113 @@
 //! Directions to one of eight neighbours.
 
-use std::collections::VecDeque;
+use multiversion::multiversion;
+use rayon::prelude::*;
 
 use crate::field::Field;
-use crate::flow::{Directions, Land, OUT, PIT, Part, VOID};
+use crate::flow::near::{AROUND, BLOCK, Block, HERE, Near, WALL, block, heights, whole};
+use crate::flow::{Directions, Land, OUT, PIT, Part, VOID, flats};
 
-/// For each cell the neighbour of steepest descent (O'Callaghan & Mark 1984): the greatest fall over distance, compared
-/// exactly; equals by [`Land::pick`].
+/// For each cell the neighbour of steepest descent (O'Callaghan & Mark 1984, doi:10.1016/S0734-189X(84)80011-0): the
+/// greatest fall over distance, compared exactly; equals by [`Land::pick`].
 ///
-/// Flat ground drains over its lower rim; on a filled surface every cell does. Cells of the rim with nothing lower beside
-/// them, and sinks, are [`OUT`]; what has no way on is [`PIT`].
+/// Flat ground drains over its lower rim ([`flats`]); on a filled surface every cell does. Cells of the rim with nothing
+/// lower beside them, and sinks, are [`OUT`]; what has no way on is [`PIT`].
 pub fn directions(land: &Land<'_>) -> Directions {
-    let parts = land.parts();
-    let mut directions = Field::generate(land.grid.size, |i, j| match parts[(i, j)] {
-        Part::Void => VOID,
-        Part::Sink => OUT,
-        part => steepest(land, &parts, i, j).unwrap_or(if part == Part::Rim { OUT } else { PIT }),
-    });
-    cross_flats(land, &mut directions);
+    let mut directions = descents(land, &land.parts());
+    flats::cross(land, &mut directions);
     directions
 }
 
-/// The neighbour of steepest descent.
-fn steepest(land: &Land<'_>, parts: &Field<Part>, i: usize, j: usize) -> Option<u8> {
-    let here = i64::from(land.ground[(i, j)].0);
-    // Squares of falls, halved on diagonals (here: doubled on the others), so that the comparison is exact.
-    let fall = |k: usize, cell: [usize; 2]| {
-        let fall = here - i64::from(land.ground[(cell[0], cell[1])].0);
-        (fall > 0 && parts[(cell[0], cell[1])] != Part::Void)
-            .then(|| if k % 2 == 0 { 2 * fall * fall } else { fall * fall })
-    };
-    let best = land.around(i, j).filter_map(|(k, cell)| fall(k, cell)).max()?;
-    let equals: Vec<usize> =
-        land.around(i, j).filter(|(k, cell)| fall(*k, *cell) == Some(best)).map(|(k, _)| k).collect();
-    Some(equals[land.pick(i, j, equals.len() as u32) as usize] as u8)
-}
+/// Rows that one task works through.
+const ROWS: usize = 32;
 
-/// Leads the cells of flats to where they end.
-fn cross_flats(land: &Land<'_>, directions: &mut Directions) {
-    let cols = land.grid.cols();
-    let heights = land.ground.as_slice();
-    let mut queue: VecDeque<usize> = (0..heights.len()).filter(|k| directions.as_slice()[*k] < PIT).collect();
-    while let Some(k) = queue.pop_front() {
-        for (d, [r, c]) in land.around(k / cols, k % cols) {
-            let n = r * cols + c;
-            if heights[n] == heights[k] && directions[(r, c)] == PIT {
-                directions[(r, c)] = (d ^ 4) as u8;
-                queue.push_back(n);
+/// Directions of steepest descent alone: flat ground stays [`PIT`].
+pub(super) fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
+    let [rows, cols] = land.grid.size;
+    let mut directions = Field::new(land.grid.size, PIT);
+    directions.as_mut_slice().par_chunks_mut(ROWS * cols.max(1)).enumerate().for_each(|(band, directions)| {
+        let mut near = Near::new(cols, WALL);
+        let mut steepest = vec![0; whole(cols)];
+        for (r, directions) in directions.chunks_mut(cols).enumerate() {
+            let i = band * ROWS + r;
+            near.advance(i, r == 0, rows, |i, row| heights(land.ground, parts, i, row));
+            compare(&near.rows, &mut steepest);
+            let cells = directions.iter_mut().zip(&steepest).zip(parts.row(i));
+            for (j, ((direction, steepest), part)) in cells.enumerate() {
+                *direction = ONLY[usize::from(*steepest)];
+                if *direction == SEVERAL || *part != Part::Inside {
+                    *direction = match part {
+                        Part::Void => VOID,
+                        Part::Sink => OUT,
+                        Part::Rim if *steepest == 0 => OUT,
+                        _ => one_of(land, i, j, *steepest),
+                    };
+                }
             }
         }
+    });
+    directions
+}
+
+/// The direction for each set of steepest neighbours, where that needs no choice.
+const ONLY: [u8; 256] = {
+    let mut table = [SEVERAL; 256];
+    table[0] = PIT;
+    let mut k = 0;
+    while k < 8 {
+        table[1 << k] = k;
+        k += 1;
     }
+    table
+};
+
+/// There is a choice.
+const SEVERAL: u8 = 254;
+
+/// One of the neighbours of cell (i, j) whose bits are set (one at least), by [`Land::pick`].
+pub(super) fn one_of(land: &Land<'_>, i: usize, j: usize, neighbours: u8) -> u8 {
+    let mut left = neighbours;
+    for _ in 0..land.pick(i, j, neighbours.count_ones()) {
+        left &= left - 1;
+    }
+    left.trailing_zeros() as u8
+}
+
+/// Bit k where no neighbour descends more steeply than neighbour k; none where nothing is lower.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn compare(near: &[Vec<i32>; 3], steepest: &mut [u8]) {
+    for j in (0..steepest.len()).step_by(BLOCK) {
+        let here = block(near, HERE, j);
+        let (straight, diagonal) = (lowest(near, j, &here, 0), lowest(near, j, &here, 1));
+        for x in 0..BLOCK {
+            // Falls of up to 2³² have squares of up to 2⁶⁴; over √2, the diagonal one is halved. The two are never equal:
+            // √2 is no fraction.
+            let squared = |low: i32| {
+                u64::from(here[x].wrapping_sub(low) as u32).wrapping_mul(u64::from(here[x].wrapping_sub(low) as u32))
+            };
+            let is_straight = squared(straight.0[x]) > squared(diagonal.0[x]) >> 1;
+            steepest[j + x] = if is_straight { straight.1[x] } else { diagonal.1[x] } as u8;
+        }
+    }
+}
+
+/// The lowest height among the cells and their straight (`odd` 0) or diagonal (1) neighbours, and bits of those neighbours
+/// that have it, if they are lower.
+#[inline(always)]
+fn lowest(near: &[Vec<i32>; 3], j: usize, here: &Block<i32>, odd: usize) -> (Block<i32>, Block<i32>) {
+    let mut low = *here;
+    let mut bits = [0; BLOCK];
+    for k in [odd, odd + 2, odd + 4, odd + 6] {
+        let height = block(near, AROUND[k], j);
+        for x in 0..BLOCK {
+            low[x] = low[x].min(height[x]);
+        }
+    }
+    for k in [odd, odd + 2, odd + 4, odd + 6] {
+        let height = block(near, AROUND[k], j);
+        for x in 0..BLOCK {
+            bits[x] |= i32::from(height[x] == low[x] && height[x] < here[x]) << k;
+        }
+    }
+    (low, bits)
 }

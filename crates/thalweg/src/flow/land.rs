@@ -1,5 +1,7 @@
 //! [`Land`]: ground with all that decides where water can leave it.
 
+use rayon::prelude::*;
+
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::STEPS;
@@ -71,36 +73,65 @@ impl<'a> Land<'a> {
 
     /// What each cell is to water. Where water could leave nowhere at all, the lowest cell takes it.
     pub fn parts(&self) -> Field<Part> {
-        let [rows, cols] = self.grid.size;
-        let open = |side: usize| self.grid.edges[side] == Edge::Open;
-        let void = |i: usize, j: usize| self.nodata.is_some_and(|mask| mask[(i, j)]);
-        let mut parts = Field::generate(self.grid.size, |i, j| {
-            let on_edge =
-                (i == 0 && open(0)) || (j + 1 == cols && open(1)) || (i + 1 == rows && open(2)) || (j == 0 && open(3));
-            if void(i, j) {
-                Part::Void
-            } else if self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea) {
-                Part::Sink
-            } else if on_edge || (self.nodata.is_some() && self.around(i, j).any(|(_, [r, c])| void(r, c))) {
-                Part::Rim
-            } else {
-                Part::Inside
-            }
-        });
+        let cols = self.grid.cols();
+        let mut parts = Field::new(self.grid.size, Part::Inside);
+        let rows = parts.par_rows_mut().map_init(Vec::new, |near, (i, row)| self.parts_of_row(i, row, near));
+        let mut all_inside = rows.reduce(|| true, |a, b| a & b);
         for &[i, j] in self.outlets {
-            if i < rows && j < cols && !void(i, j) {
+            if i < parts.rows() && j < cols && parts[(i, j)] != Part::Void {
                 parts[(i, j)] = Part::Sink;
+                all_inside = false;
             }
         }
         // Cells without data have a rim round them; so if there is neither rim nor sink, all is one closed piece.
-        if parts.as_slice().iter().all(|part| *part == Part::Inside) {
+        if all_inside {
             let heights = self.ground.as_slice();
             let hash = |k: usize| Key::ZERO.cell(self.grid.world_cell(k / cols, k % cols)).bits();
-            if let Some(lowest) = (0..heights.len()).min_by_key(|k| (heights[*k], hash(*k))) {
-                parts.as_mut_slice()[lowest] = Part::Sink;
+            if let Some(lowest) = heights.iter().min() {
+                let lowest = (0..heights.len()).filter(|k| heights[*k] == *lowest).min_by_key(|k| hash(*k));
+                lowest.into_iter().for_each(|k| parts.as_mut_slice()[k] = Part::Sink);
             }
         }
         parts
+    }
+
+    /// Fills in row `i`, which is all inside, without outlets; whether it stays so. `near` is scratch.
+    fn parts_of_row(&self, i: usize, row: &mut [Part], near: &mut Vec<bool>) -> bool {
+        let open = self.grid.edges.map(|edge| edge == Edge::Open);
+        let cols = row.len();
+        if (i == 0 && open[0]) || (i + 1 == self.grid.rows() && open[2]) {
+            row.fill(Part::Rim);
+        }
+        if open[3] {
+            row[0] = Part::Rim;
+        }
+        if open[1] {
+            row[cols - 1] = Part::Rim;
+        }
+        if let Some(mask) = self.nodata {
+            // Missing data in the column, here or beside: with a cell more on each side.
+            near.clear();
+            near.resize(cols + 2, false);
+            for r in i.saturating_sub(1)..(i + 2).min(self.grid.rows()) {
+                for (near, void) in near[1..=cols].iter_mut().zip(mask.row(r)) {
+                    *near |= *void;
+                }
+            }
+            for (j, part) in row.iter_mut().enumerate() {
+                *part = if near[j] | near[j + 1] | near[j + 2] { Part::Rim } else { *part };
+            }
+        }
+        if let Some(sea) = self.grid.sea_level {
+            for (part, ground) in row.iter_mut().zip(self.ground.row(i)) {
+                *part = if *ground <= sea { Part::Sink } else { *part };
+            }
+        }
+        if let Some(mask) = self.nodata {
+            for (part, void) in row.iter_mut().zip(mask.row(i)) {
+                *part = if *void { Part::Void } else { *part };
+            }
+        }
+        row.iter().all(|part| *part == Part::Inside)
     }
 
     /// The neighbours of cell (i, j) inside the grid: their numbers and cells.

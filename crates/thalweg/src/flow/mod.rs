@@ -5,14 +5,19 @@
 //! neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order of a scan.
 
 pub mod accumulate;
+mod basins;
 pub mod d8;
 pub mod fill;
+pub mod flats;
 pub mod land;
 pub mod multiple;
+mod near;
+mod spill;
 
 pub use land::{Land, Part};
 
 use crate::field::Field;
+use crate::height::Height;
 
 /// Steps (rows, columns) to the eight neighbours: E, SE, S, SW, W, NW, N, NE.
 pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
@@ -33,4 +38,16 @@ pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
     let [di, dj] = *STEPS.get(usize::from(direction))?;
     // A direction never points beyond the field: the sum cannot wrap.
     Some(k.wrapping_add_signed(di * cols as isize + dj))
+}
+
+/// The filled surface ([`fill::fill`]) and where its water goes ([`d8::directions`]): both together take less time.
+pub fn drain(land: &Land<'_>) -> (Field<Height>, Directions) {
+    // Filling makes no cell rim or sink, nor an end of that: the parts of the ground are those of the filled surface.
+    let parts = land.parts();
+    let filled = fill::filled(land, &parts);
+    let surface = land.under(&filled);
+    let mut directions = d8::descents(&surface, &parts);
+    drop(parts);
+    flats::cross(&surface, &mut directions);
+    (filled, directions)
 }

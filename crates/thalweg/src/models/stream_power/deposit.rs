@@ -58,7 +58,7 @@ pub fn cut_and_lay(
                 here + (base - here).min(load[k])
             } else {
                 let soft = if loose[k].0 > 0 { ease } else { 1.0 };
-                base + remaining(start - base, soft * water.strength[k] / (1.0 + share), water.n)
+                base + remaining(start - base, soft * water.strength(k) / (1.0 + share), water.n)
             };
             change = change.max((next - new[k]).abs());
             new[k] = next;

@@ -10,8 +10,8 @@ pub struct Water<'a> {
     pub codes: &'a [u8],
     /// Cells, each before the one it drains to.
     pub order: &'a [u32],
-    /// F of each cell in d = x + F·xⁿ, d and x in units: d its height over the cell it drains to, x what remains of it.
-    pub strength: &'a [f64],
+    /// F of each cell in d = x + F·xⁿ, d and x in units: d its height over the cell it drains to, x what remains of it. As bits of an f64.
+    pub strength: &'a [u64],
     /// Exponent of slope.
     pub n: f64,
     /// Cells in a row.
@@ -21,6 +21,12 @@ pub struct Water<'a> {
 }
 
 impl Water<'_> {
+    /// F of cell `k`.
+    #[inline(always)]
+    pub fn strength(&self, k: usize) -> f64 {
+        f64::from_bits(self.strength[k])
+    }
+
     /// A number from 0 to 1 for rounding at cell `k`: what is cut is right in the mean, however little it is.
     #[inline(always)]
     pub fn chance(&self, k: usize) -> f64 {
@@ -52,7 +58,7 @@ pub fn cut(
             continue;
         }
         let height = f64::from(here - base);
-        let strength = water.strength[k];
+        let strength = water.strength(k);
         let cover = loose.as_ref().map_or(0, |loose| loose[k].0);
         let left = if cover > 0 {
             covered(height, f64::from(cover), strength, ease, water.n)
@@ -180,7 +186,7 @@ mod tests {
         let mut levels = [0, 50, 50, 50, 80].map(Height);
         let mut ground = heights;
         let codes = [OUT, 4, 4, 4, 4];
-        let strength = [1.0; 5];
+        let strength = [1.0f64.to_bits(); 5];
         let order = [4, 3, 2, 1, 0];
         let water = Water { codes: &codes, order: &order, strength: &strength, n: 1.0, cols: 5, salt: 9 };
         let sum = cut(&mut ground, &mut levels, None, &water, 1.0);
@@ -195,7 +201,7 @@ mod tests {
     #[test]
     fn cuts_under_a_unit_add_up() {
         let codes = [OUT, 4];
-        let strength = [0.0, 1e-5];
+        let strength = [0.0, 1e-5].map(f64::to_bits);
         let (mut ground, mut levels) = ([Height(0), Height(10_000)], [Height(0), Height(10_000)]);
         for salt in 0..1000u32 {
             let water =

@@ -117,7 +117,7 @@ impl Rivers {
                 *level = if *held { (*level).max(sea) } else { *level };
             }
         }
-        let strength = self.strength(terrain, rock, &codes, &sums, time);
+        let strength = self.strength(terrain, rock, &codes, sums, time);
         let salt = tick.key.and(6).and(tick.step.into()).bits() as u32;
         let water = Water {
             codes: codes.as_slice(),
@@ -184,9 +184,8 @@ impl Rivers {
     /// The filled ground, where each cell drains to, what drains through it in parts of a cell, and an order.
     fn drained(&self, terrain: &Terrain) -> Result<(Field<Height>, Directions, Vec<i64>, Vec<u32>)> {
         let land = Land::of(terrain);
-        let filled = flow::fill::fill(&land);
+        let (filled, codes) = flow::drain(&land);
         let land = land.under(&filled);
-        let codes = flow::d8::directions(&land);
         let (sums, order) = match self.model.area {
             Area::D8 => {
                 let cells = accumulate::cells(&codes);
@@ -201,7 +200,7 @@ impl Rivers {
         Ok((filled, codes, sums, order))
     }
 
-    /// F of each cell, see [`Water`].
+    /// F of each cell, as bits, see [`Water`].
     fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: &[i64], time: f64) -> Vec<f64> {
         let (model, grid) = (&self.model, &terrain.grid);
         let n = model.slope_exponent;
@@ -212,20 +211,22 @@ impl Rivers {
         let m = model.area_exponent as f32;
         let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));
         let cols = grid.cols();
-        let mut strength = vec![0.0; sums.len()];
+        // In place, in the bits: one number of eight bytes a cell is enough.
+        let mut strength: Vec<u64> = sums.into_iter().map(|sum| sum as u64).collect();
         strength.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
             for (j, strength) in row.iter_mut().enumerate() {
                 let k = i * cols + j;
                 let code = codes.as_slice()[k];
                 if code >= OUT {
+                    *strength = 0.0f64.to_bits();
                     continue;
                 }
                 let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
                 let bed = beds.as_ref().map_or(1.0, |beds| {
                     f64::from(beds.softness(k, terrain.ground.as_slice()[k].0, [grid.x(j), grid.y(i)]))
                 });
-                let power = f64::from(exp2(m * log2(sums[k] as f32 * area)));
-                *strength = scale[usize::from(code) % 2] * here * bed * power;
+                let power = f64::from(exp2(m * log2(*strength as i64 as f32 * area)));
+                *strength = (scale[usize::from(code) % 2] * here * bed * power).to_bits();
             }
         });
         strength

@@ -1,0 +1,71 @@
+//! [`Near`]: a row with its northern and southern neighbours, padded, for kernels that are vectors.
+
+use crate::field::Field;
+use crate::flow::Part;
+use crate::height::Height;
+
+/// Columns worked on together: whole vectors on every machine.
+pub(super) const BLOCK: usize = 16;
+
+/// A value for each column of a block.
+pub(super) type Block<T> = [T; BLOCK];
+
+/// Stands beyond the edges and where there is no data: higher than all ground.
+pub(super) const WALL: i32 = i32::MAX;
+
+/// Where the cell itself stands in [`Near`]'s rows: row, and columns to skip.
+pub(super) const HERE: [usize; 2] = [1, 1];
+
+/// Where neighbours 0 to 7 stand in [`Near`]'s rows.
+pub(super) const AROUND: [[usize; 2]; 8] = [[1, 2], [2, 2], [2, 1], [2, 0], [1, 0], [0, 0], [0, 1], [0, 2]];
+
+/// A row and its northern and southern neighbours, each with one cell of wall before it and at least one after it.
+pub(super) struct Near<T> {
+    pub(super) rows: [Vec<T>; 3],
+    cols: usize,
+    wall: T,
+}
+
+impl<T: Copy> Near<T> {
+    pub(super) fn new(cols: usize, wall: T) -> Self {
+        Self { rows: [0; 3].map(|_| vec![wall; whole(cols) + 2]), cols, wall }
+    }
+
+    /// Moves on to row `i` of `rows` (from row i − 1, unless `fresh`); `read` fills a row.
+    pub(super) fn advance(&mut self, i: usize, fresh: bool, rows: usize, read: impl Fn(usize, &mut [T])) {
+        let cols = self.cols;
+        let fill = |row: &mut Vec<T>, i: Option<usize>| match i.filter(|i| *i < rows) {
+            Some(i) => read(i, &mut row[1..=cols]),
+            None => row.fill(self.wall),
+        };
+        let [north, here, south] = &mut self.rows;
+        if fresh {
+            fill(north, i.checked_sub(1));
+            fill(here, Some(i));
+        } else {
+            std::mem::swap(north, here);
+            std::mem::swap(here, south);
+        }
+        fill(south, Some(i + 1));
+    }
+}
+
+/// `cols` rounded up to whole blocks.
+pub(super) fn whole(cols: usize) -> usize {
+    cols.next_multiple_of(BLOCK)
+}
+
+/// The columns from `j` on of the neighbour that stands at `[row, shift]`.
+#[inline(always)]
+pub(super) fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2], j: usize) -> Block<T> {
+    let mut values = [T::default(); BLOCK];
+    values.copy_from_slice(&rows[row][j + shift..j + shift + BLOCK]);
+    values
+}
+
+/// A row's heights, walls where there is no data. Ground is held under the wall, which it never reaches anyway.
+pub(super) fn heights(ground: &Field<Height>, parts: &Field<Part>, i: usize, row: &mut [i32]) {
+    for ((to, from), part) in row.iter_mut().zip(ground.row(i)).zip(parts.row(i)) {
+        *to = if *part == Part::Void { WALL } else { from.0.min(WALL - 1) };
+    }
+}

@@ -1,0 +1,181 @@
+//! The functions of `flow` in their plainest form, to compare with.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use thalweg::field::Field;
+use thalweg::flow::{Directions, Land, OUT, PIT, Part, VOID, downstream};
+use thalweg::grid::Edge;
+use thalweg::height::Height;
+use thalweg::rng::Key;
+
+/// What each cell is to water.
+pub fn parts(land: &Land<'_>) -> Field<Part> {
+    let [rows, cols] = land.grid.size;
+    let open = |side: usize| land.grid.edges[side] == Edge::Open;
+    let void = |i: usize, j: usize| land.nodata.is_some_and(|mask| mask[(i, j)]);
+    let mut parts = Field::generate(land.grid.size, |i, j| {
+        let on_edge =
+            (i == 0 && open(0)) || (j + 1 == cols && open(1)) || (i + 1 == rows && open(2)) || (j == 0 && open(3));
+        if void(i, j) {
+            Part::Void
+        } else if land.grid.sea_level.is_some_and(|sea| land.ground[(i, j)] <= sea) || land.outlets.contains(&[i, j]) {
+            Part::Sink
+        } else if on_edge || land.around(i, j).any(|(_, [r, c])| void(r, c)) {
+            Part::Rim
+        } else {
+            Part::Inside
+        }
+    });
+    if parts.as_slice().iter().all(|part| *part == Part::Inside) {
+        let hash = |k: usize| Key::ZERO.cell(land.grid.world_cell(k / cols, k % cols)).bits();
+        let lowest = (0..parts.len()).min_by_key(|k| (land.ground.as_slice()[*k], hash(*k))).unwrap();
+        parts.as_mut_slice()[lowest] = Part::Sink;
+    }
+    parts
+}
+
+/// Priority-flood with a heap of cells.
+pub fn fill(land: &Land<'_>) -> Field<Height> {
+    let parts = parts(land);
+    let cols = land.grid.cols();
+    let mut filled = land.ground.clone();
+    let mut seen: Vec<bool> = parts.as_slice().iter().map(|part| *part == Part::Void).collect();
+    let mut queue = BinaryHeap::new();
+    for (k, part) in parts.as_slice().iter().enumerate() {
+        if matches!(part, Part::Rim | Part::Sink) {
+            seen[k] = true;
+            queue.push(Reverse((land.ground.as_slice()[k], k)));
+        }
+    }
+    while let Some(Reverse((level, k))) = queue.pop() {
+        for (_, [r, c]) in land.around(k / cols, k % cols) {
+            let n = r * cols + c;
+            if !std::mem::replace(&mut seen[n], true) {
+                let height = &mut filled.as_mut_slice()[n];
+                *height = (*height).max(level);
+                queue.push(Reverse((*height, n)));
+            }
+        }
+    }
+    filled
+}
+
+/// The surface that minimax paths to the outside define, relaxed until nothing changes (Bellman and Ford's way).
+pub fn minimax(land: &Land<'_>) -> Field<Height> {
+    let parts = parts(land);
+    let mut levels = Field::generate(land.grid.size, |i, j| match parts[(i, j)] {
+        Part::Inside => Height(i32::MAX),
+        _ => land.ground[(i, j)],
+    });
+    loop {
+        let next = Field::generate(land.grid.size, |i, j| {
+            let around = land.around(i, j).filter(|(_, [r, c])| parts[(*r, *c)] != Part::Void);
+            let lowest = around.map(|(_, [r, c])| levels[(r, c)]).min();
+            match (parts[(i, j)], lowest) {
+                (Part::Inside, Some(lowest)) => lowest.max(land.ground[(i, j)]),
+                _ => levels[(i, j)],
+            }
+        });
+        if next == levels {
+            return levels;
+        }
+        levels = next;
+    }
+}
+
+/// Steepest descent, and over flats by full tables of distances.
+pub fn directions(land: &Land<'_>) -> Directions {
+    let parts = parts(land);
+    let mut directions = Field::generate(land.grid.size, |i, j| match parts[(i, j)] {
+        Part::Void => VOID,
+        Part::Sink => OUT,
+        part => steepest(land, &parts, i, j).unwrap_or(if part == Part::Rim { OUT } else { PIT }),
+    });
+    cross_flats(land, &parts, &mut directions);
+    directions
+}
+
+fn steepest(land: &Land<'_>, parts: &Field<Part>, i: usize, j: usize) -> Option<u8> {
+    let here = i64::from(land.ground[(i, j)].0);
+    // Squares of falls, doubled on straight ones where they ought to be halved on diagonals.
+    let fall = |k: usize, [r, c]: [usize; 2]| {
+        let fall = i128::from(here - i64::from(land.ground[(r, c)].0));
+        (fall > 0 && parts[(r, c)] != Part::Void).then(|| [2 * fall * fall, fall * fall][k % 2])
+    };
+    let best = land.around(i, j).filter_map(|(k, cell)| fall(k, cell)).max()?;
+    let equals: Vec<usize> =
+        land.around(i, j).filter(|(k, cell)| fall(*k, *cell) == Some(best)).map(|(k, _)| k).collect();
+    Some(equals[land.pick(i, j, equals.len() as u32) as usize] as u8)
+}
+
+fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions) {
+    let none = directions.clone();
+    let flat = |i: usize, j: usize| none[(i, j)] == PIT;
+    let level = |i: usize, j: usize, [r, c]: [usize; 2]| land.ground[(i, j)] == land.ground[(r, c)];
+    let drains = |i: usize, j: usize, cell: [usize; 2]| none[(cell[0], cell[1])] < PIT && level(i, j, cell);
+    // Steps over the flat from the cells that `first` names; none where no path leads.
+    let distances = |first: &dyn Fn(usize, usize, [usize; 2]) -> bool| {
+        let mut distance = Field::generate(land.grid.size, |_, _| None);
+        let mut border: Vec<[usize; 2]> = (0..land.grid.len())
+            .map(|k| [k / land.grid.cols(), k % land.grid.cols()])
+            .filter(|[i, j]| flat(*i, *j) && land.around(*i, *j).any(|(_, cell)| first(*i, *j, cell)))
+            .collect();
+        for steps in 1.. {
+            if border.is_empty() {
+                break;
+            }
+            border.retain(|[i, j]| {
+                distance[(*i, *j)].replace(steps).is_none_or(|before: i64| {
+                    distance[(*i, *j)] = Some(before);
+                    false
+                })
+            });
+            border = border
+                .iter()
+                .flat_map(|[i, j]| land.around(*i, *j).map(|(_, cell)| (*i, *j, cell)).collect::<Vec<_>>())
+                .filter(|(i, j, [r, c])| flat(*r, *c) && level(*i, *j, [*r, *c]) && distance[(*r, *c)].is_none())
+                .map(|(_, _, cell)| cell)
+                .collect();
+        }
+        distance
+    };
+    let towards = distances(&|i, j, cell| drains(i, j, cell));
+    let away = distances(&|i, j, [r, c]| parts[(r, c)] != Part::Void && land.ground[(r, c)] > land.ground[(i, j)]);
+    for (i, j) in (0..land.grid.len()).map(|k| (k / land.grid.cols(), k % land.grid.cols())) {
+        if !flat(i, j) || towards[(i, j)].is_none() {
+            continue;
+        }
+        let combined = |k: usize, [r, c]: [usize; 2]| {
+            let odd = (k % 2) as i64;
+            if drains(i, j, [r, c]) {
+                return Some((i64::MIN, odd));
+            }
+            let towards = towards[(r, c)].filter(|_| flat(r, c) && level(i, j, [r, c]))?;
+            Some((2 * towards - away[(r, c)].unwrap_or(0), odd))
+        };
+        let least = land.around(i, j).filter_map(|(k, cell)| combined(k, cell)).min().unwrap();
+        let equals: Vec<usize> =
+            land.around(i, j).filter(|(k, cell)| combined(*k, *cell) == Some(least)).map(|(k, _)| k).collect();
+        directions[(i, j)] = equals[land.pick(i, j, equals.len() as u32) as usize] as u8;
+    }
+}
+
+/// The cells that water from cell `k` runs through, `k` first, to its end.
+pub fn path(directions: &Directions, k: usize) -> Vec<usize> {
+    let next = |k: &usize| downstream(*k, directions.as_slice()[*k], directions.cols());
+    let path: Vec<usize> = std::iter::successors(Some(k), next).take(directions.len() + 1).collect();
+    assert!(path.len() <= directions.len(), "water runs in a circle");
+    path
+}
+
+/// Sum of weights through each cell, by following every cell to its end.
+pub fn weighted(directions: &Directions, weights: &Field<i64>) -> Field<i64> {
+    let mut sums = Field::new(directions.size(), 0);
+    for k in (0..directions.len()).filter(|k| directions.as_slice()[*k] != VOID) {
+        for n in path(directions, k) {
+            sums.as_mut_slice()[n] += weights.as_slice()[k];
+        }
+    }
+    sums
+}
