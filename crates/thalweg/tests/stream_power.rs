@@ -1,7 +1,7 @@
 //! Stream power against its steady states, and against what it must never do.
 
 use thalweg::field::Field;
-use thalweg::flow::{Land, OUT, d8, downstream, fill};
+use thalweg::flow::{Land, accumulate, d8, downstream, fill};
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::{Height, UNITS};
 use thalweg::model::{Budget, Model, Tick};
@@ -51,7 +51,7 @@ fn worst_slope(model: &StreamPower, terrain: &Terrain, c: f64) -> f64 {
     let filled = fill::fill(&land);
     assert_eq!(filled, terrain.ground, "a steady land has no hollows");
     let codes = d8::directions(&land);
-    let counts = thalweg::flow::accumulate::cells(&codes);
+    let counts = accumulate::cells(&codes);
     let grid = &terrain.grid;
     let mut worst = 0.0f64;
     let mut seen = 0;

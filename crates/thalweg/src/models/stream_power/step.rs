@@ -201,7 +201,7 @@ impl Rivers {
     }
 
     /// F of each cell, as bits, see [`Water`].
-    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: &[i64], time: f64) -> Vec<f64> {
+    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: Vec<i64>, time: f64) -> Vec<u64> {
         let (model, grid) = (&self.model, &terrain.grid);
         let n = model.slope_exponent;
         // Heights are in units, so (x/units)ⁿ·units.
