@@ -260,13 +260,13 @@ mod tests {
         let size = [1 + (key.and(1).bits() % 12) as usize, 1 + (key.and(2).bits() % 17) as usize];
         let mut grid = Grid::new(size, 10.0).unwrap();
         for (side, edge) in grid.edges.iter_mut().enumerate() {
-            *edge = if key.and(3).and(side as u64).bits() % 2 == 0 { Edge::Open } else { Edge::Closed };
+            *edge = if key.and(3).and(side as u64).unit() < 0.5 { Edge::Open } else { Edge::Closed };
         }
-        grid.sea_level = (key.and(4).bits() % 3 == 0).then_some(Height(2 * 65_536));
+        grid.sea_level = (key.and(4).unit() < 0.3).then_some(Height(2 * 65_536));
         let levels = 2 + key.and(5).bits() % 40;
         let at = |i: usize, j: usize, part: u64| key.and(part).cell([i as i64, j as i64]).bits();
         let ground = Field::generate(size, |i, j| Height((at(i, j, 6) % levels) as i32 * 65_536));
-        let nodata = (key.and(7).bits() % 2 == 0).then(|| Field::generate(size, |i, j| at(i, j, 8) % 7 == 0));
+        let nodata = (key.and(7).unit() < 0.5).then(|| Field::generate(size, |i, j| at(i, j, 8).is_multiple_of(7)));
         (grid, ground, nodata)
     }
 

@@ -34,6 +34,18 @@ struct Place {
     limit: Option<Field<f32>>,
 }
 
+/// Where water goes.
+struct Drained {
+    /// The filled ground.
+    levels: Field<Height>,
+    /// Where each cell drains to.
+    codes: Directions,
+    /// What drains through each cell, in parts of one.
+    sums: Vec<i64>,
+    /// Cells, each before the one it drains to.
+    order: Vec<u32>,
+}
+
 /// Parts of a cell that are kept apart when water spreads: 2³⁰ of them, on up to 2³² cells.
 const ONE: i64 = 1 << 30;
 
@@ -107,7 +119,7 @@ impl Rivers {
     fn cut(&self, terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, tick: Tick, time: f64) -> Result<Budget> {
         let model = &self.model;
         let cols = terrain.grid.cols();
-        let (mut levels, mut codes, sums, order) = self.drained(terrain)?;
+        let Drained { mut levels, mut codes, sums, order } = self.drained(terrain)?;
         // What is at base level does not change, even if it drains on to a neighbour.
         for (code, held) in codes.as_mut_slice().iter_mut().zip(held.as_slice()) {
             *code = if *held && *code < OUT { OUT } else { *code };
@@ -181,8 +193,8 @@ impl Rivers {
         }
     }
 
-    /// The filled ground, where each cell drains to, what drains through it in parts of a cell, and an order.
-    fn drained(&self, terrain: &Terrain) -> Result<(Field<Height>, Directions, Vec<i64>, Vec<u32>)> {
+    /// Finds where water goes.
+    fn drained(&self, terrain: &Terrain) -> Result<Drained> {
         let land = Land::of(terrain);
         let (filled, codes) = flow::drain(&land);
         let land = land.under(&filled);
@@ -197,7 +209,7 @@ impl Rivers {
                 (sums.into_vec(), order)
             }
         };
-        Ok((filled, codes, sums, order))
+        Ok(Drained { levels: filled, codes, sums, order })
     }
 
     /// F of each cell, as bits, see [`Water`].
