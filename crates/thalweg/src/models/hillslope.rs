@@ -9,7 +9,7 @@ use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
 use crate::slopes::diffuse::{PASS, passes};
-use crate::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
+use crate::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit, share_of};
 use crate::terrain::{CellType, HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
 
 /// How steep the ground may stand, beside the model's own angle.
@@ -196,11 +196,6 @@ fn fall(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
         if wall { 0 } else { (i64::from(ground[(i, j)].0) - i64::from(ground[(r, c)].0)).max(0) }
     };
     (down(i.wrapping_sub(1), j) + down(i + 1, j) + down(i, j.wrapping_sub(1)) + down(i, j + 1)) as f64
-}
-
-/// A factor held to 0..1; what is not a number is 0.
-fn share_of(factor: f32) -> f32 {
-    if factor > 0.0 { factor.min(1.0) } else { 0.0 }
 }
 
 #[cfg(test)]

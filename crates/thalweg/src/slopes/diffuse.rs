@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::field::Field;
 use crate::height::Height;
 use crate::model::Budget;
-use crate::slopes::{Bounds, fits};
+use crate::slopes::{Bounds, fits, share_of};
 
 /// The greatest spread, κ·t/dx², of one pass: under a quarter no cell passes the mean of its neighbours.
 pub const PASS: f64 = 0.2;
@@ -69,7 +69,7 @@ impl Gives<'_> {
             None => row.fill(self.rate),
             Some(share) => {
                 for (give, share) in row.iter_mut().zip(share.row(i)) {
-                    *give = if *share > 0.0 { self.rate * share.min(1.0) } else { 0.0 };
+                    *give = self.rate * share_of(*share);
                 }
             }
         }

@@ -67,6 +67,11 @@ pub(crate) fn factors<'a>(layers: &'a BTreeMap<String, Layer>, spec: &LayerSpec)
     }
 }
 
+/// A factor held to 0..1; what is not a number is 0.
+pub(crate) fn share_of(factor: f32) -> f32 {
+    if factor > 0.0 { factor.min(1.0) } else { 0.0 }
+}
+
 /// Books a cut that lowered the ground from `before` to what it is now: gives back what is protected or too hard, takes loose
 /// ground first, and returns the units removed. Where the ground has not sunk it is as it was before.
 ///
@@ -88,8 +93,7 @@ pub fn book_cut(
         .zip(loose.as_mut_slice().par_chunks_mut(cols.max(1)))
         .map(|((i, ground), loose)| {
             let part = |guard: Option<&Field<f32>>, j: usize, amount: i32| {
-                // A factor that is not a number holds nothing back.
-                let kept = guard.map_or(0.0, |guard| f64::from(guard[(i, j)].max(0.0).min(1.0)));
+                let kept = guard.map_or(0.0, |guard| f64::from(share_of(guard[(i, j)])));
                 (f64::from(amount) * (1.0 - kept)) as i32
             };
             let mut removed = 0;
@@ -109,7 +113,7 @@ pub fn book_cut(
 }
 
 /// Books units that a model has cut and water carries off: out of the world where it has a way out, over an open edge or
-/// into missing data; else to the lowest ground ([`settle`]).
+/// into missing data; else to the lowest ground ([`settle()`]).
 ///
 /// # Errors
 /// When the loose ground is not of the ground's size.

@@ -20,8 +20,14 @@ pub struct Point {
     pub width: [f64; 2],
 }
 
-/// A stretch of a river's line, from its upper to its lower end.
-pub type Stretch = [Point; 2];
+/// A stretch of a river's line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stretch {
+    /// Its upper and its lower end.
+    pub ends: [Point; 2],
+    /// The stream that it is part of, from a head to the river that it joins.
+    pub stream: u32,
+}
 
 /// None of a cell's neighbours.
 const NONE: u32 = u32::MAX;
@@ -33,10 +39,12 @@ struct River {
     up: Vec<u32>,
 }
 
-/// Lines along all rivers: cells through which `threshold` drains, in stretches of a quarter of the floor's width or more.
+/// Lines along all rivers: cells through which `threshold` drains, in stretches of a quarter of the floor's width or more,
+/// stream by stream.
 ///
 /// Places, levels and catchments are means along the stream (twice, over a floor's width to each side), so a line has neither
-/// the steps of directions from cell to cell nor those of confluences. A tributary's line ends on that of the river it joins.
+/// the steps of directions from cell to cell nor those of confluences. A tributary's line ends where it comes to the floor
+/// of the river it joins: that floor is the river's own.
 pub fn lines(
     grid: &Grid,
     surface: &Field<Height>,
@@ -49,34 +57,56 @@ pub fn lines(
     for _ in 0..2 {
         river.values = smoothed(&river, valley, grid.cell);
     }
-    let bends = [Bends::new(valley, grid.cell, key.and(0)), Bends::new(valley, grid.cell, key.and(1))];
+    let bends = [0, 1].map(|side| Bends::new(valley, grid.cell, key.and(side)));
     let point = |k: u32| {
         let [x, y, level, root] = river.values[k as usize];
         let metres = valley.half_width(root);
         let [east, south] = [(x, 1), (y, 0)].map(|(at, axis)| (at + 0.5 + grid.origin[axis] as f64) * grid.cell);
-        let width = [0, 1].map(|side: usize| metres * bends[side].factor(east, south) / grid.cell);
+        let width = [0, 1].map(|side: usize| metres * bends[side].factor(east, south, metres) / grid.cell);
         Point { place: [x, y], level, width }
     };
     let mut stretches = Vec::new();
     for head in (0..river.values.len() as u32).filter(|k| river.up[*k as usize] == NONE) {
+        let mouth = river.mouth(head).map(point);
         let (mut cell, mut last) = (head, point(head));
-        while river.down[cell as usize] != NONE {
+        loop {
             let next = river.down[cell as usize];
-            let ends = river.up[next as usize] != cell || river.down[next as usize] == NONE;
-            let here = point(next);
-            let [dx, dy] = [0, 1].map(|axis| here.place[axis] - last.place[axis]);
-            let least = (here.width[0].min(here.width[1]) / 4.0).max(0.7);
-            if ends || dx * dx + dy * dy >= least * least {
-                stretches.push([last, here]);
-                last = here;
-            }
-            if river.up[next as usize] != cell {
+            if next == NONE || river.up[next as usize] != cell {
                 break;
+            }
+            let here = point(next);
+            if mouth.is_some_and(|mouth| apart(&mouth, &here) < mouth.width[0].min(mouth.width[1])) {
+                break;
+            }
+            let least = (here.width[0].min(here.width[1]) / 4.0).max(0.7);
+            if river.down[next as usize] == NONE || apart(&last, &here) >= least {
+                stretches.push(Stretch { ends: [last, here], stream: head });
+                last = here;
             }
             cell = next;
         }
     }
     stretches
+}
+
+/// Distance between two points in cells.
+fn apart(a: &Point, b: &Point) -> f64 {
+    let [dx, dy] = [0, 1].map(|axis| b.place[axis] - a.place[axis]);
+    (dx * dx + dy * dy).sqrt()
+}
+
+impl River {
+    /// The cell of another stream that the stream from `head` on joins, if it joins one.
+    fn mouth(&self, head: u32) -> Option<u32> {
+        let mut cell = head;
+        loop {
+            let next = self.down[cell as usize];
+            if next == NONE || self.up[next as usize] != cell {
+                return (next != NONE).then_some(next);
+            }
+            cell = next;
+        }
+    }
 }
 
 /// The cells of rivers, linked along their streams. Of several that join, the one with the greatest catchment goes on; of
@@ -140,28 +170,37 @@ fn smoothed(river: &River, valley: &Valley, cell: f64) -> Vec<[f64; 4]> {
 /// How the width of a floor varies along its river.
 struct Bends {
     octaves: Vec<Octave>,
-    scale: f64,
+    /// Wavelength over half width.
+    wavelength: f64,
+    deviation: f64,
 }
 
 impl Bends {
     fn new(valley: &Valley, cell: f64, key: Key) -> Self {
-        let octaves = Octave::series(OCTAVES, valley.wavelength, 2.0, 0.7, key, cell);
-        let variance: f64 = octaves.iter().map(|octave| f64::from(octave.amplitude).powi(2)).sum();
-        Self { octaves, scale: valley.uneven / (variance.sqrt() * f64::from(gradient::DEVIATION)) }
+        let octaves = Octave::series(OCTAVES, LONGEST, 2.0, 1.0, key, cell);
+        Self { octaves, wavelength: valley.wavelength, deviation: valley.uneven / f64::from(gradient::DEVIATION) }
     }
 
-    /// The factor on the width at a place in world metres.
-    fn factor(&self, x: f64, y: f64) -> f64 {
-        if self.scale == 0.0 {
+    /// The factor on a half width of `metres` at a place in world metres. Waves shorter than the floor is wide would cut
+    /// scallops into its sides, so their length goes with the width: a mean of the two octaves next to it.
+    fn factor(&self, x: f64, y: f64, metres: f64) -> f64 {
+        if self.deviation == 0.0 || metres <= 0.0 {
             return 1.0;
         }
-        let noise = self.octaves.iter().filter(|octave| octave.fade > 0.0).map(|octave| {
+        let number = libm::log2(LONGEST / (self.wavelength * metres)).clamp(0.0, f64::from(OCTAVES - 2));
+        let (first, part) = (number.floor(), number - number.floor());
+        let noise = |octave: &Octave| {
             let [(i, u), (j, v)] = octave.place(x, y);
-            f64::from(octave.amplitude * octave.fade * gradient::noise(i, j, u as f32, v as f32, octave.seed))
-        });
-        libm::exp(self.scale * noise.sum::<f64>())
+            f64::from(gradient::noise(i, j, u as f32, v as f32, octave.seed))
+        };
+        let [a, b] = [0, 1].map(|next| noise(&self.octaves[first as usize + next]));
+        let mean = ((1.0 - part) * a + part * b) / ((1.0 - part) * (1.0 - part) + part * part).sqrt();
+        libm::exp(self.deviation * mean)
     }
 }
 
-/// Octaves of a floor's width.
-const OCTAVES: u32 = 4;
+/// The longest wave of a floor's width, m.
+const LONGEST: f64 = 1_048_576.0;
+
+/// Octaves from there on: to less than a metre.
+const OCTAVES: u32 = 22;

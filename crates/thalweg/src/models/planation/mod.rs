@@ -21,7 +21,8 @@ params! {
     /// z = level + rise·distance within half_width = width·√catchment·e^(unevenness·n), at most `widest`, on each side with its own
     /// noise n of deviation 1; over the outer part `edge` the cut eases out. From the threshold to its double the floor
     /// grows from nothing. Distance, level and catchment are those of the nearest point, in widths, of a line along the river: its
-    /// cells' middles, levels and √catchments averaged along the stream twice over a width to each side. Nothing is raised.
+    /// cells' middles, levels and √catchments averaged along the stream twice over a width to each side. Where the floors of
+    /// two streams meet, the lower one counts; a tributary's ends at that of its river. Nothing is raised.
     ///
     /// Source: that channels which wander cut wide floors, widths about as the root of the catchment: Leopold & Maddock (1953,
     /// USGS Prof. Paper 252), Tomkin et al. (2003, doi:10.1029/2001JG000009); a rate of lateral erosion in a landscape model:
@@ -45,8 +46,8 @@ params! {
         edge: f64 = 0.4, within 0.0..=1.0, unit "1", source "ours";
         /// How uneven floors are in width: standard deviation of its logarithm.
         unevenness: f64 = 0.35, within 0.0..=2.0, unit "1", source "ours";
-        /// Distance from one wide place to the next.
-        wavelength: f64 = 1000.0, within 0.01..=1e8, unit "m", source "ours";
+        /// Distance from one wide place to the next, in half widths.
+        wavelength: f64 = 8.0, within 2.0..=1000.0, unit "1", source "ours";
         /// Share of the cut made in one step.
         share: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
         /// How often rivers are found and floors cut.
@@ -69,7 +70,7 @@ pub struct Valley {
     pub edge: f64,
     /// Standard deviation of the width's logarithm.
     pub uneven: f64,
-    /// Distance from one wide place to the next, m.
+    /// Distance from one wide place to the next, in half widths.
     pub wavelength: f64,
     /// Share of the cut that is made, 0 to 1.
     pub share: f64,
@@ -269,6 +270,20 @@ mod tests {
             .map(|i| (valley.ground[(i + 1, 300)].metres() - valley.ground[(i, 300)].metres()) / 10.0)
             .collect();
         assert!(rises.iter().all(|rise| *rise > 0.0 && *rise < 1.2), "{rises:?}");
+    }
+
+    #[test]
+    fn a_river_steeper_than_its_floor_is_not_dug_from_below() {
+        // It falls by 0.05, its floor rises by 0.015: the lowest floor within reach is that of a point further down, and would
+        // cut 0.035 · 100 m and more beneath the river, every time. Its own does not. (Near the open edge streams gather along the
+        // edge itself, and their floors do reach back.)
+        let mut valley = vee([81, 400], |y, x| [5.0 * x, y - 400.0]);
+        let before = valley.clone();
+        let cut: Vec<i128> = (0..5).map(|_| run(&even(), &mut valley).eroded).collect();
+        for j in 40..350 {
+            assert!(before.ground[(40, j)].metres() - valley.ground[(40, j)].metres() < 0.02, "{j}");
+        }
+        assert!(cut[4] < cut[0] / 10, "{cut:?}");
     }
 
     #[test]
