@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use crate::field::Field;
-use crate::flow::basins::{self, Basins};
-use crate::flow::{Land, Part, spill};
+use crate::flow::sheds::{self, Sheds};
+use crate::flow::{Land, Part, passes};
 use crate::height::Height;
 
 /// The lowest surface, nowhere under the ground, from every cell of which a path leads out that never rises: each
@@ -23,14 +23,14 @@ pub fn fill(land: &Land<'_>) -> Field<Height> {
 pub(super) fn filled(land: &Land<'_>, parts: &Field<Part>) -> Field<Height> {
     // The labels lie where the heights will: four bytes a cell less.
     let mut surface = Field::new(land.grid.size, Height::ZERO);
-    let (basins, passes) = Basins::find(land, parts, surface.as_mut_slice());
-    let levels = basins.by_root(&spill::levels(basins.count, passes));
-    let len = basins.band_len;
+    let (sheds, passes) = Sheds::find(land, parts, surface.as_mut_slice());
+    let levels = sheds.by_root(&passes::levels(sheds.count, passes));
+    let len = sheds.band_len;
     let bands = surface.as_mut_slice().par_chunks_mut(len).zip(land.ground.as_slice().par_chunks(len));
     bands.enumerate().for_each(|(band, (surface, ground))| {
-        let levels = &levels[basins.starts[band]..];
+        let levels = &levels[sheds.starts[band]..];
         for (cell, ground) in surface.iter_mut().zip(ground) {
-            *cell = Height(ground.0.max(levels[basins::label(*cell) as usize]));
+            *cell = Height(ground.0.max(levels[sheds::label(*cell) as usize]));
         }
     });
     surface

@@ -125,21 +125,27 @@ impl<'a> Flats<'a> {
             next += 1;
             let i = k / shape.cols;
             beyond |= (i == 0 && above) || (i + 1 == shape.rows && below);
-            let (mut higher, mut drains) = (false, false);
-            let here = heights[k];
+            let mut shore = false;
             self.cells.extend(|found| {
                 shape.around(k, |_, n| {
                     let code = codes[n];
                     let new = code == from;
                     codes[n] = if new { FLAT | UNKNOWN } else { code };
                     found.add(n, new);
-                    higher |= (heights[n] > here) & (code != VOID);
-                    drains |= (heights[n] == here) & (code < PIT);
+                    shore |= code < PIT;
                 });
             });
-            codes[k] |= if higher { BESIDE_HIGHER } else { 0 };
-            if drains {
-                self.queue.push(k);
+            // What is not of the flat drains. Far from the shore no height is looked up.
+            if shore {
+                let (mut higher, mut drains) = (false, false);
+                shape.around(k, |_, n| {
+                    higher |= (codes[n] < PIT) & (heights[n] > heights[k]);
+                    drains |= (codes[n] < PIT) & (heights[n] == heights[k]);
+                });
+                codes[k] |= if higher { BESIDE_HIGHER } else { 0 };
+                if drains {
+                    self.queue.push(k);
+                }
             }
         }
         beyond
@@ -169,16 +175,22 @@ impl<'a> Flats<'a> {
         let (shape, heights, codes) = (self.shape, self.heights(), &mut *self.codes);
         for k in self.queue.all() {
             let k = *k as usize;
-            let here = heights[k];
             let table = &RANKS[usize::from(codes[k] & 0x0f)];
             let mut ranks = [i8::MAX; 8];
+            let mut shore = false;
             shape.around(k, |d, n| {
                 let there = codes[n];
-                let odd = (d & 1) as i8;
-                let rank = if is_flat(there) { 2 * table[usize::from(there & 0x0f)] + odd } else { i8::MAX };
-                // Where the flat ends comes before all others.
-                ranks[d] = if (there < PIT) & (heights[n] == here) { odd - 8 } else { rank };
+                let rank = 2 * table[usize::from(there & 0x0f)] + (d & 1) as i8;
+                ranks[d] = if is_flat(there) { rank } else { i8::MAX };
+                shore |= there < PIT;
             });
+            if shore {
+                // Where the flat ends comes before all others.
+                shape.around(k, |d, n| {
+                    let end = (codes[n] < PIT) & (heights[n] == heights[k]);
+                    ranks[d] = if end { (d & 1) as i8 - 8 } else { ranks[d] };
+                });
+            }
             let least = ranks.iter().fold(i8::MAX, |least, rank| least.min(*rank));
             let best = (0..8).fold(0, |bits, d| bits | u8::from(ranks[d] == least) << d);
             codes[k] |= one_of(self.land, self.first_row + k / shape.cols, k % shape.cols, best) << 4;

@@ -5,14 +5,15 @@
 //! neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order of a scan.
 
 pub mod accumulate;
-mod basins;
+
 pub mod d8;
 pub mod fill;
 pub mod flats;
 pub mod land;
 pub mod multiple;
 mod near;
-mod spill;
+mod passes;
+mod sheds;
 
 pub use land::{Land, Part};
 

@@ -1,4 +1,4 @@
-//! [`Basins`]: which pit each cell lies above, and where one pit spills into another.
+//! [`Sheds`]: which pit each cell lies above, and where one pit spills into another.
 //!
 //! Equal heights are told apart by the cell's index: "lower" is lower, or as high and earlier. So flats need no care:
 //! a plain has one pit, and cells of a flat never point in a circle.
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::field::Field;
 use crate::flow::near::{AROUND, BLOCK, HERE, Near, WALL, block, heights, whole};
-use crate::flow::spill::{self, OUTSIDE, Pass};
+use crate::flow::passes::{self, OUTSIDE, Pass};
 use crate::flow::{Land, Part, STEPS};
 use crate::height::Height;
 
@@ -18,11 +18,11 @@ const BAND: usize = 1 << 17;
 /// Not labelled yet.
 const UNSET: u32 = u32::MAX;
 
-/// Basins of a land, and how the labels of its cells lead to them.
+/// Sheds of a land, and how the labels of its cells lead to them.
 ///
 /// Bands of rows are labelled side by side. A band numbers its own roots: 0 is the outside, then come its pits and the
 /// cells from which water goes on into another band.
-pub(super) struct Basins {
+pub(super) struct Sheds {
     /// Number of basins, with the outside, which is basin 0.
     pub count: usize,
     /// Cells of a band (the last one may have fewer).
@@ -45,7 +45,7 @@ fn labelled(label: u32) -> Height {
     Height(label as i32)
 }
 
-impl Basins {
+impl Sheds {
     /// Labels all cells, in `labels`, and finds the passes between basins.
     pub(super) fn find(land: &Land<'_>, parts: &Field<Part>, labels: &mut [Height]) -> (Self, Vec<Vec<Pass>>) {
         let cols = land.grid.cols();
@@ -80,7 +80,7 @@ impl Basins {
             }));
         }
         drop(roots);
-        let count = spill::contract(&mut ids);
+        let count = passes::contract(&mut ids);
         let basins = Self { count, band_len, starts, ids };
         let passes = masks.par_chunks(band_len).enumerate();
         let passes = passes.map(|(band, masks)| basins.passes(land, labels, band, masks)).collect();
