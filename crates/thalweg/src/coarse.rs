@@ -52,7 +52,8 @@ impl Stepper for Coarsened {
             }
         }
         let area = (self.factor * self.factor) as i128;
-        for amount in [&mut budget.eroded, &mut budget.deposited, &mut budget.exported, &mut budget.rounded] {
+        let Budget { eroded, deposited, exported, added, rounded, .. } = &mut budget;
+        for amount in [eroded, deposited, exported, added, rounded] {
             *amount *= area;
         }
         let (made, limited) = lay_back(terrain, &small, &before, self.factor);

@@ -22,6 +22,7 @@ pub mod page;
 pub mod params;
 pub mod particles;
 pub mod pictures;
+pub mod power;
 pub mod products;
 pub mod recipe;
 pub mod rng;

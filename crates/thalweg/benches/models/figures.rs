@@ -6,12 +6,15 @@ use thalweg::Result;
 use thalweg::flow::{self, Land, accumulate, fill};
 use thalweg::model::Model as _;
 use thalweg::models::gradient_noise::GradientNoise;
+use thalweg::models::stream_power::StreamPower;
 use thalweg::models::thermal::Thermal;
 use thalweg::{models as list, terrain::Terrain};
 
-use crate::memory::{DRAINAGE, DROPLETS, beyond_the_ground};
+use crate::memory::{DRAINAGE, DROPLETS, RIVERS, beyond_the_ground};
 use crate::same;
-use crate::work::{by_cell, by_droplet_step, furnished, goal, least, least_ns, mountains, rough, with_threads};
+use crate::work::{
+    by_cell, by_droplet_step, furnished, goal, least, least_ns, mountains, rivers_alone, rough, with_threads,
+};
 
 /// How long the least time of one figure is looked for.
 const SECONDS: f64 = 3.0;
@@ -113,6 +116,21 @@ pub fn flow() -> Result<()> {
         })
     });
     println!("| fill, flats, D8 and accumulation, 16384², rough | runs, as long a cell as 4096² | {ns:.1} ns a cell |");
+    Ok(())
+}
+
+/// A step of stream power: routing, accumulation and erosion alone, and with all that is usual.
+pub fn stream_power() -> Result<()> {
+    let (alone, usual) = (rivers_alone(), StreamPower { years: rivers_alone().years, ..StreamPower::default() });
+    let goal = "≤ 120 ns a cell [fastscapelib 587]";
+    for (name, terrain) in [("8 octaves", mountains(4096)?), ("rough", rough(4096)?)] {
+        for (what, model, goal) in [("rivers alone", &alone, goal), ("as usual", &usual, "none")] {
+            let ns = with_threads(1, || least(model, &terrain, SECONDS, by_cell(&terrain)))?;
+            println!("| stream-power step, 4096², {name}, {what} | {goal} | {ns:.1} ns a cell |");
+        }
+    }
+    let bytes = beyond_the_ground(RIVERS, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
+    println!("| memory beyond the ground, stream-power step, 4096², rough | ≤ 16 B a cell [65–230] | {bytes} |");
     Ok(())
 }
 

@@ -1,8 +1,7 @@
 //! The figures of docs/benchmarks.md, printed as the rows of its tables: `cargo xtask bench [PART]…`.
 //!
 //! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`,
-//! `flow` and `presets`; all of them without
-//! one. Times are the least of many short pieces of work: on a shared machine the mean says more about the neighbours.
+//! `flow`, `stream_power` and `presets`; all of them without one. Times are the least of many short pieces of work: on a shared machine the mean says more about the neighbours.
 
 mod figures;
 mod memory;
@@ -15,13 +14,14 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 7] = [
+const PARTS: [(&str, Part); 8] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
     ("noise", figures::noise),
     ("thermal", figures::thermal),
     ("flow", figures::flow),
+    ("stream_power", figures::stream_power),
     ("presets", figures::presets),
 ];
 
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if let [role, cells] = words.as_slice()
-        && [memory::DROPLETS, memory::DRAINAGE].contains(&role.as_str())
+        && [memory::DROPLETS, memory::DRAINAGE, memory::RIVERS].contains(&role.as_str())
     {
         return memory::child(role, cells.parse().unwrap_or(512));
     }

@@ -7,13 +7,14 @@ use thalweg::Result;
 use thalweg::error::Error;
 use thalweg::flow::{self, Land, accumulate};
 
-use crate::work::{finish, goal, mountains, rough};
+use crate::work::{finish, goal, mountains, rivers_alone, rough};
 
-/// The words that make this program the measured process: of droplets, of drainage.
+/// The words that make this program the measured process: of droplets, of drainage, of stream power.
 pub const DROPLETS: &str = "memory-child-droplets";
 pub const DRAINAGE: &str = "memory-child-drainage";
+pub const RIVERS: &str = "memory-child-rivers";
 
-/// Bytes a cell that the goal's droplets without layers, or drainage, took at most beyond what was there before.
+/// Bytes a cell that the goal's droplets without layers, drainage, or stream power took at most beyond what was there before.
 pub fn beyond_the_ground(work: &str, side: usize) -> Result<Option<f64>> {
     let program = std::env::current_exe().map_err(Error::io("this program", "find"))?;
     let output = Command::new(&program)
@@ -27,13 +28,15 @@ pub fn beyond_the_ground(work: &str, side: usize) -> Result<Option<f64>> {
 /// The measured process: makes ground, forgets the peak that took, works, and prints bytes a cell.
 pub fn child(work: &str, side: usize) -> ExitCode {
     let measured = || -> Option<f64> {
-        let mut terrain = if work == DRAINAGE { rough(side) } else { mountains(side) }.ok()?;
+        let mut terrain = if work != DROPLETS { rough(side) } else { mountains(side) }.ok()?;
         std::fs::write("/proc/self/clear_refs", "5").ok()?;
         let before = status("VmRSS:")?;
         if work == DRAINAGE {
             // All results are held to the end.
             let (filled, directions) = flow::drain(&Land::of(&terrain));
             black_box((filled, accumulate::cells(&directions), directions));
+        } else if work == RIVERS {
+            finish(&rivers_alone(), &mut terrain).ok()?;
         } else {
             finish(&goal(false), &mut terrain).ok()?;
         }

@@ -10,6 +10,7 @@ use thalweg::height::Height;
 use thalweg::model::{Budget, Model, Stepper, Tick};
 use thalweg::models::droplets::Droplets;
 use thalweg::models::gradient_noise::GradientNoise;
+use thalweg::models::stream_power::StreamPower;
 use thalweg::rng::Key;
 use thalweg::terrain::{CellType, Cells, Terrain};
 
@@ -71,6 +72,20 @@ pub fn goal(layers: bool) -> Droplets {
         wear: layers,
         deposit: layers,
         ..Droplets::default()
+    }
+}
+
+/// Three steps of stream power that do nothing but route, accumulate and erode.
+pub fn rivers_alone() -> StreamPower {
+    StreamPower {
+        years: 6e4,
+        uplift_variation: 0.0,
+        erodibility_variation: 0.0,
+        grain: 0.0,
+        slope_limit: 0.0,
+        diffusion: 0.0,
+        planation: 0.0,
+        ..StreamPower::default()
     }
 }
 

@@ -14,6 +14,7 @@ pub mod flats;
 pub mod infinity;
 pub mod land;
 pub mod links;
+pub mod multiple;
 mod near;
 mod passes;
 mod sheds;

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Land, accumulate, basins, streams};
+use crate::flow::{self, Land, accumulate, basins, infinity, multiple, streams};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
@@ -14,6 +14,10 @@ choice! {
     pub enum Routing {
         /// All to the neighbour of steepest descent.
         D8 = "d8",
+        /// To the two neighbours on either side of the direction of steepest descent.
+        Infinity = "d_infinity",
+        /// To all lower neighbours, in proportion to slope^1.1.
+        Multiple = "multiple",
     }
 }
 
@@ -23,12 +27,13 @@ params! {
     ///
     /// Depressions are filled to their spill level (z′ ≥ z, the lowest surface from which every cell has a way out that
     /// never rises): z′ − z is the depth of the lake. On that surface each cell drains to the neighbour of steepest descent,
-    /// max (z′ − z′ₖ)/dₖ; a cell's accumulation A is dx² times the number of cells that drain through it, itself among them, each
+    /// max (z′ − z′ₖ)/dₖ, or by `routing` to several; a cell's accumulation A is dx² times the number of cells that drain through it, itself among them, each
     /// counted by its share of the layer `rain` where there is one. Streams are where A ≥ threshold; their order is
     /// Strahler's: 1 at a source, one more where two of the greatest order meet.
     ///
     /// Source: O'Callaghan & Mark (1984), *The extraction of drainage networks from digital elevation data*,
-    /// doi:10.1016/S0734-189X(84)80011-0; filling by Barnes, Lehman & Mulla (2014), doi:10.1016/j.cageo.2013.04.024; orders
+    /// doi:10.1016/S0734-189X(84)80011-0; D∞ by Tarboton (1997), doi:10.1029/96WR03137; multiple flow by Freeman (1991),
+    /// doi:10.1016/0098-3004(91)90048-I; filling by Barnes, Lehman & Mulla (2014), doi:10.1016/j.cageo.2013.04.024; orders
     /// by Strahler (1957), doi:10.1029/TR038i006p00913. We differ: falls are compared exactly, in whole numbers, and equal
     /// ones are told apart by a hash of the world cell, so that no direction is preferred.
     ///
@@ -40,7 +45,7 @@ params! {
         /// Accumulation from which on there is a stream: less draws more and finer ones.
         threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", source "ours";
         /// How water is shared among neighbours.
-        routing: Routing = Routing::D8, within .., unit "1", source "O'Callaghan & Mark 1984";
+        routing: Routing = Routing::D8, within .., unit "1", source "O'Callaghan & Mark 1984; Tarboton 1997; Freeman 1991";
     }
 }
 
@@ -72,6 +77,9 @@ pub const LAKE_DEPTH: LayerSpec = LayerSpec {
     meaning: "Depth of the water if every depression stood full; 0 where the ground drains.",
     cells: CellType::Height,
 };
+
+/// Of slope, in multiple flow (Freeman 1991).
+const EXPONENT: f64 = 1.1;
 
 /// Parts of a cell that rain is counted in: 2¹⁶, so that 2³² cells of full rain still fit.
 const SHARES: f64 = 65_536.0;
@@ -118,19 +126,19 @@ impl Stepper for Survey {
         let lakes = Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - terrain.ground[(i, j)].0));
         let land = land.under(&filled);
         let area = terrain.grid.cell_area();
-        let (accumulation, streams) = match terrain.float(&RAIN) {
-            None => {
-                let counts = accumulate::cells(&directions);
-                let streams = streams::streams(&land, &counts, streams::least_cells(self.0.threshold, area))?;
-                (counts.map(|n| (f64::from(*n) * area) as f32), streams)
+        let rain = terrain.float(&RAIN).map(|rain| rain.map(|share| shares(*share)));
+        let even = || rain.clone().unwrap_or_else(|| Field::new(land.grid.size, shares(1.0)));
+        let sums = match (self.0.routing, &rain) {
+            (Routing::D8, None) => accumulate::cells(&directions).map(|n| i64::from(*n) * shares(1.0)),
+            (Routing::D8, Some(rain)) => accumulate::weighted(&directions, rain)?,
+            (Routing::Infinity, _) => {
+                infinity::accumulate(&directions, &infinity::angles(&land, &directions), &even())?
             }
-            Some(rain) => {
-                let sums = accumulate::weighted(&directions, &rain.map(|share| shares(*share)))?;
-                let least = (self.0.threshold / area * SHARES).ceil().max(1.0) as i64;
-                let streams = streams::streams(&land, &sums, least)?;
-                (sums.map(|sum| (*sum as f64 / SHARES * area) as f32), streams)
-            }
+            (Routing::Multiple, _) => multiple::accumulate(&land, &directions, EXPONENT, even())?.sums,
         };
+        let least = (self.0.threshold / area * SHARES).ceil().max(1.0) as i64;
+        let streams = streams::streams(&land, &sums, least)?;
+        let accumulation = sums.map(|sum| (*sum as f64 / SHARES * area) as f32);
         let basins = basins::basins(&land, &directions)?;
         let order = streams::strahler(&directions, &streams)?;
         terrain.insert(&ACCUMULATION, Cells::Float(accumulation))?;
@@ -192,6 +200,19 @@ mod tests {
         assert_eq!(lakes[(2, 4)], Height::saturating(20.0));
         assert_eq!(lakes.as_slice().iter().filter(|depth| depth.0 > 0).count(), 1);
         assert!(count(&terrain, &BASIN).as_slice().iter().all(|n| *n >= 1));
+    }
+
+    #[test]
+    fn every_routing_carries_all_water_to_the_mouth() {
+        // Its eastern end is lowest, and the only way out.
+        for routing in [Routing::D8, Routing::Infinity, Routing::Multiple] {
+            let mut terrain = valley();
+            let model = Drainage { routing, ..Drainage::default() };
+            let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
+            model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
+            let accumulation = terrain.float(&ACCUMULATION).unwrap();
+            assert_eq!(accumulation[(2, 9)], 500_000.0, "{routing:?}: {accumulation:?}");
+        }
     }
 
     #[test]

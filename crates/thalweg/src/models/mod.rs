@@ -13,6 +13,7 @@ pub mod hillslope;
 pub mod midpoint_displacement;
 pub mod planation;
 pub mod shape;
+pub mod stream_power;
 pub mod thermal;
 
 use crate::error::{Error, Result};
@@ -31,6 +32,7 @@ pub const MODELS: &[Make] = &[
     || Box::<fault_formation::FaultFormation>::default(),
     || Box::<shape::Shape>::default(),
     || Box::<elevation::Elevation>::default(),
+    || Box::<stream_power::StreamPower>::default(),
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
     || Box::<drainage::Drainage>::default(),

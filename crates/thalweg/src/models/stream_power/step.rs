@@ -1,0 +1,277 @@
+//! One step: rise, drainage, cuts, slopes.
+
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::field::Field;
+use crate::flow::{self, Directions, Land, OUT, accumulate, multiple};
+use crate::grid::Grid;
+use crate::height::{Height, UNITS};
+use crate::model::{Budget, Stepper, Tick};
+use crate::models::planation::{self, Planation, Valley};
+use crate::models::stream_power::deposit::cut_and_lay;
+use crate::models::stream_power::level::{Level, held, leads_out};
+use crate::models::stream_power::rock::{Rock, bearing};
+use crate::models::stream_power::solve::{Water, cut};
+use crate::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
+use crate::noise::gradient::mix;
+use crate::power::{exp2, log2};
+use crate::rng::Key;
+use crate::slopes::{self, Bounds, Guards};
+use crate::terrain::Terrain;
+
+/// Rivers at work on the cells of a terrain.
+pub struct Rivers {
+    model: StreamPower,
+    level: Level,
+    /// What depends on the stage's key and the grid alone.
+    place: Option<(Key, Grid, Place)>,
+}
+
+/// Rock, and how steep it can stand.
+struct Place {
+    rock: Rock,
+    limit: Option<Field<f32>>,
+}
+
+/// Where water goes.
+struct Drained {
+    /// The filled ground.
+    levels: Field<Height>,
+    /// Where each cell drains to.
+    codes: Directions,
+    /// What drains through each cell, in parts of one.
+    sums: Vec<i64>,
+    /// Cells, each before the one it drains to.
+    order: Vec<u32>,
+}
+
+/// Parts of a cell that are kept apart when water spreads: 2³⁰ of them, on up to 2³² cells.
+const ONE: i64 = 1 << 30;
+
+impl Rivers {
+    pub fn new(model: StreamPower, level: Level) -> Self {
+        Self { model, level, place: None }
+    }
+
+    /// What depends on the place, worked out when it is first needed.
+    fn place(&mut self, grid: &Grid, key: Key) -> Place {
+        match self.place.take() {
+            Some((at, of, place)) if at == key && of == *grid => place,
+            _ => {
+                let limit = (self.model.slope_limit > 0.0).then(|| bearing(&self.model, grid, key.and(5)));
+                Place { rock: Rock::new(&self.model, grid, key), limit }
+            }
+        }
+    }
+}
+
+impl Stepper for Rivers {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let place = self.place(&terrain.grid, tick.key);
+        let Level { start, step, .. } = self.level;
+        let times = [start + f64::from(tick.step) * step, start + f64::from(tick.step + 1) * step];
+        let mut budget = Budget::default();
+
+        let held = held(terrain);
+        budget += rise(terrain, &held, &place.rock, times);
+        budget += self.cut(terrain, &held, &place.rock, tick, times[1])?;
+        budget += self.slide(terrain, &held, &place, times[1])?;
+        if !leads_out(terrain) {
+            let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.ground.size(), Height::ZERO));
+            // What rivers carry in a step is far under 2⁶³ units.
+            let amount = budget.exported.clamp(0, i64::MAX.into()) as i64;
+            let laid = slopes::settle(&mut terrain.ground, loose, terrain.nodata.as_ref(), amount)?;
+            budget.deposited += i128::from(laid);
+            budget.exported -= i128::from(laid);
+        }
+        self.place = Some((tick.key, terrain.grid.clone(), place));
+        Ok(budget)
+    }
+}
+
+/// Raises the land between two times in years.
+fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2]) -> Budget {
+    let cols = terrain.grid.cols();
+    let mut ground = std::mem::replace(&mut terrain.ground, Field::new([0, 0], Height::ZERO));
+    let factor = terrain.float(&UPLIFT);
+    let (added, limited) = ground
+        .par_rows_mut()
+        .map(|(i, row)| {
+            let (mut added, mut limited) = (0i64, 0u64);
+            for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| !held[(i, *j)]) {
+                let rise = rock.rise(i * cols + j, times, factor.map_or(1.0, |factor| factor[(i, j)]));
+                let wanted = i64::from(height.0).saturating_add(rise);
+                let risen = wanted.min(Height::MAX.0.into());
+                added += risen - i64::from(height.0);
+                limited += u64::from(risen != wanted);
+                height.0 = risen as i32;
+            }
+            (added, limited)
+        })
+        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    terrain.ground = ground;
+    Budget { added: added.into(), limited, ..Budget::default() }
+}
+
+impl Rivers {
+    /// Lets rivers cut, and lay where they are to.
+    fn cut(&self, terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, tick: Tick, time: f64) -> Result<Budget> {
+        let model = &self.model;
+        let cols = terrain.grid.cols();
+        let Drained { mut levels, mut codes, sums, order } = self.drained(terrain)?;
+        // What is at base level does not change, even if it drains on to a neighbour.
+        for (code, held) in codes.as_mut_slice().iter_mut().zip(held.as_slice()) {
+            *code = if *held && *code < OUT { OUT } else { *code };
+        }
+        if let Some(sea) = terrain.grid.sea_level {
+            for (level, held) in levels.as_mut_slice().iter_mut().zip(held.as_slice()) {
+                *level = if *held { (*level).max(sea) } else { *level };
+            }
+        }
+        let strength = self.strength(terrain, rock, &codes, sums, time);
+        let salt = tick.key.and(6).and(tick.step.into()).bits() as u32;
+        let water = Water {
+            codes: codes.as_slice(),
+            order: &order,
+            strength: &strength,
+            n: model.slope_exponent,
+            cols,
+            salt: mix(salt),
+        };
+        let ground = terrain.ground.as_mut_slice();
+        let surface = levels.as_mut_slice();
+        let mut budget = Budget::default();
+        if model.deposition > 0.0 {
+            let size = [ground.len() / cols, cols];
+            let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO)).as_mut_slice();
+            let moved = cut_and_lay(ground, surface, loose, &water, model.loose_ease, model.deposition);
+            budget.eroded = moved.eroded.into();
+            budget.deposited = moved.deposited.into();
+        } else {
+            let loose = terrain.loose.as_mut().map(Field::as_mut_slice);
+            budget.eroded = cut(ground, surface, loose, &water, model.loose_ease).into();
+        }
+        drop((strength, order));
+        if model.planation > 0.0 {
+            budget.eroded += i128::from(self.widen(terrain, held, &levels, &codes, tick.key)?);
+        }
+        budget.exported = budget.eroded - budget.deposited;
+        Ok(budget)
+    }
+
+    /// Lets rivers cut floors to both sides; returns the units cut.
+    fn widen(
+        &self,
+        terrain: &mut Terrain,
+        held: &Field<bool>,
+        levels: &Field<Height>,
+        codes: &Directions,
+        key: Key,
+    ) -> Result<i64> {
+        let usual = Planation::default();
+        let valley = Valley {
+            threshold: self.model.planation_area * 1e6,
+            width: self.model.planation,
+            rise: self.model.planation_rise,
+            widest: usual.widest,
+            edge: usual.edge,
+            uneven: usual.unevenness,
+            wavelength: usual.wavelength,
+            share: 1.0,
+        };
+        let cells = accumulate::cells(codes);
+        let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
+        let before = ground.clone();
+        planation::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7));
+        for (k, height) in ground.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| held.as_slice()[*k]) {
+            *height = before.as_slice()[k];
+        }
+        match loose {
+            Some(loose) => slopes::book_cut(&before, ground, loose, Guards::default()),
+            None => Ok(before.as_slice().iter().zip(ground.as_slice()).map(|(a, b)| i64::from(a.0 - b.0)).sum()),
+        }
+    }
+
+    /// Finds where water goes.
+    fn drained(&self, terrain: &Terrain) -> Result<Drained> {
+        let land = Land::of(terrain);
+        let (filled, codes) = flow::drain(&land);
+        let land = land.under(&filled);
+        let (sums, order) = match self.model.area {
+            Area::D8 => {
+                let cells = accumulate::cells(&codes);
+                (cells.as_slice().iter().map(|n| i64::from(*n) * ONE).collect(), accumulate::order(&codes))
+            }
+            Area::Multiple => {
+                let ones = Field::new(filled.size(), ONE);
+                let multiple::Gathered { sums, order } = multiple::accumulate(&land, &codes, self.model.spread, ones)?;
+                (sums.into_vec(), order)
+            }
+        };
+        Ok(Drained { levels: filled, codes, sums, order })
+    }
+
+    /// F of each cell, as bits, see [`Water`].
+    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: Vec<i64>, time: f64) -> Vec<u64> {
+        let (model, grid) = (&self.model, &terrain.grid);
+        let n = model.slope_exponent;
+        // Heights are in units, so (x/units)ⁿ·units.
+        let scale = model.erodibility * self.level.step * libm::pow(UNITS, 1.0 - n);
+        let scale = [1.0, std::f64::consts::SQRT_2].map(|d| scale * libm::pow(d * grid.cell, -n));
+        let area = (grid.cell_area() / ONE as f64) as f32;
+        let m = model.area_exponent as f32;
+        let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));
+        let cols = grid.cols();
+        // In place, in the bits: one number of eight bytes a cell is enough.
+        let mut strength: Vec<u64> = sums.into_iter().map(|sum| sum as u64).collect();
+        strength.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
+            for (j, strength) in row.iter_mut().enumerate() {
+                let k = i * cols + j;
+                let code = codes.as_slice()[k];
+                if code >= OUT {
+                    *strength = 0.0f64.to_bits();
+                    continue;
+                }
+                let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
+                let bed = beds.as_ref().map_or(1.0, |beds| {
+                    f64::from(beds.softness(k, terrain.ground.as_slice()[k].0, [grid.x(j), grid.y(i)]))
+                });
+                let power = f64::from(exp2(m * log2(*strength as i64 as f32 * area)));
+                *strength = (scale[usize::from(code) % 2] * here * bed * power).to_bits();
+            }
+        });
+        strength
+    }
+
+    /// Lets slopes creep, and slide to what they can bear.
+    fn slide(&self, terrain: &mut Terrain, held: &Field<bool>, place: &Place, time: f64) -> Result<Budget> {
+        let grid = terrain.grid.clone();
+        let spread = self.model.diffusion * self.level.step / grid.cell_area();
+        let nodata = terrain.nodata.take();
+        let bounds = Bounds { nodata: nodata.as_ref(), held: Some(held) };
+        let mut budget = Budget::default();
+        let done = slopes::diffuse(&mut terrain.ground, terrain.loose.as_mut(), bounds, None, spread);
+        let cut = done.and_then(|creep| {
+            budget += creep;
+            let Some(limit) = &place.limit else { return Ok(0) };
+            let hardened = place.rock.beds(time).map(|beds| {
+                Field::generate(grid.size, |i, j| {
+                    let k = i * grid.cols() + j;
+                    limit[(i, j)] / beds.softness(k, terrain.ground.as_slice()[k].0, [grid.x(j), grid.y(i)])
+                })
+            });
+            let limit = hardened.as_ref().unwrap_or(limit);
+            let before = terrain.loose.as_ref().map(|_| terrain.ground.clone());
+            let cut = slopes::limit(&mut terrain.ground, limit, grid.cell, bounds)?;
+            match (&before, &mut terrain.loose) {
+                (Some(before), Some(loose)) => slopes::book_cut(before, &mut terrain.ground, loose, Guards::default()),
+                _ => Ok(cut),
+            }
+        });
+        terrain.nodata = nodata;
+        let cut = i128::from(cut?);
+        budget += Budget { eroded: cut, exported: cut, ..Budget::default() };
+        Ok(budget)
+    }
+}
