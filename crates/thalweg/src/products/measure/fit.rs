@@ -13,14 +13,9 @@ pub(super) struct Line {
 
 /// The line of least squares; `None` for fewer than two different x.
 pub(super) fn line(points: &[[f64; 2]]) -> Option<Line> {
-    weighted_line(&points.iter().map(|[x, y]| [*x, *y, 1.0]).collect::<Vec<_>>())
-}
-
-/// The same of points with weights, each [x, y, weight].
-fn weighted_line(points: &[[f64; 3]]) -> Option<Line> {
-    let n = points.iter().map(|p| p[2]).sum::<f64>();
-    let [mx, my] = [0, 1].map(|c| points.iter().map(|p| p[2] * p[c]).sum::<f64>() / n);
-    let sum = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|p| p[2] * f(p[0] - mx, p[1] - my)).sum::<f64>();
+    let n = points.len() as f64;
+    let [mx, my] = [0, 1].map(|c| points.iter().map(|p| p[c]).sum::<f64>() / n);
+    let sum = |f: &dyn Fn(f64, f64) -> f64| points.iter().map(|p| f(p[0] - mx, p[1] - my)).sum::<f64>();
     let (xx, xy, yy) = (sum(&|x, _| x * x), sum(&|x, y| x * y), sum(&|_, y| y * y));
     let slope = xy / xx;
     let r2 = if yy > 0.0 { (xy * slope / yy).clamp(0.0, 1.0) } else { 1.0 };
@@ -29,14 +24,9 @@ fn weighted_line(points: &[[f64; 3]]) -> Option<Line> {
 
 /// The power law of least squares in logarithms, over points that are above zero; `None` for fewer than `least` of them.
 pub(super) fn power(points: &[[f64; 2]], least: usize) -> Option<Power> {
-    weighted_power(&points.iter().map(|[x, y]| [*x, *y, 1.0]).collect::<Vec<_>>(), least)
-}
-
-/// The same of points with weights, each [x, y, weight].
-pub(super) fn weighted_power(points: &[[f64; 3]], least: usize) -> Option<Power> {
     let above = points.iter().filter(|p| p[0] > 0.0 && p[1] > 0.0);
-    let logs: Vec<[f64; 3]> = above.clone().map(|[x, y, w]| [libm::log(*x), libm::log(*y), *w]).collect();
-    let line = weighted_line(&logs).filter(|_| logs.len() >= least)?;
+    let logs: Vec<[f64; 2]> = above.clone().map(|p| p.map(libm::log)).collect();
+    let line = line(&logs).filter(|_| logs.len() >= least)?;
     let over = above.fold([f64::INFINITY, 0.0], |[low, high], p| [low.min(p[0]), p[0].max(high)]);
     Some(Power { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
 }
