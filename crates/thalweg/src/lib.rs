@@ -26,6 +26,7 @@ pub mod products;
 pub mod recipe;
 pub mod rng;
 pub mod run;
+pub mod springs;
 pub mod taps;
 pub mod terrain;
 pub mod tiles;

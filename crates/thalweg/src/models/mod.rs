@@ -6,6 +6,7 @@ pub mod diamond_square;
 pub mod droplets;
 pub mod elevation;
 pub mod fault_formation;
+pub mod fluvial;
 pub mod fourier_synthesis;
 pub mod gradient_noise;
 pub mod midpoint_displacement;
@@ -30,6 +31,7 @@ pub const MODELS: &[Make] = &[
     || Box::<elevation::Elevation>::default(),
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
+    || Box::<fluvial::Fluvial>::default(),
 ];
 
 /// The model of that name with default parameters.
