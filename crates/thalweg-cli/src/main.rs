@@ -4,6 +4,7 @@ mod apply;
 mod args;
 mod build;
 mod drive;
+mod frames;
 mod info;
 mod job;
 mod memory;

@@ -12,8 +12,8 @@ use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::fluvial::marks::Marks;
-use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules, share_of, units_of};
-use crate::models::fluvial::state::{State, Tally};
+use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules, share_of};
+use crate::models::fluvial::state::{State, Tally, Water};
 use crate::springs::{self, SPRINGS, world_cell};
 use crate::terrain::{Cells, HARDNESS, LOOSE, PROTECT, RAIN, SUSPENDED, Terrain, WATER};
 use crate::{choice, params};
@@ -57,7 +57,7 @@ params! {
     /// ground that only evaporation takes away. The eight directions show in channels over even slopes.
     pub struct Fluvial {
         /// How long water runs, with the steps that go with it.
-        duration: f64 = 14_400.0, within 0.0..=1e9, unit "s", source "ours";
+        duration: f64 = 7200.0, within 0.0..=1e9, unit "s", source "ours";
         /// Steps in all, instead of a duration; 0 leaves it to the duration.
         steps: u32 = 0, within 0..=1_000_000, unit "1", source "document B, Iterations";
         /// How fast water runs from cell to cell: sets how long a step is. Slow water gathers deeper from the same springs.
@@ -230,6 +230,7 @@ impl Stepper for Flow {
             return Err(Error::layer(WATER.name, "is of another type than declared"));
         };
         let rules = Rules::new(&self.model, &terrain.grid, tick.step);
+        let water = Water { depths: water, lost: 0.0 };
         let mut state = State { terrain, water, suspended, tally: Tally::default() };
         self.pour(&mut state, &rules, &sources, tick.step);
         self.weather(&mut state, &rules, tick.step);
@@ -239,11 +240,12 @@ impl Stepper for Flow {
             self.settle(&mut state, &rules);
         }
         let State { terrain, water, suspended, tally } = state;
-        terrain.insert(&WATER, Cells::Float(water))?;
+        let budget = tally.budget(&water, &terrain.grid);
+        terrain.insert(&WATER, Cells::Float(water.depths))?;
         if !ends {
             terrain.insert(&SUSPENDED, Cells::Height(suspended))?;
         }
-        Ok(tally.budget(&terrain.grid))
+        Ok(budget)
     }
 }
 
@@ -291,7 +293,7 @@ impl Flow {
     /// Puts water on a cell.
     fn put(&mut self, state: &mut State<'_>, [i, j]: [usize; 2], amount: i64) {
         if amount > 0 && !state.terrain.is_nodata(i, j) {
-            state.wet([i, j], amount);
+            state.water.add([i, j], amount);
             state.tally.poured += i128::from(amount);
             self.changed.set(i, j);
         }
@@ -302,32 +304,33 @@ impl Flow {
         let per_hour = self.model.seconds(&state.terrain.grid) / 3.6e6;
         let (rain, evaporation) = (self.model.rain * per_hour, self.model.evaporation * per_hour);
         let (even, drying) = (within_step(rain, step), within_step(evaporation, step));
-        let masked = state.terrain.float(&RAIN).is_some();
+        let State { terrain, water, suspended, tally } = state;
+        let mask = terrain.float(&RAIN);
         self.changed.spread(&mut self.active);
-        if even > 0 || (masked && rain > 0.0) {
+        if even > 0 || (mask.is_some() && rain > 0.0) {
             self.active.fill();
         }
-        let (changed, wet, cols) = (&mut self.changed, &mut self.wet, state.terrain.grid.cols());
+        let (changed, wet, cols) = (&mut self.changed, &mut self.wet, terrain.grid.cols());
         wet.clear();
         self.active.drain(|i, j| {
-            if state.terrain.is_nodata(i, j) {
+            if terrain.is_nodata(i, j) {
                 return;
             }
-            let sea = rules.is_sea(state.terrain.ground[(i, j)]);
-            let depth = units_of(state.water[(i, j)]);
-            let rained = match state.terrain.float(&RAIN) {
+            let sea = rules.is_sea(terrain.ground[(i, j)]);
+            let depth = water.units([i, j]);
+            let rained = match mask {
                 _ if sea => 0,
                 Some(mask) => within_step(rain * share_of(mask[(i, j)]), step),
                 None => even,
             };
             let gone = if sea { depth } else { drying.min(depth + rained) };
-            state.tally.rained += i128::from(rained);
-            *(if sea { &mut state.tally.drained } else { &mut state.tally.evaporated }) += i128::from(gone);
+            tally.rained += i128::from(rained);
+            *(if sea { &mut tally.drained } else { &mut tally.evaporated }) += i128::from(gone);
             if rained != gone {
-                state.wet([i, j], rained - gone);
+                water.add([i, j], rained - gone);
                 changed.set(i, j);
             }
-            if depth + rained > gone || state.suspended[(i, j)].0 > 0 {
+            if depth + rained > gone || suspended[(i, j)].0 > 0 {
                 wet.push((i * cols + j) as u32);
             }
         });
@@ -361,8 +364,8 @@ impl Flow {
             state.tally.limited += u64::from(laid < sediment);
             state.tally.exported += i64::from(sediment - laid);
             if rules.is_sea(state.terrain.ground[(i, j)]) {
-                let depth = units_of(state.water[(i, j)]);
-                state.wet([i, j], -depth);
+                let depth = state.water.units([i, j]);
+                state.water.add([i, j], -depth);
                 state.tally.drained += i128::from(depth);
             }
         });

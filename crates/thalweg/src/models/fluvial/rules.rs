@@ -18,7 +18,8 @@ pub const MAX_WATER: i64 = 1 << 40;
 /// A depth of water in whole units, whatever stands in the layer.
 #[inline]
 pub fn units_of(depth: f32) -> i64 {
-    if depth > 0.0 && depth.is_finite() { ((f64::from(depth) * UNITS + 0.5) as i64).min(MAX_WATER) } else { 0 }
+    let units = depth * UNITS as f32;
+    if units > 0.0 && units.is_finite() { (units as i64).min(MAX_WATER) } else { 0 }
 }
 
 /// A share held to 0..1; what is not a number is 0.

@@ -28,13 +28,11 @@ pub struct Tally {
     pub evaporated: i128,
     /// Water that left over edges or into the sea.
     pub drained: i128,
-    /// Water that a layer of `f32` cannot hold, or that stood there in parts of a unit; 0 under 256 m.
-    lost: f64,
 }
 
 impl Tally {
     /// As a ledger.
-    pub fn budget(&self, grid: &Grid) -> Budget {
+    pub fn budget(&self, water: &Water, grid: &Grid) -> Budget {
         let cubic = |units: f64| units / UNITS * grid.cell_area();
         Budget {
             eroded: self.eroded.into(),
@@ -44,9 +42,35 @@ impl Tally {
             rained: cubic(self.rained as f64),
             poured: cubic(self.poured as f64),
             evaporated: cubic(self.evaporated as f64),
-            drained: cubic(self.drained as f64 + self.lost),
+            drained: cubic(self.drained as f64 + water.lost),
             ..Budget::default()
         }
+    }
+}
+
+/// Depths of water, in whole units of height.
+pub struct Water {
+    /// In metres.
+    pub depths: Field<f32>,
+    /// Water that a layer of `f32` cannot hold, or that stood there in parts of a unit, in units; 0 under 256 m.
+    pub lost: f64,
+}
+
+impl Water {
+    /// The depth over a cell.
+    #[inline]
+    pub fn units(&self, [i, j]: [usize; 2]) -> i64 {
+        units_of(self.depths[(i, j)])
+    }
+
+    /// Gives a cell so much more water, or less.
+    #[inline]
+    pub fn add(&mut self, [i, j]: [usize; 2], more: i64) {
+        let cell = &mut self.depths[(i, j)];
+        let depth = (units_of(*cell) + more).clamp(0, MAX_WATER);
+        let before = if cell.is_finite() { f64::from(*cell) } else { 0.0 };
+        *cell = (depth as f64 / UNITS) as f32;
+        self.lost += (before - f64::from(*cell)) * UNITS + more as f64;
     }
 }
 
@@ -54,8 +78,8 @@ impl Tally {
 pub struct State<'a> {
     /// All but these layers.
     pub terrain: &'a mut Terrain,
-    /// Depth of water in metres.
-    pub water: Field<f32>,
+    /// Water.
+    pub water: Water,
     /// Sediment in the water.
     pub suspended: Field<Height>,
     /// What the step has done so far.
@@ -68,22 +92,13 @@ impl State<'_> {
         Scene {
             grid: &self.terrain.grid,
             ground: &self.terrain.ground,
-            water: &self.water,
+            water: &self.water.depths,
             suspended: &self.suspended,
             loose: self.terrain.loose.as_ref(),
             nodata: self.terrain.nodata.as_ref(),
             hardness: self.terrain.float(&HARDNESS),
             protect: self.terrain.float(&PROTECT),
         }
-    }
-
-    /// Gives a cell so much more water, or less.
-    pub fn wet(&mut self, [i, j]: [usize; 2], more: i64) {
-        let cell = &mut self.water[(i, j)];
-        let depth = (units_of(*cell) + more).clamp(0, MAX_WATER);
-        let before = if cell.is_finite() { f64::from(*cell) } else { 0.0 };
-        *cell = (depth as f64 / UNITS) as f32;
-        self.tally.lost += (before - f64::from(*cell)) * UNITS + more as f64;
     }
 
     /// Takes ground into the water.
@@ -116,7 +131,7 @@ impl State<'_> {
         let moved: i64 = plan.water.iter().map(|amount| i64::from(*amount)).sum();
         let out: u32 = plan.solid.iter().sum();
         if moved > 0 {
-            self.wet(cell, -moved);
+            self.water.add(cell, -moved);
             self.suspended[(i, j)].0 -= out as i32;
             for (k, [di, dj]) in STEPS.iter().enumerate() {
                 let (water, solid) = (i64::from(plan.water[k]), plan.solid[k] as i32);
@@ -132,13 +147,13 @@ impl State<'_> {
                 if plan.sea >> k & 1 == 1 {
                     self.tally.drained += i128::from(water);
                 } else {
-                    self.wet(near, water);
+                    self.water.add(near, water);
                 }
                 self.bring(near, solid);
                 changed.set(near[0], near[1]);
             }
         }
-        let restless = self.suspended[(i, j)].0 > 0 || (drying && self.water[(i, j)] > 0.0);
+        let restless = self.suspended[(i, j)].0 > 0 || (drying && self.water.units(cell) > 0);
         if moved > 0 || plan.dug != 0 || plan.laid != 0 || restless {
             changed.set(i, j);
         }
