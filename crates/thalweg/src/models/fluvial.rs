@@ -39,22 +39,24 @@ params! {
     /// at once on the state before, so that no order of cells shows; the whole Δw would then make two cells swap for ever,
     /// hence the R + 1. Water is shared among all lower neighbours, not given to the lowest; levels are those of the
     /// water's surface. No cell is dug below the lowest ground that takes its water, without which a spring digs a
-    /// shaft. The rules as the document has them are options (`receivers`, `moves`, `capacity_from`, `pits`); that its code raises the ground where it
-    /// should dig, and gives all the sediment to each of several neighbours, is not. Amounts of sediment under a unit are
-    /// rounded up in some steps and down in others, so that they add up.
+    /// shaft. The rules as the document has them are options (`receivers`, `moves`, `capacity_from`, `pits`); that its code
+    /// raises the ground where it should dig, and gives all the sediment to each of several neighbours, is not. A capacity
+    /// from the fall as well, `capacity_from = "fall"`, is ours. Amounts of sediment under a unit are rounded up in some
+    /// steps and down in others, so that they add up.
     ///
     /// World terms. In a step water goes one cell, which at `velocity` takes dx/velocity seconds: so long do springs run
     /// and rain falls in it. Springs are the table `springs` (`row`, `column`, `rate` in m³/s), in a recipe
-    /// `tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }` in metres from the north-western corner. Time and water are those
-    /// of one flood, and so would be the erosion were it not for Kc: at the defaults a flood carries as much ground as
-    /// water would in centuries. A channel is a cell wide whatever the cell, so finer grids have narrower and deeper ones.
+    /// `tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }`, in metres from the north-western corner. Time and
+    /// water are those of one flood: rain of 20 mm an hour digs centimetres, springs in spate some metres. A narrow channel
+    /// is a cell wide whatever the cell, so finer grids have narrower and deeper ones.
     ///
     /// Beyond an open edge and beside cells without data the ground goes on level and dry: what flows there leaves. In
     /// the sea water is gone, and its sediment laid down.
     ///
     /// It needs nothing, heeds `rain`, `hardness` and `protect`, and leaves the ground, `loose` and `water`. Only wet cells cost.
-    /// It breaks where water is thin: under nine units (0.14 mm) it does not move, which leaves a film on the
-    /// ground that only evaporation takes away. The eight directions show in channels over even slopes.
+    /// It breaks where water is thin: shares are rounded down, so up to 72 units (1.1 mm) stay on even ground as a film that
+    /// only evaporation takes away. On slopes with a capacity from Δw alone, water is soon laden and runs on without a
+    /// trace; `capacity_from = "fall"` cuts channels all the way down. The eight directions show on even slopes.
     pub struct Fluvial {
         /// How long water runs, with the steps that go with it.
         duration: f64 = 7200.0, within 0.0..=1e9, unit "s", source "ours";
