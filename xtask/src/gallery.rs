@@ -99,12 +99,11 @@ fn model(name: &str, family: Family) -> Outcome<Entry> {
             format!("view worlds/{name}/height.tif{water} --size 760x480 -o {name}.png"),
         ],
         Some(before) => {
-            let sea = recipe.sea_level.map_or(String::new(), |level| format!(" --sea-level {level}"));
             vec![
                 format!("build {path} --until {} --out worlds/{name}_before", before.label),
                 format!("build {path} --out worlds/{name}"),
                 format!(
-                    "compare worlds/{name}_before/height.tif worlds/{name}/height.tif{sea} --size 680x420 -o {name}.png"
+                    "compare worlds/{name}_before/height.tif worlds/{name}/height.tif{water} --size 680x420 -o {name}.png"
                 ),
             ]
         }

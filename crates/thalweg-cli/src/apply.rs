@@ -23,7 +23,7 @@ use crate::voice::Voice;
 /// No such model, parameter or layer; an unusable input; an output that cannot be written.
 pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
-    let mut job = job(&args.model, &args.run)?;
+    let mut job = job(&args.model, &args.run, &recipe)?;
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings);
     if let Ending::File { nodata, .. } = &mut job.ending {
@@ -32,7 +32,7 @@ pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let grid = recipe.framed(loaded.terrain.grid.clone())?;
     memory::check(&recipe, &grid)?;
     let run = Run::over(recipe, Terrain { grid, ..loaded.terrain })?;
-    drive(run, &job, voice)
+    drive(run, job, voice)
 }
 
 /// Makes ground with a base model.
@@ -50,8 +50,8 @@ pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
     let size = [args.cells.rows.unwrap_or(args.cells.cols), args.cells.cols];
     let grid = recipe.framed(Grid::new(size, args.cell_size)?)?;
     memory::check(&recipe, &grid)?;
-    let job = job(&args.model, &args.run)?;
-    drive(Run::over(recipe, Terrain::new(grid))?, &job, voice)
+    let job = job(&args.model, &args.run, &recipe)?;
+    drive(Run::over(recipe, Terrain::new(grid))?, job, voice)
 }
 
 fn recipe(args: &ModelArgs) -> Result<Recipe> {
@@ -77,7 +77,7 @@ fn recipe(args: &ModelArgs) -> Result<Recipe> {
     Ok(recipe)
 }
 
-fn job(args: &ModelArgs, run: &RunArgs) -> Result<Job> {
+fn job(args: &ModelArgs, run: &RunArgs, recipe: &Recipe) -> Result<Job> {
     let (output, layers) = (args.output.clone(), args.layers.clone());
-    Job::new(Ending::File { output, sample: args.sample.map(sample_type), nodata: None, layers }, run)
+    Job::new(Ending::File { output, sample: args.sample.map(sample_type), nodata: None, layers }, run, recipe)
 }

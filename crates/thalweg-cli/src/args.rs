@@ -185,7 +185,29 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     #[command(flatten)]
+    pub frames: FramesArgs,
+    #[command(flatten)]
     pub voice: VoiceArgs,
+}
+
+/// Pictures of a run under way.
+#[derive(Args)]
+pub struct FramesArgs {
+    /// Draw shaded maps with their water into this folder as the run goes: frame_00001.png and so on.
+    #[arg(long, value_name = "DIR")]
+    pub frames: Option<PathBuf>,
+    /// Steps between two frames.
+    #[arg(long, value_name = "K", requires = "frames", default_value = "10", value_parser = clap::value_parser!(u32).range(1..))]
+    pub frames_every: u32,
+    /// Draw this stage alone.
+    #[arg(long, value_name = "LABEL", requires = "frames")]
+    pub frames_of: Option<String>,
+    /// Longer side of a frame in pixels at most.
+    #[arg(long, value_name = "PIXELS", requires = "frames", default_value = "640", value_parser = RangedU64ValueParser::<usize>::new().range(16..=8192))]
+    pub frames_size: usize,
+    /// Make an animated PNG of the frames when the run is done.
+    #[arg(long, value_name = "PNG", requires = "frames")]
+    pub animation: Option<PathBuf>,
 }
 
 /// How much is said, and how.
@@ -403,6 +425,9 @@ pub struct Compare {
     pub before: PathBuf,
     /// The terrain on the right, of the same size.
     pub after: PathBuf,
+    /// Depth of water in metres over the terrain on the right, a layer of the same size.
+    #[arg(long, value_name = "FILE")]
+    pub water: Option<PathBuf>,
     /// The PNG to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,

@@ -29,8 +29,8 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     }
     output::make_folder(&dir)?;
     let _lock = Lock::take(&dir, voice)?;
-    let job = Job::new(Ending::World { dir }, &args.run)?;
-    drive(start(recipe, voice)?, &job, voice)
+    let job = Job::new(Ending::World { dir }, &args.run, &recipe)?;
+    drive(start(recipe, voice)?, job, voice)
 }
 
 /// The recipe with what the command line overrides.

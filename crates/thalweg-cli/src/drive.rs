@@ -27,10 +27,10 @@ const THROTTLE: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// As the run's steps; when a file cannot be written.
-pub fn drive(mut run: Run, job: &Job, voice: Voice) -> Result<ExitCode> {
+pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     listen(voice);
-    if !steps(&mut run, job, voice)? {
+    if !steps(&mut run, &mut job, voice)? {
         run.save(&job.checkpoint, &job.note())?;
         let resume = format!("thalweg resume {}", quoted(&job.checkpoint));
         let [done, all] = run.steps();
@@ -43,11 +43,14 @@ pub fn drive(mut run: Run, job: &Job, voice: Voice) -> Result<ExitCode> {
 }
 
 /// Whether all steps were taken; if not, Ctrl-C came.
-fn steps(run: &mut Run, job: &Job, voice: Voice) -> Result<bool> {
+fn steps(run: &mut Run, job: &mut Job, voice: Voice) -> Result<bool> {
     let mut show = Show::new(voice);
     let mut saved = Instant::now();
     while let Some(progress) = run.step()? {
         show.step(&progress, run);
+        if let Some(Err(error)) = job.frames.as_mut().map(|frames| frames.step(run, &progress)) {
+            voice.warn(&format!("no frame: {error}"));
+        }
         if run.is_done() {
             break;
         }

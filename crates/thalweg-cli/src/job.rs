@@ -7,13 +7,16 @@ use serde_json::{Value, json};
 use thalweg::io::SampleType;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{SaveOptions, save, save_layer};
+use thalweg::pictures::shade::ShadeOptions;
 use thalweg::recipe::{From, Recipe};
 use thalweg::run::Run;
 use thalweg::terrain::{Cells, Terrain};
 use thalweg::{Error, Result};
 
 use crate::args::{RunArgs, Sample};
+use crate::frames::Frames;
 use crate::output::{self, absolute};
+use crate::pictures::{MAP, shaded};
 use crate::voice::Voice;
 
 /// What becomes of a finished run.
@@ -51,14 +54,17 @@ pub struct Job {
     pub keep: bool,
     /// Seconds between two checkpoints, if there are any but the one after Ctrl-C.
     pub every: Option<f64>,
+    /// Pictures drawn under way.
+    #[serde(default)]
+    pub frames: Option<Frames>,
 }
 
 impl Job {
     /// The job of a command; refused here, before the work, if something cannot be written.
     ///
     /// # Errors
-    /// When a folder is missing or may not be written, or an ending names no format.
-    pub fn new(ending: Ending, args: &RunArgs) -> Result<Self> {
+    /// When a folder is missing or may not be written, an ending names no format, or frames are wanted of no stage.
+    pub fn new(ending: Ending, args: &RunArgs, recipe: &Recipe) -> Result<Self> {
         let by_itself = match &ending {
             Ending::World { dir } => dir.join("checkpoint.thalweg"),
             Ending::File { output, .. } => with_suffix(output, ".checkpoint"),
@@ -70,6 +76,7 @@ impl Job {
             checkpoint: absolute(args.checkpoint.as_deref().unwrap_or(&by_itself))?,
             keep: named,
             every: args.every.or(named.then_some(300.0)),
+            frames: Frames::new(&args.frames, recipe)?,
         };
         job.check()?;
         Ok(job)
@@ -87,6 +94,7 @@ impl Job {
                 layers.as_deref().map_or(Ok(()), output::make_folder)?;
             }
         }
+        self.frames.as_ref().map_or(Ok(()), Frames::check)?;
         self.report.as_deref().map_or(Ok(()), output::check)?;
         output::check(&self.checkpoint)
     }
@@ -114,6 +122,9 @@ impl Job {
                 files
             }
         };
+        if let Some(frames) = &self.frames {
+            files.extend(frames.finish()?);
+        }
         let mut report = run.report();
         let reports: Vec<PathBuf> = match &self.ending {
             Ending::World { dir } => Some(dir.join("report.json")).into_iter().chain(self.report.clone()).collect(),
@@ -180,7 +191,8 @@ fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
     }
     files.extend(save_layers(dir, terrain)?);
     let path = dir.join("shaded.png");
-    crate::pictures::shaded(terrain, &path)?;
+    let options = ShadeOptions { max_size: Some(MAP), ..ShadeOptions::default() };
+    shaded(terrain, options, &path)?;
     files.push(path);
     let path = dir.join("recipe.toml");
     write_text(&path, &resolved(run.recipe())?)?;

@@ -5,6 +5,7 @@ mod args;
 mod build;
 mod drain;
 mod drive;
+mod frames;
 mod info;
 mod job;
 mod measure;

@@ -15,18 +15,15 @@ use thalweg::pictures::shade::{self, ShadeOptions};
 use thalweg::products::mesh::{self, MeshOptions, Up};
 use thalweg::products::mesh_files::{Glb, write_obj, write_stl};
 use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
-use thalweg::terrain::{CellType, LayerSpec, Terrain};
+use thalweg::terrain::{Terrain, WATER};
 use thalweg::{Error, Result};
 
 use crate::args::{CameraArgs, Compare, LoadArgs, LookArgs, Mesh, Normals, Shade, View};
 use crate::output;
 use crate::voice::Voice;
 
-/// The layer that `--water` gives.
-const WATER: LayerSpec = LayerSpec { name: "water", unit: "m", meaning: "Depth of water.", cells: CellType::Float };
-
 /// Longer side in pixels of the map that a build draws: what a screen shows.
-const MAP: usize = 2048;
+pub const MAP: usize = 2048;
 
 /// Draws a shaded map.
 ///
@@ -84,7 +81,8 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
         let allowed = format!("{} (columns × rows of {})", size(&before), args.before.display());
         return Err(Error::value(args.after.display().to_string(), size(&after), allowed));
     }
-    let options = args.camera.options(&args.look)?;
+    let water = water(args.water.as_deref(), &after)?;
+    let options = ViewOptions { water: water.as_ref(), ..args.camera.options(&args.look)? };
     write(&args.output, &perspective::compare(&before, &after, &options)?)
 }
 
@@ -129,15 +127,14 @@ pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     atomic(path, |file| map.encode(file, depth, green).map_err(Error::io(path, "write")))
 }
 
-/// The map that goes with a built world, with the water that its layers hold.
+/// A map of a world, built or being built, with the water that its layers hold.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn shaded(terrain: &Terrain, path: &Path) -> Result<()> {
+pub fn shaded(terrain: &Terrain, options: ShadeOptions<'_>, path: &Path) -> Result<()> {
     let water = terrain.layers.get(WATER.name).filter(|layer| layer.unit == WATER.unit);
     let water = water.map(|layer| layer.cells.to_float());
-    let options = ShadeOptions { water: water.as_ref(), max_size: Some(MAP), ..ShadeOptions::default() };
-    write(path, &shade::shade(terrain, &options)?)
+    write(path, &shade::shade(terrain, &ShadeOptions { water: water.as_ref(), ..options })?)
 }
 
 impl LookArgs {

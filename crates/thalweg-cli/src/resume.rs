@@ -28,5 +28,5 @@ pub fn resume(args: &Resume, voice: Voice) -> Result<ExitCode> {
         Ending::World { dir } => Some(Lock::take(dir, voice)?),
         Ending::File { .. } => None,
     };
-    drive(run, &job, voice)
+    drive(run, job, voice)
 }

@@ -115,7 +115,7 @@ impl Run {
         if begun < header.stage || begun > header.stage + 1 || (begun == header.stage && header.step > 0) {
             return Err(bad("reports do not fit the stage"));
         }
-        recipe.stages.iter().try_for_each(|stage| stage.model.check(&header.grid))?;
+        recipe.stages.iter().try_for_each(|stage| stage.check(&header.grid))?;
         let mut terrain = Terrain { ground: Field::new([0, 0], Height::ZERO), ..Terrain::new(Grid::new([1, 1], 1.0)?) };
         let mut rest = bytes.get(end as usize..bytes.len() - 8).unwrap_or_default();
         for section in &header.sections {

@@ -28,6 +28,7 @@ pub mod recipe;
 pub mod rng;
 pub mod run;
 pub mod slopes;
+pub mod springs;
 pub mod taps;
 pub mod terrain;
 pub mod tiles;

@@ -16,6 +16,10 @@
 //! model = "droplets"
 //! label = "rain"                # keys the stage's random numbers; the model's name when left out
 //! layers = { hardness = "rock.tif" }
+//!
+//! [[stage]]
+//! model = "fluvial"
+//! tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }   # metres from the north-western corner, m³/s
 //! ```
 
 use std::collections::BTreeMap;
@@ -30,6 +34,7 @@ use crate::height::Height;
 use crate::model::Model;
 use crate::models;
 use crate::params::Value;
+use crate::springs::{self, SPRINGS, Spring};
 
 /// The largest number of stages accepted.
 const MAX_STAGES: usize = 1000;
@@ -60,6 +65,24 @@ pub struct Stage {
     pub model: Box<dyn Model>,
     /// Input layers by the name under which the model reads them.
     pub layers: BTreeMap<String, Source>,
+    /// Springs that run while the stage does.
+    pub springs: Vec<Spring>,
+}
+
+impl Stage {
+    /// Whether its model reads springs.
+    pub fn takes_springs(&self) -> bool {
+        self.model.about().tables.contains(&SPRINGS)
+    }
+
+    /// Checks what a grid decides: the model's parameters, and where the springs lie.
+    ///
+    /// # Errors
+    /// As [`Model::check`], and a spring outside the world.
+    pub fn check(&self, grid: &Grid) -> Result<()> {
+        self.model.check(grid)?;
+        springs::table(&self.springs, grid).map(|_| ())
+    }
 }
 
 /// A world's extent, grid, seed and stages; checked.
@@ -93,7 +116,7 @@ impl Recipe {
     /// A recipe with one stage over a terrain given by the caller.
     pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
         let name = model.about().name;
-        let stage = Stage { label: name.to_string(), model, layers: BTreeMap::new() };
+        let stage = Stage { label: name.to_string(), model, layers: BTreeMap::new(), springs: Vec::new() };
         Self {
             name: name.to_string(),
             about: String::new(),
@@ -226,6 +249,10 @@ impl Recipe {
             if !sources.is_empty() {
                 let _ = writeln!(out, "layers = {{ {} }}", sources.join(", "));
             }
+            if !stage.springs.is_empty() {
+                let springs: Vec<_> = stage.springs.iter().map(Spring::to_toml).collect();
+                let _ = writeln!(out, "tables = {{ {SPRINGS} = [{}] }}", springs.join(", "));
+            }
         }
         out
     }
@@ -295,10 +322,11 @@ fn stage(value: &toml::Value) -> Result<Stage> {
     let mut model = models::find(&text_of("model", name)?)?;
     let about = model.about();
     let label = table.get("label").map_or(Ok(about.name.to_string()), |v| text_of("label", v))?;
-    let mut layers = BTreeMap::new();
+    let (mut layers, mut springs) = (BTreeMap::new(), Vec::new());
     for (key, value) in table {
         match key.as_str() {
             "model" | "label" => {}
+            "tables" => springs = tables(value, about.tables)?,
             "layers" => {
                 let sources = value.as_table().ok_or_else(|| Error::value("layers", value, "a table of layers"))?;
                 for (name, source) in sources {
@@ -312,7 +340,21 @@ fn stage(value: &toml::Value) -> Result<Stage> {
             _ => model.set(about.name, key, value)?,
         }
     }
-    Ok(Stage { label, model, layers })
+    Ok(Stage { label, model, layers, springs })
+}
+
+/// The springs of a stage's `tables`; there is no other table that a stage can be given.
+fn tables(value: &toml::Value, kept: &[&str]) -> Result<Vec<Spring>> {
+    let tables = value.as_table().ok_or_else(|| Error::value("tables", value, "a table of tables"))?;
+    let known = || kept.iter().copied().filter(|name| *name == SPRINGS);
+    let mut springs = Vec::new();
+    for (name, rows) in tables {
+        if !known().any(|k| k == name) {
+            return Err(Error::unknown("input table", name, known()));
+        }
+        springs = springs::parse(rows)?;
+    }
+    Ok(springs)
 }
 
 fn known_keys(what: &'static str, table: &toml::Table, known: &[&str]) -> Result<()> {
@@ -378,6 +420,7 @@ pub fn schema() -> serde_json::Value {
             "file": {"type": "string"}, "layer": {"type": "string"},
             "scale": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2,
                       "description": "Values that become 0 and 1."}}}]});
+    let tables = json!({"type": "object", "additionalProperties": false, "properties": { SPRINGS: springs::schema() }});
     let stages: Vec<_> = models::all()
         .map(|model| {
             let about = model.about();
@@ -392,6 +435,9 @@ pub fn schema() -> serde_json::Value {
                 about.needs.iter().chain(about.uses).map(|spec| (spec.name.to_string(), source.clone())).collect();
             let layers = json!({"type": "object", "properties": inputs, "additionalProperties": false});
             properties.insert("layers".into(), layers);
+            if about.tables.contains(&SPRINGS) {
+                properties.insert("tables".into(), tables.clone());
+            }
             json!({"type": "object", "title": about.name, "properties": properties,
                    "required": ["model"], "additionalProperties": false})
         })

@@ -12,9 +12,11 @@ use crate::grid::Grid;
 use crate::io;
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::elevation::ELEVATION;
+use crate::params::Value;
 use crate::products::resample::resample;
 use crate::recipe::{From, Recipe, Source, Stage};
 use crate::rng::Key;
+use crate::springs::{self, SPRINGS, Spring};
 use crate::terrain::{Cells, LayerSpec, Terrain};
 
 /// What one stage did.
@@ -34,6 +36,22 @@ pub struct StageReport {
     pub steps: u32,
     /// Its ledger.
     pub budget: Budget,
+    /// Parameters that were changed while it ran; `parameters` has their last values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// A parameter changed between two steps of its stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Steps that the stage had taken before.
+    pub step: u32,
+    /// The parameter's name.
+    pub parameter: String,
+    /// Its value until then.
+    pub from: serde_json::Value,
+    /// Its value from then on.
+    pub to: serde_json::Value,
 }
 
 /// Where a run stands after a step.
@@ -86,7 +104,7 @@ impl Run {
     /// When a stage's parameters contradict the grid.
     pub fn over(recipe: Recipe, terrain: Terrain) -> Result<Self> {
         for stage in &recipe.stages {
-            stage.model.check(&terrain.grid)?;
+            stage.check(&terrain.grid)?;
         }
         Ok(Self { recipe, terrain, stage: 0, step: 0, reports: Vec::new(), stepper: None })
     }
@@ -130,6 +148,9 @@ impl Run {
             for name in stage.layers.keys() {
                 self.terrain.layers.remove(name);
             }
+            if stage.takes_springs() {
+                self.terrain.tables.remove(SPRINGS);
+            }
             self.stepper = None;
             self.stage += 1;
             self.step = 0;
@@ -147,9 +168,70 @@ impl Run {
         &self.terrain
     }
 
-    /// The terrain, for the caller to keep or to change between steps.
+    /// The terrain, for the caller to keep or to change between steps: its ground, the `rain` that falls, its tables.
     pub fn terrain_mut(&mut self) -> &mut Terrain {
+        // A stepper may know which cells are wet; it is started again and looks anew.
+        self.stepper = None;
         &mut self.terrain
+    }
+
+    /// Changes a parameter of a stage that is not done, between two steps. Later steps are those of a run that had the
+    /// value from there on; the report tells the change, a checkpoint goes on with it.
+    ///
+    /// # Errors
+    /// No such stage or parameter, a stage that is done, a value that is not allowed, or one that would leave the stage
+    /// no more steps than it has taken. Nothing is changed then.
+    pub fn set(&mut self, label: &str, parameter: &str, value: &toml::Value) -> Result<()> {
+        let labels = self.recipe.stages.iter().map(|stage| stage.label.as_str());
+        let number = labels.clone().position(|known| known == label);
+        let number = number.ok_or_else(|| Error::unknown("stage", label, labels))?;
+        if number < self.stage {
+            return Err(Error::value("stage", label, "one that is not done yet"));
+        }
+        let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
+        let owner = stage.model.about().name;
+        let before = stage.model.get(parameter);
+        stage.model.set(owner, parameter, value)?;
+        let (after, grid) = (stage.model.get(parameter), &self.terrain.grid);
+        let Some(before) = before.filter(|before| Some(*before) != after) else { return Ok(()) };
+        let taken = if number == self.stage { self.step } else { 0 };
+        let refusal = match stage.model.check(grid) {
+            Ok(()) if taken > 0 && stage.model.steps(grid) <= taken => {
+                let allowed = format!("a value that leaves the stage more than the {taken} steps it has taken");
+                Some(Error::value(format!("{owner}.{parameter}"), value, allowed))
+            }
+            checked => checked.err(),
+        };
+        if let Some(refusal) = refusal {
+            stage.model.set(owner, parameter, &before.to_toml())?;
+            return Err(refusal);
+        }
+        if number == self.stage {
+            self.stepper = None;
+        }
+        if let Some(report) = self.reports.get_mut(number) {
+            let json =
+                |value: Option<Value>| value.and_then(|v| serde_json::to_value(v.to_toml()).ok()).unwrap_or_default();
+            let change =
+                Change { step: taken, parameter: parameter.to_string(), from: json(Some(before)), to: json(after) };
+            report.parameters = parameters(stage);
+            report.changes.push(change);
+        }
+        Ok(())
+    }
+
+    /// Lets a spring rise from here on, until the running stage ends. A checkpoint keeps it.
+    ///
+    /// # Errors
+    /// When the stage's model reads no springs, or the spring is none or lies outside the world.
+    pub fn add_spring(&mut self, spring: Spring) -> Result<()> {
+        match self.recipe.stages.get(self.stage) {
+            Some(stage) if stage.takes_springs() => springs::add(&mut self.terrain, &[spring]),
+            stage => {
+                let model = stage.map_or("none", |stage| stage.model.about().name);
+                Err(Error::value("running model", model, format!("one that keeps a table of {SPRINGS}")))
+            }
+        }
     }
 
     /// The recipe.
@@ -204,25 +286,27 @@ impl Run {
     }
 }
 
+/// The parameters of a stage's model, by name.
+fn parameters(stage: &Stage) -> serde_json::Value {
+    let value = |name: &str| serde_json::to_value(stage.model.get(name)?.to_toml()).ok();
+    let declared = stage.model.declared();
+    declared.iter().filter_map(|p| Some((p.name.to_string(), value(p.name)?))).collect()
+}
+
 fn begun(stage: &Stage, grid: &Grid) -> StageReport {
-    let parameters: serde_json::Map<_, _> = stage
-        .model
-        .declared()
-        .iter()
-        .filter_map(|p| Some((p.name.to_string(), serde_json::to_value(stage.model.get(p.name)?.to_toml()).ok()?)))
-        .collect();
     StageReport {
         label: stage.label.clone(),
         model: stage.model.about().name.to_string(),
-        parameters: parameters.into(),
+        parameters: parameters(stage),
         seconds: 0.0,
         cells: grid.len() as u64,
         steps: 0,
         budget: Budget::default(),
+        changes: Vec::new(),
     }
 }
 
-/// Brings a stage's input layers into the terrain and checks that those it needs are there.
+/// Brings a stage's input layers and springs into the terrain and checks that those it needs are there.
 fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Result<()> {
     let about = stage.model.about();
     for spec in about.needs {
@@ -235,7 +319,9 @@ fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Re
     let wanted = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));
     let fetched: Vec<_> =
         wanted.map(|(spec, source)| Ok((spec, fetch(spec, source, folder, terrain)?))).collect::<Result<_>>()?;
-    fetched.into_iter().try_for_each(|(spec, cells)| terrain.insert(spec, cells))
+    springs::sources(terrain)?;
+    fetched.into_iter().try_for_each(|(spec, cells)| terrain.insert(spec, cells))?;
+    if stage.springs.is_empty() { Ok(()) } else { springs::add(terrain, &stage.springs) }
 }
 
 fn fetch(spec: &LayerSpec, source: &Source, folder: &std::path::Path, terrain: &Terrain) -> Result<Cells> {

@@ -251,6 +251,20 @@ pub const PROTECT: LayerSpec = LayerSpec {
     meaning: "Share of an intended cut, in loose ground and bedrock alike, that is withheld: 1 keeps the ground.",
     cells: CellType::Float,
 };
+/// Water on the ground.
+pub const WATER: LayerSpec = LayerSpec {
+    name: "water",
+    unit: "m",
+    meaning: "Depth of water standing or flowing on the ground.",
+    cells: CellType::Float,
+};
+/// Sediment in the water; it counts as solid.
+pub const SUSPENDED: LayerSpec = LayerSpec {
+    name: "suspended",
+    unit: "m",
+    meaning: "Sediment carried by the water, as thickness over the cell.",
+    cells: CellType::Height,
+};
 
 impl Terrain {
     /// Flat ground at zero.
@@ -297,12 +311,16 @@ impl Terrain {
         })
     }
 
-    /// Solid in the terrain, in units × cells: ground, and what the tables' particles carry. With the budget's
-    /// exported, added and rounded amounts it never changes.
+    /// Solid in the terrain, in units × cells: ground, what the water carries ([`SUSPENDED`]), and what the tables'
+    /// particles carry. With the budget's exported, added and rounded amounts it never changes.
     pub fn solid(&self) -> i128 {
-        let ground: i128 = self.ground.as_slice().iter().map(|h| i128::from(h.0)).sum();
+        let total = |field: &Field<Height>| field.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
+        let suspended = self.layers.get(SUSPENDED.name).map_or(0, |layer| match &layer.cells {
+            Cells::Height(field) => total(field),
+            _ => 0,
+        });
         let carried = self.tables.values().filter_map(|t| t.ints("carried")).flatten();
-        ground + carried.map(|c| i128::from(*c)).sum::<i128>()
+        total(&self.ground) + suspended + carried.map(|c| i128::from(*c)).sum::<i128>()
     }
 
     /// Inserts layer `spec` with the given cells.

@@ -1,5 +1,7 @@
 //! A model run by tiles: the same bits as over the whole terrain, with only a tile and its halo at work at a time.
 
+use std::collections::BTreeSet;
+
 use crate::error::{Error, Result};
 use crate::field::Window;
 use crate::model::{Model, Reach, Tick};
@@ -21,13 +23,17 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
     for step in 0..model.steps(&terrain.grid) {
         let mut next = terrain.clone();
         next.tables.clear();
+        let mut left = BTreeSet::new();
         for core in cores(terrain.grid.size, tile.max(1)) {
             let around = widened(core, halo, terrain.grid.size);
             let mut part = terrain.window(around);
             let grid = part.grid.clone();
             model.start(&grid)?.step(&mut part, Tick { key, step })?;
             merge(&mut next, &part, core, around);
+            left.extend(part.layers.into_keys());
         }
+        // A layer that the step took away is in no part.
+        next.layers.retain(|name, _| left.contains(name));
         next.tables.values_mut().for_each(sort_by_number);
         *terrain = next;
     }

@@ -5,15 +5,17 @@ use std::time::Instant;
 use thalweg::Result;
 use thalweg::flow::{self, Land, accumulate, fill};
 use thalweg::model::Model as _;
+use thalweg::models as list;
+use thalweg::models::fluvial::Fluvial;
 use thalweg::models::gradient_noise::GradientNoise;
 use thalweg::models::stream_power::StreamPower;
 use thalweg::models::thermal::Thermal;
-use thalweg::{models as list, terrain::Terrain};
+use thalweg::terrain::{Terrain, WATER};
 
 use crate::memory::{DRAINAGE, DROPLETS, RIVERS, beyond_the_ground};
 use crate::same;
 use crate::work::{
-    by_cell, by_droplet_step, furnished, goal, least, least_ns, mountains, rivers_alone, rough, with_threads,
+    by_cell, by_droplet_step, furnished, goal, least, least_ns, mountains, rivers_alone, rough, step, with_threads,
 };
 
 /// How long the least time of one figure is looked for.
@@ -131,6 +133,44 @@ pub fn stream_power() -> Result<()> {
     }
     let bytes = beyond_the_ground(RIVERS, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
     println!("| memory beyond the ground, stream-power step, 4096², rough | ≤ 16 B a cell [65–230] | {bytes} |");
+    Ok(())
+}
+
+/// A step of fluvial erosion: one drop on a large map, and a small map wet all over.
+pub fn fluvial() -> Result<()> {
+    let mut before = mountains(4096)?;
+    let model =
+        Fluvial { rain: 0.0, drop: 1e5, x: 20_480.0, y: 20_480.0, pickup: 1.0, steps: 4000, ..Fluvial::default() };
+    // The first step makes the layers.
+    step(&mut *model.start(&before.grid)?, &mut before, 0)?;
+    let mut best = (f64::MAX, 0, 0);
+    for _ in 0..3 {
+        let mut terrain = before.clone();
+        let run = with_threads(1, || -> Result<_> {
+            let mut stepper = model.start(&terrain.grid)?;
+            step(&mut *stepper, &mut terrain, 1)?; // looks for what is wet
+            let (mut slowest, mut wet, mut number) = (0f64, 0, 2);
+            while wet < 10_000 && number < 4000 {
+                let mut least = f64::MAX;
+                for _ in 0..50 {
+                    least = least.min(step(&mut *stepper, &mut terrain, number)?.1);
+                    number += 1;
+                }
+                slowest = slowest.max(least);
+                wet = terrain.float(&WATER).map_or(0, |w| w.as_slice().iter().filter(|w| **w > 0.0).count());
+            }
+            Ok((slowest * 1e3, wet, number))
+        });
+        let run = run?;
+        best = if run.0 < best.0 { run } else { best };
+    }
+    let (ms, wet, steps) = best;
+    println!("| fluvial, one drop on 4096², up to {wet} wet cells ({steps} steps) | ≤ 1 ms a step | {ms:.3} ms |");
+    let terrain = mountains(1024)?;
+    let wet = Fluvial { rain: 1000.0, ..Fluvial::default() };
+    let [one, two] = [1, 2].map(|n| with_threads(n, || least(&wet, &terrain, SECONDS, by_cell(&terrain))));
+    let (one, two) = (one?, two?);
+    println!("| fluvial, rain on all of 1024² | none | {one:.1} ns a cell, 2 threads {two:.1} ns |");
     Ok(())
 }
 

@@ -7,6 +7,7 @@ pub mod drainage;
 pub mod droplets;
 pub mod elevation;
 pub mod fault_formation;
+pub mod fluvial;
 pub mod fourier_synthesis;
 pub mod gradient_noise;
 pub mod hillslope;
@@ -38,6 +39,7 @@ pub const MODELS: &[Make] = &[
     || Box::<drainage::Drainage>::default(),
     || Box::<hillslope::Hillslope>::default(),
     || Box::<planation::Planation>::default(),
+    || Box::<fluvial::Fluvial>::default(),
 ];
 
 /// The model of that name with default parameters.

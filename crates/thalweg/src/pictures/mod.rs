@@ -2,6 +2,7 @@
 //!
 //! Every function is pure (terrain in, [`picture::Picture`] out) and gives the same bits for any number of threads.
 
+pub mod animation;
 pub mod colour;
 pub mod furniture;
 pub mod layer;

@@ -1,6 +1,6 @@
 //! [`Picture`]: sRGB pixels, and what may be done with any picture.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Seek, Write};
 
 use rayon::prelude::*;
 
@@ -41,6 +41,23 @@ impl Picture {
         let mut bytes = Vec::new();
         self.encode(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Reads a PNG as [`Picture::encode`] writes it.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not 8-bit RGB.
+    pub fn decode(reader: impl BufRead + Seek) -> io::Result<Self> {
+        let mut reader = png::Decoder::new(reader).read_info()?;
+        let (info, other) = (reader.info(), || io::Error::other("is no PNG of 8-bit RGB"));
+        if (info.color_type, info.bit_depth) != (png::ColorType::Rgb, png::BitDepth::Eight) {
+            return Err(other());
+        }
+        let size = [info.height as usize, info.width as usize];
+        let mut bytes = vec![0; reader.output_buffer_size().ok_or_else(other)?];
+        reader.next_frame(&mut bytes)?;
+        let pixels = bytes.as_chunks::<3>().0.to_vec();
+        Ok(Self { rgb: Field::from_vec(size, pixels).map_err(io::Error::other)? })
     }
 
     /// The picture at `size`, if that is smaller in both directions, by averaging the light that falls on each new pixel's
@@ -181,6 +198,8 @@ mod tests {
     fn png_decodes_to_the_same_pixels() {
         let picture = chequered([5, 7]);
         let bytes = picture.png().unwrap();
+        assert_eq!(Picture::decode(io::Cursor::new(&bytes)).unwrap(), picture);
+        assert!(Picture::decode(io::Cursor::new(&bytes[..40])).is_err());
         let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut pixels).unwrap();

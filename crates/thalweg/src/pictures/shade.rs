@@ -52,6 +52,18 @@ impl Default for ShadeOptions<'_> {
     }
 }
 
+impl ShadeOptions<'_> {
+    /// The same with range and exaggeration as this terrain has them chosen: for pictures that are to go together.
+    ///
+    /// # Errors
+    /// As [`shade`].
+    pub fn settled(self, terrain: &Terrain) -> Result<Self> {
+        let relief = Relief::new(terrain, None)?;
+        let brush = brush(&relief, self.ramp, self.sun, self.exaggeration, self.range)?;
+        Ok(Self { range: Some(brush.range), exaggeration: Some(f64::from(brush.exaggeration)), ..self })
+    }
+}
+
 /// The terrain as a shaded map, north up, a pixel a cell or fewer.
 ///
 /// # Errors
@@ -161,6 +173,15 @@ mod tests {
         assert!(blue(2, 3) && blue(8, 8) && blue(15, 5) && !blue(15, 8));
         assert!(picture.rgb[(2, 3)][0] < picture.rgb[(8, 3)][0], "deeper is darker");
         assert!(picture.rgb[(19, 19)] == [214; 3] || picture.rgb[(19, 19)] == [226; 3]);
+    }
+
+    #[test]
+    fn settled_options_draw_the_same_and_hold_on_other_ground() {
+        let (low, high) = (terrain(20, 20, |i, j| (i * j % 7) as f64), terrain(20, 20, |i, _| 500.0 + 9.0 * i as f64));
+        let settled = ShadeOptions::default().settled(&low).unwrap();
+        assert_eq!(shade(&low, &settled).unwrap(), shade(&low, &ShadeOptions::default()).unwrap());
+        let other = settled.clone().settled(&high).unwrap();
+        assert_eq!((other.range, other.exaggeration), (settled.range, settled.exaggeration));
     }
 
     #[test]

@@ -1,0 +1,131 @@
+//! Pictures of a run under way, and the animation made of them.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thalweg::io::atomic::atomic;
+use thalweg::model::Family;
+use thalweg::pictures::animation;
+use thalweg::pictures::picture::Picture;
+use thalweg::pictures::shade::ShadeOptions;
+use thalweg::recipe::Recipe;
+use thalweg::run::{Progress, Run};
+use thalweg::{Error, Result};
+
+use crate::args::FramesArgs;
+use crate::output::{self, absolute};
+use crate::pictures::shaded;
+
+/// Frames in a second of the animation.
+const RATE: u16 = 12;
+
+/// Which frames are drawn, and how many there are. It travels in the checkpoint, so that the numbers go on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Frames {
+    dir: PathBuf,
+    every: u32,
+    of: Option<String>,
+    size: usize,
+    animation: Option<PathBuf>,
+    taken: u32,
+    look: Option<Look>,
+}
+
+/// Colours and light of a stage's frames: all have those of the first, so that nothing flickers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Look {
+    stage: usize,
+    range: Option<[f32; 2]>,
+    exaggeration: Option<f64>,
+}
+
+impl Frames {
+    /// What was asked for, if anything was.
+    ///
+    /// # Errors
+    /// When the recipe has no such stage, or there is no current folder.
+    pub fn new(args: &FramesArgs, recipe: &Recipe) -> Result<Option<Self>> {
+        let Some(dir) = &args.frames else { return Ok(None) };
+        let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
+        if let Some(label) = args.frames_of.as_deref().filter(|label| labels().all(|known| known != *label)) {
+            return Err(Error::unknown("stage", label, labels()));
+        }
+        Ok(Some(Self {
+            dir: absolute(dir)?,
+            every: args.frames_every,
+            of: args.frames_of.clone(),
+            size: args.frames_size,
+            animation: args.animation.as_deref().map(absolute).transpose()?,
+            taken: 0,
+            look: None,
+        }))
+    }
+
+    /// Whether what will be written can be.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn check(&self) -> Result<()> {
+        output::make_folder(&self.dir)?;
+        self.animation.as_deref().map_or(Ok(()), |path| output::check_ending(path, &["png"]).map(|_| ()))
+    }
+
+    /// Draws the terrain after a step, if it is this one's turn.
+    ///
+    /// # Errors
+    /// When the frame cannot be written.
+    pub fn step(&mut self, run: &Run, progress: &Progress) -> Result<()> {
+        let ends = progress.step >= progress.steps;
+        let due = ends || progress.step.is_multiple_of(self.every);
+        if !due || self.of.as_ref().is_some_and(|label| *label != progress.label) {
+            return Ok(());
+        }
+        let terrain = run.terrain();
+        // Ground that is being made changes altogether: its frames have a look each.
+        let makes_ground =
+            run.recipe().stages.get(progress.stage).is_some_and(|s| s.model.about().family == Family::Base);
+        let kept = self.look.take().filter(|look| look.stage == progress.stage && !makes_ground);
+        let look = match kept {
+            Some(look) => look,
+            None => {
+                let settled = ShadeOptions::default().settled(terrain)?;
+                Look { stage: progress.stage, range: settled.range, exaggeration: settled.exaggeration }
+            }
+        };
+        let options = ShadeOptions {
+            range: look.range,
+            exaggeration: look.exaggeration,
+            max_size: Some(self.size),
+            ..ShadeOptions::default()
+        };
+        self.look = Some(look);
+        // A frame that fails keeps its number free: the animation leaves it out.
+        self.taken += 1;
+        shaded(terrain, options, &self.path(self.taken))
+    }
+
+    /// Makes the animation, if one is wanted; gives its file.
+    ///
+    /// # Errors
+    /// When there is no frame, or a file cannot be read or written.
+    pub fn finish(&self) -> Result<Option<PathBuf>> {
+        let Some(path) = &self.animation else { return Ok(None) };
+        let files: Vec<PathBuf> =
+            (1..=self.taken).map(|number| self.path(number)).filter(|file| file.is_file()).collect();
+        if files.is_empty() {
+            return Err(Error::file(&self.dir, "holds no frame for the animation"));
+        }
+        let read = |file: &PathBuf| Picture::decode(BufReader::new(File::open(file)?));
+        let wrote = |file: &mut _| {
+            animation::encode(file, files.len() as u32, RATE, files.iter().map(read)).map_err(Error::io(path, "write"))
+        };
+        atomic(path, wrote)?;
+        Ok(Some(path.clone()))
+    }
+
+    fn path(&self, number: u32) -> PathBuf {
+        Path::new(&self.dir).join(format!("frame_{number:05}.png"))
+    }
+}

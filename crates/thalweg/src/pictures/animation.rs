@@ -1,0 +1,83 @@
+//! Animated PNG: pictures of one size, one after another.
+
+use std::io::{self, Write};
+
+use crate::pictures::picture::Picture;
+
+/// Writes an animated PNG of `count` pictures, `rate` of them in a second, played for ever. A viewer that knows no
+/// animation shows the first.
+///
+/// # Errors
+/// When the writer or a picture fails, there are none or not `count` of them, or they are of unequal size.
+pub fn encode(
+    writer: impl Write,
+    count: u32,
+    rate: u16,
+    mut pictures: impl Iterator<Item = io::Result<Picture>>,
+) -> io::Result<()> {
+    let first = pictures.next().ok_or_else(|| io::Error::other("no picture to animate"))??;
+    let [rows, cols] = first.size();
+    let side = |n: usize| u32::try_from(n).map_err(io::Error::other);
+    let mut encoder = png::Encoder::new(writer, side(cols)?, side(rows)?);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Balanced);
+    encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    encoder.set_animated(count, 0)?;
+    encoder.set_frame_delay(1, rate.max(1))?;
+    let mut body = encoder.write_header()?;
+    body.write_image_data(first.rgb.as_slice().as_flattened())?;
+    let mut written = 1;
+    for picture in pictures {
+        let picture = picture?;
+        written += 1;
+        let size = picture.size();
+        if size != [rows, cols] {
+            let size = format!("{} × {} pixels (columns × rows)", size[1], size[0]);
+            return Err(io::Error::other(format!("picture {written} is {size}; the first is {cols} × {rows}")));
+        }
+        body.write_image_data(picture.rgb.as_slice().as_flattened())?;
+    }
+    if written != count {
+        return Err(io::Error::other(format!("{written} pictures where {count} were announced")));
+    }
+    Ok(body.finish()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frames(count: u8) -> Vec<Picture> {
+        (0..count).map(|n| Picture::new([5, 7], [n, 2 * n, 200 - n])).collect()
+    }
+
+    #[test]
+    fn every_picture_comes_back_in_its_order() {
+        let mut bytes = Vec::new();
+        encode(&mut bytes, 3, 12, frames(3).into_iter().map(Ok)).unwrap();
+        let mut reader = png::Decoder::new(io::Cursor::new(bytes)).read_info().unwrap();
+        assert_eq!(reader.info().animation_control().unwrap().num_frames, 3);
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        for picture in frames(3) {
+            reader.next_frame(&mut pixels).unwrap();
+            assert_eq!(pixels, picture.rgb.as_slice().as_flattened());
+            let control = reader.info().frame_control().unwrap();
+            assert_eq!((control.delay_num, control.delay_den), (1, 12));
+        }
+    }
+
+    #[test]
+    fn pictures_that_do_not_go_together_are_refused() {
+        let refused = |count: u32, pictures: Vec<Picture>| {
+            encode(Vec::new(), count, 12, pictures.into_iter().map(Ok)).unwrap_err().to_string()
+        };
+        assert!(refused(0, vec![]).contains("no picture"));
+        assert!(refused(3, frames(2)).contains("2 pictures where 3 were announced"));
+        refused(1, frames(2));
+        let mut uneven = frames(2);
+        uneven[1] = Picture::new([7, 5], [0; 3]);
+        assert!(refused(2, uneven).contains("picture 2 is 5 × 7 pixels"));
+        assert!(encode(Vec::new(), 1, 12, std::iter::once(Err(io::Error::other("gone")))).is_err());
+    }
+}
