@@ -62,7 +62,7 @@ fn worst_slope(model: &StreamPower, terrain: &Terrain, c: f64) -> f64 {
         if i + 1 == grid.rows() && grid.edges[2] == Edge::Open {
             continue;
         }
-        let distance = grid.cell * if code % 2 == 0 { 1.0 } else { std::f64::consts::SQRT_2 };
+        let distance = grid.cell * if code.is_multiple_of(2) { 1.0 } else { std::f64::consts::SQRT_2 };
         let slope = (terrain.ground.as_slice()[k].metres() - terrain.ground.as_slice()[below].metres()) / distance;
         let area = f64::from(counts.as_slice()[k]) * grid.cell_area();
         let (m, n) = (model.area_exponent, model.slope_exponent);
