@@ -252,6 +252,14 @@ pub const PROTECT: LayerSpec = LayerSpec {
     cells: CellType::Float,
 };
 
+/// Sediment that water carries; it counts in the ledger.
+pub const SUSPENDED: LayerSpec = LayerSpec {
+    name: "suspended",
+    unit: "m",
+    meaning: "Thickness of ground that water carries along.",
+    cells: CellType::Height,
+};
+
 impl Terrain {
     /// Flat ground at zero.
     pub fn new(grid: Grid) -> Self {
@@ -297,12 +305,16 @@ impl Terrain {
         })
     }
 
-    /// Solid in the terrain, in units × cells: ground, and what the tables' particles carry. With the budget's
-    /// exported, added and rounded amounts it never changes.
+    /// Solid in the terrain, in units × cells: ground, what water carries ([`SUSPENDED`]), and what the tables' particles
+    /// carry. With the budget's exported, added and rounded amounts it never changes.
     pub fn solid(&self) -> i128 {
-        let ground: i128 = self.ground.as_slice().iter().map(|h| i128::from(h.0)).sum();
+        let sum = |heights: &Field<Height>| heights.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
+        let suspended = match self.layers.get(SUSPENDED.name).map(|layer| &layer.cells) {
+            Some(Cells::Height(field)) => sum(field),
+            _ => 0,
+        };
         let carried = self.tables.values().filter_map(|t| t.ints("carried")).flatten();
-        ground + carried.map(|c| i128::from(*c)).sum::<i128>()
+        sum(&self.ground) + suspended + carried.map(|c| i128::from(*c)).sum::<i128>()
     }
 
     /// Inserts layer `spec` with the given cells.
