@@ -1,6 +1,6 @@
 //! The figures of docs/benchmarks.md, printed as the rows of its tables: `cargo xtask bench [PART]…`.
 //!
-//! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal` and `presets`; all of them without
+//! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `pipes` and `presets`; all of them without
 //! one. Times are the least of many short pieces of work: on a shared machine the mean says more about the neighbours.
 
 mod figures;
@@ -14,12 +14,13 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
     ("noise", figures::noise),
     ("thermal", figures::thermal),
+    ("pipes", figures::pipes),
     ("presets", figures::presets),
 ];
 

@@ -9,6 +9,7 @@ pub mod fault_formation;
 pub mod fourier_synthesis;
 pub mod gradient_noise;
 pub mod midpoint_displacement;
+pub mod pipes;
 pub mod shape;
 pub mod thermal;
 
@@ -30,6 +31,7 @@ pub const MODELS: &[Make] = &[
     || Box::<elevation::Elevation>::default(),
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
+    || Box::<pipes::Pipes>::default(),
 ];
 
 /// The model of that name with default parameters.
