@@ -11,6 +11,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("alpine", include_str!("../recipes/alpine.toml")),
     ("hills", include_str!("../recipes/hills.toml")),
     ("island", include_str!("../recipes/island.toml")),
+    ("storm", include_str!("../recipes/storm.toml")),
     ("volcano", include_str!("../recipes/volcano.toml")),
 ];
 
