@@ -12,6 +12,7 @@ const PRESETS: &[(&str, &str)] = &[
     ("hills", include_str!("../recipes/hills.toml")),
     ("island", include_str!("../recipes/island.toml")),
     ("spring", include_str!("../recipes/spring.toml")),
+    ("storm", include_str!("../recipes/storm.toml")),
     ("uplift", include_str!("../recipes/uplift.toml")),
     ("volcano", include_str!("../recipes/volcano.toml")),
 ];

@@ -22,6 +22,8 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
     };
     for step in 0..model.steps(&terrain.grid) {
         let mut next = terrain.clone();
+        // What a step ends, layers and tables, is not to live on.
+        next.layers.clear();
         next.tables.clear();
         let mut left = BTreeSet::new();
         for core in cores(terrain.grid.size, tile.max(1)) {

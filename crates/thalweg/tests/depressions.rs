@@ -268,7 +268,7 @@ fn pouring_equals_the_simulation() {
         let most = 1 + key.and(20).bits() % 30;
         let water = Field::generate(ground.grid.size, |i, j| {
             let bits = key.and(21).cell([i as i64, j as i64]).bits();
-            if bits % 3 == 0 { ((bits >> 8) % most) as i64 } else { 0 }
+            if bits.is_multiple_of(3) { ((bits >> 8) % most) as i64 } else { 0 }
         });
         let hierarchy = Hierarchy::of(&ground.land());
         let standing = fill_spill_merge(&ground.land(), &hierarchy, &water).unwrap();

@@ -177,7 +177,24 @@ fn transform(terrain: &Terrain, turn: Turn) -> Terrain {
             Cells::Count(f) => Cells::Count(field(f, turn)),
         };
     }
+    turn_vectors(&mut other, turn);
     other
+}
+
+/// The parts of a vector, layers `…_x` and `…_y`, turn with it.
+fn turn_vectors(terrain: &mut Terrain, turn: Turn) {
+    // Where a step eastward and a step southward from the middle of a 3 × 3 map lead.
+    let [east, south] = [(1, 2), (2, 1)].map(|(i, j)| turn([3, 3], i, j).1.map(|k| k as f32 - 1.0));
+    let names: Vec<String> =
+        terrain.layers.keys().filter_map(|name| Some(name.strip_suffix("_x")?.to_string())).collect();
+    for name in names {
+        let [x, y] = ["x", "y"].map(|axis| terrain.layers[&format!("{name}_{axis}")].cells.to_float());
+        for (axis, to) in [("x", east), ("y", south)] {
+            // Adding nothing leaves no zero with a sign.
+            let part = Field::generate(x.size(), |i, j| to[1] * x[(i, j)] + to[0] * y[(i, j)] + 0.0);
+            terrain.layers.get_mut(&format!("{name}_{axis}")).expect("it is there").cells = Cells::Float(part);
+        }
+    }
 }
 
 #[test]

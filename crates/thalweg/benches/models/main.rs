@@ -1,8 +1,8 @@
 //! The figures of docs/benchmarks.md, printed as the rows of its tables: `cargo xtask bench [PART]…`.
 //!
-//! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `flow`, `stream_power`, `fluvial` and
-//! `presets`; all of them without one. Times are the least of many short pieces of work: on a shared machine the mean says
-//! more about the neighbours.
+//! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `flow`, `stream_power`, `fluvial`,
+//! `pipes` and `presets`; all of them without one. Times are the least of many short pieces of work: on a shared machine the
+//! mean says more about the neighbours.
 
 mod figures;
 mod memory;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 9] = [
+const PARTS: [(&str, Part); 10] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
@@ -24,6 +24,7 @@ const PARTS: [(&str, Part); 9] = [
     ("flow", figures::flow),
     ("stream_power", figures::stream_power),
     ("fluvial", figures::fluvial),
+    ("pipes", figures::pipes),
     ("presets", figures::presets),
 ];
 

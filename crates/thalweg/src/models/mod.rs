@@ -12,6 +12,7 @@ pub mod fourier_synthesis;
 pub mod gradient_noise;
 pub mod hillslope;
 pub mod midpoint_displacement;
+pub mod pipes;
 pub mod planation;
 pub mod shape;
 pub mod stream_power;
@@ -40,6 +41,7 @@ pub const MODELS: &[Make] = &[
     || Box::<hillslope::Hillslope>::default(),
     || Box::<planation::Planation>::default(),
     || Box::<fluvial::Fluvial>::default(),
+    || Box::<pipes::Pipes>::default(),
 ];
 
 /// The model of that name with default parameters.

@@ -1,0 +1,452 @@
+//! One pass over a band of rows: all of a step, in place.
+//!
+//! Rows are read once and written once. What a stage needs of the rows round it is kept in rings of the last few rows, each
+//! stage one row behind the one before it; so row i is read when row i − 4 is finished, and old values are never looked for in a
+//! row that is already written. The rows beside the band are copied before any band is at work.
+
+use crate::field::Field;
+use crate::grid::{Edge, Grid};
+use crate::height::Height;
+use crate::models::pipes::bed::{self, Here, Rates, There};
+use crate::models::pipes::rain::Rain;
+use crate::models::pipes::rows::{PAD, whole};
+use crate::models::pipes::transport;
+use crate::models::pipes::walk::{Desk, Walk};
+use crate::models::pipes::water::{self, Law};
+
+/// How far from a cell a step reads.
+pub const REACH: usize = 4;
+
+/// What a step sums up over cells: water in metres over a cell, solids in units.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sums {
+    pub rained: f64,
+    pub poured: f64,
+    pub evaporated: f64,
+    pub drained: f64,
+    pub dug: i64,
+    pub laid: i64,
+    pub exported: i64,
+    pub rounded: i64,
+    pub limited: u64,
+}
+
+/// What is the same for every cell of a step.
+pub struct Plan<'a> {
+    pub grid: &'a Grid,
+    pub law: Law,
+    pub rates: Rates,
+    /// Part of the water that does not evaporate, and the depth below which all does.
+    pub stays: [f32; 2],
+    pub rain: Rain,
+    pub backward: bool,
+    pub masks: Masks<'a>,
+}
+
+/// Layers that a step heeds.
+#[derive(Clone, Copy, Default)]
+pub struct Masks<'a> {
+    pub rain: Option<&'a Field<f32>>,
+    pub hardness: Option<&'a Field<f32>>,
+    pub protect: Option<&'a Field<f32>>,
+    pub void: Option<&'a Field<bool>>,
+}
+
+/// The state of some rows, from row `first` on.
+pub struct Rows<'a> {
+    pub first: usize,
+    pub ground: &'a mut [Height],
+    pub loose: &'a mut [Height],
+    pub water: &'a mut [f32],
+    /// Speeds in the pipes through the west and the north side.
+    pub pipes: [&'a mut [f32]; 2],
+    pub suspended: &'a mut [Height],
+    pub fraction: &'a mut [f32],
+    /// Eastward and southward, if it is to be told.
+    pub velocity: Option<[&'a mut [f32]; 2]>,
+}
+
+/// A copy of the state of a few rows.
+#[derive(Default)]
+pub struct Beside {
+    pub first: usize,
+    pub ground: Vec<Height>,
+    pub loose: Vec<Height>,
+    pub water: Vec<f32>,
+    pub pipes: [Vec<f32>; 2],
+    pub suspended: Vec<Height>,
+    pub fraction: Vec<f32>,
+}
+
+/// The state of a row as the step finds it.
+struct Row<'a> {
+    ground: &'a [Height],
+    loose: &'a [Height],
+    water: &'a [f32],
+    pipes: [&'a [f32]; 2],
+    suspended: &'a [Height],
+    fraction: &'a [f32],
+}
+
+/// A band of rows, with the rows beside it.
+pub struct Band<'a> {
+    pub here: Rows<'a>,
+    pub beside: [&'a Beside; 2],
+    /// Runs of columns where there is something to do.
+    pub spans: Vec<[usize; 2]>,
+}
+
+impl Band<'_> {
+    /// Takes the step for the whole band; its sums row by row.
+    pub fn step(mut self, plan: &Plan<'_>, desk: &mut Desk) -> Vec<Sums> {
+        let count = self.here.ground.len() / plan.grid.cols();
+        let mut sums = vec![Sums::default(); count];
+        for span in std::mem::take(&mut self.spans) {
+            self.pass(plan, desk, span, &mut sums);
+        }
+        sums
+    }
+
+    /// Row `i` of the map, columns [from, to), as it is before the step.
+    fn row(&self, i: usize, [from, to]: [usize; 2], cols: usize) -> Row<'_> {
+        let here = &self.here;
+        let [above, below] = self.beside;
+        let cut = |first: usize| (i - first) * cols + from..(i - first) * cols + to;
+        if (here.first..here.first + here.ground.len() / cols).contains(&i) {
+            let cut = cut(here.first);
+            Row {
+                ground: &here.ground[cut.clone()],
+                loose: &here.loose[cut.clone()],
+                water: &here.water[cut.clone()],
+                pipes: [&here.pipes[0][cut.clone()], &here.pipes[1][cut.clone()]],
+                suspended: &here.suspended[cut.clone()],
+                fraction: &here.fraction[cut],
+            }
+        } else {
+            let beside = if i < here.first { above } else { below };
+            let cut = cut(beside.first);
+            Row {
+                ground: &beside.ground[cut.clone()],
+                loose: &beside.loose[cut.clone()],
+                water: &beside.water[cut.clone()],
+                pipes: [&beside.pipes[0][cut.clone()], &beside.pipes[1][cut.clone()]],
+                suspended: &beside.suspended[cut.clone()],
+                fraction: &beside.fraction[cut],
+            }
+        }
+    }
+
+    /// The step over columns [from, to) of the band.
+    fn pass(&mut self, plan: &Plan<'_>, desk: &mut Desk, span: [usize; 2], sums: &mut [Sums]) {
+        let [rows, cols] = plan.grid.size;
+        let (first, count) = (self.here.first, sums.len());
+        let len = span[1] - span[0];
+        let open = plan.grid.edges.map(|edge| edge == Edge::Open);
+        // An end of the span inside the map lies in dry land: a wall does there.
+        let ends = [open[3] && span[0] == 0, open[1] && span[1] == cols];
+        let walk = Walk { plan, span, len, width: whole(len), ends, poles: [open[0], open[2]] };
+        for (j, per) in desk.across[PAD..PAD + len].iter_mut().enumerate() {
+            let j = span[0] + j;
+            *per = bed::per_distance(plan.grid.cell, j == 0 || j + 1 == cols);
+        }
+        plan.rain.row(plan.grid, [0, 0], None, None, &mut desk.rain[PAD..PAD + len]);
+        desk.rain[PAD + len..].fill(0.0);
+        // Number of a row: its row of the map and a little, so that rows beyond the map have one too.
+        let number = |i: usize| i + 2 * REACH;
+        for n in number(first) - REACH..number(first + count) + REACH {
+            // The row of the map that number n is, and its place in the band, if it has one.
+            let row = |n: usize| n.checked_sub(2 * REACH).filter(|i| *i < rows);
+            let mine = |n: usize| row(n).and_then(|i| i.checked_sub(first)).filter(|b| *b < count);
+
+            let loaded = self.load(&walk, desk, n, row(n));
+            walk.flows(desk, n);
+            if let Some(b) = mine(n) {
+                sums[b].rained += loaded[0];
+                sums[b].poured += loaded[1];
+                sums[b].drained += loaded[2];
+            }
+            let held = walk.pull(desk, n - 1, row(n - 1), n - 1 == number(rows));
+            if let Some(b) = mine(n - 1) {
+                sums[b].limited += held;
+            }
+            let held = walk.share(desk, n - 2);
+            if let Some(b) = mine(n - 2) {
+                sums[b].limited += held;
+                sums[b].drained += walk.drained(desk, n - 2, row(n - 2));
+                let cut = b * cols + span[0]..b * cols + span[1];
+                for (pipes, speed) in self.here.pipes.iter_mut().zip(&desk.speed) {
+                    pipes[cut.clone()].copy_from_slice(&speed.at(n - 2)[..len]);
+                }
+            } else if n - 2 == number(rows) && first + count == rows {
+                let south = &desk.moved[1].at(n - 2)[..len];
+                sums[count - 1].drained += south.iter().map(|moved| f64::from(*moved)).sum::<f64>();
+            }
+            match row(n - 3).filter(|i| i + 1 >= first && *i <= first + count) {
+                Some(i) => self.dig(&walk, desk, n - 3, i, mine(n - 3).map(|b| &mut sums[b])),
+                None => {
+                    desk.suspended.all_mut(n - 3).fill(0);
+                    desk.leaving.all_mut(n - 3).fill(0.0);
+                }
+            }
+            if let Some(b) = mine(n - 4) {
+                self.carry(&walk, desk, n - 4, b, &mut sums[b]);
+            }
+        }
+    }
+
+    /// Reads a row, and lets it rain there; what rained, was poured into the sea, and was taken out of it, in metres.
+    fn load(&self, walk: &Walk<'_>, desk: &mut Desk, n: usize, row: Option<usize>) -> [f64; 3] {
+        let (plan, len, width) = (walk.plan, walk.len, walk.width);
+        let [rows, cols] = plan.grid.size;
+        let (ground, water) = (desk.ground.all_mut(n), desk.water.all_mut(n));
+        let [west, north] = &mut desk.pipes;
+        let Some(i) = row else {
+            ground.fill(0);
+            water.fill(0.0);
+            // What crosses the southern edge comes as it did through the last row's north side.
+            let last = (n == rows + 2 * REACH && walk.poles[1] && rows > 1)
+                .then(|| north.all(n - 1).iter().map(|flow| flow.max(0.0)).collect::<Vec<f32>>());
+            west.all_mut(n).fill(0.0);
+            match last {
+                Some(last) => north.all_mut(n).copy_from_slice(&last),
+                None => north.all_mut(n).fill(0.0),
+            }
+            return [0.0; 3];
+        };
+        let from = self.row(i, walk.span, cols);
+        for (to, from) in ground[PAD..].iter_mut().zip(from.ground) {
+            *to = from.0;
+        }
+        // Beyond its ends ground goes on as it is.
+        let [first, last] = [ground[PAD], ground[PAD + len - 1]];
+        ground[..PAD].fill(first);
+        ground[PAD + len..].fill(last);
+        water[PAD..PAD + len].copy_from_slice(from.water);
+        water[PAD + len..].fill(0.0);
+        let void = plan.masks.void.map(|void| &void.row(i)[walk.span[0]..walk.span[1]]);
+        if !plan.rain.is_even() || plan.masks.rain.is_some() || void.is_some() {
+            let mask = plan.masks.rain.map(|mask| &mask.row(i)[walk.span[0]..walk.span[1]]);
+            plan.rain.row(plan.grid, [i, walk.span[0]], mask, void, &mut desk.rain[PAD..PAD + len]);
+        }
+        let [poured, taken] = walk.sea(&ground[PAD..], &mut water[PAD..], void);
+        let rained = water::wet(&mut water[PAD..], &desk.rain[PAD..], width);
+        if let Some(void) = void {
+            for (water, void) in water[PAD..].iter_mut().zip(void) {
+                *water = if *void { 0.0 } else { *water };
+            }
+        }
+        let (west, north) = (west.all_mut(n), north.all_mut(n));
+        west[PAD..PAD + len].copy_from_slice(from.pipes[0]);
+        north[PAD..PAD + len].copy_from_slice(from.pipes[1]);
+        west[PAD + len..].fill(0.0);
+        north[PAD + len..].fill(0.0);
+        // What crosses an edge comes as it does through the other side of the last cell.
+        west[PAD] = if walk.ends[0] && len > 1 { west[PAD + 1].min(0.0) } else { 0.0 };
+        west[PAD + len] = if walk.ends[1] && len > 1 { west[PAD + len - 1].max(0.0) } else { 0.0 };
+        if i == 0 {
+            north[PAD..PAD + len].fill(0.0);
+            if walk.poles[0] && rows > 1 {
+                for (to, from) in north[PAD..].iter_mut().zip(self.row(1, walk.span, cols).pipes[1]) {
+                    *to = from.min(0.0);
+                }
+            }
+        }
+        [rained, poured, taken]
+    }
+
+    /// Moves the water of row `i`, works on its bed, and writes both if the row is the band's own.
+    fn dig(&mut self, walk: &Walk<'_>, desk: &mut Desk, n: usize, i: usize, sums: Option<&mut Sums>) {
+        let (plan, len, width) = (walk.plan, walk.len, walk.width);
+        let [rows, cols] = plan.grid.size;
+        let [after, left, soft, bare, old, fraction] = &mut desk.floats;
+        let [loose, suspended, ground, above, west, east, north, south] = &mut desk.units;
+        let flow = [desk.flow[0].at(n), desk.flow[0].east(n), desk.flow[1].at(n), desk.flow[1].at(n + 1)];
+        let moved = [desk.moved[0].at(n), desk.moved[0].east(n), desk.moved[1].at(n), desk.moved[1].at(n + 1)];
+        let water = desk.water.at(n);
+        let evaporated = water::fill(water, moved, plan.stays, [&mut after[PAD..], &mut left[PAD..]], width);
+        // What crossed the eastern edge stands beyond it now, and does not count.
+        let evaporated = evaporated - f64::from(after[PAD + len] - left[PAD + len]);
+
+        let row = self.row(i, walk.span, cols);
+        for (to, from) in loose[PAD..].iter_mut().zip(row.loose) {
+            *to = from.0;
+        }
+        for (to, from) in suspended[PAD..].iter_mut().zip(row.suspended) {
+            *to = from.0;
+        }
+        old[PAD..PAD + len].copy_from_slice(row.fraction);
+        loose[PAD + len..].fill(0);
+        suspended[PAD + len..].fill(0);
+        old[PAD + len..].fill(0.0);
+        for (mask, out) in [(plan.masks.hardness, &mut *soft), (plan.masks.protect, &mut *bare)] {
+            if let Some(mask) = mask {
+                bed::less(&mask.row(i)[walk.span[0]..walk.span[1]], &mut out[PAD..]);
+            } else if walk.masked() {
+                out.fill(1.0);
+            }
+        }
+        let void = plan.masks.void.map(|void| void.row(i));
+        // Ground that is not there, beyond an edge or without data, is as high as what it lies beside.
+        let z = desk.ground.at(n);
+        let mut around = [z, desk.ground.west(n), desk.ground.east(n), z, z];
+        if i > 0 {
+            around[3] = desk.ground.at(n - 1);
+        }
+        if i + 1 < rows {
+            around[4] = desk.ground.at(n + 1);
+        }
+        if let Some(void) = plan.masks.void {
+            let known = |i: Option<usize>, j: Option<usize>| match (i, j) {
+                (Some(i), Some(j)) => i < rows && j < cols && !void.row(i)[j],
+                _ => false,
+            };
+            for j in 0..len {
+                let c = walk.span[0] + j;
+                let or_here = |known: bool, ground: &[i32]| if known { ground[j] } else { z[j] };
+                west[PAD + j] = or_here(known(Some(i), c.checked_sub(1)), around[1]);
+                east[PAD + j] = or_here(known(Some(i), Some(c + 1)), around[2]);
+                north[PAD + j] = or_here(known(i.checked_sub(1), Some(c)), around[3]);
+                south[PAD + j] = or_here(known(Some(i + 1), Some(c)), around[4]);
+                bare[PAD + j] = if void[(i, c)] { 0.0 } else { bare[PAD + j] };
+            }
+            around = [z, &west[PAD..], &east[PAD..], &north[PAD..], &south[PAD..]];
+        }
+        let here = Here {
+            ground: around,
+            across: &desk.across[PAD..],
+            along: bed::per_distance(plan.grid.cell, i == 0 || i + 1 == rows),
+            water: [water, &after[PAD..]],
+            flows: flow,
+            suspended: &suspended[PAD..],
+            loose: &loose[PAD..],
+            fraction: &old[PAD..],
+            soft: &soft[PAD..],
+            bare: &bare[PAD..],
+        };
+        let [u, v] = &mut desk.velocity;
+        let mut there = There {
+            ground: &mut ground[PAD..],
+            loose: &mut above[PAD..],
+            suspended: desk.suspended.at_mut(n),
+            fraction: &mut fraction[PAD..],
+            velocity: [u.at_mut(n), v.at_mut(n)],
+            leaving: desk.leaving.at_mut(n),
+        };
+        let [dug, laid] = bed::work(&here, &plan.rates, &mut there, width);
+
+        let Some(sums) = sums else { return };
+        sums.evaporated += evaporated;
+        sums.dug += dug;
+        sums.laid += laid;
+        let [poured, taken] = walk.sea(&ground[PAD..], &mut left[PAD..], void.map(|void| &void[walk.span[0]..]));
+        sums.poured += poured;
+        sums.drained += taken;
+        let at = (i - self.here.first) * cols;
+        let cut = at + walk.span[0]..at + walk.span[1];
+        if let Some(void) = void {
+            // What reached a cell without data has left; the cell stays as it was.
+            for (j, _) in void[walk.span[0]..walk.span[1]].iter().enumerate().filter(|(_, void)| **void) {
+                sums.drained += f64::from(after[PAD + j]);
+                sums.evaporated -= f64::from(after[PAD + j] - left[PAD + j]);
+                left[PAD + j] = 0.0;
+            }
+        }
+        let here = &mut self.here;
+        for (to, from) in here.ground[cut.clone()].iter_mut().zip(&ground[PAD..]) {
+            *to = Height(*from);
+        }
+        for (to, from) in here.loose[cut.clone()].iter_mut().zip(&above[PAD..]) {
+            *to = Height(*from);
+        }
+        here.water[cut.clone()].copy_from_slice(&left[PAD..PAD + len]);
+        here.fraction[cut.clone()].copy_from_slice(&fraction[PAD..PAD + len]);
+        if let Some(velocity) = &mut here.velocity {
+            for (to, from) in velocity.iter_mut().zip([u, v]) {
+                for (to, from) in to[cut.clone()].iter_mut().zip(from.at(n)) {
+                    // Adding nothing leaves no zero with a sign.
+                    *to = from + 0.0;
+                }
+            }
+        }
+    }
+
+    /// Moves the suspended sediment of the band's row `b`, and writes it.
+    fn carry(&mut self, walk: &Walk<'_>, desk: &mut Desk, n: usize, b: usize, sums: &mut Sums) {
+        let (plan, len, width) = (walk.plan, walk.len, walk.width);
+        let [rows, cols] = plan.grid.size;
+        let i = self.here.first + b;
+        let after = &mut desk.units[0][PAD..];
+        let before = |n: usize| &desk.suspended.at(n)[..len];
+        let cut = b * cols + walk.span[0]..b * cols + walk.span[1];
+        let mut most = transport::MOST;
+        if plan.backward {
+            // Beyond the edges sediment goes on as it is; so do rows.
+            let rim = |n: usize| {
+                let mut row = desk.suspended.all(n).to_vec();
+                [row[PAD - 1], row[PAD + len]] = [row[PAD], row[PAD + len - 1]];
+                row
+            };
+            let here = rim(n);
+            let north = if i > 0 { rim(n - 1) } else { here.clone() };
+            let south = if i + 1 < rows { rim(n + 1) } else { here.clone() };
+            let rows = [&north, &here, &south].map(|row| &row[PAD - 1..]);
+            let velocity = [desk.velocity[0].at(n), desk.velocity[1].at(n)];
+            transport::look_up(rows, velocity, plan.law.ratio, after, width);
+            if let Some(void) = plan.masks.void {
+                for (s, void) in after.iter_mut().zip(&void.row(i)[walk.span[0]..walk.span[1]]) {
+                    *s = if *void { 0 } else { *s };
+                }
+            }
+            let sum = |row: &[i32]| row.iter().map(|s| i64::from(*s)).sum::<i64>();
+            sums.rounded += sum(&after[..len]) - sum(before(n));
+        } else {
+            let leaving = [
+                desk.leaving.at(n),
+                desk.leaving.west(n),
+                desk.leaving.east(n),
+                desk.leaving.at(n - 1),
+                desk.leaving.at(n + 1),
+            ];
+            let flow = [desk.flow[0].at(n), desk.flow[0].east(n), desk.flow[1].at(n), desk.flow[1].at(n + 1)];
+            most = transport::carry(desk.suspended.at(n), leaving, flow, after, width);
+            let [west, east, north, south] = flow;
+            let gone = |outward: f32, j: usize| i64::from(transport::taken_by(outward, leaving[0][j], 0.0));
+            sums.exported += if walk.ends[0] { gone(-west[0], 0) } else { 0 };
+            sums.exported += if walk.ends[1] { gone(east[len - 1], len - 1) } else { 0 };
+            for (edge, at_edge, sign) in [(north, i == 0, -1.0), (south, i + 1 == rows, 1.0)] {
+                if at_edge {
+                    sums.exported += (0..len).map(|j| gone(sign * edge[j], j)).sum::<i64>();
+                }
+            }
+            if let Some(void) = plan.masks.void {
+                for (s, _) in after.iter_mut().zip(&void.row(i)[walk.span[0]..walk.span[1]]).filter(|(_, v)| **v) {
+                    sums.exported += i64::from(std::mem::take(s));
+                }
+            }
+        }
+        for (to, from) in self.here.suspended[cut.clone()].iter_mut().zip(&after[..len]) {
+            *to = Height(*from);
+        }
+        if most > transport::MOST {
+            let here = &mut self.here;
+            for k in cut {
+                let much = here.suspended[k].0 - transport::MOST;
+                if much > 0 {
+                    sums.limited += 1;
+                    settle(much, [&mut here.ground[k], &mut here.loose[k], &mut here.suspended[k]], sums);
+                }
+            }
+        }
+    }
+}
+
+/// Lays `much` of a cell's suspended sediment on its ground, as far as there is room; what does not fit is lost, and counted.
+pub fn settle(much: i32, [ground, loose, suspended]: [&mut Height; 3], sums: &mut Sums) {
+    let room = (Height::MAX.0 - ground.0).min(i32::MAX - loose.0).max(0);
+    let laid = much.min(room);
+    ground.0 += laid;
+    loose.0 += laid;
+    suspended.0 -= much;
+    sums.laid += i64::from(laid);
+    sums.rounded -= i64::from(much - laid);
+}
