@@ -443,3 +443,46 @@ fn more_steps_than_can_be_told_are_refused() {
     let error = Pipes { seconds: 1e7, ..Pipes::default() }.check(&Grid::new([4, 4], 0.001).unwrap()).unwrap_err();
     assert!(error.to_string().contains("pipes.seconds"), "{error}");
 }
+
+#[test]
+fn water_is_never_negative_nor_nothing_whatever_the_parameters() {
+    for draw in 0..60u64 {
+        let key = |k: u64| Key::new(SEED, "fuzz").and(draw).and(k);
+        // Over many powers of ten, and now and then an end of the range.
+        let any = |k: u64, least: f64, most: f64| match key(k).bits() % 6 {
+            0 => most,
+            _ => least * libm::pow(most / least, key(k).and(1).unit()),
+        };
+        let odd = |k: u64| key(k).bits().is_multiple_of(2);
+        let model = Pipes {
+            seconds: 1e4,
+            area: if odd(0) { Area::Depth } else { Area::Constant },
+            pipe_area: any(1, 0.001, 1e6),
+            pipe_length: any(2, 1.0, 1e5),
+            deepest: any(3, 0.01, 1_000.0),
+            roughness: if odd(4) { 0.0 } else { any(5, 1e-3, 1.0) },
+            rain: if odd(6) { 0.0 } else { any(7, 0.1, 1e5) },
+            evaporation: any(8, 1e-6, 1.0),
+            lake: odd(9),
+            lake_level: any(10, 1.0, 16_000.0),
+            capacity: any(11, 1e-3, 100.0),
+            ramp: if odd(12) { 0.0 } else { any(13, 1e-3, 100.0) },
+            erosion: any(14, 1e-3, 100.0),
+            deposition: if odd(15) { 0.0 } else { any(16, 1e-3, 100.0) },
+            transport: if odd(17) { Transport::Donor } else { Transport::Backward },
+            ..Pipes::default()
+        };
+        let edge = if odd(18) { Edge::Open } else { Edge::Closed };
+        let steep = any(19, 1e-3, 150.0);
+        let mut land = terrain([19, 23], any(20, 0.01, 1e4), edge, |i, j| steep * hills(i, j));
+        land = with_water(land, |i, j| (10.0 * key(21).cell([i as i64, j as i64]).signed().max(0.0)) as f32);
+        let before = (land.solid(), stored(&land));
+        let budget = steps(&model, &mut land, 150);
+        let said = || format!("draw {draw}: {model:?}");
+        assert!(water(&land).as_slice().iter().all(|w| w.is_finite() && *w >= 0.0), "{}", said());
+        assert_eq!(land.solid() - before.0, budget.solid_change(), "{}", said());
+        let came = before.1 + budget.rained + budget.poured;
+        let off = (before.1 + budget.water_change() - stored(&land)).abs() / came;
+        assert!(off < 1e-6, "{off:e}, {}", said());
+    }
+}

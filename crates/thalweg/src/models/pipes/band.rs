@@ -165,11 +165,13 @@ impl Band<'_> {
                 sums[b].poured += loaded[1];
                 sums[b].drained += loaded[2];
             }
-            let held = walk.pull(desk, n - 1, row(n - 1), n - 1 == number(rows));
+            // Farther than two rows above the band no flow is needed.
+            let near = |n: usize| n + 2 >= number(first);
+            let held = if near(n - 1) { walk.pull(desk, n - 1, row(n - 1), n - 1 == number(rows)) } else { 0 };
             if let Some(b) = mine(n - 1) {
                 sums[b].limited += held;
             }
-            let held = walk.share(desk, n - 2);
+            let held = if near(n - 2) { walk.share(desk, n - 2) } else { 0 };
             if let Some(b) = mine(n - 2) {
                 sums[b].limited += held;
                 sums[b].drained += walk.drained(desk, n - 2, row(n - 2));

@@ -17,15 +17,17 @@ use crate::models::pipes::{Area, FRACTION, GRAVITY, PIPE_X, PIPE_Y, Pipes, Trans
 use crate::springs::{Source, sources};
 use crate::terrain::{Cells, HARDNESS, LayerSpec, PROTECT, RAIN, SUSPENDED, Terrain, WATER};
 
-/// Rows of a band.
-const BAND: usize = 128;
+/// Rows of a band: few enough to share, enough for those beside it not to count.
+fn band(grid: &Grid) -> usize {
+    (grid.rows() / 8).clamp(128, 256)
+}
 
 /// Depth in metres under which a cell dries up when no rain falls.
 const FILM: f32 = 1e-6;
 
 /// Bytes that a stepper needs beside the terrain: copies of rows beside the bands.
 pub fn scratch(grid: &Grid) -> u64 {
-    (28 * 2 * REACH * grid.cols() * grid.rows().div_ceil(BAND)) as u64
+    (28 * 2 * REACH * grid.cols() * grid.rows().div_ceil(band(grid))) as u64
 }
 
 /// Pipes at work. It holds nothing but what its parameters say.
@@ -138,7 +140,8 @@ impl Stepper for Flow {
 
         let rain = Rain::new(&self.model, &grid, self.dt, tick.key, tick.step);
         let [rows, cols] = grid.size;
-        let bands = rows.div_ceil(BAND);
+        let band = band(&grid);
+        let bands = rows.div_ceil(band);
         let layers = &terrain.layers;
         let mask = |spec: &LayerSpec| match &layers.get(spec.name)?.cells {
             Cells::Float(field) => Some(field),
@@ -163,7 +166,7 @@ impl Stepper for Flow {
         let spans: Vec<Vec<[usize; 2]>> = (0..bands)
             .into_par_iter()
             .map(|b| {
-                let [from, to] = near(b * BAND, ((b + 1) * BAND).min(rows));
+                let [from, to] = near(b * band, ((b + 1) * band).min(rows));
                 self.spans(&plan, &terrain.ground, &state, from..to)
             })
             .collect();
@@ -171,7 +174,7 @@ impl Stepper for Flow {
         let copies: Vec<[Beside; 2]> = (0..=bands)
             .into_par_iter()
             .map(|b| {
-                let at = (b * BAND).min(rows);
+                let at = (b * band).min(rows);
                 let [from, to] = near(at, at);
                 let copy = |from, to| beside(&terrain.ground, loose, &state, from, to);
                 [copy(from, at), copy(at, to)]
@@ -179,7 +182,7 @@ impl Stepper for Flow {
             .collect();
         let mut work = Vec::with_capacity(bands);
         {
-            let size = BAND * cols;
+            let size = band * cols;
             let mut ground = terrain.ground.as_mut_slice().chunks_mut(size);
             let mut loose = loose.as_mut_slice().chunks_mut(size);
             let mut water = state.water.as_mut_slice().chunks_mut(size);
@@ -191,7 +194,7 @@ impl Stepper for Flow {
                 state.velocity.as_mut().map(|velocity| velocity.each_mut().map(|v| v.as_mut_slice().chunks_mut(size)));
             for (b, spans) in spans.into_iter().enumerate() {
                 let here = Rows {
-                    first: b * BAND,
+                    first: b * band,
                     ground: ground.next().unwrap_or_default(),
                     loose: loose.next().unwrap_or_default(),
                     water: water.next().unwrap_or_default(),
@@ -204,7 +207,7 @@ impl Stepper for Flow {
             }
         }
         let by_row: Vec<Vec<Sums>> =
-            work.into_par_iter().map_init(|| Desk::new(cols), |desk, band| band.step(&plan, desk)).collect();
+            work.into_par_iter().map_init(|| Desk::new(cols), |desk, part| part.step(&plan, desk)).collect();
         by_row.iter().flatten().for_each(|row| sums.add(row));
 
         let last = tick.step >= self.last;
