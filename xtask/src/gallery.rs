@@ -17,7 +17,7 @@ const PICTURES: &[(&str, &str)] =
     &[("alpine", "view worlds/alpine/height.tif --size 1000x480 --from 205,28 --zoom 1.12 -o wide.png")];
 
 /// No picture is larger, so that the page loads at once.
-const MOST_BYTES: u64 = 450_000;
+const MOST_BYTES: u64 = 400_000;
 
 const HEAD: &str = "\
 # Gallery
@@ -29,13 +29,14 @@ has a recipe of its own in `recipes/models/`, a few hundred cells wide and done 
 /// One world and the lines that make it and draw it. In a line a word `worlds/…` is a folder for what lies between, and
 /// a word that ends in `.png` is a picture of the gallery.
 struct Entry {
+    name: String,
     title: String,
     about: String,
     lines: Vec<String>,
 }
 
-/// Draws all pictures, writes the page, and removes pictures that it does not show.
-pub fn draw() -> Outcome {
+/// Draws the pictures of those presets and models, or all, writes the page, and removes pictures that it does not show.
+pub fn draw(names: &[&str]) -> Outcome {
     cargo(&["build", "--release", "--package", "thalweg-cli"])?;
     let target = built()?.parent().ok_or("there is no target folder")?.to_path_buf();
     let command = target.join(format!("release/thalweg{}", std::env::consts::EXE_SUFFIX));
@@ -44,7 +45,8 @@ pub fn draw() -> Outcome {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let entries = entries()?;
-    for line in entries.iter().flat_map(|entry| &entry.lines) {
+    let asked = |entry: &&Entry| names.is_empty() || names.contains(&entry.name.as_str());
+    for line in entries.iter().filter(asked).flat_map(|entry| &entry.lines) {
         // Words first, folders second: a folder's name may have a blank in it.
         let word = |word: &str| match word.strip_prefix("worlds/") {
             Some(rest) => worlds.join(rest),
@@ -78,13 +80,13 @@ fn preset(name: &str) -> Outcome<Entry> {
     let (height, water) = (format!("worlds/{name}/height.tif"), water(&recipe, name));
     let mut lines = vec![
         format!("build {name} --cells 768 --out worlds/{name}"),
-        format!("shade {height}{water} --scale --max-size 480 -o {name}.png"),
+        format!("shade {height}{water} --scale --max-size 448 -o {name}.png"),
         format!("view {height}{water} --size 760x480 -o {name}_view.png"),
     ];
     for (_, line) in PICTURES.iter().filter(|(preset, _)| *preset == name) {
         lines.push(line.replace(" -o", &format!("{water} -o")));
     }
-    Ok(Entry { title: format!("Preset `{name}`"), about: recipe.about, lines })
+    Ok(Entry { name: name.to_string(), title: format!("Preset `{name}`"), about: recipe.about, lines })
 }
 
 /// A model at its best: ground in view, erosion beside the ground that it began with.
@@ -108,7 +110,12 @@ fn model(name: &str, family: Family) -> Outcome<Entry> {
             ]
         }
     };
-    Ok(Entry { title: format!("Model [`{name}`](models/{name}.md)"), about: recipe.about, lines })
+    Ok(Entry {
+        name: name.to_string(),
+        title: format!("Model [`{name}`](models/{name}.md)"),
+        about: recipe.about,
+        lines,
+    })
 }
 
 /// Options that draw a world's sea and standing water, if it has any.

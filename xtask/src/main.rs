@@ -12,8 +12,9 @@ Tasks:
   test           pass all tests: Rust, documentation, and Python against the built command
   bless          run the golden tests and take what they see for right
   book           write docs/models/*.md from the models' declarations; --check only compares
-  gallery        draw docs/gallery/*.png with the built command
-  bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, presets
+  gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
+  bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
+                 fluvial, pipes, presets
 ";
 
 fn main() -> ExitCode {
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
         ["bless"] => test::bless(),
         ["book"] => book::write(),
         ["book", "--check"] => book::check(),
-        ["gallery"] => gallery::draw(),
+        ["gallery", names @ ..] => gallery::draw(names),
         ["bench", rest @ ..] => {
             shell::cargo(&[&["bench", "--package", "thalweg", "--bench", "models", "--"], rest].concat())
         }
