@@ -23,7 +23,7 @@ pub(super) const SPECS: [Spec; 4] = [
         title: "concavity θ, R² of the law",
         unit: "1",
         usual: Some([0.7, 1.0]),
-        nature: "Mean slopes lie near one line; two lines mean two rocks, rates of uplift or processes.",
+        nature: "Medians of slope lie near one line; two lines mean two rocks, rates of uplift or processes.",
         source: "Wobus et al. 2006",
     },
     Spec {
@@ -50,36 +50,30 @@ pub(super) const SPECS: [Spec; 4] = [
 /// rounded heights.
 const REACH: usize = 5;
 
-/// Bins a decade of area, and the fewest cells in one.
+/// Bins a decade of area, and the fewest links in one. What a link has in a bin is one sample, however long it is: the
+/// cells of one river are no independent witnesses.
 const BINS: f64 = 5.0;
-const LEAST: usize = 20;
+const LEAST: usize = 5;
 
 pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Network, all: &mut Measures) {
     let some = network.some();
     let samples = slopes(ground, drainage, network);
     let bins = bins(&samples, BINS, LEAST);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let means: Vec<[f64; 2]> = bins.iter().map(|bin| [bin.x, mean(&bin.values)]).filter(|m| m[1] > 0.0).collect();
-    let law = power(&means, 4);
-    let found = some.and_then(|()| law.ok_or("channels span too few sizes of catchment"));
+    let medians: Vec<[f64; 2]> =
+        bins.into_iter().filter_map(|mut bin| Some([bin.x, quantile(&mut bin.values, 0.5)?])).collect();
+    let law = power(&medians, 4);
+    let found = some.and_then(|()| law.ok_or("channels of whole catchments span too few sizes"));
     // ks = S·A^θref, A in m².
     let mut steep: Vec<f64> = samples.iter().map(|[a, s]| s * libm::pow(a * 1e6, 0.45)).collect();
-    let none = "no channel is long enough";
+    let none = "no channel of a whole catchment is long enough";
     let steepness: Found = some.and_then(|()| quantile(&mut steep, 0.5).ok_or(none));
     let chi = some.and_then(|()| chi(ground, drainage, network));
     all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), steepness, chi]);
-    if means.is_empty() {
+    if medians.is_empty() {
         return;
     }
     let (x, y, scale) = ("catchment (km²)", "channel slope (m/m)", Scale::Logarithmic);
-    all.curves.push(Curve {
-        name: "slope_area",
-        x,
-        y,
-        scale,
-        points: means.iter().map(|m| [m[0], m[1]]).collect(),
-        law,
-    });
+    all.curves.push(Curve { name: "slope_area", x, y, scale, points: medians, law });
     let above: Vec<[f64; 2]> = samples.into_iter().filter(|s| s[1] > 0.0).collect();
     all.curves.push(Curve { name: "slope_area_cloud", x, y, scale, points: thin(&above, CLOUD), law: None });
 }
@@ -87,11 +81,8 @@ pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Networ
 /// The most points of a cloud.
 const CLOUD: usize = 1500;
 
-/// Catchment (km²) and slope of the channels' cells, the slope taken [`REACH`] steps up the main stem and as many down.
-///
-/// Mean slopes by area are the classic measure (Tarboton, Bras & Rodriguez-Iturbe 1989, doi:10.1029/WR025i009p02037):
-/// medians lose the few steep steps where much of the fall may be. Catchments that the edge cuts take part, with the area
-/// that is seen; without them little is left of a model no larger than one river's basin.
+/// Catchment (km²) and slope of the channels of whole catchments: means over the cells that a link has in a bin, the slope
+/// at a cell taken [`REACH`] steps up the main stem and as many down.
 fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
     let height = |k: usize| ground.terrain.ground.as_slice()[k].metres();
@@ -108,7 +99,7 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f
     }
     let mut samples = Vec::new();
     let mut path: Vec<usize> = Vec::new();
-    for (n, link) in network.links.iter().enumerate() {
+    for (n, link) in network.links.iter().enumerate().filter(|(_, link)| link.whole) {
         // The link's cells, with some above and below.
         path.clear();
         let mut up = stem[n];
@@ -128,9 +119,15 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f
             let reach = path.get(at.checked_sub(REACH)?..=at + REACH)?;
             let steps = reach[..2 * REACH].iter().map(|k| step(drainage.directions.as_slice()[*k]));
             let drop = height(reach[0]) - height(reach[2 * REACH]);
-            Some([f64::from(areas[path[at]]) * cell_area, drop / (steps.sum::<f64>() * ground.cell())])
+            let area = libm::log10(f64::from(areas[path[at]]) * cell_area);
+            Some([area, drop / (steps.sum::<f64>() * ground.cell())])
         });
-        samples.extend(found);
+        let found: Vec<[f64; 2]> = found.collect();
+        // Downstream catchments only grow, so a bin's cells lie side by side.
+        for bin in found.chunk_by(|a, b| (a[0] * BINS).floor() == (b[0] * BINS).floor()) {
+            let [area, slope] = [0, 1].map(|c| bin.iter().map(|s| s[c]).sum::<f64>() / bin.len() as f64);
+            samples.push([libm::exp10(area), slope]);
+        }
     }
     samples
 }
