@@ -51,7 +51,7 @@ def lines(path):
 
 def test_rasters_keep_where_they_are(drained):
     types = dict(filled="float32", lake_depth="float32", directions="uint8", accumulation="float64", basins="uint32",
-                 streams="uint8")
+                 streams="uint8", angles="float32")
     with rasterio.open(REAL) as real:
         for name, dtype in types.items():
             with rasterio.open(drained / f"{name}.tif") as file:

@@ -48,12 +48,11 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let mut phases = Phases::new(voice);
     let land = Land { outlets: &outlets, ..Land::of(&terrain) };
     land.check()?;
+    let limits = args.breach.map(|[depth, length]| breach::Limits { depth, length });
+    limits.map_or(Ok(()), |limits| limits.check())?;
     output::make_folder(&args.output)?;
     phases.begin("breach");
-    let breached = match args.breach {
-        Some([depth, length]) => Some(breach::breach(&land, &breach::Limits { depth, length })?),
-        None => None,
-    };
+    let breached = limits.map(|limits| breach::breach(&land, &limits)).transpose()?;
     let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
     let land = land.under(open);
     phases.begin("directions");

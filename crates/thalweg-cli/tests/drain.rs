@@ -16,10 +16,11 @@ fn with_real() -> Place {
     place
 }
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "filled.tif",
     "lake_depth.tif",
     "directions.tif",
+    "angles.tif",
     "accumulation.tif",
     "basins.tif",
     "streams.tif",
@@ -143,15 +144,37 @@ fn thresholds_outlets_and_edges_are_heeded() {
 }
 
 #[test]
+fn channels_are_cut_where_the_limits_allow() {
+    let place = Place::with_dem();
+    let drained = |options: &str| {
+        place.works(&format!("drain dem.tif -o out --quiet {options}"));
+        (place.json("out/drain.json"), read(place.path("out/filled.tif")).unwrap().samples)
+    };
+    let (filled, _) = drained("");
+    assert!(filled["breached"].is_null() && filled["lakes"]["cells"].as_u64() > Some(0));
+    // Without limits to speak of every pit is given a way out, and nothing is left to fill.
+    let (report, surface) = drained("--breach 10000,100000");
+    assert_eq!((&report["breached"]["kept"], &report["lakes"]["cells"]), (&0.into(), &0.into()));
+    assert!(report["breached"]["pits"].as_u64() > Some(0) && report["breached"]["volume_m3"].as_f64() > Some(0.0));
+    let (ground, cut) =
+        (read(place.path("dem.tif")).unwrap().samples, read(place.path("out/cut.tif")).unwrap().samples);
+    assert!((0..30 * 40).all(|k| (ground.get(k) - cut.get(k) - surface.get(k)).abs() < 1e-3));
+    let (none, _) = drained("--breach 0,0");
+    assert_eq!(none["breached"]["volume_m3"], 0.0);
+    place.refuses("drain dem.tif -o new --breach=-1,5", &["breaching's limit of depth", "-1 m", "0 m or more"]);
+    assert!(!place.path("new").exists());
+}
+
+#[test]
 fn it_speaks_in_lines_of_json_or_not_at_all() {
     let place = Place::with_dem();
     assert!(place.works("drain dem.tif -o out --quiet").is_empty());
     let lines: Vec<serde_json::Value> =
         place.works("drain dem.tif -o out --json").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let labels: Vec<&str> = lines.iter().filter_map(|line| line["label"].as_str()).collect();
-    assert_eq!(labels, ["fill", "directions", "accumulation", "streams", "files"]);
+    assert_eq!(labels, ["breach", "directions", "accumulation", "streams", "files"]);
     let last = lines.last().unwrap();
-    assert_eq!((last["event"].as_str(), last["files"].as_array().map(Vec::len)), (Some("result"), Some(10)));
+    assert_eq!((last["event"].as_str(), last["files"].as_array().map(Vec::len)), (Some("result"), Some(FILES.len())));
     assert_eq!(last["drain"], place.json("out/drain.json"));
 }
 

@@ -24,6 +24,22 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Checks them.
+    ///
+    /// # Errors
+    /// When a limit is negative or not a number.
+    pub fn check(&self) -> Result<()> {
+        for (name, value) in [("depth", self.depth), ("length", self.length)] {
+            if value.is_nan() || value < 0.0 {
+                let allowed = "0 m or more, or infinite";
+                return Err(Error::value(format!("breaching's limit of {name}"), format!("{value} m"), allowed));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Breached ground, and what was done to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Breached {
@@ -52,11 +68,7 @@ pub struct Breached {
 /// # Errors
 /// When a limit is negative or not a number.
 pub fn breach(land: &Land<'_>, limits: &Limits) -> Result<Breached> {
-    for (name, value) in [("depth", limits.depth), ("length", limits.length)] {
-        if value.is_nan() || value < 0.0 {
-            return Err(Error::value(format!("limit of {name}"), format!("{value} m"), "0 m or more, or infinite"));
-        }
-    }
+    limits.check()?;
     let mut places = vec![OUTSIDE; land.ground.len()];
     let mut pits = number_pits(land, &d8::directions(land), &mut places);
     let ground = land.ground.clone();
