@@ -146,8 +146,9 @@ fn render(reliefs: &[Relief], options: &ViewOptions<'_>) -> Result<Vec<Picture>>
     let base = low * exaggeration - 0.045 * long;
     let range =
         options.range.unwrap_or_else(|| [joint(f32::min, &|r| r.range()[0]), joint(f32::max, &|r| r.range()[1])]);
-    // One light for all: the first's, so that smoothing shows as smoother ground and not as stronger light.
-    let light = reliefs.first().map_or(1.0, Relief::exaggeration);
+    // One light for all, so that smoothing shows as smoother ground and not as stronger light: that of the steepest, which
+    // would be black with shadow in a stronger one.
+    let light = reliefs.iter().map(Relief::exaggeration).reduce(f64::min).unwrap_or(1.0);
     let bounds: [Point; 2] = [-1.0, 1.0]
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
     let screen = options.size.map(|n| (n * FINE) as f32);
