@@ -40,7 +40,7 @@ params! {
     /// It needs nothing, heeds `rain`, and leaves `accumulation`, `basin`, `stream_order` and `lake_depth`, for later
     /// stages to take as masks: `layers = { amount = { layer = "accumulation", scale = [0, 1000000] } }`. Water leaves at
     /// open edges, into the sea, and beside cells without data. It breaks where eight directions are too few: on smooth
-    /// slopes water runs in parallel lines along them, and across a filled lake it takes the shortest way.
+    /// slopes water runs in parallel lines along them, and streams across a filled lake are a guess.
     pub struct Drainage {
         /// Accumulation from which on there is a stream: less draws more and finer ones.
         threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", source "ours";
