@@ -128,6 +128,8 @@ pub struct Budget {
     pub poured: f64,
     /// Water that evaporated, in m³.
     pub evaporated: f64,
+    /// Water that soaked into the ground, in m³.
+    pub infiltrated: f64,
     /// Water that left over open edges, into the sea or with the end of a stage, in m³.
     pub drained: f64,
 }
@@ -146,6 +148,7 @@ impl AddAssign for Budget {
         self.rained += other.rained;
         self.poured += other.poured;
         self.evaporated += other.evaporated;
+        self.infiltrated += other.infiltrated;
         self.drained += other.drained;
     }
 }
@@ -158,6 +161,6 @@ impl Budget {
 
     /// By how much, in m³, this ledger says that the water standing on the terrain has changed.
     pub fn water_change(&self) -> f64 {
-        self.rained + self.poured - self.evaporated - self.drained
+        self.rained + self.poured - self.evaporated - self.infiltrated - self.drained
     }
 }

@@ -258,6 +258,48 @@ pub const WATER: LayerSpec = LayerSpec {
     meaning: "Depth of water standing or flowing on the ground.",
     cells: CellType::Float,
 };
+/// Water at rest, exact to the unit.
+pub const POOL: LayerSpec = LayerSpec {
+    name: "pool",
+    unit: "m",
+    meaning: "Depth of standing water, lakes and ponds: ground and depth together are level.",
+    cells: CellType::Height,
+};
+/// Water passing.
+pub const DISCHARGE: LayerSpec = LayerSpec {
+    name: "discharge",
+    unit: "m³/s",
+    meaning: "Water that runs through the cell, a mean that forgets slowly.",
+    cells: CellType::Float,
+};
+/// Water passing, eastward.
+pub const MOMENTUM_X: LayerSpec = LayerSpec {
+    name: "momentum_x",
+    unit: "m³/s",
+    meaning: "Eastward part of the discharge: times density and speed, the momentum that passes.",
+    cells: CellType::Float,
+};
+/// Water passing, southward.
+pub const MOMENTUM_Y: LayerSpec = LayerSpec {
+    name: "momentum_y",
+    unit: "m³/s",
+    meaning: "Southward part of the discharge: times density and speed, the momentum that passes.",
+    cells: CellType::Float,
+};
+/// What the upper ground is.
+pub const SOIL: LayerSpec = LayerSpec {
+    name: "soil",
+    unit: "1",
+    meaning: "Number of the kind of soil that lies here, in the table of kinds.",
+    cells: CellType::Count,
+};
+/// How firmly roots hold the ground.
+pub const TREE_DENSITY: LayerSpec = LayerSpec {
+    name: "tree_density",
+    unit: "1",
+    meaning: "Sum of the root strengths of the trees here: 1 holds the ground wholly.",
+    cells: CellType::Float,
+};
 /// Sediment in the water; it counts as solid.
 pub const SUSPENDED: LayerSpec = LayerSpec {
     name: "suspended",
