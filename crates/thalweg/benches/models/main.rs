@@ -1,11 +1,12 @@
 //! The figures of docs/benchmarks.md, printed as the rows of its tables: `cargo xtask bench [PART]…`.
 //!
 //! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `flow`, `stream_power`, `fluvial`,
-//! `pipes` and `presets`; all of them without one. Times are the least of many short pieces of work: on a shared machine the
+//! `pipes`, `pools` and `presets`; all of them without one. Times are the least of many short pieces of work: on a shared machine the
 //! mean says more about the neighbours.
 
 mod figures;
 mod memory;
+mod pools;
 #[path = "../../tests/same/mod.rs"]
 mod same;
 mod work;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 10] = [
+const PARTS: [(&str, Part); 11] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
@@ -25,6 +26,7 @@ const PARTS: [(&str, Part); 10] = [
     ("stream_power", figures::stream_power),
     ("fluvial", figures::fluvial),
     ("pipes", figures::pipes),
+    ("pools", pools::pools),
     ("presets", figures::presets),
 ];
 

@@ -32,6 +32,28 @@ pub fn rough(side: usize) -> Result<Terrain> {
     noise(side, 16)
 }
 
+/// Mountains worn smooth round a great hollow: a quarter of it is lake when all hollows are full.
+pub fn lakeland(side: usize) -> Result<Terrain> {
+    let mut terrain = rough(side)?;
+    for _ in 0..4 {
+        let before = terrain.ground;
+        terrain.ground = Field::generate(before.size(), |i, j| {
+            let near = |x: usize| x.saturating_sub(1)..(x + 2).min(side);
+            let cells = near(i).flat_map(|r| near(j).map(move |c| (r, c)));
+            let (sum, count) = cells.fold((0, 0), |(sum, n), cell| (sum + i64::from(before[cell].0), n + 1));
+            Height((sum / count) as i32)
+        });
+    }
+    let half = side as f64 / 2.0;
+    terrain.ground = Field::generate(terrain.ground.size(), |i, j| {
+        let (y, x) = (i as f64 / half - 1.0, j as f64 / half - 1.0);
+        let out = (x * x + y * y).sqrt();
+        let bowl = 0.15 * CELL * side as f64 * ((out / 0.6).min(1.0) - 0.2 * (out - 0.6).max(0.0));
+        Height::saturating(0.3 * terrain.ground[(i, j)].metres() + bowl)
+    });
+    Ok(terrain)
+}
+
 fn noise(side: usize, octaves: u32) -> Result<Terrain> {
     let extent = side as f64 * CELL;
     let noise = GradientNoise {

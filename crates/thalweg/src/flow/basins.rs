@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::streams::check;
-use crate::flow::{Directions, Land, STEPS, VOID, downstream};
+use crate::flow::{Directions, Land, STEPS, VOID};
 
 /// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
 /// the north, and columns from the west, first meet a basin; 0 in the sea and where there is no data.
@@ -87,18 +87,19 @@ pub(crate) fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u
             *label = UNSET;
         }
     }
+    let offsets = STEPS.map(|[di, dj]| di * cols as isize + dj);
+    let next = |k: usize| k.wrapping_add_signed(offsets[usize::from(codes[k] & 7)]);
+    let mut path = Vec::new();
     for first in 0..codes.len() {
-        // Down to the first cell whose label is known, then the same way again to write it.
         let mut k = first;
         while labels[k] == UNSET {
             labels[k] = BUSY;
-            k = downstream(k, codes[k], cols).unwrap_or(k);
+            path.push(k as u32);
+            k = next(k);
         }
         let label = if labels[k] == BUSY { circle } else { labels[k] };
-        k = first;
-        while labels[k] == BUSY {
-            labels[k] = label;
-            k = downstream(k, codes[k], cols).unwrap_or(k);
+        for k in path.drain(..) {
+            labels[k as usize] = label;
         }
     }
 }

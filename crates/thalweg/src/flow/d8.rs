@@ -23,30 +23,48 @@ const ROWS: usize = 32;
 
 /// Directions of steepest descent alone: flat ground stays [`PIT`].
 pub(super) fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
-    let [rows, cols] = land.grid.size;
+    let cols = land.grid.cols();
     let mut directions = Field::new(land.grid.size, PIT);
     directions.as_mut_slice().par_chunks_mut(ROWS * cols.max(1)).enumerate().for_each(|(band, directions)| {
-        let mut near = Near::new(cols, WALL);
-        let mut steepest = vec![0; whole(cols)];
+        let mut descent = Descent::new(cols);
         for (r, directions) in directions.chunks_mut(cols).enumerate() {
-            let i = band * ROWS + r;
-            near.advance(i, r == 0, rows, |i, row| heights(land.ground, parts, i, row));
-            compare(&near.rows, &mut steepest);
-            let cells = directions.iter_mut().zip(&steepest).zip(parts.row(i));
-            for (j, ((direction, steepest), part)) in cells.enumerate() {
-                *direction = ONLY[usize::from(*steepest)];
-                if *direction == SEVERAL || *part != Part::Inside {
-                    *direction = match part {
-                        Part::Void => VOID,
-                        Part::Sink => OUT,
-                        Part::Rim if *steepest == 0 => OUT,
-                        _ => one_of(land, i, j, *steepest),
-                    };
-                }
-            }
+            descent.row(land, parts, band * ROWS + r, directions);
         }
     });
     directions
+}
+
+/// Steepest descent, row by row.
+pub(super) struct Descent {
+    near: Near<i32>,
+    steepest: Vec<u8>,
+    /// The row that `near` can move on to.
+    next: usize,
+}
+
+impl Descent {
+    pub(super) fn new(cols: usize) -> Self {
+        Self { near: Near::new(cols, WALL), steepest: vec![0; whole(cols)], next: usize::MAX }
+    }
+
+    /// Directions of row `i`; quickest from north to south.
+    pub(super) fn row(&mut self, land: &Land<'_>, parts: &Field<Part>, i: usize, directions: &mut [u8]) {
+        self.near.advance(i, i != self.next, land.grid.rows(), |i, row| heights(land.ground, parts, i, row));
+        self.next = i + 1;
+        compare(&self.near.rows, &mut self.steepest);
+        let cells = directions.iter_mut().zip(&self.steepest).zip(parts.row(i));
+        for (j, ((direction, steepest), part)) in cells.enumerate() {
+            *direction = ONLY[usize::from(*steepest)];
+            if *direction == SEVERAL || *part != Part::Inside {
+                *direction = match part {
+                    Part::Void => VOID,
+                    Part::Sink => OUT,
+                    Part::Rim if *steepest == 0 => OUT,
+                    _ => one_of(land, i, j, *steepest),
+                };
+            }
+        }
+    }
 }
 
 /// The direction for each set of steepest neighbours, where that needs no choice.

@@ -1,10 +1,8 @@
 //! [`Hierarchy`]: which hollows lie in which, where each spills, and how much it holds.
 
-use rayon::prelude::*;
-
 use crate::field::Field;
 use crate::flow::basins::spread;
-use crate::flow::{Directions, Land, PIT, Part, d8, lot};
+use crate::flow::{Directions, Land, PIT, Part, d8, lot, sills};
 use crate::grid::Edge;
 use crate::height::Height;
 
@@ -66,8 +64,11 @@ impl Hierarchy {
     /// D8 directions, so that the water of a cell runs down as it does elsewhere, and basins are then connected over
     /// their lowest borders (Kruskal's algorithm), for which only cells on borders are sorted.
     pub fn of(land: &Land<'_>) -> Self {
-        let mut parts = land.parts();
-        let mut directions = d8::directions(land);
+        Self::along(land, land.parts(), d8::directions(land))
+    }
+
+    /// The same, where the land's parts and its directions are at hand.
+    pub(super) fn along(land: &Land<'_>, mut parts: Field<Part>, mut directions: Directions) -> Self {
         if let Some(k) = stand_in(land, &parts) {
             parts.as_mut_slice()[k] = Part::Inside;
             directions.as_mut_slice()[k] = PIT;
@@ -77,7 +78,7 @@ impl Hierarchy {
         spread(&directions, &mut leaf, OUTSIDE);
         drop(directions);
         let mut forest = Forest::new(land, &pits);
-        for k in borders(land, &parts, leaf.as_slice()) {
+        for k in sills::candidates(land, &parts, &leaf) {
             forest.join(land, &parts, leaf.as_slice(), k as usize);
         }
         let mut depressions = forest.depressions;
@@ -100,14 +101,19 @@ fn stand_in(land: &Land<'_>, parts: &Field<Part>) -> Option<usize> {
     (dry && parts.as_slice()[k] == Part::Sink && ways.next().is_none()).then_some(k)
 }
 
+/// Cells looked through at once for a pit.
+const CHUNK: usize = 256;
+
 /// Numbers the pits in `labels`, one number for all cells of a flat one, and gives each one's first cell by hash.
 pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut [u32]) -> Vec<u32> {
     let cols = directions.cols();
     let codes = directions.as_slice();
     let mut pits = Vec::new();
     let mut stack = Vec::new();
-    for first in 0..codes.len() {
-        if codes[first] != PIT || labels[first] != OUTSIDE {
+    let pit_at = |(k, code): (usize, &u8)| (*code == PIT).then_some(k);
+    let chunks = codes.chunks(CHUNK).enumerate().filter(|(_, chunk)| chunk.contains(&PIT));
+    for first in chunks.flat_map(|(c, chunk)| (c * CHUNK..).zip(chunk).filter_map(pit_at)) {
+        if labels[first] != OUTSIDE {
             continue;
         }
         let number = pits.len() as u32;
@@ -128,35 +134,6 @@ pub(crate) fn number_pits(land: &Land<'_>, directions: &Directions, labels: &mut
         pits.push(least.1 as u32);
     }
     pits
-}
-
-/// The cells over which one basin may spill into another or out of the land, in the order in which rising water reaches
-/// them.
-fn borders(land: &Land<'_>, parts: &Field<Part>, leaf: &[u32]) -> impl Iterator<Item = u32> {
-    let [rows, cols] = parts.size();
-    let heights = land.ground.as_slice();
-    let is_border = |i: usize, j: usize| {
-        let k = i * cols + j;
-        match parts[(i, j)] {
-            Part::Void => false,
-            Part::Rim if leaf[k] != OUTSIDE => true,
-            _ => land.around(i, j).any(|(_, [r, c])| {
-                let n = r * cols + c;
-                leaf[n] != leaf[k] && heights[n] <= heights[k] && parts[(r, c)] != Part::Void
-            }),
-        }
-    };
-    // Heights above, indices below: an index is under 2³².
-    let entry = |k: usize| (u64::from(heights[k].0 as u32 ^ (1 << 31)) << 32) | k as u64;
-    let mut borders: Vec<u64> = (0..rows)
-        .into_par_iter()
-        .flat_map_iter(|i| (0..cols).filter(move |j| is_border(i, *j)).map(move |j| entry(i * cols + j)))
-        .collect();
-    let hash = |entry: u64| lot(land.grid, entry as u32 as usize);
-    borders.par_sort_unstable_by(|a, b| {
-        (a >> 32).cmp(&(b >> 32)).then_with(|| hash(*a).cmp(&hash(*b))).then_with(|| a.cmp(b))
-    });
-    borders.into_iter().map(|entry| entry as u32)
 }
 
 /// The depressions so far, and which are connected.
@@ -258,58 +235,82 @@ impl Forest {
 
 /// Counts cells and volumes.
 fn measure(heights: &[Height], leaf: &[u32], depressions: &mut [Depression]) {
-    let jumps = jumps(depressions);
-    let mut sums = vec![0i64; depressions.len()];
+    let rungs = rungs(depressions);
+    // Most ground lies above all water: the highest that a leaf's tree holds tells at once.
+    let mut most: Vec<i32> = rungs.iter().map(|rung| rung.highest).collect();
+    for d in (0..depressions.len()).rev() {
+        most[d] = depressions[d].parent.map_or(most[d], |parent| most[parent as usize]);
+    }
+    let leaves = depressions.partition_point(|depression| depression.children.is_none());
+    let spans: Vec<[i32; 2]> = (0..leaves).map(|leaf| [rungs[leaf].highest, most[leaf]]).collect();
+    let mut sums = vec![(0u32, 0i64); depressions.len()];
     for (height, leaf) in heights.iter().zip(leaf) {
-        if let Some(owner) = owner(depressions, &jumps, *leaf, *height) {
-            depressions[owner as usize].cells += 1;
-            sums[owner as usize] += i64::from(height.0);
+        let Some([own, most]) = spans.get(*leaf as usize) else { continue };
+        if height.0 <= *most {
+            let owner = if height.0 <= *own { *leaf } else { owner(&rungs, *leaf, height.0) };
+            let (cells, sum) = &mut sums[owner as usize];
+            *cells += 1;
+            *sum += i64::from(height.0);
         }
     }
     for d in 0..depressions.len() {
-        let Depression { parent, spill, cells, .. } = depressions[d];
+        let (cells, sum) = sums[d];
+        depressions[d].cells = cells;
         // Under 2³² cells of under 2³¹ units each: within an i64.
-        depressions[d].volume = spill.map_or(i64::MAX, |spill| i64::from(spill.level.0) * i64::from(cells) - sums[d]);
-        if let Some(parent) = parent {
-            depressions[parent as usize].cells += cells;
-            sums[parent as usize] += sums[d];
+        let level = depressions[d].spill.map(|spill| i64::from(spill.level.0));
+        depressions[d].volume = level.map_or(i64::MAX, |level| level * i64::from(cells) - sum);
+        if let Some(parent) = depressions[d].parent {
+            let above = &mut sums[parent as usize];
+            above.0 += cells;
+            above.1 += sum;
         }
     }
 }
 
-/// Whether a cell of this height is under the depression's spill level.
-fn holds(depression: &Depression, height: Height) -> bool {
-    depression.spill.is_none_or(|spill| height < spill.level)
+/// A depression as a step of the ladder to those above it.
+struct Rung {
+    /// The highest ground that is under the spill level.
+    highest: i32,
+    parent: u32,
+    /// One above it, so chosen that any is reached from any below it in a logarithmic number of jumps and steps to
+    /// parents (Myers 1983, doi:10.1016/0020-0190(83)90106-0).
+    far: u32,
+    /// The highest ground under that one's spill level.
+    farthest: i32,
 }
 
-/// For each depression one above it, so chosen that any is reached from any below it in a logarithmic number of jumps
-/// and steps to parents (Myers 1983, doi:10.1016/0020-0190(83)90106-0).
-fn jumps(depressions: &[Depression]) -> Vec<u32> {
-    let mut jumps: Vec<u32> = (0..depressions.len() as u32).collect();
+fn rungs(depressions: &[Depression]) -> Vec<Rung> {
+    // A spill lies above the floor, so one less is a height.
+    let highest = |d: u32| depressions[d as usize].spill.map_or(i32::MAX, |spill| spill.level.0.saturating_sub(1));
+    let mut far: Vec<u32> = (0..depressions.len() as u32).collect();
     let mut depths = vec![0u32; depressions.len()];
     for d in (0..depressions.len()).rev() {
         if let Some(parent) = depressions[d].parent {
-            let far = jumps[parent as usize];
-            let farther = jumps[far as usize];
+            let next = far[parent as usize];
+            let beyond = far[next as usize];
             let depth = |d: u32| depths[d as usize];
-            let even = depth(parent) - depth(far) == depth(far) - depth(farther);
-            jumps[d] = if even { farther } else { parent };
+            let even = depth(parent) - depth(next) == depth(next) - depth(beyond);
+            far[d] = if even { beyond } else { parent };
             depths[d] = depth(parent) + 1;
         }
     }
-    jumps
+    let rung = |(d, far): (usize, u32)| {
+        let d = d as u32;
+        let parent = depressions[d as usize].parent.unwrap_or(d);
+        Rung { highest: highest(d), parent, far, farthest: highest(far) }
+    };
+    far.into_iter().enumerate().map(rung).collect()
 }
 
-/// The lowest depression over a leaf under whose spill level a cell of this height is. Spill levels rise with parents.
-fn owner(depressions: &[Depression], jumps: &[u32], leaf: u32, height: Height) -> Option<u32> {
+/// The lowest depression over a leaf under whose spill level a cell of this height is; there is one. Spill levels rise
+/// with parents.
+fn owner(rungs: &[Rung], leaf: u32, height: i32) -> u32 {
     let mut at = leaf;
     loop {
-        let depression = depressions.get(at as usize)?;
-        if holds(depression, height) {
-            return Some(at);
+        let rung = &rungs[at as usize];
+        if height <= rung.highest || rung.parent == at {
+            return at;
         }
-        let parent = depression.parent?;
-        let far = jumps[at as usize];
-        at = if holds(&depressions[far as usize], height) { parent } else { far };
+        at = if height <= rung.farthest { rung.parent } else { rung.far };
     }
 }

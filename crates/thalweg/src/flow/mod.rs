@@ -7,6 +7,7 @@
 pub mod accumulate;
 pub mod basins;
 pub mod breach;
+mod courses;
 pub mod d8;
 pub mod depressions;
 pub mod fill;
@@ -17,7 +18,9 @@ pub mod links;
 pub mod multiple;
 mod near;
 mod passes;
+pub mod pools;
 mod sheds;
+mod sills;
 pub mod spill;
 pub mod streams;
 

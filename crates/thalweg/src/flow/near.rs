@@ -1,5 +1,7 @@
 //! [`Near`]: a row with its northern and southern neighbours, padded, for kernels that are vectors.
 
+use multiversion::multiversion;
+
 use crate::field::Field;
 use crate::flow::Part;
 use crate::height::Height;
@@ -65,7 +67,14 @@ pub(super) fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize;
 
 /// A row's heights, walls where there is no data. Ground is held under the wall, which it never reaches anyway.
 pub(super) fn heights(ground: &Field<Height>, parts: &Field<Part>, i: usize, row: &mut [i32]) {
-    for ((to, from), part) in row.iter_mut().zip(ground.row(i)).zip(parts.row(i)) {
-        *to = if *part == Part::Void { WALL } else { from.0.min(WALL - 1) };
+    walled(ground.row(i), parts.row(i), row);
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn walled(ground: &[Height], parts: &[Part], row: &mut [i32]) {
+    for ((to, from), part) in row.iter_mut().zip(ground).zip(parts) {
+        // All bits, or none: a choice would be a jump.
+        let void = -i32::from(*part == Part::Void);
+        *to = (from.0.min(WALL - 1) & !void) | (WALL & void);
     }
 }

@@ -190,59 +190,61 @@ impl<'a> Pour<'a> {
     }
 }
 
-/// Finds the level, the remainder and the cells of each pool.
+/// Finds the level, the remainder and the cells of each pool, of which `pool_of` gives the number for each depression.
 ///
 /// The cells under the sill between a depression's children are known to be under water and are counted already. So
-/// only the cells between there and the spill, of pools that are not full, are gathered and sorted.
-fn rise(heights: &[Height], hierarchy: &Hierarchy, pool_of: &[u32], pools: &mut [Pool]) -> Result<()> {
+/// only the cells between there and the spill, of pools that are not full, are gathered.
+pub(super) fn rise(heights: &[Height], hierarchy: &Hierarchy, pool_of: &[u32], pools: &mut [Pool]) -> Result<()> {
     let depressions = &hierarchy.depressions;
     let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool)).collect();
-    // The cell's pool, if the cell is of its slice.
-    let pool_at = |height: &Height, leaf: &u32| {
-        let pool = *pool_of.get(*leaf as usize)?;
-        slices.get(pool as usize).is_some_and(|slice| slice.bottom <= *height && *height < slice.top).then_some(pool)
+    let span = |pool: &u32| slices.get(*pool as usize).map_or([Height::ZERO; 2], |slice| [slice.bottom, slice.top]);
+    let spans: Vec<[Height; 2]> = pool_of[..hierarchy.leaves()].iter().map(span).collect();
+    // Of all cells within their pools' slices the pool and the height.
+    let gathered: Vec<(u32, Height)> = if slices.iter().all(|slice| slice.bottom == slice.top) {
+        Vec::new()
+    } else {
+        let chunks = heights.par_chunks(CHUNK).zip(hierarchy.leaf.as_slice().par_chunks(CHUNK));
+        let chosen = |(height, leaf): (&Height, &u32)| {
+            let [bottom, top] = spans.get(*leaf as usize)?;
+            (bottom <= height && height < top).then(|| (pool_of[*leaf as usize], *height))
+        };
+        chunks.flat_map_iter(|(heights, leaf)| heights.iter().zip(leaf).filter_map(chosen)).collect()
     };
-    let cells = || heights.iter().zip(hierarchy.leaf.as_slice());
-    let mut counts = vec![0usize; pools.len()];
-    for (height, leaf) in cells() {
-        if let Some(pool) = pool_at(height, leaf) {
-            counts[pool as usize] += 1;
-        }
+    let mut starts = vec![0usize; pools.len() + 1];
+    for (pool, _) in &gathered {
+        starts[*pool as usize + 1] += 1;
     }
-    let mut gathered = vec![Height::ZERO; counts.iter().sum()];
-    let mut starts = Vec::with_capacity(pools.len());
-    let mut start = 0;
-    for count in &counts {
-        starts.push(start);
-        start += count;
+    for pool in 0..pools.len() {
+        starts[pool + 1] += starts[pool];
     }
-    for (height, leaf) in cells() {
-        if let Some(pool) = pool_at(height, leaf) {
-            gathered[starts[pool as usize]] = *height;
-            starts[pool as usize] += 1;
-        }
+    let mut ends = starts.clone();
+    let mut cells = vec![Height::ZERO; gathered.len()];
+    for (pool, height) in gathered {
+        let end = &mut ends[pool as usize];
+        cells[*end] = height;
+        *end += 1;
     }
-    let mut rest = gathered.as_mut_slice();
+    let mut rest = cells.as_mut_slice();
     let mut work = Vec::with_capacity(pools.len());
-    for ((pool, slice), count) in pools.iter_mut().zip(&slices).zip(counts) {
-        let (own, others) = rest.split_at_mut(count);
+    for (k, (pool, slice)) in pools.iter_mut().zip(&slices).enumerate() {
+        let (own, others) = rest.split_at_mut(starts[k + 1] - starts[k]);
         rest = others;
         work.push((pool, slice, own));
     }
-    work.into_par_iter().try_for_each(|(pool, slice, own)| {
-        own.sort_unstable();
-        slice.fill(pool, own)
-    })
+    work.into_par_iter().try_for_each(|(pool, slice, own)| slice.fill(pool, own))
 }
 
+/// Cells that one task looks through.
+const CHUNK: usize = 1 << 15;
+
 /// The part of a pool above what its depression's children hold.
-struct Slice {
+pub(super) struct Slice {
     /// From here on cells are to be looked at, up to below `top`.
-    bottom: Height,
-    top: Height,
+    pub bottom: Height,
+    pub top: Height,
     /// Cells under the bottom, and the water up to it.
-    cells: u32,
-    volume: i64,
+    pub cells: u32,
+    pub volume: i64,
 }
 
 impl Slice {
@@ -262,33 +264,37 @@ impl Slice {
         slice
     }
 
-    /// Lets the pool rise from the bottom over the slice's cells, which lie there from low to high.
-    fn fill(&self, pool: &mut Pool, own: &[Height]) -> Result<()> {
-        let mut level = i64::from(self.bottom.0);
-        let mut over = pool.volume - self.volume;
-        let mut cells = i64::from(self.cells);
-        for height in own.iter().map(|height| i64::from(height.0)) {
-            let need = cells * (height - level);
-            if need > over {
-                break;
+    /// Lets the pool rise from the bottom over the slice's cells, in any order.
+    ///
+    /// Which of them it reaches is found by halves, without sorting them.
+    pub(super) fn fill(&self, pool: &mut Pool, own: &mut [Height]) -> Result<()> {
+        let above = |height: Height| i128::from(height.0) - i128::from(self.bottom.0);
+        let sum = |cells: &[Height]| cells.iter().map(|height| above(*height)).sum::<i128>();
+        let over = i128::from(pool.volume) - i128::from(self.volume);
+        // The first `reached` of the cells are under the water or at it, and add up to `filled` above the bottom.
+        let (mut reached, mut filled, mut end) = (0, 0, own.len());
+        while reached < end {
+            let (lower, middle, _) = own[reached..end].select_nth_unstable((end - reached) / 2);
+            let (count, height, more) = (lower.len(), above(*middle), sum(lower));
+            let under = i128::from(self.cells) + (reached + count) as i128;
+            if under * height - filled - more <= over {
+                reached += count + 1;
+                filled += more + height;
+            } else {
+                end = reached + count;
             }
-            over -= need;
-            level = height;
-            cells += 1;
         }
-        if cells > 0 && over > 0 {
-            level += over / cells;
-            over %= cells;
-        }
-        let highest = i64::from(Height::MAX.0);
-        if level > highest.max(i64::from(self.bottom.0)) {
+        let cells = i128::from(self.cells) + reached as i128;
+        let (risen, remainder) = if cells > 0 { ((over + filled) / cells, (over + filled) % cells) } else { (0, over) };
+        let level = i128::from(self.bottom.0) + risen;
+        if level > i128::from(Height::MAX.max(self.bottom).0) {
             let value = format!("{} units in one closed land", pool.volume);
             let allowed = format!("what its lake holds under {}", Height::MAX);
             return Err(Error::value("water", value, allowed));
         }
         pool.level = Height(level as i32);
-        pool.remainder = over;
-        pool.cells = self.cells + own.partition_point(|height| *height < pool.level) as u32;
+        pool.remainder = remainder as i64;
+        pool.cells = self.cells + own[..reached].iter().filter(|height| **height < pool.level).count() as u32;
         Ok(())
     }
 }
