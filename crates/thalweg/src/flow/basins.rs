@@ -70,36 +70,55 @@ pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool
 
 /// The label of what runs in a circle, which no outlet has: a grid has fewer cells.
 const CIRCLE: u32 = u32::MAX;
-/// Not labelled yet.
-const UNSET: u32 = u32::MAX - 1;
 /// On the path that is being followed.
-const BUSY: u32 = u32::MAX - 2;
+const BUSY: u32 = u32::MAX;
 
 /// Gives every cell that drains to another the label of the cell where its path ends.
 ///
-/// [`d8`](crate::flow::d8) makes no circles; in directions from elsewhere, what runs into one gets `circle`.
+/// [`d8`](crate::flow::d8) makes no circles; in directions from elsewhere, what runs into one, or out of the field, gets `circle`.
+///
+/// Whether the cell at hand leads on cannot be guessed, and wrong guesses cost more than all else. So sweeps without
+/// branches, there and back, let each cell point ever farther down its path; few are then not at its end.
 pub(crate) fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u32) {
     let cols = directions.cols();
     let codes = directions.as_slice();
     let labels = labels.as_mut_slice();
-    for (label, code) in labels.iter_mut().zip(codes) {
-        if usize::from(*code) < STEPS.len() {
-            *label = UNSET;
-        }
+    let mut offsets = [0; 256];
+    for (offset, [di, dj]) in offsets.iter_mut().zip(STEPS) {
+        *offset = di * cols as isize + dj;
     }
-    let offsets = STEPS.map(|[di, dj]| di * cols as isize + dj);
-    let next = |k: usize| k.wrapping_add_signed(offsets[usize::from(codes[k] & 7)]);
+    let mut far = vec![0u32; codes.len()];
+    for k in 0..codes.len() {
+        let offset = offsets[usize::from(codes[k])];
+        let next = k.wrapping_add_signed(offset);
+        far[k] = match far.get(next) {
+            // What lies before this cell points onward already.
+            Some(beyond) if offset < 0 => *beyond,
+            Some(_) => next as u32,
+            None => k as u32,
+        };
+    }
+    for k in (0..codes.len()).rev() {
+        far[k] = far[far[k] as usize];
+    }
+    for k in 0..codes.len() {
+        far[k] = far[far[k] as usize];
+    }
     let mut path = Vec::new();
-    for first in 0..codes.len() {
-        let mut k = first;
-        while labels[k] == UNSET {
-            labels[k] = BUSY;
-            path.push(k as u32);
-            k = next(k);
+    for k in 0..codes.len() {
+        let mut end = far[k];
+        if far[end as usize] != end {
+            end = k as u32;
+            while far[end as usize] != end && far[end as usize] != BUSY {
+                path.push(end);
+                end = std::mem::replace(&mut far[end as usize], BUSY);
+            }
+            for cell in path.drain(..) {
+                far[cell as usize] = end;
+            }
+            // In a circle the path has come back to its own cell: that now ends it.
         }
-        let label = if labels[k] == BUSY { circle } else { labels[k] };
-        for k in path.drain(..) {
-            labels[k as usize] = label;
-        }
+        // No path ends where a cell drains to another, unless it is in a circle.
+        labels[k] = if usize::from(codes[end as usize]) < STEPS.len() { circle } else { labels[end as usize] };
     }
 }
