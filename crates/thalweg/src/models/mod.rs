@@ -11,6 +11,7 @@ pub mod fluvial;
 pub mod fourier_synthesis;
 pub mod gradient_noise;
 pub mod hillslope;
+pub mod hydrology;
 pub mod midpoint_displacement;
 pub mod pipes;
 pub mod planation;
@@ -42,6 +43,7 @@ pub const MODELS: &[Make] = &[
     || Box::<planation::Planation>::default(),
     || Box::<fluvial::Fluvial>::default(),
     || Box::<pipes::Pipes>::default(),
+    || Box::<hydrology::Hydrology>::default(),
 ];
 
 /// The model of that name with default parameters.
