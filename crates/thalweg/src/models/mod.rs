@@ -16,6 +16,7 @@ pub mod midpoint_displacement;
 pub mod pipes;
 pub mod planation;
 pub mod shape;
+pub mod soils;
 pub mod stream_power;
 pub mod thermal;
 
@@ -39,6 +40,7 @@ pub const MODELS: &[Make] = &[
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
     || Box::<drainage::Drainage>::default(),
+    || Box::<soils::Soils>::default(),
     || Box::<hillslope::Hillslope>::default(),
     || Box::<planation::Planation>::default(),
     || Box::<fluvial::Fluvial>::default(),
