@@ -145,7 +145,9 @@ impl Run {
             budget,
         };
         if self.step >= steps {
-            for name in stage.layers.keys() {
+            // A layer that the model also writes is its result.
+            let writes = stage.model.about().writes;
+            for name in stage.layers.keys().filter(|name| !writes.iter().any(|spec| spec.name == *name)) {
                 self.terrain.layers.remove(name);
             }
             if stage.takes_springs() {
@@ -306,7 +308,7 @@ fn begun(stage: &Stage, grid: &Grid) -> StageReport {
     }
 }
 
-/// Brings a stage's input layers and springs into the terrain and checks that those it needs are there.
+/// Brings a stage's input layers and tables into the terrain and checks that those it needs are there.
 fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Result<()> {
     let about = stage.model.about();
     for spec in about.needs {
@@ -319,9 +321,9 @@ fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Re
     let wanted = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));
     let fetched: Vec<_> =
         wanted.map(|(spec, source)| Ok((spec, fetch(spec, source, folder, terrain)?))).collect::<Result<_>>()?;
-    springs::sources(terrain)?;
+    stage.tables.fit(terrain)?;
     fetched.into_iter().try_for_each(|(spec, cells)| terrain.insert(spec, cells))?;
-    if stage.springs.is_empty() { Ok(()) } else { springs::add(terrain, &stage.springs) }
+    stage.tables.put(terrain)
 }
 
 fn fetch(spec: &LayerSpec, source: &Source, folder: &std::path::Path, terrain: &Terrain) -> Result<Cells> {

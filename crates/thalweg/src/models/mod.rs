@@ -11,10 +11,12 @@ pub mod fluvial;
 pub mod fourier_synthesis;
 pub mod gradient_noise;
 pub mod hillslope;
+pub mod hydrology;
 pub mod midpoint_displacement;
 pub mod pipes;
 pub mod planation;
 pub mod shape;
+pub mod soils;
 pub mod stream_power;
 pub mod thermal;
 
@@ -38,10 +40,12 @@ pub const MODELS: &[Make] = &[
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
     || Box::<drainage::Drainage>::default(),
+    || Box::<soils::Soils>::default(),
     || Box::<hillslope::Hillslope>::default(),
     || Box::<planation::Planation>::default(),
     || Box::<fluvial::Fluvial>::default(),
     || Box::<pipes::Pipes>::default(),
+    || Box::<hydrology::Hydrology>::default(),
 ];
 
 /// The model of that name with default parameters.
