@@ -50,17 +50,18 @@ impl Courses {
                 *direction = if *steepest == PIT { *direction } else { *steepest };
             }
         }
-        let mut column = vec![false; cols];
         for i in (0..rows).filter(|i| row_changed[near(*i, 2)].contains(&true)) {
-            column.fill(false);
-            for r in near(i, 2).filter(|r| row_changed[*r]) {
-                let cells = changed.row(r).iter().zip(parts.row(r)).zip(self.parts.row(r));
-                for (any, ((changed, part), before)) in column.iter_mut().zip(cells) {
-                    *any |= *changed | (part != before);
-                }
-            }
             for j in 0..cols {
-                if self.steepest[(i, j)] == PIT && column[j.saturating_sub(2)..(j + 3).min(cols)].contains(&true) {
+                // One that is a pit still will be looked at anyway.
+                if self.steepest[(i, j)] != PIT || self.directions[(i, j)] == PIT {
+                    continue;
+                }
+                let beside = j.saturating_sub(2)..(j + 3).min(cols);
+                let mut rows = near(i, 2).filter(|r| row_changed[*r]);
+                if rows.any(|r| {
+                    changed.row(r)[beside.clone()].contains(&true)
+                        || parts.row(r)[beside.clone()] != self.parts.row(r)[beside.clone()]
+                }) {
                     self.level(land, i * cols + j);
                 }
             }
@@ -82,6 +83,42 @@ impl Courses {
                 if steepest[n] == PIT && codes[n] != PIT {
                     codes[n] = PIT;
                     stack.push(n);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::height::Height;
+    use crate::rng::Key;
+
+    #[test]
+    fn renewed_directions_equal_those_made_anew() {
+        for case in 0..40 {
+            let key = Key::new(case, "courses");
+            let size = [1 + key.and(1).bits() as usize % 40, 1 + key.and(2).bits() as usize % 60];
+            let mut grid = Grid::new(size, 10.0).unwrap();
+            let levels = [2, 3, 8, 200][case as usize % 4];
+            let draw = |key: Key, i: usize, j: usize| key.cell([i as i64, j as i64]).bits() >> 16;
+            // In squares, so that flats are of all sizes.
+            let mut ground = Field::generate(size, |i, j| Height((draw(key, i / 4, j / 5) % levels) as i32));
+            let mut courses = Courses::of(&Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] });
+            for round in 0..50 {
+                let key = key.and(round);
+                let changed = Field::generate(size, |i, j| draw(key, i, j) % 60 == 0);
+                for (height, changed) in ground.as_mut_slice().iter_mut().zip(changed.as_slice()) {
+                    height.0 += if *changed { (key.bits() % 3) as i32 - 1 } else { 0 };
+                }
+                let nodata = (round % 8 > 5).then(|| Field::generate(size, |i, j| (i, j) == (size[0] / 2, 0)));
+                let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
+                courses.renew(&land, &changed);
+                assert_eq!(courses.directions, d8::directions(&land), "case {case}, round {round}");
+                assert_eq!(courses.parts, land.parts());
+                if round == 30 {
+                    grid.sea_level = Some(Height(0));
                 }
             }
         }

@@ -15,8 +15,8 @@ const ROWS: usize = 32;
 /// rising water reaches the cells, equals by their hash.
 ///
 /// When the water that rises everywhere reaches a cell, it joins the basins of the lower cells beside it. Those that
-/// touch one another have been joined before, where they touch; and a cell is of one lower neighbour's basin. So a
-/// cell whose lower neighbours hang together, with no equal one, joins nothing, and most cells on borders are such.
+/// touch one another have been joined before, where they touch; and a cell is of the basin of one of them. So a cell
+/// whose lower neighbours hang together, with no equal one of another basin, joins nothing: most on borders are such.
 pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>) -> impl Iterator<Item = u32> {
     let [rows, cols] = parts.size();
     // Heights above, indices below: an index is under 2³².
@@ -46,10 +46,17 @@ pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>
             found
         })
         .collect();
-    let hash = |entry: u64| lot(land.grid, entry as u32 as usize);
-    found.par_sort_unstable_by(|a, b| {
-        (a >> 32).cmp(&(b >> 32)).then_with(|| hash(*a).cmp(&hash(*b))).then_with(|| a.cmp(b))
-    });
+    found.par_sort_unstable();
+    // Hashes of equals alone, and each but once: a great flat has many.
+    let mut hashed: Vec<(u64, u64)> = Vec::new();
+    for equals in found.chunk_by_mut(|a, b| a >> 32 == b >> 32).filter(|equals| equals.len() > 1) {
+        hashed.clear();
+        hashed.extend(equals.iter().map(|entry| (lot(land.grid, *entry as u32 as usize), *entry)));
+        hashed.par_sort_unstable();
+        for (to, (_, entry)) in equals.iter_mut().zip(&hashed) {
+            *to = *entry;
+        }
+    }
     found.into_iter().map(|entry| entry as u32)
 }
 
@@ -79,7 +86,7 @@ fn sift(marks: &mut [u8], parts: &[Part]) {
 
 /// A neighbour is of another basin.
 const OTHER: u8 = 1;
-/// Lower neighbours lie apart, or one is as high.
+/// Lower neighbours lie apart, or one of another basin is as high.
 const APART: u8 = 2;
 
 /// Marks each cell of a row.
@@ -92,8 +99,9 @@ fn mark(near: &[Vec<i32>; 3], labels: &[Vec<u32>; 3], marks: &mut [u8]) {
             let (height, beside) = (block(near, AROUND[k], j), block(labels, AROUND[k], j));
             for x in 0..BLOCK {
                 lower[x] |= i32::from(height[x] < here[x]) << k;
-                equal[x] |= i32::from(height[x] == here[x]);
-                other[x] |= i32::from(beside[x] != label[x]);
+                let differs = i32::from(beside[x] != label[x]);
+                equal[x] |= i32::from(height[x] == here[x]) & differs;
+                other[x] |= differs;
             }
         }
         let mut apart = [0i32; BLOCK];
