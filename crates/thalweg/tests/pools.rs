@@ -296,7 +296,7 @@ fn on_changing_ground_updates_equal_building_anew_and_no_water_is_lost() {
             let (i0, j0, side) = (draw(0, rows), draw(1, cols), 1 + draw(2, 12));
             let chosen = |i: usize, j: usize| match round % 3 {
                 0 => i.abs_diff(i0) < side && j.abs_diff(j0) < side,
-                1 => key.and(3).cell([i as i64, j as i64]).bits() % 40 == 0,
+                1 => key.and(3).cell([i as i64, j as i64]).bits().is_multiple_of(40),
                 _ => i == i0 || (j == j0 && side > 6),
             };
             let changed = Field::generate(ground.grid.size, chosen);

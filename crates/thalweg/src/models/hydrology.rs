@@ -3,7 +3,11 @@
 mod batch;
 mod descent;
 mod drop;
+mod ground;
+mod lakes;
+mod rain;
 mod rules;
+mod state;
 
 use crate::choice;
 use crate::error::{Error, Result};
@@ -12,7 +16,9 @@ use crate::model::{About, Family, Model, Reach, Stepper};
 use crate::models::hydrology::batch::Batches;
 use crate::models::hydrology::rules::Rules;
 use crate::params;
-use crate::terrain::{DISCHARGE, HARDNESS, LOOSE, MOMENTUM_X, MOMENTUM_Y, POOL, PROTECT, RAIN, TREE_DENSITY};
+use crate::soils::{SOILS, strata};
+use crate::springs::SPRINGS;
+use crate::terrain::{DISCHARGE, HARDNESS, LOOSE, MOMENTUM_X, MOMENTUM_Y, POOL, PROTECT, RAIN, SOIL, TREE_DENSITY};
 
 params! {
     /// Drops of rain run down, dig and lay down, gather to streams that wind and keep to their beds, and stand as lakes that
@@ -33,9 +39,14 @@ params! {
     /// along the bottom and settles its load there, up to the level of the lake: deltas grow, lakes silt up. Over an open edge and in
     /// the sea water is gone; sediment settles in the sea as in a lake.
     ///
-    /// After each batch the water of drops at rest fills the hollows where they lie (`flow::spill`): lakes are level to the unit, merge
-    /// and part, and spill what they cannot hold into the next one and out of the land; they evaporate, so that a closed basin's lake
-    /// finds the size at which that balances what it gets. Maps learn from what passed in a batch and forget slowly.
+    /// After each batch the water of drops at rest fills the hollows where they lie (`flow::pools`): lakes are level to the unit, merge
+    /// and part; they evaporate, so that a closed basin's lake finds the size at which that balances what it gets. What is over a
+    /// lake's sill sets out there as drops, not all at once (`release`), and runs and digs on. Maps learn from what passed in a batch and
+    /// forget slowly.
+    ///
+    /// Soil is dug by its kind's erodibility times 1 − cohesion, and slides at its kind's slope. Where nothing loose lies on `strata`,
+    /// their hardness and slopes count instead. Of a soil that takes K of water, a share 1 − exp(−K/`storm`) of the rain soaks in, and
+    /// does not come back. Springs put in drops, their rate over the run's years.
     ///
     /// Source: McDonald (2020), *Procedural hydrology*, and his later rules with momentum (2023), as document C renders them. We
     /// differ: mass is carried, not a concentration, so that solid closes to the unit and water to rounding; a
@@ -48,9 +59,9 @@ params! {
     /// rain of all batches is what falls in `years`: that sets the lakes. Erosion is that of a far longer time, as is usual where rivers'
     /// beds are computed.
     ///
-    /// It needs nothing, heeds `rain`, `hardness`, `protect`, `tree_density`, and the layers that it leaves: the ground, `loose`, `pool`,
-    /// `discharge`, `momentum_x`, `momentum_y`. It breaks where too much falls: plains between mountains fill with its sediment.
-    /// What lakes spill goes on unseen: below a lake the discharge begins anew.
+    /// It needs nothing, heeds `rain`, `soil`, `hardness`, `protect`, `tree_density`, springs, kinds of soil, beds, and the layers
+    /// that it leaves: the ground, `loose`, `pool`, `discharge`, `momentum_x`, `momentum_y`. It breaks where too much falls: plains
+    /// between mountains fill with its sediment.
     pub struct Hydrology {
         /// The length that the other numbers are for: the width of the article's cells; 0 takes the grid's cell.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", source "ours";
@@ -66,6 +77,8 @@ params! {
         years: f64 = 20.0, within 0.001..=10_000.0, unit "a", source "ours";
         /// Share of the rain that the lowest land goes without, where the highest has all of it.
         orographic: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
+        /// Mean intensity of rain while it rains, for what soaks into soils.
+        storm: f64 = 10.0, within 0.001..=1000.0, unit "mm/h", source "ours";
         /// Time step, of the rule set `stream`.
         dt: f64 = 1.2, within 0.01..=10.0, unit "1", source "document C";
         /// Density of water: heavier drops turn later.
@@ -104,8 +117,8 @@ params! {
         wet_talus: f64 = 8.0, within 0.1..=89.0, unit "°", source "ours; delta fronts 1 to 30";
         /// Share of what is over it that slides when a drop passes.
         slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "document C";
-        /// Share of the water over a lake's sill that runs out in a batch.
-        release: f64 = 0.2, within 0.001..=1.0, unit "1", source "ours";
+        /// Drops a cell after which all but a third of the water over a lake's sill has run out; 0 lets it go at once.
+        release: f64 = 0.03, within 0.0..=10.0, unit "1/cell", source "ours";
         /// No cell is dug below this elevation.
         floor: f64 = -16_000.0, within -16_000.0..=16_000.0, unit "m", source "ours";
     }
@@ -148,9 +161,9 @@ impl Model for Hydrology {
             source: "McDonald (2020), Procedural hydrology",
             family: Family::Erosion,
             needs: &[],
-            uses: &[HARDNESS, PROTECT, RAIN, TREE_DENSITY, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
+            uses: &[HARDNESS, PROTECT, RAIN, SOIL, TREE_DENSITY, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
             writes: &[LOOSE, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
-            tables: &[drop::TABLE, batch::HELD],
+            tables: &[drop::TABLE, state::HELD, SPRINGS, SOILS, strata::STRATA, strata::LIE],
             placed: true,
         }
     }
@@ -177,11 +190,12 @@ impl Model for Hydrology {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        48 * grid.len() as u64
+        64 * grid.len() as u64
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(Batches { rules: Rules::new(self, grid), model: self.clone(), last: self.steps(grid).max(1) - 1 }))
+        let rules = Rules::new(self, grid);
+        Ok(Box::new(Batches { rules, model: self.clone(), last: self.steps(grid).max(1) - 1, lakes: None }))
     }
 }

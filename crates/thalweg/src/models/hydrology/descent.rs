@@ -8,11 +8,11 @@ use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
 use crate::models::hydrology::rules::{MAX_SUNK, Rules};
 use crate::particles::{Kernel, Patch};
 
-/// Places of the planes of factors that are always there; how firmly ground is held comes after them.
+/// Places of the planes of factors that are always there; those of the ground come after them.
 const STREAM: usize = 0;
 const PULL_SOUTH: usize = 1;
 const PULL_EAST: usize = 2;
-const HOLD: usize = 3;
+const GROUND: usize = 3;
 
 /// No water stands there.
 pub const DRY: i32 = i32::MIN;
@@ -27,8 +27,10 @@ pub struct Descent<'a> {
     pub rules: &'a Rules,
     /// Whether there are cells without data.
     pub outside: bool,
-    /// Whether a plane of factors says how firmly ground is held.
-    pub hold: bool,
+    /// Whether a plane of factors says how much of the ground is dug.
+    pub yields: bool,
+    /// Whether one says how steep it stands, after that.
+    pub talus: bool,
 }
 
 impl Kernel for Descent<'_> {
@@ -79,7 +81,8 @@ struct Tile<'a> {
     stream: &'a [f32],
     pull_south: &'a [f32],
     pull_east: &'a [f32],
-    hold: Option<&'a [f32]>,
+    yields: Option<&'a [f32]>,
+    talus: Option<&'a [f32]>,
     outside: Option<&'a [bool]>,
     budget: Budget,
 }
@@ -106,7 +109,8 @@ impl<'a> Tile<'a> {
             stream: factor(STREAM),
             pull_south: factor(PULL_SOUTH),
             pull_east: factor(PULL_EAST),
-            hold: kernel.hold.then(|| factor(HOLD)),
+            yields: kernel.yields.then(|| factor(GROUND)),
+            talus: kernel.talus.then(|| factor(GROUND + usize::from(kernel.yields))),
             outside: kernel.outside.then_some(outside.as_slice()),
             budget: Budget::default(),
         }
@@ -155,6 +159,11 @@ impl<'a> Tile<'a> {
         let [vy, vx] = drop.speed;
         let length = |y: f32, x: f32| (y * y + x * x).sqrt();
         let (speed, moved, time) = match rules.set {
+            // On a sill the ground may fall more steeply under the lake than where the lake runs over.
+            _ if std::mem::replace(&mut drop.spilled, false) => {
+                let by = std::f32::consts::SQRT_2 / length(vy, vx);
+                ([vy, vx], [vy * by, vx * by], 1.0)
+            }
             RuleSet::Stream => {
                 let push = rules.dt * rules.pull / volume;
                 let (vy, vx) = (vy + push * south, vx + push * east);
@@ -312,11 +321,11 @@ impl<'a> Tile<'a> {
             RuleSet::Momentum => 1.0 + rules.entrainment * stream,
         };
         let capacity = (strength * fall / rules.q).max(0.0) * volume;
-        let hold = self.hold.map_or(0.0, |hold| hold[at]);
+        let yields = self.yields.map_or(1.0, |yields| yields[at]);
         let want = (capacity - drop.carried as f32) * (rules.deposition * time).min(1.0);
         if want > 0.0 {
             // No deeper than what it falls to: a drop digs no pit for itself.
-            let dug = want.min(fall) * (1.0 - hold) + drop.remainder;
+            let dug = (want * yields).min(fall) + drop.remainder;
             let dug_whole = dug as i32;
             drop.remainder = dug - dug_whole as f32;
             self.dig(drop, at, dug_whole);
@@ -350,7 +359,8 @@ impl<'a> Tile<'a> {
     fn slide(&mut self, [i, j]: [i32; 2], at: usize) {
         let [[top, left], [bottom, right]] = self.valid;
         let inner = i > top && j > left && i + 1 < bottom && j + 1 < right;
-        let talus = if self.ground[at] < self.level[at] { self.rules.wet_talus } else { self.rules.talus };
+        let dry = self.talus.map_or(self.rules.talus, |talus| talus[at]);
+        let talus = if self.ground[at] < self.level[at] { self.rules.wet_talus.min(dry) } else { dry };
         for (k, [di, dj]) in AROUND.into_iter().enumerate() {
             let cell = [i + di, j + dj];
             if !inner && !self.is_inside(cell) {

@@ -40,6 +40,8 @@ pub struct Rules {
     pub momentum: f32,
     /// Share of what a drop carries that settles in a step under water.
     pub settling: f32,
+    /// Steepest slope, as rise over run.
+    pub tan_talus: f64,
     /// Units by which a cell may stand over its neighbour.
     pub talus: f32,
     /// The same under water.
@@ -48,7 +50,6 @@ pub struct Rules {
     /// Steps without a new lowest place after which a drop comes to rest.
     pub patience: u32,
     pub turns: u32,
-    pub sea: Option<i32>,
     pub floor: i32,
     pub edges: Edges,
     /// m³/s of a whole drop a batch.
@@ -58,6 +59,8 @@ pub struct Rules {
     pub unit: f64,
     /// Share of the old discharge that a batch keeps.
     pub keep: f64,
+    /// Share of what is over a lake's sill that leaves in a batch.
+    pub release: f64,
     /// Drops that a batch lets fall on a cell.
     pub batch: f64,
     /// Years in a batch.
@@ -78,6 +81,7 @@ impl Rules {
             model.rain * CELLS_PER_DROP * stride * stride / YEAR
         };
         let share = |x: f64| (1.0 - libm::pow(1.0 - x.min(0.999), q)) as f32;
+        let tan_talus = libm::tan(model.talus.to_radians());
         Self {
             set: model.rules,
             q: q as f32,
@@ -94,18 +98,19 @@ impl Rules {
             entrainment: model.entrainment as f32,
             momentum: (model.momentum * q) as f32,
             settling: share(model.settling),
-            talus: (libm::tan(model.talus.to_radians()) * grid.cell * UNITS) as f32,
+            tan_talus,
+            talus: (tan_talus * grid.cell * UNITS) as f32,
             wet_talus: (libm::tan(model.wet_talus.to_radians()) * grid.cell * UNITS) as f32,
             slide: (0.5 * model.slide) as f32,
             patience: (model.patience / (grid.cell * std::f64::consts::SQRT_2)).ceil().clamp(2.0, 1e6) as u32,
             turns: model.spill,
-            sea: grid.sea_level.map(|h| h.0),
             floor: (model.floor * UNITS).round() as i32,
             edges: grid.edges,
             drop_rate: model.rain * grid.cell_area() / batch / YEAR,
             full: unit * FULL,
             unit,
             keep: libm::exp(-batch / model.memory),
+            release: if model.release > 0.0 { -libm::expm1(-batch / model.release) } else { 1.0 },
             batch,
             years,
         }

@@ -1,0 +1,106 @@
+//! [`State`]: the water that stands and runs, taken out of the terrain for a batch and given back after it.
+
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::flow::pools::{Arrival, Stock};
+use crate::flow::{Land, accumulate};
+use crate::grid::Grid;
+use crate::height::Height;
+use crate::models::hydrology::drop::{Drop, TABLE};
+use crate::models::hydrology::rules::Rules;
+use crate::terrain::{Cells, Column, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Table, Terrain};
+
+/// The table of water that stands where no depth shows it, since it makes no whole unit or waits at a spill: `row`,
+/// `column`, `water` (units × cells).
+pub const HELD: &str = "held";
+
+/// What a batch takes out of the terrain and gives back.
+pub struct State {
+    /// Drops underway.
+    pub drops: Vec<Drop>,
+    /// Water at rest.
+    pub stock: Stock,
+    /// m³/s that pass, and the southward and eastward parts of it.
+    pub discharge: Field<f32>,
+    pub south: Field<f32>,
+    pub east: Field<f32>,
+}
+
+impl State {
+    pub fn take(terrain: &mut Terrain, rules: &Rules) -> Result<Self> {
+        let grid = terrain.grid.clone();
+        let drops = terrain.tables.remove(TABLE).map(|table| Drop::from_table(&table, &grid)).transpose()?;
+        let held = terrain.tables.remove(HELD).map(|table| held_of(&table, &grid)).transpose()?;
+        let primed = (!terrain.layers.contains_key(DISCHARGE.name)).then(|| primed(terrain, rules));
+        let float = |cells| match cells {
+            Cells::Float(field) => field,
+            other => other.to_float(),
+        };
+        let depth = match terrain.take(&POOL) {
+            Cells::Height(depth) => depth.map(|depth| Height(depth.0.max(0))),
+            other => Field::new(other.size(), Height::ZERO),
+        };
+        let discharge = float(terrain.take(&DISCHARGE));
+        Ok(Self {
+            drops: drops.unwrap_or_default(),
+            stock: Stock { depth, held: held.unwrap_or_default() },
+            discharge: primed.unwrap_or(discharge),
+            south: float(terrain.take(&MOMENTUM_Y)),
+            east: float(terrain.take(&MOMENTUM_X)),
+        })
+    }
+
+    pub fn give(self, terrain: &mut Terrain) -> Result<()> {
+        terrain.insert(&POOL, Cells::Height(self.stock.depth))?;
+        terrain.insert(&DISCHARGE, Cells::Float(self.discharge))?;
+        terrain.insert(&MOMENTUM_X, Cells::Float(self.east))?;
+        terrain.insert(&MOMENTUM_Y, Cells::Float(self.south))?;
+        if !self.drops.is_empty() {
+            terrain.tables.insert(TABLE.to_string(), Drop::to_table(&self.drops));
+        }
+        if !self.stock.held.is_empty() {
+            terrain.tables.insert(HELD.to_string(), held_table(&self.stock.held, &terrain.grid));
+        }
+        Ok(())
+    }
+}
+
+/// The discharge that the rain would come to if all of it ran off: streams need not find their ways from nothing.
+fn primed(terrain: &Terrain, rules: &Rules) -> Field<f32> {
+    let (_, directions) = crate::flow::drain(&Land::of(terrain));
+    // A drop a cell would be the rate of a whole batch's rain.
+    let rate = (rules.drop_rate * rules.batch) as f32;
+    accumulate::cells(&directions).map(|cells| *cells as f32 * rate)
+}
+
+fn held_table(held: &[Arrival], grid: &Grid) -> Table {
+    let cols = grid.cols() as u32;
+    let cell = |k: u32| grid.world_cell((k / cols) as usize, (k % cols) as usize);
+    let ints = |f: &dyn Fn(&Arrival) -> i64| Column::Int(held.iter().map(f).collect());
+    let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
+    Table {
+        columns: vec![
+            column("row", "cell", ints(&|held| cell(held.cell)[0])),
+            column("column", "cell", ints(&|held| cell(held.cell)[1])),
+            column("water", "m/65536", ints(&|held| held.water)),
+        ],
+    }
+}
+
+fn held_of(table: &Table, grid: &Grid) -> Result<Vec<Arrival>> {
+    let read = || {
+        let (rows, cols, water) = (table.ints("row")?, table.ints("column")?, table.ints("water")?);
+        let one = |r: usize| {
+            let local = |value: i64, axis: usize| {
+                let x = value.checked_sub(grid.origin[axis])?;
+                (0..grid.size[axis] as i64).contains(&x).then_some(x as usize)
+            };
+            let (i, j) = (local(rows[r], 0)?, local(cols[r], 1)?);
+            let cell = (i * grid.cols() + j) as u32;
+            (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
+        };
+        (0..table.len()).map(one).collect()
+    };
+    let held = if table.is_even() { read() } else { None };
+    held.ok_or_else(|| Error::layer(HELD, "is no table of water inside this terrain"))
+}
