@@ -47,15 +47,32 @@ impl Kernel for Descent<'_> {
 
     fn run(&self, patch: &mut Patch, queue: &mut Vec<Drop>) -> Budget {
         let mut tile = Tile::new(self, patch);
-        queue.retain_mut(|drop| drop.rests || tile.descend(drop));
+        let mut coming = (0..queue.len()).filter(|k| !queue[*k].rests).collect::<Vec<_>>().into_iter();
+        let mut running: Vec<usize> = coming.by_ref().take(TOGETHER).collect();
+        let mut gone = vec![false; queue.len()];
+        while !running.is_empty() {
+            running.retain_mut(|k| match tile.step(&mut queue[*k]) {
+                Fate::On => true,
+                fate => {
+                    gone[*k] = fate == Fate::Gone;
+                    coming.next().map(|next| *k = next).is_some()
+                }
+            });
+        }
+        let mut gone = gone.into_iter();
+        queue.retain(|_| gone.next() == Some(false));
         tile.budget
     }
 }
+
+/// Drops of a tile that take their steps in turn: while one waits for its numbers, the processor is at the next one's.
+const TOGETHER: usize = 4;
 
 /// Steps to the neighbours, of which every second is diagonal.
 const AROUND: [[i32; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
 
 /// What becomes of a drop.
+#[derive(Clone, Copy, PartialEq)]
 enum Fate {
     /// It goes on.
     On,
@@ -113,17 +130,6 @@ impl<'a> Tile<'a> {
             talus: kernel.talus.then(|| factor(GROUND + usize::from(kernel.yields))),
             outside: kernel.outside.then_some(outside.as_slice()),
             budget: Budget::default(),
-        }
-    }
-
-    /// Lets a drop run until it leaves the tile, rests or is gone; whether it stays in the queue.
-    fn descend(&mut self, drop: &mut Drop) -> bool {
-        loop {
-            match self.step(drop) {
-                Fate::On => {}
-                Fate::Gone => return false,
-                Fate::Waits => return true,
-            }
         }
     }
 
@@ -199,16 +205,16 @@ impl<'a> Tile<'a> {
             return self.pause(drop, at);
         }
         let to = [drop.part[0] + moved[0], drop.part[1] + moved[1]];
-        let whole = to.map(f32::floor);
-        let next = [here[0] + whole[0] as i32, here[1] + whole[1] as i32];
+        let whole = to.map(floor);
+        let next = [here[0] + whole[0], here[1] + whole[1]];
         drop.speed = speed;
         self.mark(here, at, drop.part, moved, volume);
         if !self.is_inside(next) || self.is_void(next) {
             return self.leave(drop, here, next, at);
         }
-        drop.cell = [drop.cell[0] + whole[0] as i64, drop.cell[1] + whole[1] as i64];
+        drop.cell = [drop.cell[0] + i64::from(whole[0]), drop.cell[1] + i64::from(whole[1])];
         // A part just below a whole may round up to it.
-        drop.part = [0, 1].map(|a| (to[a] - whole[a]).clamp(0.0, 0.999_999_9));
+        drop.part = [0, 1].map(|a| (to[a] - whole[a] as f32).clamp(0.0, 0.999_999_9));
 
         let new_at = self.at(next);
         let after = self.ground[new_at];
@@ -289,8 +295,8 @@ impl<'a> Tile<'a> {
             self.east[at] = self.east[at].saturating_add(east);
         };
         count(at);
-        let half = [0, 1].map(|a| (part[a] + 0.5 * moved[a]).floor() as i32);
-        let whole = [0, 1].map(|a| (part[a] + moved[a]).floor() as i32);
+        let half = [0, 1].map(|a| floor(part[a] + 0.5 * moved[a]));
+        let whole = [0, 1].map(|a| floor(part[a] + moved[a]));
         let middle = [here[0] + half[0], here[1] + half[1]];
         if half != [0, 0] && half != whole {
             let [[top, left], [bottom, right]] = self.valid;
@@ -361,6 +367,9 @@ impl<'a> Tile<'a> {
         let inner = i > top && j > left && i + 1 < bottom && j + 1 < right;
         let dry = self.talus.map_or(self.rules.talus, |talus| talus[at]);
         let talus = if self.ground[at] < self.level[at] { self.rules.wet_talus.min(dry) } else { dry };
+        if inner && self.is_gentle(at, talus) {
+            return;
+        }
         for (k, [di, dj]) in AROUND.into_iter().enumerate() {
             let cell = [i + di, j + dj];
             if !inner && !self.is_inside(cell) {
@@ -381,6 +390,20 @@ impl<'a> Tile<'a> {
                 self.budget.deposited += i128::from(amount);
             }
         }
+    }
+
+    /// Whether nothing around a cell, whose neighbours are all there, is too steep: as mostly.
+    #[inline(always)]
+    fn is_gentle(&self, at: usize, talus: f32) -> bool {
+        let here = self.ground[at];
+        let row = |first: usize| -> [i32; 3] {
+            self.ground.get(first..first + 3).and_then(|row| row.try_into().ok()).unwrap_or([here; 3])
+        };
+        let [a, b, c] = row(at - self.stride - 1);
+        let [d, _, e] = row(at - 1);
+        let [f, g, h] = row(at + self.stride - 1);
+        let most = |cells: [i32; 4]| cells.iter().fold(0, |most, z| most.max((here - z).unsigned_abs()));
+        most([b, d, e, g]) as f32 <= talus && most([a, c, f, h]) as f32 <= talus * std::f32::consts::SQRT_2
     }
 
     /// A drop that finds no way down sets out anew without its speed, or rests.
@@ -439,4 +462,11 @@ impl<'a> Tile<'a> {
         self.budget.drained += f64::from(drop.water);
         Fate::Gone
     }
+}
+
+/// The greatest whole number that is not above `x`, which is small.
+#[inline(always)]
+fn floor(x: f32) -> i32 {
+    let whole = x as i32;
+    whole - i32::from((whole as f32) > x)
 }
