@@ -13,9 +13,9 @@ use crate::pictures::shade::{brush, hatch};
 use crate::terrain::Terrain;
 
 /// Reflectance of the ground under the data.
-const GREY: f32 = 0.62;
+pub(crate) const GREY: f32 = 0.62;
 /// Cover of the data's colour where it is strongest.
-const COVER: f32 = 0.9;
+pub(crate) const COVER: f32 = 0.9;
 
 /// How to draw a data layer.
 #[derive(Debug, Clone)]
@@ -50,6 +50,21 @@ impl Default for LayerOptions<'_> {
             legend: true,
             max_size: None,
         }
+    }
+}
+
+impl LayerOptions<'_> {
+    /// Fitting colours and scale for a layer of that name and unit: powers of ten for water that passes, blues for what is
+    /// wet, earth for what is loose.
+    pub fn fitting(name: &str, unit: &'static str) -> Self {
+        let (ramp, log) = match name {
+            "discharge" | "accumulation" | "visits" => (Ramp::water(), true),
+            "pool" | "water" | "wetness" => (Ramp::water(), false),
+            "loose" | "suspended" => (Ramp::sediment(), false),
+            _ => (Ramp::viridis(), false),
+        };
+        let range = (name == "wetness").then_some([0.0, 1.0]);
+        Self { ramp, log, range, unit, ..Self::default() }
     }
 }
 
@@ -107,7 +122,7 @@ pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>)
 }
 
 /// A range that shows the layer; a unit wide where there is nothing to show.
-fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
+pub(crate) fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
     let sorted = relief.sorted(|i, j| Some(values[(i, j)]).filter(|v| v.is_finite() && (*v > 0.0 || !log)));
     let (low, high) = (quantile(&sorted, 0.005), quantile(&sorted, 0.995));
     match (log, low < 0.0) {
