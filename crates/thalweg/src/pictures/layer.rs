@@ -24,7 +24,8 @@ pub struct LayerOptions<'a> {
     pub ramp: &'static Ramp,
     /// Whether equal steps of colour are equal factors; only values above 0 are drawn then.
     pub log: bool,
-    /// Values of the ramp's ends; `None` takes 0 or the 0.5 % quantile (the least value above 0 with `log`) to the 99.5 %.
+    /// Values of the ramp's ends; `None` takes 0 or the 0.5 % quantile (of values above 0 with
+    /// `log`, but at most a thousandth of the high end's) to the 99.5 %.
     pub range: Option<[f32; 2]>,
     /// The values' unit, for the legend.
     pub unit: &'static str,
@@ -127,7 +128,8 @@ pub(crate) fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2]
     let (low, high) = (quantile(&sorted, 0.005), quantile(&sorted, 0.995));
     match (log, low < 0.0) {
         _ if sorted.is_empty() => [1.0, 2.0],
-        (true, _) => [low, high.max(low * 1.01)],
+        // Three powers of ten: what is less is everywhere, and hides what is more.
+        (true, _) => [low.max(high * 1e-3), high.max(low * 1.01)],
         (false, true) => [low, high.max(low + 1e-3)],
         (false, false) if high > 0.0 => [0.0, high],
         (false, false) => [0.0, sorted.last().copied().unwrap_or(0.0).max(1.0)],

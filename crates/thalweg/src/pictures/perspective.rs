@@ -173,8 +173,8 @@ pub(crate) fn render(terrains: &[(&Terrain, Water<'_>)], options: &ViewOptions<'
         let streams = streams.map(|(streams, size)| streams.on(relief, size));
         let painter = Painter::new(relief, brush).with_streams(streams);
         let block = Block::new(relief, &painter, exaggeration, base, options.sun.direction());
-        let floor =
-            Floor { camera, base, half: [bounds[1][0], bounds[1][1]], blur: 0.05 * long, sun: options.sun.direction() };
+        let half = [1, 0].map(|k| relief.cell[k] * (relief.size()[k].max(2) - 1) as f32 / 2.0);
+        let floor = Floor { camera, base, half, blur: 0.05 * long, sun: options.sun.direction() };
         Ok(rasterise(&block.project(&camera), &floor, options.size))
     };
     subjects.iter().map(draw_one).collect()

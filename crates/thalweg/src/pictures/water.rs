@@ -12,7 +12,7 @@ use crate::pictures::relief::{Relief, quantile};
 use crate::terrain::{DISCHARGE, POOL, Terrain, WATER};
 
 /// The light blue of streams: lighter and clearer than any pool.
-pub const STREAM: Linear = [0.10, 0.36, 0.72];
+pub const STREAM: Linear = [0.125, 0.455, 0.870];
 /// Shares of a map's cells above the discharges at which streams begin to show and are opaque, where a cell is a pixel.
 const SHOWN: [f64; 2] = [0.035, 0.005];
 /// Half the width in pixels of the thinnest stream.
@@ -167,7 +167,7 @@ impl Streams<'_> {
             // A channel that is broader than a cell by itself is as wide as its cells.
             let within = near.filter(|at| self.discharge[*at] >= 0.5 * self.discharge[(i, j)]).count() > 5;
             let metres = if within { cell } else { hydraulic::width(self.discharge[(i, j)]) };
-            (0.5 * metres / cell * axes[0].scale).max(THIN).min(64.0)
+            (0.5 * metres / cell * axes[0].scale).clamp(THIN, 64.0)
         };
         let half = Field::generate([rows, cols], |i, j| if opacity[(i, j)] > 0.0 { wide(i, j) } else { 0.0 });
         let widest = half.as_slice().iter().fold(0f32, |a, b| a.max(*b));

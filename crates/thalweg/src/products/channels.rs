@@ -112,8 +112,8 @@ fn is_peel(near: u8, half: u8) -> bool {
     let (east, south, west, north) = (set(0), set(2), set(4), set(6));
     let rises = (near & !near.rotate_right(1)).count_ones();
     let outer = match half {
-        0 => !(north && east && south) && !(east && south && west),
-        _ => !(north && east && west) && !(north && south && west),
+        0 => !east || !south || !(north || west),
+        _ => !north || !west || !(east || south),
     };
     (2..=6).contains(&near.count_ones()) && rises == 1 && outer
 }
