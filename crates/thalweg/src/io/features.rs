@@ -1,4 +1,5 @@
-//! Things with properties for GIS: lines and polygons as GeoJSON and FlatGeobuf. Coordinates as in [`vector`](super::vector).
+//! Things with properties for GIS: lines and polygons as GeoJSON and FlatGeobuf. Coordinates as in
+//! [`vector`](super::vector).
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,7 +24,8 @@ enum Value {
     None,
 }
 
-/// What a feature is on the map: a line, or a polygon's outer line and its islands; places in cells from the north-west corner.
+/// What a feature is on the map: a line, or a polygon's outer line and its islands; places in cells from the north-west
+/// corner.
 type Lines = Vec<Vec<[f64; 2]>>;
 
 /// Features of one kind.
@@ -35,8 +37,9 @@ struct Features {
     features: Vec<(Lines, Vec<Value>)>,
 }
 
-/// Writes streams as lines with the properties of [`save_links`](super::vector::save_links) and `discharge_m3_s`, `width_m`, `depth_m` and
-/// `velocity_m_s`. The ending picks the format: `.fgb` or `.geojson`. Returns what could not be kept, in words.
+/// Writes streams as lines with the properties of [`save_links`](super::vector::save_links) and `discharge_m3_s`,
+/// `width_m`, `depth_m` and `velocity_m_s`. The ending picks the format: `.fgb` or `.geojson`. Returns what could not be
+/// kept, in words.
 ///
 /// # Errors
 /// Another ending, a file that cannot be written.

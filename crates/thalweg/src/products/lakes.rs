@@ -108,8 +108,8 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Fie
     Ok((lakes, numbers))
 }
 
-/// A table of the lakes, a line each under a line of names; level and depths in metres, area in m², volume in m³, the outlet's
-/// row and column empty where there is none.
+/// A table of the lakes, a line each under a line of names; level and depths in metres, area in m², volume in m³, the
+/// outlet's row and column empty where there is none.
 pub fn csv(lakes: &[Lake]) -> String {
     let mut text = "id,level_m,area_m2,volume_m3,mean_depth_m,max_depth_m,outlet_row,outlet_column\n".to_string();
     for lake in lakes {

@@ -40,8 +40,8 @@ pub fn threshold(discharge: &Field<f32>) -> Option<f32> {
 
 /// The streams of at least `threshold` m³/s, as lines down the steepest way of the terrain, pools full to their brims.
 ///
-/// A line crosses pools, and a few cells of less water, from stream to stream. Where a channel is broader than a cell, lines along its
-/// sides that join within its own breadth are left out.
+/// A line crosses pools, and a few cells of less water, from stream to stream. Where a channel is broader than a cell,
+/// lines along its sides that join within its own breadth are left out.
 ///
 /// # Errors
 /// When the discharge is not of the terrain's size, or the threshold not above 0.
