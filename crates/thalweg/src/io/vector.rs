@@ -40,21 +40,26 @@ pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result
 }
 
 /// Where cells lie.
-struct Place {
+pub(super) struct Place {
     transform: [f64; 6],
-    epsg: Option<u16>,
+    pub(super) epsg: Option<u16>,
 }
 
 impl Place {
-    fn of(grid: &Grid) -> Self {
+    pub(super) fn of(grid: &Grid) -> Self {
         let georeference = save::placed(grid);
         let local = [0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell];
         Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg() }
     }
 
     /// The centre of a cell.
-    fn point(&self, [i, j]: [usize; 2]) -> [f64; 2] {
-        let ([i, j], t) = ([i as f64 + 0.5, j as f64 + 0.5], self.transform);
+    fn point(&self, cell: [usize; 2]) -> [f64; 2] {
+        self.at(cell.map(|n| n as f64 + 0.5))
+    }
+
+    /// A place given in rows and columns from the north-west corner.
+    pub(super) fn at(&self, [i, j]: [f64; 2]) -> [f64; 2] {
+        let t = self.transform;
         [t[0] + j * t[1] + i * t[2], t[3] + j * t[4] + i * t[5]]
     }
 }

@@ -1,8 +1,10 @@
 //! What is made from a finished terrain: other resolutions and cuts, meshes, normal and bump maps, figures and
-//! measures.
+//! measures; lakes, streams and wetness.
 //!
 //! Every function is pure: terrain in, data out; writers take any `impl Write`.
 
+pub mod channels;
+pub mod lakes;
 pub mod measure;
 pub mod mesh;
 pub mod mesh_files;
@@ -10,3 +12,5 @@ pub mod normals;
 pub mod resample;
 pub mod slope;
 pub mod statistics;
+pub mod streams;
+pub mod wetness;
