@@ -17,6 +17,7 @@ pub mod planation;
 pub mod shape;
 pub mod stream_power;
 pub mod thermal;
+pub mod trees;
 
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -42,6 +43,7 @@ pub const MODELS: &[Make] = &[
     || Box::<planation::Planation>::default(),
     || Box::<fluvial::Fluvial>::default(),
     || Box::<pipes::Pipes>::default(),
+    || Box::<trees::Trees>::default(),
 ];
 
 /// The model of that name with default parameters.
