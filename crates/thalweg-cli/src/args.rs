@@ -381,6 +381,9 @@ pub struct Shade {
     /// Depth of water in metres, a layer of the same size.
     #[arg(long, value_name = "FILE")]
     pub water: Option<PathBuf>,
+    /// Trees to draw: a table that `build` or `apply trees` wrote.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
     /// Draw sea up to this height in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
@@ -410,6 +413,9 @@ pub struct View {
     /// Depth of water in metres, a layer of the same size.
     #[arg(long, value_name = "FILE")]
     pub water: Option<PathBuf>,
+    /// Trees to draw: a table that `build` or `apply trees` wrote.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
     #[command(flatten)]
     pub camera: CameraArgs,
     #[command(flatten)]
@@ -487,6 +493,12 @@ pub struct Mesh {
     /// Put the shaded map on the mesh (.glb).
     #[arg(long)]
     pub texture: bool,
+    /// Trees to stand on the mesh (.glb): a table that `build` or `apply trees` wrote.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
+    /// Most trees in the file; of more, so many are taken evenly.
+    #[arg(long, value_name = "N", requires = "trees", default_value = "20000", value_parser = RangedU64ValueParser::<usize>::new().range(1..=200_000))]
+    pub max_trees: usize,
     #[command(flatten)]
     pub load: LoadArgs,
 }

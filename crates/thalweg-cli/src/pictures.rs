@@ -4,9 +4,11 @@ use std::path::Path;
 
 use thalweg::field::Field;
 use thalweg::flow::Link;
+use thalweg::forest::{Forest, Tree};
 use thalweg::height::Height;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer};
+use thalweg::io::trees::load_trees;
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::perspective::{self, ViewOptions};
 use thalweg::pictures::picture::Picture;
@@ -15,6 +17,7 @@ use thalweg::pictures::shade::{self, ShadeOptions};
 use thalweg::products::mesh::{self, MeshOptions, Up};
 use thalweg::products::mesh_files::{Glb, write_obj, write_stl};
 use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
+use thalweg::products::stand::Stand;
 use thalweg::terrain::{Terrain, WATER};
 use thalweg::{Error, Result};
 
@@ -33,11 +36,13 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     let terrain = at_sea(ground(&args.input, &args.load, voice)?, args.sea_level)?;
     let water = water(args.water.as_deref(), &terrain)?;
+    let trees = trees(args.trees.as_deref(), &terrain, voice)?;
     let options = ShadeOptions {
         ramp: args.look.ramp()?,
         sun: args.look.sun(),
         exaggeration: args.look.exaggeration,
         water: water.as_ref(),
+        trees: &trees,
         scale_bar: args.scale,
         legend: args.legend,
         max_size: args.max_size,
@@ -54,7 +59,8 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     let terrain = at_sea(ground(&args.input, &args.load, voice)?, args.camera.sea_level)?;
     let water = water(args.water.as_deref(), &terrain)?;
-    let options = ViewOptions { water: water.as_ref(), ..args.camera.options(&args.look)? };
+    let trees = trees(args.trees.as_deref(), &terrain, voice)?;
+    let options = ViewOptions { water: water.as_ref(), trees: &trees, ..args.camera.options(&args.look)? };
     write(&args.output, &perspective::view(&terrain, &options)?)
 }
 
@@ -94,13 +100,23 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let ending = output::check_ending(&args.output, &["glb", "obj", "stl"])?;
     let terrain = ground(&args.input, &args.load, voice)?;
     let up = if ending == "stl" { Up::Z } else { Up::Y };
-    let mesh = mesh::Mesh::of(&terrain, &MeshOptions { up, max_height: args.max_height })?;
+    let options = MeshOptions { up, max_height: args.max_height };
+    let mesh = mesh::Mesh::of(&terrain, &options)?;
+    if args.trees.is_some() && ending != "glb" {
+        return Err(Error::file(&args.output, "holds no trees: they are nodes that share a few shapes; write .glb"));
+    }
+    let trees = trees(args.trees.as_deref(), &terrain, voice)?;
+    let stand = args.trees.as_ref().map(|_| Stand::of(&trees, &terrain, &options, args.max_trees)).transpose()?;
+    if let Some(stand) = stand.as_ref().filter(|stand| stand.left_out > 0) {
+        let (kept, all) = (stand.trees.len(), stand.trees.len() + stand.left_out);
+        voice.warn(&format!("{kept} of {all} trees are in the mesh, taken evenly; --max-trees sets how many"));
+    }
     let path = &args.output;
     match ending {
         "glb" => {
             let map = ShadeOptions { max_size: Some(MAP), ..ShadeOptions::default() };
             let map = args.texture.then(|| shade::shade(&terrain, &map)).transpose()?;
-            let glb = Glb::new(&mesh, map.as_ref())?;
+            let glb = Glb::new(&mesh, map.as_ref(), stand.as_ref())?;
             atomic(path, |file| glb.write(file).map_err(Error::io(path, "write")))
         }
         "obj" => atomic(path, |file| write_obj(&mesh, file).map_err(Error::io(path, "write"))),
@@ -127,14 +143,16 @@ pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     atomic(path, |file| map.encode(file, depth, green).map_err(Error::io(path, "write")))
 }
 
-/// A map of a world, built or being built, with the water that its layers hold.
+/// A map of a world, built or being built, with the water and the trees that it holds.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When it cannot be written, or the terrain's table of trees is none.
 pub fn shaded(terrain: &Terrain, options: ShadeOptions<'_>, path: &Path) -> Result<()> {
     let water = terrain.layers.get(WATER.name).filter(|layer| layer.unit == WATER.unit);
     let water = water.map(|layer| layer.cells.to_float());
-    write(path, &shade::shade(terrain, &ShadeOptions { water: water.as_ref(), ..options })?)
+    let forest = Forest::read(terrain)?;
+    let options = ShadeOptions { water: water.as_ref(), trees: forest.trees(), ..options };
+    write(path, &shade::shade(terrain, &options)?)
 }
 
 impl LookArgs {
@@ -175,6 +193,14 @@ fn at_sea(mut terrain: Terrain, level: Option<f64>) -> Result<Terrain> {
 fn water(path: Option<&Path>, terrain: &Terrain) -> Result<Option<Field<f32>>> {
     let cells = path.map(|path| load_layer(path, &terrain.grid, &WATER)).transpose()?;
     Ok(cells.map(|cells| cells.to_float()))
+}
+
+/// The trees of a table.
+fn trees(path: Option<&Path>, terrain: &Terrain, voice: Voice) -> Result<Vec<Tree>> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let (trees, warnings) = load_trees(path, &terrain.grid)?;
+    voice.warn_all(warnings);
+    Ok(trees)
 }
 
 fn ground(path: &Path, args: &LoadArgs, voice: Voice) -> Result<Terrain> {

@@ -33,8 +33,8 @@ const ANY: f32 = f32::INFINITY;
 pub const KINDS: [Kind; 6] = [
     Kind {
         name: "conifer",
-        height: 24.0,
-        crown: 7.0,
+        height: 22.0,
+        crown: 7.5,
         slope: 0.9,
         elevation: [0.2, 1.0],
         wetness: [-ANY, 0.8],
@@ -45,10 +45,10 @@ pub const KINDS: [Kind; 6] = [
     },
     Kind {
         name: "broadleaf",
-        height: 20.0,
-        crown: 10.0,
+        height: 18.0,
+        crown: 11.0,
         slope: 0.75,
-        elevation: [-ANY, 0.65],
+        elevation: [-ANY, 0.7],
         wetness: [-ANY, 0.9],
         shore: None,
         roots: 1.0,

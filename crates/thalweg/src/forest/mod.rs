@@ -63,7 +63,7 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Self {
         Self {
-            spawn: 5.0,
+            spawn: 20.0,
             grow: 0.05,
             seed: 0.02,
             spread: 20.0,

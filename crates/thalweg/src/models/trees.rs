@@ -36,9 +36,9 @@ params! {
     /// table and `tree_density`. It breaks where plants are far smaller than cells: a cell is all forest or all stream.
     pub struct Trees {
         /// Years that the forest grows: few leave clumps about the first comers, a few hundred close it.
-        years: u32 = 250, within 1..=100_000, unit "yr", source "ours";
+        years: u32 = 300, within 1..=100_000, unit "yr", source "ours";
         /// Seeds from elsewhere on each km² in a year: more make the forest close sooner and mix its kinds.
-        spawn: f64 = 5.0, within 0.0..=10_000.0, unit "1/km²/yr", source "ours";
+        spawn: f64 = 20.0, within 0.0..=10_000.0, unit "1/km²/yr", source "ours";
         /// Share of what a plant lacks in size that it grows in a year.
         grow: f64 = 0.05, within 0.0..=1.0, unit "1/yr", source "McDonald 2020";
         /// Chance that a plant seeds another in a year: how soon clumps spread.

@@ -17,3 +17,4 @@ pub mod rivers;
 pub mod scene;
 pub mod shade;
 pub mod text;
+pub mod trees;

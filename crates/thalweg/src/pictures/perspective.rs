@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::field::{Field, Size};
+use crate::forest::Tree;
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::light::Sun;
@@ -15,6 +16,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::scene::{Block, Camera, Point, Projected};
 use crate::pictures::shade::brush;
 use crate::pictures::text::{Letters, draw};
+use crate::pictures::trees::Wood;
 use crate::terrain::Terrain;
 
 /// Subpixels on a side of a pixel.
@@ -49,6 +51,8 @@ pub struct ViewOptions<'a> {
     pub sun: Sun,
     /// Depth of water in metres by cell; in a comparison it lies over the second terrain.
     pub water: Option<&'a Field<f32>>,
+    /// Trees; in a comparison they stand on the second terrain.
+    pub trees: &'a [Tree],
     /// A line above the picture.
     pub title: Option<&'a str>,
 }
@@ -65,6 +69,7 @@ impl Default for ViewOptions<'_> {
             range: None,
             sun: Sun::default(),
             water: None,
+            trees: &[],
             title: None,
         }
     }
@@ -77,7 +82,7 @@ impl Default for ViewOptions<'_> {
 pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let relief = Relief::new(terrain, options.water)?;
-    let mut views = render(&[relief], options)?;
+    let mut views = render(&[(relief, options.trees)], options)?;
     let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.size, PAPER));
     if let Some(title) = options.title {
         caption(&mut picture, title);
@@ -91,7 +96,7 @@ pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
 /// As [`view`].
 pub fn compare(before: &Terrain, after: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
-    let reliefs = [Relief::new(before, None)?, Relief::new(after, options.water)?];
+    let reliefs = [(Relief::new(before, None)?, &[][..]), (Relief::new(after, options.water)?, options.trees)];
     let mut views = render(&reliefs, options)?;
     for (picture, label) in views.iter_mut().zip(["before", "after"]) {
         let left = picture.rgb.cols().saturating_sub(Letters::Large.width(label)) / 2;
@@ -129,8 +134,8 @@ impl ViewOptions<'_> {
 }
 
 /// Draws each relief with what they share: camera, exaggeration, colours, base.
-fn render(reliefs: &[Relief], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
-    let reliefs: Vec<Relief> = reliefs.iter().map(|relief| at_screen_resolution(relief, options.size)).collect();
+fn render(lands: &[(Relief, &[Tree])], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
+    let reliefs: Vec<Relief> = lands.iter().map(|(relief, _)| at_screen_resolution(relief, options.size)).collect();
     let joint = |pick: fn(f32, f32) -> f32, values: &dyn Fn(&Relief) -> f32| {
         reliefs.iter().map(values).reduce(pick).unwrap_or(0.0)
     };
@@ -153,15 +158,20 @@ fn render(reliefs: &[Relief], options: &ViewOptions<'_>) -> Result<Vec<Picture>>
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
     let screen = options.size.map(|n| (n * FINE) as f32);
     let camera = Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32);
-    let draw_one = |relief: &Relief| {
+    let draw_one = |(relief, (land, trees)): (&Relief, &(Relief, &[Tree]))| {
         let brush = brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
         let painter = Painter::new(relief, brush);
-        let block = Block::new(relief, &painter, exaggeration, base, options.sun.direction());
+        let mut block = Block::new(relief, &painter, exaggeration, base, options.sun.direction());
+        if let Some(light) = Wood::shadow(trees, land.size(), relief, options.sun.direction()) {
+            block = block.shaded(&light);
+        }
+        let screen = [options.size[0] * FINE, BAND * FINE];
+        let wood = Wood::new(trees, land.size(), relief, exaggeration, &camera, options.sun.direction(), screen);
         let floor =
             Floor { camera, base, half: [bounds[1][0], bounds[1][1]], blur: 0.05 * long, sun: options.sun.direction() };
-        Ok(rasterise(&block.project(&camera), &floor, options.size))
+        Ok(rasterise(&block.project(&camera), &wood, &floor, options.size))
     };
-    reliefs.iter().map(draw_one).collect()
+    reliefs.iter().zip(lands).map(draw_one).collect()
 }
 
 /// The relief with samples about as dense as the screen's pixels: large ones are low-passed, small ones made smooth.
@@ -199,7 +209,7 @@ impl Floor {
     }
 }
 
-fn rasterise(block: &Projected, floor: &Floor, [rows, cols]: Size) -> Picture {
+fn rasterise(block: &Projected, wood: &Wood, floor: &Floor, [rows, cols]: Size) -> Picture {
     let mut picture = Picture::new([rows, cols], PAPER);
     let air = AIR.map(linear);
     let strips = picture.rgb.as_mut_slice().par_chunks_mut(cols * BAND).enumerate();
@@ -207,6 +217,7 @@ fn rasterise(block: &Projected, floor: &Floor, [rows, cols]: Size) -> Picture {
         let top = n * BAND;
         let mut band = Band::new(top * FINE, strip.len() / cols * FINE, cols * FINE);
         block.draw(&mut band);
+        wood.draw(n, &floor.camera, &mut band);
         for (k, pixel) in strip.iter_mut().enumerate() {
             let (row, col) = (k / cols, k % cols);
             let behind = || -> Linear {

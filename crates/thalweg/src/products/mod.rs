@@ -7,6 +7,8 @@ pub mod measure;
 pub mod mesh;
 pub mod mesh_files;
 pub mod normals;
+pub mod plants;
 pub mod resample;
 pub mod slope;
+pub mod stand;
 pub mod statistics;
