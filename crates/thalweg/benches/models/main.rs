@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 10] = [
+const PARTS: [(&str, Part); 11] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
@@ -25,6 +25,7 @@ const PARTS: [(&str, Part); 10] = [
     ("stream_power", figures::stream_power),
     ("fluvial", figures::fluvial),
     ("pipes", figures::pipes),
+    ("trees", figures::trees),
     ("presets", figures::presets),
 ];
 
