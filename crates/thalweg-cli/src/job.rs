@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use thalweg::forest::Forest;
 use thalweg::io::SampleType;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{SaveOptions, save, save_layer};
+use thalweg::io::trees::save_trees;
 use thalweg::pictures::shade::ShadeOptions;
 use thalweg::recipe::{From, Recipe};
 use thalweg::run::Run;
@@ -18,6 +20,7 @@ use crate::frames::Frames;
 use crate::output::{self, absolute};
 use crate::pictures::{MAP, shaded};
 use crate::voice::Voice;
+use crate::water;
 
 /// What becomes of a finished run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -109,8 +112,15 @@ impl Job {
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(&self, run: &Run, seconds: f64, voice: Voice) -> Result<()> {
+        let mut lakes = None;
         let mut files = match &self.ending {
-            Ending::World { dir } => world(run, dir, voice)?,
+            Ending::World { dir } => {
+                let mut files = world(run, dir, voice)?;
+                let water = water::write(dir, run.terrain(), voice)?;
+                files.extend(water.files);
+                lakes = water.lakes;
+                files
+            }
             Ending::File { output, sample, nodata, layers } => {
                 let terrain = run.terrain();
                 let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run) };
@@ -119,6 +129,7 @@ impl Job {
                 if let Some(folder) = layers {
                     files.extend(save_layers(folder, terrain)?);
                 }
+                files.extend(trees(&output.with_extension(""), "_trees", terrain, voice)?);
                 files
             }
         };
@@ -131,6 +142,9 @@ impl Job {
             Ending::File { .. } => self.report.iter().cloned().collect(),
         };
         files.extend(reports.iter().cloned());
+        if let Some(lakes) = lakes {
+            report["lakes"] = lakes;
+        }
         report["seconds"] = seconds.into();
         report["threads"] = rayon::current_num_threads().into();
         report["files"] = json!(files);
@@ -190,6 +204,7 @@ fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
         files.push(path);
     }
     files.extend(save_layers(dir, terrain)?);
+    files.extend(trees(&dir.join("trees"), "", terrain, voice)?);
     let path = dir.join("shaded.png");
     let options = ShadeOptions { max_size: Some(MAP), ..ShadeOptions::default() };
     shaded(terrain, options, &path)?;
@@ -226,6 +241,19 @@ fn save_layers(folder: &Path, terrain: &Terrain) -> Result<Vec<PathBuf>> {
     loose.iter().try_for_each(|(name, cells)| write(name, cells))?;
     terrain.layers.iter().try_for_each(|(name, layer)| write(name, &layer.cells))?;
     Ok(files)
+}
+
+/// The trees, if there are any, as a table and as points beside it.
+fn trees(stem: &Path, suffix: &str, terrain: &Terrain, voice: Voice) -> Result<Vec<PathBuf>> {
+    let forest = Forest::read(terrain)?;
+    if forest.trees().is_empty() {
+        return Ok(Vec::new());
+    }
+    let files = ["csv", "geojson"].map(|ending| with_suffix(stem, &format!("{suffix}.{ending}")));
+    for path in &files {
+        voice.warn_all(save_trees(path, forest.trees(), terrain)?);
+    }
+    Ok(files.into())
 }
 
 fn save_options(run: &Run) -> SaveOptions {

@@ -17,6 +17,7 @@ mod presets;
 mod reshape;
 mod resume;
 mod voice;
+mod water;
 
 use std::process::ExitCode;
 

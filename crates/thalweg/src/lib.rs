@@ -12,6 +12,7 @@ pub mod coarse;
 pub mod error;
 pub mod field;
 pub mod flow;
+pub mod forest;
 pub mod grid;
 pub mod height;
 pub mod io;

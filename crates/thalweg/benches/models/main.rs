@@ -1,10 +1,11 @@
 //! The figures of docs/benchmarks.md, printed as the rows of its tables: `cargo xtask bench [PART]…`.
 //!
 //! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `flow`, `stream_power`, `fluvial`,
-//! `pipes`, `pools` and `presets`; all of them without one. Times are the least of many short pieces of work: on a shared machine the
-//! mean says more about the neighbours.
+//! `pipes`, `hydrology`, `pools`, `trees` and `presets`; all of them without one. Times are the least of many short pieces of
+//! work: on a shared machine the mean says more about the neighbours.
 
 mod figures;
+mod hydrology;
 mod memory;
 mod pools;
 #[path = "../../tests/same/mod.rs"]
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 11] = [
+const PARTS: [(&str, Part); 13] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
@@ -26,7 +27,9 @@ const PARTS: [(&str, Part); 11] = [
     ("stream_power", figures::stream_power),
     ("fluvial", figures::fluvial),
     ("pipes", figures::pipes),
+    ("hydrology", hydrology::hydrology),
     ("pools", pools::pools),
+    ("trees", figures::trees),
     ("presets", figures::presets),
 ];
 

@@ -7,6 +7,7 @@
 
 pub mod atomic;
 pub mod deterrace;
+pub mod features;
 pub mod sidecar;
 pub mod terrain;
 
@@ -20,6 +21,7 @@ mod raster;
 mod raw;
 mod save;
 mod tiff;
+pub mod trees;
 pub mod vector;
 
 use std::fmt;
@@ -28,7 +30,7 @@ use std::path::Path;
 
 pub use crate::grid::MAX_CELLS;
 pub use atomic::atomic;
-pub use layer::load_layer;
+pub use layer::{load_layer, load_layer_of};
 pub use raster::{Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_samples};
 pub use sidecar::Sidecar;

@@ -4,6 +4,7 @@ mod batch;
 mod descent;
 mod drop;
 mod ground;
+mod grove;
 mod lakes;
 mod rain;
 mod rules;
@@ -11,6 +12,7 @@ mod state;
 
 use crate::choice;
 use crate::error::{Error, Result};
+use crate::forest::TREES;
 use crate::grid::Grid;
 use crate::model::{About, Family, Model, Reach, Stepper};
 use crate::models::hydrology::batch::Batches;
@@ -43,6 +45,9 @@ params! {
     /// and part; they evaporate, so that a closed basin's lake finds the size at which that balances what it gets. What is over a
     /// lake's sill sets out there as drops, not all at once (`release`), and runs and digs on. Maps learn from what passed in a batch and
     /// forget slowly.
+    ///
+    /// A forest of single plants, as the model `trees` grows it, takes root, seeds and dies beside the water as it runs (`forest`); none
+    /// stands in it. Ground under roots is dug 1 − density as fast, so that banks hold and rivers keep to their beds.
     ///
     /// Soil is dug by its kind's erodibility times 1 − cohesion, and slides at its kind's slope. Where nothing loose lies on `strata`,
     /// their hardness and slopes count instead. Of a soil that takes K of water, a share 1 − exp(−K/`storm`) of the rain soaks in, and
@@ -119,6 +124,14 @@ params! {
         slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "document C";
         /// Drops a cell after which all but a third of the water over a lake's sill has run out; 0 lets it go at once.
         release: f64 = 0.03, within 0.0..=10.0, unit "1/cell", source "ours";
+        /// Years that a forest lives beside the water, spread over the batches; 0 grows none.
+        forest: f64 = 0.0, within 0.0..=10_000.0, unit "a", source "ours; document C a step a batch";
+        /// Side of the ground that a plant's roots hold.
+        tree_patch: f64 = 10.0, within 0.1..=1000.0, unit "m", source "ours; document C a cell";
+        /// Discharge above which no plant stands.
+        tree_stream: f64 = 0.05, within 0.0..=1e6, unit "m³/s", source "ours; document C 0.3 of a full stream";
+        /// Elevation of the tree line above the sea.
+        tree_line: f64 = 1800.0, within 0.0..=16_000.0, unit "m", source "ours";
         /// No cell is dug below this elevation.
         floor: f64 = -16_000.0, within -16_000.0..=16_000.0, unit "m", source "ours";
     }
@@ -163,7 +176,7 @@ impl Model for Hydrology {
             needs: &[],
             uses: &[HARDNESS, PROTECT, RAIN, SOIL, TREE_DENSITY, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
             writes: &[LOOSE, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
-            tables: &[drop::TABLE, state::HELD, SPRINGS, SOILS, strata::STRATA, strata::LIE],
+            tables: &[drop::TABLE, state::HELD, TREES, SPRINGS, SOILS, strata::STRATA, strata::LIE],
             placed: true,
         }
     }
@@ -176,6 +189,9 @@ impl Model for Hydrology {
         if self.drops > 0.0 && self.rain * self.years / self.drops > 10_000.0 {
             let value = format!("{} m/a for {} years in {} drops a cell", self.rain, self.years, self.drops);
             return Err(Error::value("hydrology.rain", value, "up to 10000 m to a drop"));
+        }
+        if self.forest > 0.0 {
+            grove::rules(self).check(grid)?;
         }
         Ok(())
     }

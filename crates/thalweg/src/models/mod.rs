@@ -19,6 +19,7 @@ pub mod shape;
 pub mod soils;
 pub mod stream_power;
 pub mod thermal;
+pub mod trees;
 
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -46,6 +47,7 @@ pub const MODELS: &[Make] = &[
     || Box::<fluvial::Fluvial>::default(),
     || Box::<pipes::Pipes>::default(),
     || Box::<hydrology::Hydrology>::default(),
+    || Box::<trees::Trees>::default(),
 ];
 
 /// The model of that name with default parameters.

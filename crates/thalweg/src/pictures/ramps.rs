@@ -26,7 +26,7 @@ pub struct Ramp {
 }
 
 /// All ramps; the first is the default for land.
-pub static RAMPS: [&Ramp; 7] = [&LAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE, &SOIL];
+pub static RAMPS: [&Ramp; 9] = [&LAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE, &SOIL, &WATER, &SEDIMENT];
 
 static LAND: Ramp = Ramp {
     name: "land",
@@ -157,6 +157,28 @@ static SOIL: Ramp = Ramp {
     ]),
 };
 
+static WATER: Ramp = Ramp {
+    name: "water",
+    about: "amounts of water: pale to dark blue",
+    course: Course::Stops(&[
+        (0.0, [214, 232, 240]),
+        (0.3, [140, 193, 224]),
+        (0.65, [48, 120, 184]),
+        (1.0, [12, 36, 92]),
+    ]),
+};
+
+static SEDIMENT: Ramp = Ramp {
+    name: "sediment",
+    about: "thickness of loose ground: pale sand to dark earth",
+    course: Course::Stops(&[
+        (0.0, [244, 228, 188]),
+        (0.4, [222, 176, 104]),
+        (0.75, [168, 104, 52]),
+        (1.0, [92, 48, 28]),
+    ]),
+};
+
 impl Ramp {
     /// The ramp of that name.
     ///
@@ -180,6 +202,16 @@ impl Ramp {
     /// The colours of kinds of soil: number over 5, the last for a recipe's own kinds too.
     pub fn soil() -> &'static Self {
         &SOIL
+    }
+
+    /// Amounts of water.
+    pub fn water() -> &'static Self {
+        &WATER
+    }
+
+    /// Thickness of loose ground.
+    pub fn sediment() -> &'static Self {
+        &SEDIMENT
     }
 
     /// The colours of water by depth.

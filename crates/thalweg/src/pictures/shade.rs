@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::Link;
+use crate::forest::Tree;
 use crate::pictures::colour::{Rgb, srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
@@ -10,7 +11,8 @@ use crate::pictures::paint::{Brush, Painter};
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
-use crate::pictures::rivers;
+use crate::pictures::water::Water;
+use crate::pictures::{rivers, trees};
 use crate::terrain::Terrain;
 
 /// How to draw a shaded map.
@@ -24,10 +26,12 @@ pub struct ShadeOptions<'a> {
     pub exaggeration: Option<f64>,
     /// Heights in metres of the ramp's ends; `None` takes the ground's own, but for half a per cent at either end.
     pub range: Option<[f32; 2]>,
-    /// Depth of water in metres by cell.
-    pub water: Option<&'a Field<f32>>,
+    /// Water: what flows, pools, streams.
+    pub water: Water<'a>,
     /// Rivers, drawn as lines.
     pub rivers: &'a [Link],
+    /// Trees, drawn as crowns with their shadows.
+    pub trees: &'a [Tree],
     /// Whether to draw a scale bar below.
     pub scale_bar: bool,
     /// Whether to draw the ramp with its heights below.
@@ -43,8 +47,9 @@ impl Default for ShadeOptions<'_> {
             sun: Sun::default(),
             exaggeration: None,
             range: None,
-            water: None,
+            water: Water::default(),
             rivers: &[],
+            trees: &[],
             scale_bar: false,
             legend: false,
             max_size: None,
@@ -69,7 +74,7 @@ impl ShadeOptions<'_> {
 /// # Errors
 /// When the water is not of the terrain's size, or sun, exaggeration or range are outside what they may be.
 pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
-    let relief = Relief::new(terrain, options.water)?;
+    let relief = Relief::flooded(terrain, &options.water)?;
     let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
     let painter = Painter::new(&relief, brush);
     let stripe = (relief.heights.len() as f64).sqrt() as usize / 128 + 3;
@@ -82,12 +87,16 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
         Some(pixels) => map.within(pixels),
         None => map,
     };
+    if let Some(streams) = options.water.streams {
+        streams.over(&mut map, &relief);
+    }
     let [rows, cols] = relief.size();
     let wet = |i: usize, j: usize| i < rows && j < cols && relief.depth(i, j) > 0.0;
     rivers::draw(&mut map, options.rivers, [rows, cols], |[i, j]| {
         (i.saturating_sub(1)..=i + 1).all(|r| (j.saturating_sub(1)..=j + 1).all(|c| wet(r, c)))
     });
     let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
+    trees::draw(&mut map, options.trees, [rows, cols], metres_per_pixel, options.sun);
     let legend = Legend {
         ramp: options.ramp,
         low: f64::from(brush.range[0]),
@@ -168,7 +177,11 @@ mod tests {
         land.nodata = Some(Field::generate([20, 20], |i, j| i == 19 && j == 19));
         let mut water = Field::new([20, 20], 0.0);
         water[(15, 5)] = 3.0;
-        let picture = shade(&land, &ShadeOptions { water: Some(&water), ..ShadeOptions::default() }).unwrap();
+        let picture = shade(
+            &land,
+            &ShadeOptions { water: Water { depth: Some(&water), ..Water::default() }, ..ShadeOptions::default() },
+        )
+        .unwrap();
         let blue = |i: usize, j: usize| picture.rgb[(i, j)][2] > picture.rgb[(i, j)][0] + 15;
         assert!(blue(2, 3) && blue(8, 8) && blue(15, 5) && !blue(15, 8));
         assert!(picture.rgb[(2, 3)][0] < picture.rgb[(8, 3)][0], "deeper is darker");
@@ -204,7 +217,10 @@ mod tests {
             ShadeOptions { exaggeration: Some(f64::NAN), ..ShadeOptions::default() },
             ShadeOptions { sun: Sun { azimuth: 0.0, altitude: 0.0 }, ..ShadeOptions::default() },
             ShadeOptions { range: Some([f32::NAN, 1.0]), ..ShadeOptions::default() },
-            ShadeOptions { water: Some(&Field::new([3, 3], 0.0)), ..ShadeOptions::default() },
+            ShadeOptions {
+                water: Water { depth: Some(&Field::new([3, 3], 0.0)), ..Water::default() },
+                ..ShadeOptions::default()
+            },
         ] {
             assert!(shade(&land, &bad).is_err());
         }

@@ -10,6 +10,7 @@ use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::descent::{DRY, Descent, WHOLE};
 use crate::models::hydrology::drop::Drop;
 use crate::models::hydrology::ground::Ground;
+use crate::models::hydrology::grove;
 use crate::models::hydrology::lakes::{Lakes, Settling};
 use crate::models::hydrology::rain;
 use crate::models::hydrology::rules::Rules;
@@ -73,6 +74,7 @@ impl Stepper for Batches {
             }
         }
         state.drops = drops;
+        grove::grow(terrain, &self.model, &state, tick, self.last)?;
         if is_last {
             end(terrain, &mut state, &mut budget);
         }
