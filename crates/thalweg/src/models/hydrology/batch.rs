@@ -22,6 +22,9 @@ use crate::terrain::Terrain;
 /// Rounds after the last batch in which drops may come to their ends.
 const LAST_ROUNDS: u64 = 400;
 
+/// How many times as quickly the map of discharge forgets under a lake.
+const DROWNED: i32 = 8;
+
 /// Batches of drops.
 pub struct Batches {
     pub rules: Rules,
@@ -135,15 +138,20 @@ impl Batches {
     /// The maps learn what passed in a batch, and forget a little of what they knew.
     fn learn(&self, state: &mut State, passed: &Passed) {
         let rules = &self.rules;
-        let keep = rules.keep as f32;
+        let (keep, drowned) = (rules.keep as f32, rules.keep.powi(DROWNED) as f32);
         let learn = ((1.0 - rules.keep) * rules.drop_rate / f64::from(WHOLE)) as f32;
         for (map, sums) in [(&mut state.south, &passed.south), (&mut state.east, &passed.east)] {
             map.par_rows_mut().for_each(|(i, row)| {
                 row.iter_mut().zip(sums.row(i)).for_each(|(map, sum)| *map = keep * *map + learn * sum.0 as f32);
             });
         }
+        let depth = &state.stock.depth;
         state.discharge.par_rows_mut().for_each(|(i, row)| {
-            row.iter_mut().zip(passed.count.row(i)).for_each(|(map, sum)| *map = keep * *map + learn * *sum as f32);
+            for ((map, sum), depth) in row.iter_mut().zip(passed.count.row(i)).zip(depth.row(i)) {
+                // Nothing is learnt under lakes: what was known before they rose goes quickly.
+                let keep = if depth.0 > 0 { drowned } else { keep };
+                *map = keep * *map + learn * *sum as f32;
+            }
         });
     }
 }

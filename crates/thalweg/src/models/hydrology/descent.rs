@@ -208,7 +208,10 @@ impl<'a> Tile<'a> {
         let whole = to.map(floor);
         let next = [here[0] + whole[0], here[1] + whole[1]];
         drop.speed = speed;
-        self.mark(here, at, drop.part, moved, volume);
+        // In a lake no stream shows where drops go.
+        if !sunk {
+            self.mark(here, at, drop.part, moved, volume);
+        }
         if !self.is_inside(next) || self.is_void(next) {
             return self.leave(drop, here, next, at);
         }
