@@ -20,7 +20,7 @@ pub struct Shown<'a> {
 }
 
 /// Terrains side by side, the map of each above its view, drawn with one light, one scale and the same colours, so that
-/// what differs is the land. `options` are those of one view; its water and trees are not heeded. Maps are as wide as views.
+/// what differs is the land. `options` are those of one view; its water and trees are not heeded. Maps are as wide as views; of few cells, their longer side is.
 ///
 /// # Errors
 /// When there is no terrain, or as [`shade`](shade()) and [`view`](crate::pictures::perspective::view).
@@ -40,7 +40,9 @@ pub fn sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> 
         let scale = width as f64 / terrain.grid.cols() as f64;
         let longest = terrain.grid.rows().max(terrain.grid.cols());
         let max_size = Some(((longest as f64 * scale).floor() as usize).max(1));
-        shade(terrain, &ShadeOptions { water, trees, range, exaggeration, max_size, ..map.clone() })
+        let map = shade(terrain, &ShadeOptions { water, trees, range, exaggeration, max_size, ..map.clone() })?;
+        let [rows, cols] = map.size();
+        Ok(map.enlarged([rows, cols].map(|n| n * width / rows.max(cols).max(1))))
     });
     let maps = maps.collect::<Result<Vec<_>>>()?;
     let views = render(
@@ -107,6 +109,9 @@ mod tests {
         assert!(column(0) == column(2) && column(0) != column(1));
         let blank = column(1).rgb.as_slice().iter().filter(|pixel| **pixel == PAPER).count();
         assert!(blank < column(1).rgb.len() / 2, "{blank} pixels of paper");
+        // The map fills its column, though it has but 40 cells to 80 pixels.
+        let top = GAP + Letters::Large.height() + GAP;
+        assert!((0..80).all(|j| column(1).rgb[(top + 40, j)] != PAPER));
         assert!(sheet(&[], &options).is_err());
         let pools = Field::new([3, 3], Height::ZERO);
         let water = Water { pools: Some(&pools), ..Water::default() };
