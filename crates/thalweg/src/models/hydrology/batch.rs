@@ -22,9 +22,6 @@ use crate::terrain::Terrain;
 /// Rounds after the last batch in which drops may come to their ends.
 const LAST_ROUNDS: u64 = 400;
 
-/// How many times as quickly the map of discharge forgets under a lake.
-const DROWNED: i32 = 8;
-
 /// Batches of drops.
 pub struct Batches {
     pub rules: Rules,
@@ -138,7 +135,7 @@ impl Batches {
     /// The maps learn what passed in a batch, and forget a little of what they knew.
     fn learn(&self, state: &mut State, passed: &Passed) {
         let rules = &self.rules;
-        let (keep, drowned) = (rules.keep as f32, rules.keep.powi(DROWNED) as f32);
+        let (keep, drowned) = (rules.keep as f32, rules.keep_drowned as f32);
         let learn = ((1.0 - rules.keep) * rules.drop_rate / f64::from(WHOLE)) as f32;
         for (map, sums) in [(&mut state.south, &passed.south), (&mut state.east, &passed.east)] {
             map.par_rows_mut().for_each(|(i, row)| {

@@ -17,6 +17,9 @@ const FULL: f64 = 1.8;
 /// Steps under water after which a drop lays down what it still carries.
 pub const MAX_SUNK: u32 = 48;
 
+/// How many times as quickly the map of discharge forgets under a lake.
+const DROWNED: f64 = 8.0;
+
 /// Lengths in cells, heights in units.
 pub struct Rules {
     pub set: RuleSet,
@@ -59,6 +62,8 @@ pub struct Rules {
     pub unit: f64,
     /// Share of the old discharge that a batch keeps.
     pub keep: f64,
+    /// The same under a lake.
+    pub keep_drowned: f64,
     /// Share of what is over a lake's sill that leaves in a batch.
     pub release: f64,
     /// Drops that a batch lets fall on a cell.
@@ -110,6 +115,7 @@ impl Rules {
             full: unit * FULL,
             unit,
             keep: libm::exp(-batch / model.memory),
+            keep_drowned: libm::exp(-DROWNED * batch / model.memory),
             release: if model.release > 0.0 { -libm::expm1(-batch / model.release) } else { 1.0 },
             batch,
             years,
