@@ -37,7 +37,8 @@ params! {
     /// F = friction·(1 − 0.5·σ). Where it can carry more than it does it digs, else lays down, D of the difference; at most the fall is
     /// dug. Roots, `hardness` and `protect` hold ground back. Then R = evaporation·(1 − 0.2·σ) of its water is lost, and the banks of the
     /// new cell slide where they are steeper than `talus`. A drop that finds no lower place for the length of its `patience` sets out
-    /// anew without its speed, `spill` times, then it rests. It rests as well when it is spent or before a wall. Under water it runs on
+    /// anew without its speed, `spill` times, then it rests. It rests as well when it is spent or before a wall. A pit that it comes through it
+    /// fills as far as its load goes, so that beds have an even fall. Under water it runs on
     /// along the bottom and settles its load there, up to the level of the lake: deltas grow, lakes silt up. Over an open edge and in
     /// the sea water is gone; sediment settles in the sea as in a lake.
     ///
@@ -49,8 +50,8 @@ params! {
     /// A forest of single plants, as the model `trees` grows it, takes root, seeds and dies beside the water as it runs (`forest`); none
     /// stands in it. Ground under roots is dug 1 − density as fast, so that banks hold and rivers keep to their beds.
     ///
-    /// Soil is dug by its kind's erodibility times 1 − cohesion, and slides at its kind's slope. Where nothing loose lies on `strata`,
-    /// their hardness and slopes count instead. Of a soil that takes K of water, a share 1 − exp(−K/`storm`) of the rain soaks in, and
+    /// Soil is dug by its kind's erodibility times 1 − cohesion, and slides at its kind's slope. Under what is loose, `strata` are dug 1 −
+    /// hardness as fast, and stand at their own slope where less than a metre lies on them. Of a soil that takes K of water, a share 1 − exp(−K/`storm`) of the rain soaks in, and
     /// does not come back. Springs put in drops, their rate over the run's years.
     ///
     /// Source: McDonald (2020), *Procedural hydrology*, and his later rules with momentum (2023), as document C renders them. We
@@ -107,7 +108,7 @@ params! {
         /// Discharge at which a stream is all but full; 0 takes that of 900 strides squared.
         stream_discharge: f64 = 0.0, within 0.0..=1e6, unit "m³/s", source "document C";
         /// Drops a cell after which the maps have forgotten all but a third.
-        memory: f64 = 0.25, within 0.001..=100.0, unit "1/cell", source "ours; document C 0.02 to 0.8";
+        memory: f64 = 0.1, within 0.001..=100.0, unit "1/cell", source "ours; document C 0.02 to 0.8";
         /// What is left of a drop when it ends.
         min_volume: f64 = 0.01, within 0.0001..=0.9, unit "1", source "document C";
         /// Times that a drop which found no way down sets out anew.

@@ -114,7 +114,8 @@ impl Batches {
         let stream = state.discharge.map(|q| 1.0 - exp2(q * full));
         let [south, east] = [&state.south, &state.east].map(|m| m.map(|m| m * unit));
         let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.grid.size, Height::ZERO));
-        let factors = [&stream, &south, &east].into_iter().chain(&ground.yields).chain(&ground.talus);
+        let factors =
+            [&stream, &south, &east].into_iter().chain(&ground.yields).chain(&ground.rock).chain(&ground.talus);
         let mut planes = Planes {
             heights: vec![&mut terrain.ground, loose, &mut level, &mut passed.south, &mut passed.east],
             counts: vec![&mut passed.count],
@@ -125,6 +126,7 @@ impl Batches {
             rules,
             outside: terrain.nodata.is_some(),
             yields: ground.yields.is_some(),
+            rock: ground.rock.is_some(),
             talus: ground.talus.is_some(),
         };
         let (alive, done) = particles::round(&kernel, &terrain.grid, &mut planes, drops);

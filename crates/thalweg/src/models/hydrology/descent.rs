@@ -29,7 +29,9 @@ pub struct Descent<'a> {
     pub outside: bool,
     /// Whether a plane of factors says how much of the ground is dug.
     pub yields: bool,
-    /// Whether one says how steep it stands, after that.
+    /// Whether one says how much of the rock under loose ground is dug, after that.
+    pub rock: bool,
+    /// Whether one says how steep it stands, after those.
     pub talus: bool,
 }
 
@@ -99,6 +101,7 @@ struct Tile<'a> {
     pull_south: &'a [f32],
     pull_east: &'a [f32],
     yields: Option<&'a [f32]>,
+    rock: Option<&'a [f32]>,
     talus: Option<&'a [f32]>,
     outside: Option<&'a [bool]>,
     budget: Budget,
@@ -127,7 +130,8 @@ impl<'a> Tile<'a> {
             pull_south: factor(PULL_SOUTH),
             pull_east: factor(PULL_EAST),
             yields: kernel.yields.then(|| factor(GROUND)),
-            talus: kernel.talus.then(|| factor(GROUND + usize::from(kernel.yields))),
+            rock: kernel.rock.then(|| factor(GROUND + usize::from(kernel.yields))),
+            talus: kernel.talus.then(|| factor(GROUND + usize::from(kernel.yields) + usize::from(kernel.rock))),
             outside: kernel.outside.then_some(outside.as_slice()),
             budget: Budget::default(),
         }
@@ -238,6 +242,7 @@ impl<'a> Tile<'a> {
         let lost = lost.min(drop.water);
         drop.water -= lost;
         self.budget.evaporated += f64::from(lost);
+        self.fill_pit(drop, next, new_at);
         self.slide(next, new_at);
 
         self.budget.particle_steps += 1;
@@ -334,7 +339,15 @@ impl<'a> Tile<'a> {
         let want = (capacity - drop.carried as f32) * (rules.deposition * time).min(1.0);
         if want > 0.0 {
             // No deeper than what it falls to: a drop digs no pit for itself.
-            let dug = (want * yields).min(fall) + drop.remainder;
+            let mut dug = want * yields;
+            if let Some(rock) = self.rock {
+                // What the loose ground does not give, the rock under it does, by its own measure.
+                let cover = self.loose[at] as f32;
+                if dug > cover {
+                    dug = cover + (dug - cover) / yields.max(1e-6) * rock[at];
+                }
+            }
+            let dug = dug.min(fall) + drop.remainder;
             let dug_whole = dug as i32;
             drop.remainder = dug - dug_whole as f32;
             self.dig(drop, at, dug_whole);
@@ -368,10 +381,16 @@ impl<'a> Tile<'a> {
     fn slide(&mut self, [i, j]: [i32; 2], at: usize) {
         let [[top, left], [bottom, right]] = self.valid;
         let inner = i > top && j > left && i + 1 < bottom && j + 1 < right;
-        let dry = self.talus.map_or(self.rules.talus, |talus| talus[at]);
-        let talus = if self.ground[at] < self.level[at] { self.rules.wet_talus.min(dry) } else { dry };
-        if inner && self.is_gentle(at, talus) {
-            return;
+        let wet = self.ground[at] < self.level[at];
+        let talus = if wet { self.rules.wet_talus } else { self.rules.talus };
+        if inner && self.talus.is_none() {
+            let here = self.ground[at];
+            let most = |cells: [i32; 4]| cells.iter().fold(0, |most, z| most.max((here - z).unsigned_abs())) as f32;
+            let [straight, across] = self.around(at).map(most);
+            // Mostly nothing is too steep.
+            if straight <= talus && across <= talus * std::f32::consts::SQRT_2 {
+                return;
+            }
         }
         for (k, [di, dj]) in AROUND.into_iter().enumerate() {
             let cell = [i + di, j + dj];
@@ -379,8 +398,11 @@ impl<'a> Tile<'a> {
                 continue;
             }
             let other = self.at(cell);
-            let talus = if k & 1 == 0 { talus } else { talus * std::f32::consts::SQRT_2 };
             let over = self.ground[at] - self.ground[other];
+            // What slides is of the higher cell.
+            let own = self.talus.map_or(talus, |plane| plane[if over > 0 { at } else { other }]);
+            let talus = if wet { talus.min(own) } else { own };
+            let talus = if k & 1 == 0 { talus } else { talus * std::f32::consts::SQRT_2 };
             let excess = over.unsigned_abs() as f32 - talus;
             if excess > 0.0 && !self.is_void(cell) {
                 let amount = (excess * self.rules.slide) as i32;
@@ -395,18 +417,37 @@ impl<'a> Tile<'a> {
         }
     }
 
-    /// Whether nothing around a cell, whose neighbours are all there, is too steep: as mostly.
+    /// Ground of the four neighbours and of the four across of a cell whose neighbours are all there.
     #[inline(always)]
-    fn is_gentle(&self, at: usize, talus: f32) -> bool {
-        let here = self.ground[at];
+    fn around(&self, at: usize) -> [[i32; 4]; 2] {
         let row = |first: usize| -> [i32; 3] {
-            self.ground.get(first..first + 3).and_then(|row| row.try_into().ok()).unwrap_or([here; 3])
+            let row = self.ground.get(first..first + 3).and_then(|row| row.try_into().ok());
+            row.unwrap_or_default()
         };
         let [a, b, c] = row(at - self.stride - 1);
         let [d, _, e] = row(at - 1);
         let [f, g, h] = row(at + self.stride - 1);
-        let most = |cells: [i32; 4]| cells.iter().fold(0, |most, z| most.max((here - z).unsigned_abs()));
-        most([b, d, e, g]) as f32 <= talus && most([a, c, f, h]) as f32 <= talus * std::f32::consts::SQRT_2
+        [[b, d, e, g], [a, c, f, h]]
+    }
+
+    /// A drop that comes through a pit leaves so much of its load there that water runs on, as far as it goes: beds
+    /// have an even fall.
+    #[inline(always)]
+    fn fill_pit(&mut self, drop: &mut Drop, [i, j]: [i32; 2], at: usize) {
+        let [[top, left], [bottom, right]] = self.valid;
+        let inner = i > top && j > left && i + 1 < bottom && j + 1 < right;
+        if !inner || self.ground[at] < self.level[at] {
+            return;
+        }
+        let [straight, across] = self.around(at);
+        let lowest = straight.into_iter().chain(across).fold(i32::MAX, i32::min);
+        if lowest >= self.ground[at] && !self.is_beside_void([i, j]) {
+            self.lay(drop, at, lowest - self.ground[at] + 1);
+        }
+    }
+
+    fn is_beside_void(&self, [i, j]: [i32; 2]) -> bool {
+        self.outside.is_some() && AROUND.into_iter().any(|[di, dj]| self.is_void([i + di, j + dj]))
     }
 
     /// A drop that finds no way down sets out anew without its speed, or rests.

@@ -1,68 +1,63 @@
 //! [`Ground`]: what the ground is made of, as drops meet it in a round.
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::field::Field;
-use crate::height::UNITS;
+use crate::height::{Height, UNITS};
 use crate::soils::{self, strata};
 use crate::terrain::{HARDNESS, PROTECT, TREE_DENSITY, Terrain};
 
+/// Beds of rock stand at their own slope where less loose ground lies on them: a metre.
+const COVER: Height = Height(UNITS as i32);
+
 /// Planes of what the ground does; none where all of it is as the parameters say.
 pub struct Ground {
-    /// Factor of what drops dig.
+    /// Factor of what drops dig: by soil, roots, `hardness` and `protect`.
     pub yields: Option<Field<f32>>,
+    /// The same of the rock that lies under what is loose.
+    pub rock: Option<Field<f32>>,
     /// Units by which a cell may stand over its neighbour before it slides.
     pub talus: Option<Field<f32>>,
 }
 
 impl Ground {
     /// Of a terrain as it lies now; `talus` is the steepest slope of ground that is of no kind, as rise over run.
-    ///
-    /// Where nothing loose lies on beds of rock, their hardness and slopes count; elsewhere those of the soil's kind.
-    /// What the layers `hardness` and `protect` hold back, and roots, they hold back beside.
     pub fn of(terrain: &Terrain, talus: f64) -> Result<Self> {
+        let size = terrain.grid.size;
         let layers: Vec<&Field<f32>> =
             [HARDNESS, PROTECT, TREE_DENSITY].iter().filter_map(|spec| terrain.float(spec)).collect();
         let (soil, beds) = (soils::soil(terrain)?, strata::strata(terrain)?);
         let kinds = soil.map(|soil| Ok((soil, soils::Ground::of(terrain)?))).transpose()?;
-        let is_rock = |i: usize, j: usize| terrain.loose.as_ref().is_none_or(|loose| loose[(i, j)].0 == 0);
-        // What lies at a cell: how much of it is dug, and its steepest slope.
-        let matter = |i: usize, j: usize| {
-            if let Some(beds) = beds.as_ref().filter(|_| is_rock(i, j)) {
-                let [row, column] = terrain.grid.world_cell(i, j);
-                let height = terrain.ground[(i, j)].0 + beds.lean(row, column);
-                return (1.0 - beds.hardness(height), beds.talus(height));
-            }
-            match &kinds {
-                Some((soil, kinds)) => {
-                    let kind = soil[(i, j)] as usize;
-                    (kinds.erodibility[kind] * (1.0 - kinds.cohesion[kind]), kinds.tan_talus[kind])
-                }
-                None => (1.0, talus as f32),
-            }
-        };
-        let size = terrain.grid.size;
-        let made = kinds.is_some() || beds.is_some();
-        if !made && layers.is_empty() {
-            return Ok(Self { yields: None, talus: None });
-        }
-        let mut yields = Field::new(size, 1.0f32);
-        let mut slopes = made.then(|| Field::new(size, 0.0f32));
-        let metre = (terrain.grid.cell * UNITS) as f32;
         let free =
             |i: usize, j: usize| layers.iter().map(|layer| (1.0 - layer[(i, j)]).clamp(0.0, 1.0)).product::<f32>();
-        match &mut slopes {
-            Some(slopes) => yields.par_rows_mut().zip(slopes.par_rows_mut()).for_each(|((i, yields), (_, slopes))| {
-                for (j, (yields, slope)) in yields.iter_mut().zip(slopes).enumerate() {
-                    let (share, tan) = matter(i, j);
-                    (*yields, *slope) = (free(i, j) * share, tan * metre);
-                }
-            }),
-            None => yields.par_rows_mut().for_each(|(i, yields)| {
-                yields.iter_mut().enumerate().for_each(|(j, yields)| *yields = free(i, j));
-            }),
-        }
-        Ok(Self { yields: Some(yields), talus: slopes })
+        let bed = beds.as_ref().map(|beds| {
+            move |i: usize, j: usize| {
+                let [row, column] = terrain.grid.world_cell(i, j);
+                terrain.ground[(i, j)].0 + beds.lean(row, column)
+            }
+        });
+        let yields = |i: usize, j: usize| match &kinds {
+            Some((soil, kinds)) => {
+                let kind = soil[(i, j)] as usize;
+                free(i, j) * kinds.erodibility[kind] * (1.0 - kinds.cohesion[kind])
+            }
+            None => free(i, j),
+        };
+        let rock = beds
+            .as_ref()
+            .zip(bed.as_ref())
+            .map(|(beds, bed)| Field::generate(size, |i, j| free(i, j) * (1.0 - beds.hardness(bed(i, j)))));
+        let is_bare = |i: usize, j: usize| terrain.loose.as_ref().is_none_or(|loose| loose[(i, j)] < COVER);
+        let slope = |i: usize, j: usize| match (&beds, &bed, &kinds) {
+            (Some(beds), Some(bed), _) if is_bare(i, j) => beds.talus(bed(i, j)),
+            (_, _, Some((soil, kinds))) => kinds.tan_talus[soil[(i, j)] as usize],
+            _ => talus as f32,
+        };
+        let metre = (terrain.grid.cell * UNITS) as f32;
+        let made = kinds.is_some() || beds.is_some();
+        Ok(Self {
+            yields: (made || !layers.is_empty()).then(|| Field::generate(size, yields)),
+            rock,
+            talus: made.then(|| Field::generate(size, |i, j| slope(i, j) * metre)),
+        })
     }
 }
