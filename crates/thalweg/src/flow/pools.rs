@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::courses::Courses;
 use crate::flow::depressions::{Hierarchy, OUTSIDE};
-use crate::flow::{Land, Part, downstream, lot, spill};
+use crate::flow::{Directions, Land, Part, downstream, lot, spill};
 use crate::grid::Grid;
 use crate::height::Height;
 
@@ -156,6 +156,11 @@ impl Pools {
     /// The depressions of the ground.
     pub fn hierarchy(&self) -> &Hierarchy {
         &self.hierarchy
+    }
+
+    /// Where water runs from each cell of the ground.
+    pub fn directions(&self) -> &Directions {
+        &self.courses.directions
     }
 
     /// The level at which a depression holds so much, over all of its cells alike: its floor at the least, its spill at
@@ -387,7 +392,7 @@ impl Pools {
     }
 
     /// A depression's sill, and a neighbour of it on the far side; the sill twice if water leaves the land there.
-    fn way_over(&self, land: &Land<'_>, d: usize) -> [u32; 2] {
+    pub(crate) fn way_over(&self, land: &Land<'_>, d: usize) -> [u32; 2] {
         let Some(spill) = self.hierarchy.depressions[d].spill else { return [self.hierarchy.depressions[d].pit; 2] };
         let (leaf, cols) = (&self.hierarchy.leaf, land.grid.cols());
         let (cell, far) = (spill.cell as usize, spill.to.unwrap_or(OUTSIDE));

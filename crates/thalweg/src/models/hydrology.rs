@@ -3,6 +3,7 @@
 mod batch;
 mod descent;
 mod drop;
+mod grade;
 mod ground;
 mod grove;
 mod lakes;
@@ -46,6 +47,10 @@ params! {
     /// and part; they evaporate, so that a closed basin's lake finds the size at which that balances what it gets. What is over a
     /// lake's sill sets out there as drops, not all at once (`release`), and runs and digs on. Maps learn from what passed in a batch and
     /// forget slowly.
+    ///
+    /// Where water has passed a dry pit no deeper than `grading`, the bed from it to lower ground is evened: it takes the nearest heights
+    /// that fall all along and hold as much solid, unless it is firm or lies beside a lake. After the last batch the beds below all
+    /// such pits are cut through, and what is dug is washed out.
     ///
     /// A forest of single plants, as the model `trees` grows it, takes root, seeds and dies beside the water as it runs (`forest`); none
     /// stands in it. Ground under roots is dug 1 − density as fast, so that banks hold and rivers keep to their beds.
@@ -123,6 +128,8 @@ params! {
         wet_talus: f64 = 8.0, within 0.1..=89.0, unit "°", source "ours; delta fronts 1 to 30";
         /// Share of what is over it that slides when a drop passes.
         slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "document C";
+        /// Depth of the deepest dry pit in a bed that water levels.
+        grading: f64 = 10.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Drops a cell after which all but a third of the water over a lake's sill has run out; 0 lets it go at once.
         release: f64 = 0.03, within 0.0..=10.0, unit "1/cell", source "ours";
         /// Years that a forest lives beside the water, spread over the batches; 0 grows none.

@@ -4,11 +4,14 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::field::Field;
+use crate::flow::Land;
+use crate::grid::Edge;
 use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::descent::{DRY, Descent, WHOLE};
 use crate::models::hydrology::drop::Drop;
+use crate::models::hydrology::grade::Way;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::grove;
 use crate::models::hydrology::lakes::{Lakes, Settling};
@@ -21,6 +24,9 @@ use crate::terrain::Terrain;
 
 /// Rounds after the last batch in which drops may come to their ends.
 const LAST_ROUNDS: u64 = 400;
+
+/// Times at most that beds are evened after the last batch.
+const LAST_GRADINGS: usize = 12;
 
 /// Batches of drops.
 pub struct Batches {
@@ -68,16 +74,21 @@ impl Stepper for Batches {
             };
             let (lakes, stock) = (&mut self.lakes, &mut state.stock);
             drops.extend(Lakes::settle(lakes, terrain, stock, &resting, &self.rules, &settling, &mut budget)?);
+            if let Some(lakes) = self.lakes.as_ref().filter(|_| rounds == 0 && self.rules.grading > 0) {
+                let passes = |k: usize| passed.count.as_slice()[k] > 0;
+                lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, passes, &mut budget)?;
+            }
             rounds += 1;
             if !is_last || drops.is_empty() || rounds == LAST_ROUNDS {
                 break;
             }
         }
         state.drops = drops;
-        grove::grow(terrain, &self.model, &state, tick, self.last)?;
         if is_last {
             end(terrain, &mut state, &mut budget);
+            self.even_out(terrain, &state, &mut budget)?;
         }
+        grove::grow(terrain, &self.model, &state, tick, self.last)?;
         state.give(terrain)?;
         // Amounts so far are in units over a cell.
         let cubic = terrain.grid.cell_area() / UNITS;
@@ -132,6 +143,21 @@ impl Batches {
         let (alive, done) = particles::round(&kernel, &terrain.grid, &mut planes, drops);
         *budget += done;
         Ok(alive)
+    }
+
+    /// Grades the last beds; one may end in another's.
+    fn even_out(&mut self, terrain: &mut Terrain, state: &State, budget: &mut Budget) -> Result<()> {
+        let Some(lakes) = self.lakes.as_mut().filter(|_| self.rules.grading > 0) else { return Ok(()) };
+        let grid = &terrain.grid;
+        let leads_out = grid.edges.contains(&Edge::Open) || grid.sea_level.is_some() || terrain.nodata.is_some();
+        let way = if leads_out { Way::Cut } else { Way::Level };
+        for _ in 0..LAST_GRADINGS {
+            lakes.follow(&Land::of(terrain));
+            if lakes.grade(terrain, &state.stock.depth, &self.rules, way, |_| true, budget)? == 0 {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The maps learn what passed in a batch, and forget a little of what they knew.

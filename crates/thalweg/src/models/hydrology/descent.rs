@@ -213,9 +213,7 @@ impl<'a> Tile<'a> {
         let next = [here[0] + whole[0], here[1] + whole[1]];
         drop.speed = speed;
         // In a lake no stream shows where drops go.
-        if !sunk {
-            self.mark(here, at, drop.part, moved, volume);
-        }
+        let crossed = if sunk { None } else { self.mark(here, at, drop.part, moved, volume) };
         if !self.is_inside(next) || self.is_void(next) {
             return self.leave(drop, here, next, at);
         }
@@ -237,6 +235,9 @@ impl<'a> Tile<'a> {
         } else {
             drop.sunk = 0;
             self.exchange(drop, at, before, after, volume, stream, time, speed);
+            if let Some(crossed) = crossed {
+                self.cross(drop, at, crossed);
+            }
         }
         let lost = (drop.water as f32 * time * rules.evaporation * (1.0 - rules.stream_evaporation * stream)) as i32;
         let lost = lost.min(drop.water);
@@ -291,27 +292,28 @@ impl<'a> Tile<'a> {
         [south / up, east / up]
     }
 
-    /// Counts the water that passes: at the old cell, and at one that the step crosses on its way to the new one.
+    /// Counts the water that passes: at the old cell, and at one that the step crosses on its way to the new one, which
+    /// is returned.
     #[inline(always)]
-    fn mark(&mut self, here: [i32; 2], at: usize, part: [f32; 2], moved: [f32; 2], volume: f32) {
+    fn mark(&mut self, here: [i32; 2], at: usize, part: [f32; 2], moved: [f32; 2], volume: f32) -> Option<[i32; 2]> {
         let size = (moved[0] * moved[0] + moved[1] * moved[1]).sqrt();
         let amount = volume * WHOLE;
         let (south, east) = ((amount * moved[0] / size) as i32, (amount * moved[1] / size) as i32);
-        let mut count = |at: usize| {
-            self.passed[at] = self.passed[at].saturating_add(amount as u32);
-            self.south[at] = self.south[at].saturating_add(south);
-            self.east[at] = self.east[at].saturating_add(east);
+        let count = |tile: &mut Self, at: usize| {
+            tile.passed[at] = tile.passed[at].saturating_add(amount as u32);
+            tile.south[at] = tile.south[at].saturating_add(south);
+            tile.east[at] = tile.east[at].saturating_add(east);
         };
-        count(at);
+        count(self, at);
         let half = [0, 1].map(|a| floor(part[a] + 0.5 * moved[a]));
         let whole = [0, 1].map(|a| floor(part[a] + moved[a]));
         let middle = [here[0] + half[0], here[1] + half[1]];
-        if half != [0, 0] && half != whole {
-            let [[top, left], [bottom, right]] = self.valid;
-            if middle[0] >= top && middle[1] >= left && middle[0] < bottom && middle[1] < right {
-                count(middle[0] as usize * self.stride + middle[1] as usize);
-            }
-        }
+        let crosses = half != [0, 0] && half != whole && self.is_inside(middle);
+        crosses.then(|| {
+            let crossed = self.at(middle);
+            count(self, crossed);
+            middle
+        })
     }
 
     /// Digs or lays down at the old cell, by how far what is carried is from what can be.
@@ -358,6 +360,24 @@ impl<'a> Tile<'a> {
             drop.remainder = drop.remainder.clamp(-1.0, 1.0);
             self.lay(drop, at, whole);
         }
+    }
+
+    /// Cuts down a cell that a step leads across, if it stands over the one before, or fills it if it is a pit.
+    fn cross(&mut self, drop: &mut Drop, at: usize, crossed: [i32; 2]) {
+        if self.is_void(crossed) {
+            return;
+        }
+        let middle = self.at(crossed);
+        let over = self.ground[middle] - self.ground[at];
+        if over > 0 && self.ground[middle] >= self.level[middle] && self.rules.deposition > 0.0 {
+            let yields = match (self.rock, self.yields) {
+                (Some(rock), _) if over > self.loose[middle] => rock[middle],
+                (_, Some(yields)) => yields[middle],
+                _ => 1.0,
+            };
+            self.dig(drop, middle, (over as f32 * yields.min(1.0)) as i32);
+        }
+        self.fill_pit(drop, crossed, middle);
     }
 
     fn dig(&mut self, drop: &mut Drop, at: usize, amount: i32) {

@@ -7,6 +7,8 @@ use crate::flow::pools::{self, Arrival, Overflow, Pools, Stock};
 use crate::height::Height;
 use crate::model::{Budget, Tick};
 use crate::models::hydrology::drop::{self, Drop, portions};
+use crate::models::hydrology::grade::{Grading, Way};
+use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::Rules;
 use crate::rng::Key;
 use crate::terrain::Terrain;
@@ -80,8 +82,23 @@ impl Lakes {
         Ok(drops)
     }
 
+    /// Evens beds below dry pits of the ground that was followed last, as [`Grading`] does; how many.
+    pub fn grade(
+        &self,
+        terrain: &mut Terrain,
+        depth: &Field<Height>,
+        rules: &Rules,
+        way: Way,
+        passes: impl Fn(usize) -> bool,
+        budget: &mut Budget,
+    ) -> Result<usize> {
+        let ground = Ground::of(terrain, rules.tan_talus)?;
+        let grading = Grading { pools: &self.pools, depth, ground: &ground, rules, way };
+        Ok(grading.grade(terrain, passes, budget))
+    }
+
     /// Brings the hollows up to the ground as it is now.
-    fn follow(&mut self, land: &Land<'_>) {
+    pub fn follow(&mut self, land: &Land<'_>) {
         let cells = self.ground.as_slice().iter().zip(land.ground.as_slice());
         let changed: Vec<bool> = cells.map(|(before, now)| before != now).collect();
         let changed = Field::from_vec(land.ground.size(), changed);

@@ -54,6 +54,8 @@ pub struct Rules {
     pub patience: u32,
     pub turns: u32,
     pub floor: i32,
+    /// Depth in units of the deepest pit that is graded.
+    pub grading: i32,
     pub edges: Edges,
     /// m³/s of a whole drop a batch.
     pub drop_rate: f64,
@@ -109,6 +111,7 @@ impl Rules {
             slide: (0.5 * model.slide) as f32,
             patience: (model.patience / (grid.cell * std::f64::consts::SQRT_2)).ceil().clamp(2.0, 1e6) as u32,
             turns: model.spill,
+            grading: (model.grading * UNITS).round() as i32,
             floor: (model.floor * UNITS).round() as i32,
             edges: grid.edges,
             drop_rate: model.rain * grid.cell_area() / batch / YEAR,
