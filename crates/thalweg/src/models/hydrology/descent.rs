@@ -5,6 +5,7 @@ use crate::height::Height;
 use crate::model::Budget;
 use crate::models::hydrology::RuleSet;
 use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
+use crate::models::hydrology::ground::COVER;
 use crate::models::hydrology::rules::{MAX_SUNK, Rules};
 use crate::particles::{Kernel, Patch};
 
@@ -427,6 +428,9 @@ impl<'a> Tile<'a> {
             if excess > 0.0 && !self.is_void(cell) {
                 let amount = (excess * self.rules.slide) as i32;
                 let (from, to) = if over > 0 { (at, other) } else { (other, at) };
+                // Rock under loose ground stays, however steep that lies.
+                let covered = self.rock.is_some() && self.loose[from] >= COVER.0;
+                let amount = if covered { amount.min(self.loose[from]) } else { amount };
                 self.ground[from] -= amount;
                 self.loose[from] = (self.loose[from] - amount).max(0);
                 self.ground[to] += amount;

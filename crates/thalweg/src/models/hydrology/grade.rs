@@ -45,7 +45,7 @@ pub struct Grading<'a> {
 
 impl Grading<'_> {
     /// Grades the beds below pits that are no deeper than the rules say, hold no water, and that `passes` accepts by their
-    /// cell; how many. No bed beside water is touched.
+    /// cell; how many. No shore is cut below its water.
     pub fn grade(&self, terrain: &mut Terrain, passes: impl Fn(usize) -> bool, budget: &mut Budget) -> usize {
         let hierarchy = self.pools.hierarchy();
         let mut graded = 0;
@@ -63,12 +63,15 @@ impl Grading<'_> {
             }
             bed.clear();
             let land = Land::of(terrain);
-            if follow(&land, self.pools, d as u32, &mut bed) && bed.iter().all(|k| self.is_free(terrain, *k)) {
-                let heights: Vec<i32> = bed.iter().map(|k| terrain.ground.as_slice()[*k].0).collect();
-                let even = match self.way {
-                    Way::Level => falling(&heights),
-                    Way::Cut => cut(&heights),
-                };
+            if !follow(&land, self.pools, self.depth, d as u32, &mut bed) {
+                continue;
+            }
+            let heights: Vec<i32> = bed.iter().map(|k| terrain.ground.as_slice()[*k].0).collect();
+            let even = match self.way {
+                Way::Level => falling(&heights),
+                Way::Cut => cut(&heights),
+            };
+            if bed.iter().zip(&even).all(|(k, height)| self.is_free(terrain, *k, *height)) {
                 for (k, height) in bed.iter().zip(even) {
                     set(terrain, *k, height.max(self.rules.floor), self.way, budget);
                 }
@@ -78,23 +81,29 @@ impl Grading<'_> {
         graded
     }
 
-    /// Whether a cell may be cut and filled: it is neither firm nor wet, and nothing beside it is wet.
-    fn is_free(&self, terrain: &Terrain, k: usize) -> bool {
+    /// Whether a cell may be cut or filled to a height: it is neither firm nor wet, and no water beside it stands higher.
+    fn is_free(&self, terrain: &Terrain, k: usize, height: i32) -> bool {
         let [rows, cols] = terrain.grid.size;
         let (i, j) = (k / cols, k % cols);
-        let bare = terrain.loose.as_ref().is_none_or(|loose| loose[(i, j)].0 == 0);
-        let plane = self.ground.rock.as_ref().filter(|_| bare).or(self.ground.yields.as_ref());
+        let cover = terrain.loose.as_ref().map_or(0, |loose| loose[(i, j)].0);
+        let cuts_rock = terrain.ground[(i, j)].0.saturating_sub(height) > cover;
+        let plane = self.ground.rock.as_ref().filter(|_| cuts_rock).or(self.ground.yields.as_ref());
         let is_sea = terrain.grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] <= sea);
         let near = |x: usize, n: usize| x.saturating_sub(1)..(x + 2).min(n);
+        let is_below = |r: usize, c: usize| {
+            let depth = self.depth[(r, c)].0;
+            depth == 0 || i64::from(terrain.ground[(r, c)].0) + i64::from(depth) <= i64::from(height)
+        };
         plane.is_none_or(|plane| plane[(i, j)] >= FIRM)
             && !is_sea
-            && near(i, rows).all(|r| near(j, cols).all(|c| self.depth[(r, c)].0 == 0))
+            && self.depth[(i, j)].0 == 0
+            && near(i, rows).all(|r| near(j, cols).all(|c| is_below(r, c)))
     }
 }
 
 /// The cells from a leaf's pit over its sill, and over those of higher leaves, down to where the ground is lower than the
-/// pit or leaves the land; whether it comes there.
-fn follow(land: &Land<'_>, pools: &Pools, first: u32, bed: &mut Vec<usize>) -> bool {
+/// pit, or wet, or leaves the land; whether it comes there.
+fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed: &mut Vec<usize>) -> bool {
     let (leaf, cols) = (&pools.hierarchy().leaf, land.grid.cols());
     let floor = pools.hierarchy().depressions[first as usize].floor.0;
     let mut at = first;
@@ -130,7 +139,7 @@ fn follow(land: &Land<'_>, pools: &Pools, first: u32, bed: &mut Vec<usize>) -> b
         let mut last = toward;
         while let Some(k) = down {
             // So low that the bed stays above it.
-            if land.ground.as_slice()[k].0 < floor - MAX_CELLS as i32 * FALL {
+            if land.ground.as_slice()[k].0 < floor - MAX_CELLS as i32 * FALL || depth.as_slice()[k].0 > 0 {
                 return true;
             }
             last = k;

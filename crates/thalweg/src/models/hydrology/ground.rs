@@ -7,7 +7,7 @@ use crate::soils::{self, strata};
 use crate::terrain::{HARDNESS, PROTECT, TREE_DENSITY, Terrain};
 
 /// Beds of rock stand at their own slope where less loose ground lies on them: a metre.
-const COVER: Height = Height(UNITS as i32);
+pub const COVER: Height = Height(UNITS as i32);
 
 /// Planes of what the ground does; none where all of it is as the parameters say.
 pub struct Ground {
