@@ -37,7 +37,7 @@ params! {
     ///
     /// F = friction·(1 − 0.5·σ). Where it can carry more than it does it digs, else lays down, D of the difference; at most the fall is
     /// dug. Roots, `hardness` and `protect` hold ground back. Then R = evaporation·(1 − 0.2·σ) of its water is lost, and the banks of the
-    /// new cell slide where they are steeper than `talus`. A drop that finds no lower place for the length of its `patience` sets out
+    /// new cell slide where they are steeper than `talus`. A drop that falls less than 5 in 10 000 for the length of its `patience` sets out
     /// anew without its speed, `spill` times, then it rests. It rests as well when it is spent or before a wall. A pit that it comes through it
     /// fills as far as its load goes, so that beds have an even fall. Under water it runs on
     /// along the bottom and settles its load there, up to the level of the lake: deltas grow, lakes silt up. Over an open edge and in

@@ -227,8 +227,10 @@ impl<'a> Tile<'a> {
         if sunk {
             drop.sunk += 1;
             let settles = (drop.carried as f32 * rules.settling).ceil() as i32;
-            let room = self.level[at].saturating_sub(before);
-            self.lay(drop, at, settles.min(room));
+            // It sinks to the lowest place around, so that beds of lakes are even.
+            let bed = self.lowest(here, at, 1);
+            let room = self.level[bed].saturating_sub(self.ground[bed]).max(0);
+            self.lay(drop, bed, settles.min(room));
             if after >= self.level[at] && after > before.max(self.level[at]) {
                 // The other shore is higher: the water stays.
                 return self.rest(drop, new_at);
@@ -248,7 +250,7 @@ impl<'a> Tile<'a> {
         self.slide(next, new_at);
 
         self.budget.particle_steps += 1;
-        if after < drop.lowest {
+        if after < drop.lowest.saturating_sub(rules.least_fall) {
             (drop.lowest, drop.since) = (after, 0);
         } else {
             drop.since += 1;
@@ -400,13 +402,15 @@ impl<'a> Tile<'a> {
     /// Lets the banks of a cell slide where they are too steep: towards and from each of its neighbours in turn.
     #[inline(always)]
     fn slide(&mut self, [i, j]: [i32; 2], at: usize) {
-        let [[top, left], [bottom, right]] = self.valid;
-        let inner = i > top && j > left && i + 1 < bottom && j + 1 < right;
+        let inner = self.is_inner([i, j]);
         let wet = self.ground[at] < self.level[at];
         let talus = if wet { self.rules.wet_talus } else { self.rules.talus };
         if inner && self.talus.is_none() {
             let here = self.ground[at];
-            let most = |cells: [i32; 4]| cells.iter().fold(0, |most, z| most.max((here - z).unsigned_abs())) as f32;
+            let most = |[a, b, c, d]: [i32; 4]| {
+                let apart = |z: i32| (here - z).abs();
+                apart(a).max(apart(b)).max(apart(c).max(apart(d))) as f32
+            };
             let [straight, across] = self.around(at).map(most);
             // Mostly nothing is too steep.
             if straight <= talus && across <= talus * std::f32::consts::SQRT_2 {
@@ -457,17 +461,22 @@ impl<'a> Tile<'a> {
     /// A drop that comes through a pit leaves so much of its load there that water runs on, as far as it goes: beds
     /// have an even fall.
     #[inline(always)]
-    fn fill_pit(&mut self, drop: &mut Drop, [i, j]: [i32; 2], at: usize) {
-        let [[top, left], [bottom, right]] = self.valid;
-        let inner = i > top && j > left && i + 1 < bottom && j + 1 < right;
-        if !inner || self.ground[at] < self.level[at] {
+    fn fill_pit(&mut self, drop: &mut Drop, cell: [i32; 2], at: usize) {
+        if !self.is_inner(cell) || self.ground[at] < self.level[at] {
             return;
         }
-        let [straight, across] = self.around(at);
-        let lowest = straight.into_iter().chain(across).fold(i32::MAX, i32::min);
-        if lowest >= self.ground[at] && !self.is_beside_void([i, j]) {
+        let [[a, b, c, d], [e, f, g, h]] = self.around(at);
+        let lowest = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)));
+        if lowest >= self.ground[at] && !self.is_beside_void(cell) {
             self.lay(drop, at, lowest - self.ground[at] + 1);
         }
+    }
+
+    /// Whether all neighbours of a cell are there.
+    #[inline(always)]
+    fn is_inner(&self, [i, j]: [i32; 2]) -> bool {
+        let [[top, left], [bottom, right]] = self.valid;
+        i > top && j > left && i + 1 < bottom && j + 1 < right
     }
 
     fn is_beside_void(&self, [i, j]: [i32; 2]) -> bool {
@@ -493,15 +502,23 @@ impl<'a> Tile<'a> {
         Fate::Waits
     }
 
+    /// The lowest cell at most so many rows and columns away, the cell itself if none is lower.
+    fn lowest(&self, [i, j]: [i32; 2], at: usize, reach: i32) -> usize {
+        let mut lowest = at;
+        for cell in (i - reach..=i + reach).flat_map(|r| (j - reach..=j + reach).map(move |c| [r, c])) {
+            if self.is_inside(cell) && !self.is_void(cell) && self.ground[self.at(cell)] < self.ground[lowest] {
+                lowest = self.at(cell);
+            }
+        }
+        lowest
+    }
+
     /// Lays all that is carried into the lowest places around a cell, in parts, so that no heap is left.
     fn spread(&mut self, drop: &mut Drop, here: [i32; 2], at: usize) {
-        const PARTS: i32 = 8;
+        const PARTS: i32 = 16;
         let share = drop.carried / PARTS + 1;
         while drop.carried > 0 {
-            let around = AROUND.map(|[di, dj]| [here[0] + di, here[1] + dj]);
-            let free = around.into_iter().filter(|cell| self.is_inside(*cell) && !self.is_void(*cell));
-            let lowest = free.map(|cell| self.at(cell)).min_by_key(|k| self.ground[*k]);
-            let lowest = lowest.filter(|k| self.ground[*k] < self.ground[at]).unwrap_or(at);
+            let lowest = self.lowest(here, at, 2);
             let before = drop.carried;
             self.lay(drop, lowest, share);
             if drop.carried == before {

@@ -17,6 +17,9 @@ const FULL: f64 = 1.8;
 /// Steps under water after which a drop lays down what it still carries.
 pub const MAX_SUNK: u32 = 48;
 
+/// Slope below which water comes to rest.
+const LEAST_SLOPE: f64 = 5e-4;
+
 /// How many times as quickly the map of discharge forgets under a lake.
 const DROWNED: f64 = 8.0;
 
@@ -52,6 +55,8 @@ pub struct Rules {
     pub slide: f32,
     /// Steps without a new lowest place after which a drop comes to rest.
     pub patience: u32,
+    /// Units that it must be lower for that: water that falls less stands.
+    pub least_fall: i32,
     pub turns: u32,
     pub floor: i32,
     /// Depth in units of the deepest pit that is graded.
@@ -110,6 +115,7 @@ impl Rules {
             wet_talus: (libm::tan(model.wet_talus.to_radians()) * grid.cell * UNITS) as f32,
             slide: (0.5 * model.slide) as f32,
             patience: (model.patience / (grid.cell * std::f64::consts::SQRT_2)).ceil().clamp(2.0, 1e6) as u32,
+            least_fall: (LEAST_SLOPE * model.patience * UNITS) as i32,
             turns: model.spill,
             grading: (model.grading * UNITS).round() as i32,
             floor: (model.floor * UNITS).round() as i32,
