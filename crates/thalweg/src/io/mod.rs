@@ -7,6 +7,8 @@
 
 pub mod atomic;
 pub mod deterrace;
+pub mod features;
+pub mod rivers;
 pub mod sidecar;
 pub mod terrain;
 

@@ -34,19 +34,17 @@ pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result
     };
     let place = Place::of(grid);
     atomic(path, |file| write(file, links, &place).map_err(Error::io(path, "write")))?;
-    let unnamed = grid.georeference.as_ref().is_some_and(geokeys::has_crs) && place.epsg.is_none();
-    let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
-    Ok(unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect())
+    Ok(unnamed(path, grid))
 }
 
 /// Where cells lie.
-struct Place {
+pub(super) struct Place {
     transform: [f64; 6],
-    epsg: Option<u16>,
+    pub(super) epsg: Option<u16>,
 }
 
 impl Place {
-    fn of(grid: &Grid) -> Self {
+    pub(super) fn of(grid: &Grid) -> Self {
         let georeference = save::placed(grid);
         let local = [0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell];
         Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg() }
@@ -54,16 +52,33 @@ impl Place {
 
     /// The centre of a cell.
     fn point(&self, [i, j]: [usize; 2]) -> [f64; 2] {
-        let ([i, j], t) = ([i as f64 + 0.5, j as f64 + 0.5], self.transform);
+        self.at([i as f64 + 0.5, j as f64 + 0.5])
+    }
+
+    /// The point of a place in cells: row and column, counted from the corner.
+    pub(super) fn at(&self, [i, j]: [f64; 2]) -> [f64; 2] {
+        let t = self.transform;
         [t[0] + j * t[1] + i * t[2], t[3] + j * t[4] + i * t[5]]
+    }
+
+    /// The place in cells of a point.
+    pub(super) fn cells(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        let t = self.transform;
+        let (x, y, area) = (x - t[0], y - t[3], t[1] * t[5] - t[2] * t[4]);
+        [(y * t[1] - x * t[4]) / area, (x * t[5] - y * t[2]) / area]
     }
 }
 
+/// What is to be said where the CRS could not be kept.
+pub(super) fn unnamed(path: &Path, grid: &Grid) -> Vec<String> {
+    let unnamed = grid.georeference.as_ref().is_some_and(geokeys::has_crs) && Place::of(grid).epsg.is_none();
+    let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
+    unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect()
+}
+
 /// The cell that holds the point (x, y) of the terrain's own coordinates; none if it lies outside.
-pub fn cell_at(grid: &Grid, [x, y]: [f64; 2]) -> Option<[usize; 2]> {
-    let t = Place::of(grid).transform;
-    let (x, y, area) = (x - t[0], y - t[3], t[1] * t[5] - t[2] * t[4]);
-    let (i, j) = ((y * t[1] - x * t[4]) / area, (x * t[5] - y * t[2]) / area);
+pub fn cell_at(grid: &Grid, point: [f64; 2]) -> Option<[usize; 2]> {
+    let [i, j] = Place::of(grid).cells(point);
     let inside = |k: f64, n: usize| (k >= 0.0 && k < n as f64).then_some(k as usize);
     Some([inside(i, grid.rows())?, inside(j, grid.cols())?])
 }

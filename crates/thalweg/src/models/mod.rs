@@ -14,6 +14,7 @@ pub mod hillslope;
 pub mod midpoint_displacement;
 pub mod pipes;
 pub mod planation;
+pub mod river_network;
 pub mod shape;
 pub mod stream_power;
 pub mod thermal;
@@ -42,6 +43,7 @@ pub const MODELS: &[Make] = &[
     || Box::<planation::Planation>::default(),
     || Box::<fluvial::Fluvial>::default(),
     || Box::<pipes::Pipes>::default(),
+    || Box::<river_network::RiverNetwork>::default(),
 ];
 
 /// The model of that name with default parameters.

@@ -8,5 +8,6 @@ pub mod mesh;
 pub mod mesh_files;
 pub mod normals;
 pub mod resample;
+pub mod ribbon;
 pub mod slope;
 pub mod statistics;

@@ -1,0 +1,82 @@
+//! Floodplains and banks beside rivers.
+
+use crate::field::Field;
+use crate::height::{Height, UNITS};
+use crate::rivers::level::around;
+use crate::rivers::network::{Kind, Network, Vertex};
+use crate::rivers::tree::around as neighbours;
+use crate::rivers::{Design, Site, share_of};
+
+/// Least rise of a floodplain away from the water.
+const RISE: f64 = 0.01;
+
+/// Farthest that banks are laid back, in metres.
+const FARTHEST: f64 = 200.0;
+
+/// Lowers the ground beside the rivers to floodplains and banks; nothing is raised, and lakes keep their rims.
+///
+/// Up to half a width from the line the ground may be as high as the water, over the floodplain it rises gently, and beyond as
+/// steeply as the design's `bank`. Floodplains are as broad as the kind of river has them, but no broader than the level floor
+/// of the valley: hills are not planed off.
+pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &mut Field<Height>) {
+    let before = site.land.ground.as_slice();
+    let cols = network.size[1];
+    let bank = design.bank.max(0.05);
+    let keeps = rims(network);
+    for run in &network.runs {
+        for pair in run.vertices.windows(2) {
+            let plains = [0, 1].map(|end| plain(design, &pair[end]));
+            let high = pair.iter().map(|vertex| {
+                let [i, j] = vertex.cell(network.size);
+                (before[i * cols + j].metres() - vertex.surface.metres()).max(0.0) + 3.0
+            });
+            let high = high.fold(0.0, f64::max);
+            let reach = pair[0].width.max(pair[1].width) / 2.0 + plains[0].max(plains[1]) + (high / bank).min(FARTHEST);
+            around(network.size, pair, reach / network.cell, |i, j, t, apart| {
+                let k = i * cols + j;
+                if site.is_void(k) || site.is_sea(k) || network.lake.as_slice()[k] > 0 {
+                    return;
+                }
+                let mix = |a: f64, b: f64| a + t * (b - a);
+                let plain = mix(plains[0], plains[1]);
+                let off = apart * network.cell - mix(pair[0].width, pair[1].width) / 2.0;
+                let gentle = RISE.max(mix(pair[0].slope, pair[1].slope));
+                let over = gentle * off.clamp(0.0, plain) + bank.max(gentle) * (off - plain).max(0.0);
+                let level = mix(f64::from(pair[0].surface.0), f64::from(pair[1].surface.0)) + over * UNITS;
+                let withheld = |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| share_of(layer.as_slice()[k]));
+                let share = (1.0 - withheld(site.protect)) * (1.0 - withheld(site.hardness));
+                let cut = ((f64::from(before[k].0) - level) * share).max(0.0) as i32;
+                let mut target = Height(before[k].0 - cut);
+                if let Ok(rim) = keeps.binary_search_by_key(&(k as u32), |(cell, _)| *cell) {
+                    target = target.max(keeps[rim].1.min(before[k]));
+                }
+                let height = &mut ground.as_mut_slice()[k];
+                *height = target.min(*height);
+            });
+        }
+    }
+}
+
+/// Breadth of the floodplain on either side of a vertex in metres.
+fn plain(design: &Design, vertex: &Vertex) -> f64 {
+    let widths = match vertex.kind {
+        Kind::Torrent => 0.0,
+        Kind::StepPool => 1.0,
+        Kind::Braided => 4.0,
+        Kind::Meandering => 6.0,
+    };
+    (design.floodplain * widths * vertex.width).min((vertex.floor - vertex.width / 2.0).max(0.0))
+}
+
+/// Cells beside lakes, in rising order, and the highest level of a lake there.
+fn rims(network: &Network) -> Vec<(u32, Height)> {
+    let mut rims = Vec::new();
+    for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
+        let level = network.lakes[*lake as usize - 1].level;
+        let shore = neighbours(network.size, k).filter(|n| network.lake.as_slice()[*n] == 0);
+        rims.extend(shore.map(|n| (n as u32, level)));
+    }
+    rims.sort_unstable_by_key(|(cell, level)| (*cell, std::cmp::Reverse(*level)));
+    rims.dedup_by_key(|(cell, _)| *cell);
+    rims
+}
