@@ -59,7 +59,7 @@ pub enum Command {
     Shade(Shade),
     /// Draw a terrain in perspective.
     View(View),
-    /// Draw two terrains of one size side by side, in perspective.
+    /// Draw terrains side by side: two in perspective, or a sheet of several.
     Compare(Compare),
     /// Write a mesh with normals and tangents.
     Mesh(Mesh),
@@ -296,6 +296,9 @@ pub struct Drain {
     /// What happens at the four sides: closed ones let water out at outlets, into sea and nodata only.
     #[arg(long, default_value = "open")]
     pub edges: EdgeWord,
+    /// Water that runs off in a year, in millimetres: writes discharge, wetness, rivers with their widths, lakes.
+    #[arg(long, value_name = "MM", value_parser = factor)]
+    pub runoff: Option<f64>,
     /// Up to this height in metres there is sea.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
@@ -430,14 +433,16 @@ pub struct Crop {
 /// `shade`.
 #[derive(Args)]
 pub struct Shade {
-    /// The terrain file to read.
+    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water is drawn too.
     pub input: PathBuf,
     /// The PNG to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
-    /// Depth of water in metres, a layer of the same size.
-    #[arg(long, value_name = "FILE")]
-    pub water: Option<PathBuf>,
+    /// Draw a layer of the folder over grey relief instead: its name, or `momentum` or `wetness`.
+    #[arg(long, value_name = "NAME")]
+    pub layer: Option<String>,
+    #[command(flatten)]
+    pub water: WaterArgs,
     /// Draw sea up to this height in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
@@ -459,14 +464,13 @@ pub struct Shade {
 /// `view`.
 #[derive(Args)]
 pub struct View {
-    /// The terrain file to read.
+    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water is drawn too.
     pub input: PathBuf,
     /// The PNG to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
-    /// Depth of water in metres, a layer of the same size.
-    #[arg(long, value_name = "FILE")]
-    pub water: Option<PathBuf>,
+    #[command(flatten)]
+    pub water: WaterArgs,
     #[command(flatten)]
     pub camera: CameraArgs,
     #[command(flatten)]
@@ -478,13 +482,17 @@ pub struct View {
 /// `compare`.
 #[derive(Args)]
 pub struct Compare {
-    /// The terrain on the left.
-    pub before: PathBuf,
-    /// The terrain on the right, of the same size.
-    pub after: PathBuf,
-    /// Depth of water in metres over the terrain on the right, a layer of the same size.
-    #[arg(long, value_name = "FILE")]
-    pub water: Option<PathBuf>,
+    /// Two terrains or more, files or folders that `build` wrote, from the left; two are of one size.
+    #[arg(required = true, num_args = 2..)]
+    pub inputs: Vec<PathBuf>,
+    /// Draw a sheet, maps above views, each under its caption; more than two always are.
+    #[arg(long)]
+    pub sheet: bool,
+    /// A terrain's caption on a sheet, once for each [default: its folder's or file's name].
+    #[arg(long, value_name = "TEXT")]
+    pub caption: Vec<String>,
+    #[command(flatten)]
+    pub water: WaterArgs,
     /// The PNG to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
@@ -494,6 +502,26 @@ pub struct Compare {
     pub look: LookArgs,
     #[command(flatten)]
     pub load: LoadArgs,
+}
+
+/// Water over a terrain; over the last where there are several.
+#[derive(Args)]
+pub struct WaterArgs {
+    /// Depth of flowing water in metres, a layer of the same size.
+    #[arg(long, value_name = "FILE")]
+    pub water: Option<PathBuf>,
+    /// Depth of standing water in metres, a layer of the same size.
+    #[arg(long, value_name = "FILE")]
+    pub pools: Option<PathBuf>,
+    /// Discharge in m³/s, a layer of the same size: draws streams.
+    #[arg(long, value_name = "FILE")]
+    pub streams: Option<PathBuf>,
+    /// Discharges in m³/s at which streams begin to show and are opaque [default: chosen by the map].
+    #[arg(long, value_name = "LOW,HIGH", value_parser = two_numbers)]
+    pub stream_range: Option<[f64; 2]>,
+    /// Draw streams from this discharge in m³/s on, all alike.
+    #[arg(long, value_name = "Q", conflicts_with = "stream_range")]
+    pub stream_threshold: Option<f64>,
 }
 
 /// Where a perspective view is seen from.

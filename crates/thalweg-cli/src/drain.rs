@@ -12,19 +12,22 @@ use thalweg::height::{Height, UNITS};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
 use thalweg::io::{Samples, save_samples};
-use thalweg::terrain::{Cells, Terrain};
+use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 use thalweg::{Error, Result};
 
 use crate::args::Drain;
 use crate::job::write_text;
 use crate::voice::Voice;
-use crate::{memory, output, pictures};
+use crate::{memory, output, pictures, water};
 
 /// Catchment in m² from which on there is a stream, if it is not said: what makes a brook in most humid country.
 const THRESHOLD: f64 = 500_000.0;
 
 /// Fewest cells of a catchment that the default takes for more than noise.
 const FEWEST: f64 = 100.0;
+
+/// Seconds in a year of 365.25 days.
+const YEAR: f64 = 31_557_600.0;
 
 /// Bytes a cell that all takes at its height. Measured: 44 at 4096² cells.
 const BYTES: u64 = 48;
@@ -80,6 +83,9 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let mut files = found.rasters(&args.output, &terrain, nodata, voice)?;
     terrain.ground = ground;
     files.extend(found.lines(&args.output, &terrain, voice)?);
+    if let Some(millimetres) = args.runoff {
+        files.extend(found.running(&args.output, &mut terrain, millimetres, voice)?);
+    }
     let report = args.output.join("drain.json");
     files.push(report.clone());
     let mut summary = found.summary(&terrain, threshold);
@@ -159,8 +165,26 @@ impl Found {
         let [json, flat, map] = ["streams.geojson", "streams.fgb", "map.png"].map(|name| folder.join(name));
         voice.warn_all(save_links(&json, &self.links, &terrain.grid)?);
         save_links(&flat, &self.links, &terrain.grid)?;
-        pictures::drained(terrain, &self.lakes.map(|depth| depth.metres_f32()), &self.links, &map)?;
+        pictures::drained(terrain, &self.lakes, &self.links, &map)?;
         Ok(vec![json, flat, map])
+    }
+
+    /// Writes the water of so many millimetres of runoff a year, over the depressions full, as a built world has it.
+    fn running(&self, folder: &Path, terrain: &mut Terrain, millimetres: f64, voice: Voice) -> Result<Vec<PathBuf>> {
+        let each = terrain.grid.cell_area() * millimetres / 1000.0 / YEAR;
+        let discharge = self.counts.map(|n| (f64::from(*n) * each) as f32);
+        terrain.insert(&POOL, Cells::Height(self.lakes.clone()))?;
+        terrain.insert(&DISCHARGE, Cells::Float(discharge.clone()))?;
+        let height = folder.join("height.tif");
+        save(&height, terrain, &SaveOptions::default())?;
+        let mut files = vec![height];
+        for (name, cells) in [("pool", Cells::Height(self.lakes.clone())), ("discharge", Cells::Float(discharge))] {
+            let path = folder.join(format!("{name}.tif"));
+            save_layer(&path, terrain, name, &cells)?;
+            files.push(path);
+        }
+        files.extend(water::write(folder, terrain, voice)?.files);
+        Ok(files)
     }
 
     /// What drain.json holds (its schema is docs/report.schema.json).

@@ -18,6 +18,7 @@ use crate::frames::Frames;
 use crate::output::{self, absolute};
 use crate::pictures::{MAP, shaded};
 use crate::voice::Voice;
+use crate::water;
 
 /// What becomes of a finished run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -109,8 +110,15 @@ impl Job {
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(&self, run: &Run, seconds: f64, voice: Voice) -> Result<()> {
+        let mut lakes = None;
         let mut files = match &self.ending {
-            Ending::World { dir } => world(run, dir, voice)?,
+            Ending::World { dir } => {
+                let mut files = world(run, dir, voice)?;
+                let water = water::write(dir, run.terrain(), voice)?;
+                files.extend(water.files);
+                lakes = water.lakes;
+                files
+            }
             Ending::File { output, sample, nodata, layers } => {
                 let terrain = run.terrain();
                 let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run) };
@@ -131,6 +139,9 @@ impl Job {
             Ending::File { .. } => self.report.iter().cloned().collect(),
         };
         files.extend(reports.iter().cloned());
+        if let Some(lakes) = lakes {
+            report["lakes"] = lakes;
+        }
         report["seconds"] = seconds.into();
         report["threads"] = rayon::current_num_threads().into();
         report["files"] = json!(files);

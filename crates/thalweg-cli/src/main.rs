@@ -18,6 +18,7 @@ mod reshape;
 mod resume;
 mod rivers;
 mod voice;
+mod water;
 
 use std::process::ExitCode;
 

@@ -6,41 +6,53 @@ use thalweg::field::Field;
 use thalweg::flow::Link;
 use thalweg::height::Height;
 use thalweg::io::atomic::atomic;
-use thalweg::io::terrain::{load, load_layer};
+use thalweg::io::terrain::{load, load_layer_of};
+use thalweg::pictures::layer::{self, LayerOptions};
 use thalweg::pictures::light::Sun;
+use thalweg::pictures::momentum::momentum;
 use thalweg::pictures::perspective::{self, ViewOptions};
 use thalweg::pictures::picture::Picture;
 use thalweg::pictures::ramps::Ramp;
 use thalweg::pictures::rivers::draw_lines;
 use thalweg::pictures::shade::{self, ShadeOptions};
+use thalweg::pictures::sheet::{Shown, sheet};
+use thalweg::pictures::water::{Streams, Water};
 use thalweg::products::mesh::{self, MeshOptions, Up};
 use thalweg::products::mesh_files::{Glb, write_obj, write_stl};
 use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
 use thalweg::products::resample::resample;
+use thalweg::products::wetness::{Rules, wetness};
+use thalweg::recipe::Recipe;
 use thalweg::rivers::{Network, Vertex};
-use thalweg::terrain::{Terrain, WATER};
+use thalweg::terrain::{DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain, WATER};
 use thalweg::{Error, Result};
 
-use crate::args::{CameraArgs, Compare, LoadArgs, LookArgs, Mesh, Normals, Shade, View};
+use crate::args::{CameraArgs, Compare, LoadArgs, LookArgs, Mesh, Normals, Shade, View, WaterArgs};
 use crate::output;
 use crate::voice::Voice;
 
 /// Longer side in pixels of the map that a build draws: what a screen shows.
 pub const MAP: usize = 2048;
 
-/// Draws a shaded map.
+/// The layers of a folder that pictures show.
+const LAYERS: [LayerSpec; 6] = [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, LOOSE];
+
+/// Draws a shaded map, or a layer's.
 ///
 /// # Errors
-/// An unusable input, water of another size, an output that cannot be written.
+/// An unusable input, water of another size, a layer that is not there, an output that cannot be written.
 pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    let terrain = at_sea(ground(&args.input, &args.load, voice)?, args.sea_level)?;
-    let water = water(args.water.as_deref(), &terrain)?;
+    let mut terrain = input(&args.input, &args.load, args.sea_level, voice)?;
+    args.water.lay(&mut terrain)?;
+    if let Some(name) = &args.layer {
+        return write(&args.output, &layer(&terrain, name, args)?);
+    }
     let options = ShadeOptions {
         ramp: args.look.ramp()?,
         sun: args.look.sun(),
         exaggeration: args.look.exaggeration,
-        water: water.as_ref(),
+        water: args.water.over(&terrain),
         scale_bar: args.scale,
         legend: args.legend,
         max_size: args.max_size,
@@ -55,9 +67,9 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
 /// As [`shade`].
 pub fn view(args: &View, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    let terrain = at_sea(ground(&args.input, &args.load, voice)?, args.camera.sea_level)?;
-    let water = water(args.water.as_deref(), &terrain)?;
-    let options = ViewOptions { water: water.as_ref(), ..args.camera.options(&args.look)? };
+    let mut terrain = input(&args.input, &args.load, args.camera.sea_level, voice)?;
+    args.water.lay(&mut terrain)?;
+    let options = ViewOptions { water: args.water.over(&terrain), ..args.camera.options(&args.look)? };
     write(&args.output, &perspective::view(&terrain, &options)?)
 }
 
@@ -65,8 +77,9 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn drained(terrain: &Terrain, lakes: &Field<f32>, rivers: &[Link], path: &Path) -> Result<()> {
-    let options = ShadeOptions { water: Some(lakes), rivers, max_size: Some(MAP), ..ShadeOptions::default() };
+pub fn drained(terrain: &Terrain, lakes: &Field<Height>, rivers: &[Link], path: &Path) -> Result<()> {
+    let water = Water { pools: Some(lakes), ..Water::default() };
+    let options = ShadeOptions { water, rivers, max_size: Some(MAP), ..ShadeOptions::default() };
     write(path, &shade::shade(terrain, &options)?)
 }
 
@@ -93,9 +106,10 @@ pub fn river_map(terrain: &Terrain, network: &Network, path: &Path) -> Result<()
         let around = near(at[0], rows).flat_map(|r| near(at[1], cols).map(move |c| (r, c)));
         let levels = around.map(|cell| network.lake[cell]).filter(|lake| *lake > 0);
         let level = levels.map(|lake| network.lakes[lake as usize - 1].level).max();
-        level.map_or(0.0, |level| Height(level.0.saturating_sub(drawn.ground[(i, j)].0)).metres_f32().max(0.0))
+        level.map_or(Height::ZERO, |level| Height(level.0.saturating_sub(drawn.ground[(i, j)].0)).max(Height::ZERO))
     });
-    let options = ShadeOptions { water: Some(&lakes), max_size: Some(MAP), ..ShadeOptions::default() };
+    let water = Water { pools: Some(&lakes), ..Water::default() };
+    let options = ShadeOptions { water, max_size: Some(MAP), ..ShadeOptions::default() };
     let mut map = shade::shade(&drawn, &options)?;
     let pixels = [0, 1].map(|k| map.size()[k] as f64 / drawn.grid.size[k] as f64);
     let place = |at: [f64; 2]| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
@@ -113,23 +127,84 @@ pub fn river_map(terrain: &Terrain, network: &Network, path: &Path) -> Result<()
     write(path, &map)
 }
 
-/// Draws before and after, in perspective.
+/// Draws two terrains in perspective, or a sheet of several.
 ///
 /// # Errors
-/// As [`shade`].
+/// As [`shade`]; two terrains of unequal size, captions that are not one for each.
 pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    let sea = args.camera.sea_level;
-    let before = at_sea(ground(&args.before, &args.load, voice)?, sea)?;
-    let after = at_sea(ground(&args.after, &args.load, voice)?, sea)?;
-    if before.grid.size != after.grid.size {
-        let size = |terrain: &Terrain| format!("{} × {}", terrain.grid.cols(), terrain.grid.rows());
-        let allowed = format!("{} (columns × rows of {})", size(&before), args.before.display());
-        return Err(Error::value(args.after.display().to_string(), size(&after), allowed));
+    let count = args.inputs.len();
+    if !args.caption.is_empty() && args.caption.len() != count {
+        return Err(Error::value("number of captions", args.caption.len(), format!("{count}, one for each terrain")));
     }
-    let water = water(args.water.as_deref(), &after)?;
-    let options = ViewOptions { water: water.as_ref(), ..args.camera.options(&args.look)? };
-    write(&args.output, &perspective::compare(&before, &after, &options)?)
+    let sea = args.camera.sea_level;
+    let terrains = args.inputs.iter().map(|path| input(path, &args.load, sea, voice)).collect::<Result<Vec<_>>>();
+    let mut terrains = terrains?;
+    if let [before, after] = terrains.as_slice()
+        && before.grid.size != after.grid.size
+    {
+        let size = |terrain: &Terrain| format!("{} × {}", terrain.grid.cols(), terrain.grid.rows());
+        let allowed = format!("{} (columns × rows of {})", size(before), args.inputs[0].display());
+        return Err(Error::value(args.inputs[1].display().to_string(), size(after), allowed));
+    }
+    if let Some(last) = terrains.last_mut() {
+        args.water.lay(last)?;
+    }
+    let options = args.camera.options(&args.look)?;
+    let waters = terrains.iter().map(|terrain| args.water.over(terrain));
+    if let ([before, after], false, true) = (terrains.as_slice(), args.sheet, args.caption.is_empty()) {
+        let [first, second] = [before, after].map(|terrain| (terrain, args.water.over(terrain)));
+        return write(&args.output, &perspective::compare(first, second, &options)?);
+    }
+    let named = args.inputs.iter().map(|path| name(path));
+    let captions: Vec<String> = if args.caption.is_empty() { named.collect() } else { args.caption.clone() };
+    let shown: Vec<Shown<'_>> = terrains
+        .iter()
+        .zip(waters)
+        .zip(&captions)
+        .map(|((terrain, water), caption)| Shown { terrain, water, caption })
+        .collect();
+    write(&args.output, &sheet(&shown, &options)?)
+}
+
+/// What a terrain is called under its picture.
+fn name(path: &Path) -> String {
+    let folder = path.is_dir();
+    let part = if folder { path.file_name() } else { path.file_stem() };
+    let named = part.map(|part| part.to_string_lossy().into_owned());
+    named.unwrap_or_else(|| path.display().to_string())
+}
+
+/// The picture of one layer over grey relief.
+fn layer(terrain: &Terrain, name: &str, args: &Shade) -> Result<Picture> {
+    let shown = |unit| LayerOptions {
+        title: name,
+        scale_bar: args.scale,
+        max_size: args.max_size,
+        ..LayerOptions::fitting(name, unit)
+    };
+    if name == "momentum" {
+        let parts = [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float(&spec).ok_or(spec));
+        let [Ok(east), Ok(south)] = parts else { return Err(unknown_layer(terrain, name)) };
+        return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
+    }
+    if name == "wetness" && !terrain.layers.contains_key(name) {
+        return layer::layer(terrain, &wetness(terrain, &Rules::default())?, &shown("1"));
+    }
+    let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
+    let values = match (loose, terrain.layers.get(name)) {
+        (Some(loose), _) => loose.map(|h| h.metres_f32()),
+        (None, Some(layer)) => layer.cells.to_float(),
+        (None, None) => return Err(unknown_layer(terrain, name)),
+    };
+    let unit = LAYERS.iter().find(|spec| spec.name == name).map_or("", |spec| spec.unit);
+    layer::layer(terrain, &values, &shown(unit))
+}
+
+fn unknown_layer(terrain: &Terrain, name: &str) -> Error {
+    let loose = terrain.loose.as_ref().map(|_| LOOSE.name);
+    let known = terrain.layers.keys().map(String::as_str).chain(loose).chain(["wetness"]);
+    Error::unknown("layer", name, known)
 }
 
 /// Writes a mesh; the ending picks the format, and with it which axis points up.
@@ -178,9 +253,27 @@ pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
 /// # Errors
 /// When it cannot be written.
 pub fn shaded(terrain: &Terrain, options: ShadeOptions<'_>, path: &Path) -> Result<()> {
-    let water = terrain.layers.get(WATER.name).filter(|layer| layer.unit == WATER.unit);
-    let water = water.map(|layer| layer.cells.to_float());
-    write(path, &shade::shade(terrain, &ShadeOptions { water: water.as_ref(), ..options })?)
+    write(path, &shade::shade(terrain, &ShadeOptions { water: Water::of(terrain), ..options })?)
+}
+
+impl WaterArgs {
+    /// Lays the water of the files over the terrain, in place of what its folder had.
+    fn lay(&self, terrain: &mut Terrain) -> Result<()> {
+        let files = [(&self.water, WATER), (&self.pools, POOL), (&self.streams, DISCHARGE)];
+        for (path, spec) in files.iter().filter_map(|(path, spec)| Some((path.as_ref()?, spec))) {
+            let cells = load_layer_of(path, terrain, spec)?;
+            terrain.insert(spec, cells)?;
+        }
+        Ok(())
+    }
+
+    /// The terrain's water, its streams as they were asked for.
+    fn over<'a>(&self, terrain: &'a Terrain) -> Water<'a> {
+        let water = Water::of(terrain);
+        let range = self.stream_range.map(|range| range.map(|q| q as f32));
+        let threshold = self.stream_threshold.map(|q| q as f32);
+        Water { streams: water.streams.map(|streams| Streams { range, threshold, ..streams }), ..water }
+    }
 }
 
 impl LookArgs {
@@ -211,16 +304,32 @@ impl CameraArgs {
     }
 }
 
-/// The terrain with a sea up to `level` metres.
-fn at_sea(mut terrain: Terrain, level: Option<f64>) -> Result<Terrain> {
-    terrain.grid.sea_level = level.map(Height::from_metres).transpose()?;
+/// A terrain from a file; or from a folder that `build` or `drain` wrote, with its layers and, from its recipe, its sea.
+fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
+    let sea = sea.map(Height::from_metres).transpose()?;
+    if !path.is_dir() {
+        let mut terrain = ground(path, args, voice)?;
+        terrain.grid.sea_level = sea;
+        return Ok(terrain);
+    }
+    let file = |name: &str| Some(path.join(name)).filter(|file| file.is_file());
+    let Some(height) = file("height.tif") else {
+        return Err(Error::file(
+            path,
+            "is a folder without a height.tif, which `build` writes, and `drain` with --runoff",
+        ));
+    };
+    let mut terrain = ground(&height, args, voice)?;
+    for spec in &LAYERS {
+        if let Some(file) = file(&format!("{}.tif", spec.name)) {
+            let cells = load_layer_of(file, &terrain, spec)?;
+            terrain.insert(spec, cells)?;
+        }
+    }
+    let recipe = file("recipe.toml").as_deref().map(Recipe::read).transpose()?;
+    let by_recipe = recipe.and_then(|recipe| recipe.sea_level).map(Height::from_metres).transpose()?;
+    terrain.grid.sea_level = sea.or(by_recipe);
     Ok(terrain)
-}
-
-/// The depths of water in a file.
-fn water(path: Option<&Path>, terrain: &Terrain) -> Result<Option<Field<f32>>> {
-    let cells = path.map(|path| load_layer(path, &terrain.grid, &WATER)).transpose()?;
-    Ok(cells.map(|cells| cells.to_float()))
 }
 
 fn ground(path: &Path, args: &LoadArgs, voice: Voice) -> Result<Terrain> {

@@ -170,6 +170,47 @@ fn pictures_meshes_and_maps_are_written() {
     place.refuses("shade dem.tif -o x.png --water small.tif", &["water", "10 × 10", "40 × 30"]);
 }
 
+#[test]
+fn a_folders_water_is_drawn_and_written() {
+    let place = Place::with_dem();
+    place.works("drain dem.tif -o d --runoff 800 --quiet");
+    let names = ["height.tif", "pool.tif", "discharge.tif", "wetness.tif", "rivers.fgb", "lakes.fgb", "lakes.csv"];
+    names.iter().for_each(|name| assert!(place.path("d").join(name).is_file(), "{name}"));
+    let listed = place.json("d/drain.json")["files"].to_string();
+    assert!(names.iter().all(|name| listed.contains(name)), "{listed}");
+    let lakes = place.json("d/lakes.geojson");
+    let lines = text(&place.read("d/lakes.csv")).lines().count();
+    assert!(lines > 1 && lakes["features"].as_array().unwrap().len() == lines - 1);
+    let rivers = place.json("d/rivers.geojson");
+    let river = &rivers["features"][0]["properties"];
+    let part = |name: &str| river[name].as_f64().unwrap();
+    let carried = part("width_m") * part("depth_m") * part("velocity_m_s");
+    assert!((carried / part("discharge_m3_s") - 1.0).abs() < 1e-4, "{river}");
+    // The folder draws what its files given one by one do, and more than the bare ground.
+    place.works("shade d -o folder.png");
+    place.works("shade d/height.tif -o files.png --pools d/pool.tif --streams d/discharge.tif");
+    place.works("shade d/height.tif -o bare.png");
+    assert!(place.read("folder.png") == place.read("files.png"));
+    assert!(place.read("folder.png") != place.read("bare.png"));
+    place.works("shade d -o bold.png --stream-threshold 0.001");
+    assert!(place.read("bold.png") != place.read("folder.png"));
+    place.works("view d -o view.png --size 300x200 --stream-range 0.001,0.1");
+    for layer in ["discharge", "wetness", "pool"] {
+        place.works(&format!("shade d -o {layer}.png --layer {layer}"));
+    }
+    place.works("compare d dem.tif d -o sheet.png --size 200x150");
+    let [width, height] = size_of_png(&place.read("sheet.png"));
+    assert!(width == 12 + 3 * 212 && height > 150, "{width} × {height}");
+    place.works("compare dem.tif d -o two.png --sheet --caption dry --caption wet --size 200x150");
+    place.works("compare dem.tif d -o pair.png --size 200x150");
+    assert_eq!(size_of_png(&place.read("pair.png")), [400, 150]);
+    place.refuses("shade d -o x.png --layer momentum", &["layer `momentum`", "discharge"]);
+    place.refuses("shade . -o x.png", &["height.tif"]);
+    place.refuses("shade d -o x.png --stream-range 2,1", &["range of streams", "rising"]);
+    place.refuses("view d -o x.png --stream-threshold 0", &["threshold of streams", "above 0"]);
+    place.refuses("compare d d d -o x.png --caption one", &["captions = 1", "3"]);
+}
+
 /// Width and height, as the first chunk has them.
 fn size_of_png(bytes: &[u8]) -> [u32; 2] {
     [16, 20].map(|at| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()))

@@ -403,6 +403,14 @@ impl Terrain {
         }
     }
 
+    /// The cells of a layer of heights or thicknesses, if it exists and is one.
+    pub fn heights(&self, spec: &LayerSpec) -> Option<&Field<Height>> {
+        match &self.layers.get(spec.name)?.cells {
+            Cells::Height(field) => Some(field),
+            _ => None,
+        }
+    }
+
     /// Takes a layer's cells out, or makes zeros; the layer is put back by [`Terrain::insert`].
     pub fn take(&mut self, spec: &LayerSpec) -> Cells {
         self.layers

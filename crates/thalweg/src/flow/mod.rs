@@ -11,6 +11,7 @@ pub mod d8;
 pub mod depressions;
 pub mod fill;
 pub mod flats;
+pub mod hydraulic;
 pub mod infinity;
 pub mod land;
 pub mod links;

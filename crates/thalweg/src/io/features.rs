@@ -12,12 +12,16 @@ use super::atomic;
 use super::vector::{Place, unnamed};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
+use crate::products::lakes::Lake;
+use crate::products::streams::Reach;
 
 /// A line or an area; places are rows and columns in cells, from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
+    /// A line.
+    Line(Vec<[f64; 2]>),
     /// A line with heights in metres.
-    Line(Vec<([f64; 2], f64)>),
+    Profile(Vec<([f64; 2], f64)>),
     /// Areas: each a ring round it, then rings round its holes; every ring ends where it began.
     Area(Vec<Vec<Vec<[f64; 2]>>>),
 }
@@ -44,6 +48,58 @@ pub struct Feature {
     pub properties: Vec<(&'static str, Property)>,
 }
 
+/// Writes streams as lines with the properties of [`save_links`](super::vector::save_links) and `discharge_m3_s`,
+/// `width_m`, `depth_m` and `velocity_m_s`. Endings and answer as of [`save_features`].
+///
+/// # Errors
+/// As [`save_features`].
+pub fn save_reaches(path: impl AsRef<Path>, reaches: &[Reach], grid: &Grid) -> Result<Vec<String>> {
+    let feature = |reach: &Reach| {
+        let link = &reach.link;
+        let count = |n| Property::Count(Some(n));
+        let properties = vec![
+            ("id", count(link.id)),
+            ("order", count(link.order)),
+            ("magnitude", count(link.magnitude)),
+            ("length_m", Property::Real(link.length)),
+            ("drop_m", Property::Real(link.drop)),
+            ("slope", Property::Real(link.slope)),
+            ("catchment_m2", Property::Real(link.catchment)),
+            ("downstream", Property::Count(link.downstream)),
+            ("discharge_m3_s", Property::Real(reach.discharge)),
+            ("width_m", Property::Real(reach.width)),
+            ("depth_m", Property::Real(reach.depth)),
+            ("velocity_m_s", Property::Real(reach.velocity)),
+        ];
+        let line = link.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
+        Feature { shape: Shape::Line(line), properties }
+    };
+    save_features(path, &reaches.iter().map(feature).collect::<Vec<_>>(), grid)
+}
+
+/// Writes lakes as polygons, islands left out, with `id`, `level_m`, `area_m2`, `volume_m3`, `mean_depth_m`, `max_depth_m`
+/// and the outlet's `outlet_row` and `outlet_column` (null where there is none). Endings and answer as of [`save_features`].
+///
+/// # Errors
+/// As [`save_features`].
+pub fn save_lakes(path: impl AsRef<Path>, lakes: &[Lake], grid: &Grid) -> Result<Vec<String>> {
+    let feature = |lake: &Lake| {
+        let outlet = |k: usize| Property::Count(lake.outlet.map(|outlet| outlet[k] as u32));
+        let properties = vec![
+            ("id", Property::Count(Some(lake.id))),
+            ("level_m", Property::Real(lake.level)),
+            ("area_m2", Property::Real(lake.area)),
+            ("volume_m3", Property::Real(lake.volume)),
+            ("mean_depth_m", Property::Real(lake.mean_depth)),
+            ("max_depth_m", Property::Real(lake.max_depth)),
+            ("outlet_row", outlet(0)),
+            ("outlet_column", outlet(1)),
+        ];
+        Feature { shape: Shape::Area(vec![lake.outline.clone()]), properties }
+    };
+    save_features(path, &lakes.iter().map(feature).collect::<Vec<_>>(), grid)
+}
+
 /// Writes features of one kind; the ending picks the format, `.fgb` or `.geojson`. Returns what could not be kept, in words.
 ///
 /// # Errors
@@ -66,19 +122,23 @@ impl Shape {
     fn geojson(&self, place: &Place) -> serde_json::Value {
         match self {
             Self::Line(points) => {
-                let points: Vec<[f64; 3]> = points
-                    .iter()
-                    .map(|(at, height)| {
-                        let [x, y] = place.at(*at);
-                        [x, y, *height]
-                    })
-                    .collect();
+                let points: Vec<[f64; 2]> = points.iter().map(|at| place.at(*at)).collect();
                 json!({"type": "LineString", "coordinates": points})
+            }
+            Self::Profile(points) => {
+                let point = |(at, height): &([f64; 2], f64)| {
+                    let [x, y] = place.at(*at);
+                    [x, y, *height]
+                };
+                json!({"type": "LineString", "coordinates": points.iter().map(point).collect::<Vec<_>>()})
             }
             Self::Area(parts) => {
                 let ring = |ring: &Vec<[f64; 2]>| ring.iter().map(|at| place.at(*at)).collect::<Vec<_>>();
                 let parts: Vec<Vec<_>> = parts.iter().map(|rings| rings.iter().map(ring).collect()).collect();
-                json!({"type": "MultiPolygon", "coordinates": parts})
+                match parts.as_slice() {
+                    [rings] => json!({"type": "Polygon", "coordinates": rings}),
+                    parts => json!({"type": "MultiPolygon", "coordinates": parts}),
+                }
             }
         }
     }
@@ -119,11 +179,19 @@ fn flatgeobuf(file: &mut impl Write, name: &str, features: &[Feature], place: &P
         error => io::Error::other(error.to_string()),
     };
     let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
-    let lines = features.iter().all(|feature| matches!(feature.shape, Shape::Line(_)));
-    let kind = if lines { GeometryType::LineString } else { GeometryType::MultiPolygon };
+    let all = |holds: fn(&Shape) -> bool| features.iter().all(|feature| holds(&feature.shape));
+    let profiles = all(|shape| matches!(shape, Shape::Profile(_)));
+    let whole = all(|shape| matches!(shape, Shape::Area(parts) if parts.len() == 1));
+    let kind = if all(|shape| !matches!(shape, Shape::Area(_))) {
+        GeometryType::LineString
+    } else if whole {
+        GeometryType::Polygon
+    } else {
+        GeometryType::MultiPolygon
+    };
     // GDAL takes an index over nothing for a broken file.
     let options =
-        FgbWriterOptions { crs, write_index: !features.is_empty(), has_z: lines, ..FgbWriterOptions::default() };
+        FgbWriterOptions { crs, write_index: !features.is_empty(), has_z: profiles, ..FgbWriterOptions::default() };
     let mut writer = FgbWriter::create_with_options(name, kind, options).map_err(other)?;
     let columns: Vec<(&str, ColumnType)> = features.first().map_or(Vec::new(), |first| {
         let kind = |property: &Property| match property {
@@ -139,7 +207,7 @@ fn flatgeobuf(file: &mut impl Write, name: &str, features: &[Feature], place: &P
     }
     for feature in features {
         let mut kept = Ok(());
-        let shape = Placed { shape: &feature.shape, place };
+        let shape = Placed { shape: &feature.shape, place, whole };
         let values = feature.properties.iter().filter(|(name, _)| columns.iter().any(|(known, _)| known == name));
         writer
             .add_feature_geom(shape, |row| {
@@ -165,12 +233,15 @@ fn flatgeobuf(file: &mut impl Write, name: &str, features: &[Feature], place: &P
 struct Placed<'a> {
     shape: &'a Shape,
     place: &'a Place,
+    /// Whether all areas of the file are of one part.
+    whole: bool,
 }
 
 impl GeozeroGeometry for Placed<'_> {
     fn process_geom<P: GeomProcessor>(&self, processor: &mut P) -> Answer<()> {
         match self.shape {
-            Shape::Line(points) => {
+            Shape::Line(points) => self.line(processor, points, true, 0),
+            Shape::Profile(points) => {
                 processor.linestring_begin(true, points.len(), 0)?;
                 for (number, (at, height)) in points.iter().enumerate() {
                     let [x, y] = self.place.at(*at);
@@ -179,21 +250,92 @@ impl GeozeroGeometry for Placed<'_> {
                 processor.linestring_end(true, 0)
             }
             Shape::Area(parts) => {
-                processor.multipolygon_begin(parts.len(), 0)?;
-                for (number, rings) in parts.iter().enumerate() {
-                    processor.polygon_begin(false, rings.len(), number)?;
-                    for (which, ring) in rings.iter().enumerate() {
-                        processor.linestring_begin(false, ring.len(), which)?;
-                        for (k, at) in ring.iter().enumerate() {
-                            let [x, y] = self.place.at(*at);
-                            processor.xy(x, y, k)?;
-                        }
-                        processor.linestring_end(false, which)?;
-                    }
-                    processor.polygon_end(false, number)?;
+                if !self.whole {
+                    processor.multipolygon_begin(parts.len(), 0)?;
                 }
-                processor.multipolygon_end(0)
+                for (number, rings) in parts.iter().enumerate() {
+                    processor.polygon_begin(self.whole, rings.len(), number)?;
+                    for (which, ring) in rings.iter().enumerate() {
+                        self.line(processor, ring, false, which)?;
+                    }
+                    processor.polygon_end(self.whole, number)?;
+                }
+                if !self.whole {
+                    processor.multipolygon_end(0)?;
+                }
+                Ok(())
             }
         }
+    }
+}
+
+impl Placed<'_> {
+    fn line<P: GeomProcessor>(&self, to: &mut P, points: &[[f64; 2]], alone: bool, number: usize) -> Answer<()> {
+        to.linestring_begin(alone, points.len(), number)?;
+        for (k, at) in points.iter().enumerate() {
+            let [x, y] = self.place.at(*at);
+            to.xy(x, y, k)?;
+        }
+        to.linestring_end(alone, number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::Field;
+    use crate::height::Height;
+    use crate::products::{lakes::lakes, streams::reaches};
+    use crate::terrain::Terrain;
+    use flatgeobuf::{FallibleStreamingIterator, FeatureProperties, FgbReader};
+
+    /// A valley to the south with a lake that has an island.
+    fn world() -> (Terrain, Field<Height>, Field<f32>) {
+        let mut terrain = Terrain::new(Grid::new([30, 15], 10.0).unwrap());
+        for i in 0..30 {
+            for j in 0..15 {
+                terrain.ground[(i, j)] = Height::saturating(100.0 - i as f64 + 4.0 * j.abs_diff(7) as f64);
+            }
+        }
+        let wet = |i: usize, j: usize| (10..15).contains(&i) && (5..10).contains(&j) && (i, j) != (12, 7);
+        for i in 10..15 {
+            terrain.ground.row_mut(i)[5..10].fill(Height::saturating(85.0));
+        }
+        terrain.ground[(12, 7)] = Height::saturating(95.0);
+        let pools = Field::generate([30, 15], |i, j| Height::saturating(if wet(i, j) { 2.0 } else { 0.0 }));
+        let discharge = Field::generate([30, 15], |_, j| if j == 7 { 4.0 } else { 0.0 });
+        (terrain, pools, discharge)
+    }
+
+    #[test]
+    fn both_formats_hold_lakes_and_rivers() {
+        let folder = tempfile::tempdir().unwrap();
+        let (terrain, pools, discharge) = world();
+        let (found, _) = lakes(&terrain, &pools).unwrap();
+        let rivers = reaches(&terrain, &discharge, Some(&pools), 1.0).unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for ending in ["geojson", "fgb"] {
+            save_lakes(path(&format!("lakes.{ending}")), &found, &terrain.grid).unwrap();
+            save_reaches(path(&format!("rivers.{ending}")), &rivers, &terrain.grid).unwrap();
+            save_lakes(path(&format!("none.{ending}")), &[], &terrain.grid).unwrap();
+        }
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path("lakes.geojson")).unwrap()).unwrap();
+        let lake = &json["features"][0];
+        assert_eq!((&lake["properties"]["level_m"], &lake["properties"]["area_m2"]), (&json!(87.0), &json!(2400.0)));
+        let rings = lake["geometry"]["coordinates"].as_array().unwrap();
+        assert_eq!((lake["geometry"]["type"].as_str(), rings.len()), (Some("Polygon"), 2));
+        // Middles of sides: half cells east and south of the corner at 0, 0.
+        assert!(rings[0].as_array().unwrap().contains(&json!([50.0, -105.0])), "{}", rings[0]);
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path("rivers.geojson")).unwrap()).unwrap();
+        let river = &json["features"][0]["properties"];
+        assert_eq!((river["discharge_m3_s"].as_f64(), river["downstream"].is_null()), (Some(4.0), true));
+        assert!((river["width_m"].as_f64().unwrap() - 14.4).abs() < 1e-4);
+        let mut file = io::BufReader::new(std::fs::File::open(path("lakes.fgb")).unwrap());
+        let reader = FgbReader::open(&mut file).unwrap();
+        assert_eq!(reader.header().geometry_type(), GeometryType::Polygon);
+        let mut features = reader.select_all().unwrap();
+        let lake = features.next().unwrap().unwrap();
+        assert_eq!(lake.property::<f64>("volume_m3").unwrap(), 4800.0);
+        assert!(save_lakes(path("lakes.shp"), &found, &terrain.grid).is_err());
     }
 }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
 use crate::height::Height;
-use crate::terrain::{CellType, Cells, LayerSpec};
+use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
 
 /// Reads a layer of kind `spec` for a terrain of this grid.
 ///
@@ -19,7 +19,18 @@ use crate::terrain::{CellType, Cells, LayerSpec};
 /// As [`read`]; another size than the grid's; NaN, infinity, no data, or a value that the layer cannot hold (naming the
 /// cell).
 pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
-    let path = path.as_ref();
+    read_layer(path.as_ref(), grid, spec, None)
+}
+
+/// As [`load_layer`], for a layer written with this terrain: cells without data hold 0.
+///
+/// # Errors
+/// As [`load_layer`], of cells with data.
+pub fn load_layer_of(path: impl AsRef<Path>, terrain: &Terrain, spec: &LayerSpec) -> Result<Cells> {
+    read_layer(path.as_ref(), &terrain.grid, spec, terrain.nodata.as_ref())
+}
+
+fn read_layer(path: &Path, grid: &Grid, spec: &LayerSpec, mask: Option<&Field<bool>>) -> Result<Cells> {
     let raster = read(path)?;
     let [rows, cols] = raster.size;
     if raster.size != grid.size {
@@ -41,6 +52,7 @@ pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Resu
         let sample = raster.samples.get(k);
         let value = (sample * factor + offset) / full;
         let problem = match spec.cells {
+            _ if mask.is_some_and(|mask| mask.as_slice()[k]) => return Ok(0.0),
             _ if raster.nodata == Some(sample) => "no data",
             _ if !value.is_finite() => "a number is needed",
             CellType::Count if value.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&value) => {

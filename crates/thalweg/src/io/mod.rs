@@ -30,7 +30,7 @@ use std::path::Path;
 
 pub use crate::grid::MAX_CELLS;
 pub use atomic::atomic;
-pub use layer::load_layer;
+pub use layer::{load_layer, load_layer_of};
 pub use raster::{Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_samples};
 pub use sidecar::Sidecar;

@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::{self, Land, basins};
 use crate::height::{Height, UNITS};
+use crate::products::lakes::{areas, outlines};
 use crate::rivers::check::{Survey, Written, WrittenLake};
 use crate::rivers::network::{FLOW, Mouth, Network, Reach, Run, SHARES, Source};
-use crate::rivers::outline::outlines;
 use crate::rivers::{Carved, Vertex, distance};
 use crate::terrain::Terrain;
 
@@ -63,8 +63,8 @@ pub fn save_network(
     save_samples(path("catchments.tif"), grid, counts(&catchments), Some(0.0))?;
     let rivers = reaches(network);
     let lakes = lakes(network, grid.cell_area());
-    let areas = areas(network, &catchments, grid.cell_area());
-    for (name, features) in [("rivers", &rivers), ("lakes", &lakes), ("catchments", &areas)] {
+    let basins = basins_of(network, &catchments, grid.cell_area());
+    for (name, features) in [("rivers", &rivers), ("lakes", &lakes), ("catchments", &basins)] {
         said.extend(save_features(path(&format!("{name}.geojson")), features, grid)?);
         save_features(path(&format!("{name}.fgb")), features, grid)?;
     }
@@ -148,7 +148,7 @@ fn reaches(network: &Network) -> Vec<Feature> {
         let word = |word: &str| Property::Word(word.to_string());
         let real = Property::Real;
         Feature {
-            shape: Shape::Line(vertices.iter().map(|v| (v.place, v.surface.metres())).collect()),
+            shape: Shape::Profile(vertices.iter().map(|v| (v.place, v.surface.metres())).collect()),
             properties: vec![
                 ("id", Property::Count(Some(id as u32))),
                 ("name", name(network, run)),
@@ -203,11 +203,11 @@ fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
     }
     let mut cells = vec![0u64; network.lakes.len() + 1];
     network.lake.as_slice().iter().for_each(|lake| cells[*lake as usize] += 1);
-    let feature = |(id, areas): (u32, Vec<_>)| {
+    let feature = |(id, lines): (u32, Vec<_>)| {
         let k = id as usize - 1;
         let own = if leaves[k] { runoff[k] as f64 / FLOW } else { 0.0 };
         Feature {
-            shape: Shape::Area(areas),
+            shape: Shape::Area(areas(lines)),
             properties: vec![
                 ("id", Property::Count(Some(id))),
                 ("level_m", Property::Real(network.lakes[k].level.metres())),
@@ -216,22 +216,22 @@ fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
             ],
         }
     };
-    outlines(&network.lake).into_iter().map(feature).collect()
+    outlines(&network.lake, true).into_iter().map(feature).collect()
 }
 
 /// The catchments of river mouths as areas.
-fn areas(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<Feature> {
+fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<Feature> {
     let mut cells = vec![0u64; network.runs.len() + 1];
     catchments.as_slice().iter().for_each(|run| cells[*run as usize] += 1);
-    let feature = |(id, areas): (u32, Vec<_>)| Feature {
-        shape: Shape::Area(areas),
+    let feature = |(id, lines): (u32, Vec<_>)| Feature {
+        shape: Shape::Area(areas(lines)),
         properties: vec![
             ("run", Property::Count(Some(id))),
             ("name", name(network, &network.runs[id as usize - 1])),
             ("area_m2", Property::Real(cells[id as usize] as f64 * cell_area)),
         ],
     };
-    outlines(catchments).into_iter().map(feature).collect()
+    outlines(catchments, false).into_iter().map(feature).collect()
 }
 
 /// Reads what [`save_network`] wrote, to be checked.

@@ -51,11 +51,11 @@ impl Place {
     }
 
     /// The centre of a cell.
-    fn point(&self, [i, j]: [usize; 2]) -> [f64; 2] {
-        self.at([i as f64 + 0.5, j as f64 + 0.5])
+    fn point(&self, cell: [usize; 2]) -> [f64; 2] {
+        self.at(cell.map(|n| n as f64 + 0.5))
     }
 
-    /// The point of a place in cells: row and column, counted from the corner.
+    /// A place given in rows and columns from the north-west corner.
     pub(super) fn at(&self, [i, j]: [f64; 2]) -> [f64; 2] {
         let t = self.transform;
         [t[0] + j * t[1] + i * t[2], t[3] + j * t[4] + i * t[5]]

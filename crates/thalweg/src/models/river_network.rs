@@ -38,7 +38,7 @@ params! {
     /// `grading`·(1 − hardness): waterfalls stay where the rock is hard. Nothing is raised.
     ///
     /// Source: E. & P. (student report on procedural river networks, Université Lyon 1), whose limits it is free of; widths and depths
-    /// by Leopold & Maddock (1953, USGS Prof. Paper 252); bends by Leopold & Wolman (1960); kinds by Montgomery & Buffington
+    /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery & Buffington
     /// (1997) and Leopold & Wolman (1957); breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
     ///
     /// It needs nothing. It heeds `loose` (which gives first), `hardness` (also on floodplains), `protect` (from ½ on rivers go
@@ -60,9 +60,9 @@ params! {
         /// Depth from which on a hollow that is left is a lake.
         lake: f64 = 2.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Width of a river of 1 m³/s.
-        width: f64 = 6.0, within 0.0..=1000.0, unit "m", source "Leopold & Maddock 1953";
+        width: f64 = 7.2, within 0.0..=1000.0, unit "m", source "Moody & Troutman 2002";
         /// Depth of a river of 1 m³/s.
-        depth: f64 = 0.4, within 0.0..=100.0, unit "m", source "Leopold & Maddock 1953";
+        depth: f64 = 0.27, within 0.0..=100.0, unit "m", source "Moody & Troutman 2002";
         /// How far rivers wander: 0 not at all.
         meander: f64 = 1.0, within 0.0..=3.0, unit "1", source "Leopold & Wolman 1960";
         /// Breadth of floodplains: 0 makes none.

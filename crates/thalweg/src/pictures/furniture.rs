@@ -11,7 +11,7 @@ pub const PAPER: Rgb = [250, 249, 246];
 pub const INK: Rgb = [52, 54, 58];
 
 const MARGIN: usize = 12;
-const HEIGHT: usize = 48;
+pub(crate) const HEIGHT: usize = 48;
 const BAR: usize = 8;
 const LEGEND: usize = 160;
 
@@ -36,20 +36,27 @@ pub fn below(map: Picture, scale: Option<f64>, legend: Option<&Legend>) -> Pictu
     if scale.is_none() && legend.is_none() {
         return map;
     }
+    let right = legend.map_or(0, |legend| LEGEND.max(Letters::Small.width(&ends(legend).concat()) + MARGIN) + MARGIN);
+    let (mut all, at) = strip(map, scale, right);
+    if let Some(legend) = legend {
+        draw_legend(&mut all, at, right - MARGIN, legend);
+    }
+    all
+}
+
+/// The map with a strip of paper below it, a scale bar on its left if `scale` is given; and where in it a legend of `right`
+/// pixels, margins included, begins.
+pub fn strip(map: Picture, scale: Option<f64>, right: usize) -> (Picture, [usize; 2]) {
     let [rows, cols] = map.size();
     let bar = scale.map(|metres| ScaleBar::new(metres, (cols / 4).clamp(60, 240)));
     let left = bar.as_ref().map_or(0, |bar| bar.width() + MARGIN);
-    let right = legend.map_or(0, |legend| LEGEND.max(Letters::Small.width(&ends(legend).concat()) + MARGIN) + MARGIN);
     let width = cols.max(left + right + MARGIN);
     let mut all = Picture::new([rows + HEIGHT, width], PAPER);
     all.paste(&map, [0, 0]);
     if let Some(bar) = bar {
         bar.draw(&mut all, [rows + MARGIN, MARGIN]);
     }
-    if let Some(legend) = legend {
-        draw_legend(&mut all, [rows + MARGIN, width - right], right - MARGIN, legend);
-    }
-    all
+    (all, [rows + MARGIN, width - right])
 }
 
 /// The longest of 1, 2 or 5 times a power of ten metres that is at most `pixels` long.
@@ -98,7 +105,7 @@ pub fn round_down(x: f64) -> f64 {
 }
 
 /// The texts at a legend's ends.
-fn ends(legend: &Legend) -> [String; 2] {
+pub(crate) fn ends(legend: &Legend) -> [String; 2] {
     let text = |x: f64| match x.abs() {
         a if a >= 1e6 || (a > 0.0 && a < 1e-3) => format!("{x:.1e}"),
         a if a >= 100.0 || x == libm::round(x) => format!("{x:.0}"),

@@ -13,9 +13,9 @@ use crate::pictures::shade::{brush, hatch};
 use crate::terrain::Terrain;
 
 /// Reflectance of the ground under the data.
-const GREY: f32 = 0.62;
+pub(crate) const GREY: f32 = 0.62;
 /// Cover of the data's colour where it is strongest.
-const COVER: f32 = 0.9;
+pub(crate) const COVER: f32 = 0.9;
 
 /// How to draw a data layer.
 #[derive(Debug, Clone)]
@@ -24,7 +24,8 @@ pub struct LayerOptions<'a> {
     pub ramp: &'static Ramp,
     /// Whether equal steps of colour are equal factors; only values above 0 are drawn then.
     pub log: bool,
-    /// Values of the ramp's ends; `None` takes 0 or the 0.5 % quantile (the least value above 0 with `log`) to the 99.5 %.
+    /// Values of the ramp's ends; `None` takes 0 or the 0.5 % quantile (of values above 0 with
+    /// `log`, but at most a thousandth of the high end's) to the 99.5 %.
     pub range: Option<[f32; 2]>,
     /// The values' unit, for the legend.
     pub unit: &'static str,
@@ -50,6 +51,21 @@ impl Default for LayerOptions<'_> {
             legend: true,
             max_size: None,
         }
+    }
+}
+
+impl LayerOptions<'_> {
+    /// Fitting colours and scale for a layer of that name and unit: powers of ten for water that passes, blues for what is
+    /// wet, earth for what is loose.
+    pub fn fitting(name: &str, unit: &'static str) -> Self {
+        let (ramp, log) = match name {
+            "discharge" | "accumulation" | "visits" => (Ramp::water(), true),
+            "pool" | "water" | "wetness" => (Ramp::water(), false),
+            "loose" | "suspended" => (Ramp::sediment(), false),
+            _ => (Ramp::viridis(), false),
+        };
+        let range = (name == "wetness").then_some([0.0, 1.0]);
+        Self { ramp, log, range, unit, ..Self::default() }
     }
 }
 
@@ -107,12 +123,13 @@ pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>)
 }
 
 /// A range that shows the layer; a unit wide where there is nothing to show.
-fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
+pub(crate) fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
     let sorted = relief.sorted(|i, j| Some(values[(i, j)]).filter(|v| v.is_finite() && (*v > 0.0 || !log)));
     let (low, high) = (quantile(&sorted, 0.005), quantile(&sorted, 0.995));
     match (log, low < 0.0) {
         _ if sorted.is_empty() => [1.0, 2.0],
-        (true, _) => [low, high.max(low * 1.01)],
+        // Three powers of ten: what is less is everywhere, and hides what is more.
+        (true, _) => [low.max(high * 1e-3), high.max(low * 1.01)],
         (false, true) => [low, high.max(low + 1e-3)],
         (false, false) if high > 0.0 => [0.0, high],
         (false, false) => [0.0, sorted.last().copied().unwrap_or(0.0).max(1.0)],

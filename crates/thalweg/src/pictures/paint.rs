@@ -5,6 +5,7 @@ use crate::pictures::colour::{Linear, lit, mix};
 use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
 use crate::pictures::ramps::{Ramp, Table};
 use crate::pictures::relief::{Relief, bilinear, quantile};
+use crate::pictures::water::STREAM;
 
 /// Shares of sun, side lights and sky on flat open ground; they sum to 1, so flat ground shows the ramp's own colour.
 const SUN: f32 = 0.70;
@@ -22,6 +23,12 @@ const THROUGH: f32 = 0.45;
 const MURKY: f32 = 0.25;
 /// Depth in metres at which it is halfway to its darkest.
 const DEEP: f32 = 25.0;
+/// Depth in metres at which a pool is halfway to its darkest.
+const DARK: f32 = 10.0;
+/// Share of the bed's light that a pool's shallows let through.
+const SHALLOW: f32 = 0.16;
+/// The sky in standing water.
+const SKYLIGHT: Linear = [0.50, 0.64, 0.78];
 /// Foam along the sea's shore.
 const SHORE: Linear = [0.80, 0.87, 0.86];
 
@@ -49,6 +56,7 @@ pub struct Painter<'a> {
     lights: [[f32; 3]; 3],
     sky: Field<f32>,
     shadow: Field<f32>,
+    streams: Option<Field<f32>>,
 }
 
 impl<'a> Painter<'a> {
@@ -65,13 +73,24 @@ impl<'a> Painter<'a> {
             lights: [brush.sun.direction(), aside(-ASIDE), aside(ASIDE)],
             sky: sky(&relief.heights, relief.cell, brush.exaggeration),
             shadow: shadow(&relief.heights, relief.cell, brush.sun, brush.exaggeration),
+            streams: None,
         }
     }
 
-    /// The whole relief's colours; holes are black.
+    /// The same with streams that cover so much of each cell, for [`Painter::paint`].
+    #[must_use]
+    pub fn with_streams(self, streams: Option<Field<f32>>) -> Self {
+        Self { streams, ..self }
+    }
+
+    /// The whole relief's colours, streams over them; holes are black.
     pub fn paint(&self) -> Field<Linear> {
         let size: Size = self.relief.size();
-        Field::generate(size, |i, j| if self.relief.is_hole(i, j) { [0.0; 3] } else { self.cell(i, j) })
+        let cover = |i: usize, j: usize| self.streams.as_ref().map_or(0.0, |cover| cover[(i, j)]);
+        Field::generate(size, |i, j| match self.relief.is_hole(i, j) {
+            true => [0.0; 3],
+            false => mix(self.cell(i, j), STREAM, cover(i, j)),
+        })
     }
 
     /// The colour of cell (i, j), in linear light.
@@ -81,6 +100,10 @@ impl<'a> Painter<'a> {
         let [low, high] = self.brush.range;
         let dry = lit(self.land.at((ground - low) / (high - low)), light);
         let depth = self.relief.depth(i, j);
+        let share = self.relief.flooded_share(i, j);
+        if share > 0.0 && self.relief.sea.is_none_or(|level| ground >= level) {
+            return soften(mix(dry, self.pool(i, j, dry, depth), share));
+        }
         if depth <= 0.0 {
             return soften(dry);
         }
@@ -93,6 +116,19 @@ impl<'a> Painter<'a> {
         // Rivers a clear blue, lakes darker, the same on every map.
         let blue = self.sea.at(0.72 - 0.5 * depth / (depth + DEEP));
         soften(mix(dry, blue, depth / (depth + MURKY)))
+    }
+
+    /// The colour of standing water over ground that looks `dry`: dark blue by its depth, level, a little sky in it, more
+    /// towards the sun.
+    fn pool(&self, i: usize, j: usize, dry: Linear, depth: f32) -> Linear {
+        let blue = self.sea.at(0.60 - 0.50 * depth / (depth + DARK));
+        let under = (self.shadow[(i, j)] - depth).max(0.0) * self.brush.exaggeration / (1.5 * self.relief.cell[0]);
+        let light = 1.0 - SUN * (1.0 - SHADE) * under.min(1.0);
+        let [rows, cols] = self.relief.size();
+        let toward = |at: usize, n: usize, sun: f32| 0.5 + (at as f32 / n as f32 - 0.5) * sun;
+        let near = 0.5 * (toward(i, rows, -self.lights[0][1]) + toward(j, cols, self.lights[0][0]));
+        let water = mix(blue.map(|c| c * light), SKYLIGHT, (0.02 + 0.12 * near * near) * light);
+        mix(water, dry, SHALLOW / (1.0 + depth))
     }
 
     /// Light on cell (i, j): sun with its shadow, two side lights, and the sky it sees.

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::field::{Field, Size};
+use crate::field::Size;
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::light::Sun;
@@ -15,6 +15,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::scene::{Block, Camera, Point, Projected};
 use crate::pictures::shade::brush;
 use crate::pictures::text::{Letters, draw};
+use crate::pictures::water::{Streams, Water};
 use crate::terrain::Terrain;
 
 /// Subpixels on a side of a pixel.
@@ -47,8 +48,8 @@ pub struct ViewOptions<'a> {
     pub range: Option<[f32; 2]>,
     /// The sun.
     pub sun: Sun,
-    /// Depth of water in metres by cell; in a comparison it lies over the second terrain.
-    pub water: Option<&'a Field<f32>>,
+    /// Water: what flows, pools, streams.
+    pub water: Water<'a>,
     /// A line above the picture.
     pub title: Option<&'a str>,
 }
@@ -64,7 +65,7 @@ impl Default for ViewOptions<'_> {
             ramp: Ramp::land(),
             range: None,
             sun: Sun::default(),
-            water: None,
+            water: Water::default(),
             title: None,
         }
     }
@@ -76,8 +77,7 @@ impl Default for ViewOptions<'_> {
 /// When an option is outside what it may be, or the water is not of the terrain's size.
 pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
-    let relief = Relief::new(terrain, options.water)?;
-    let mut views = render(&[relief], options)?;
+    let mut views = render(&[(terrain, options.water)], options)?;
     let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.size, PAPER));
     if let Some(title) = options.title {
         caption(&mut picture, title);
@@ -85,14 +85,18 @@ pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     Ok(picture)
 }
 
-/// Two terrains side by side, seen by the same camera at the same scale and in the same colours, labelled.
+/// Two terrains, each under its water, side by side, seen by the same camera at the same scale and in the same colours,
+/// labelled; the options' own water is not heeded.
 ///
 /// # Errors
 /// As [`view`].
-pub fn compare(before: &Terrain, after: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
+pub fn compare(
+    before: (&Terrain, Water<'_>),
+    after: (&Terrain, Water<'_>),
+    options: &ViewOptions<'_>,
+) -> Result<Picture> {
     options.check()?;
-    let reliefs = [Relief::new(before, None)?, Relief::new(after, options.water)?];
-    let mut views = render(&reliefs, options)?;
+    let mut views = render(&[before, after], options)?;
     for (picture, label) in views.iter_mut().zip(["before", "after"]) {
         let left = picture.rgb.cols().saturating_sub(Letters::Large.width(label)) / 2;
         let top = picture.rgb.rows().saturating_sub(Letters::Large.height() + 14);
@@ -106,7 +110,7 @@ pub fn compare(before: &Terrain, after: &Terrain, options: &ViewOptions<'_>) -> 
 }
 
 impl ViewOptions<'_> {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if !self.size.iter().all(|n| (16..=16_384).contains(n)) {
             return Err(Error::value(
                 "size",
@@ -128,11 +132,22 @@ impl ViewOptions<'_> {
     }
 }
 
-/// Draws each relief with what they share: camera, exaggeration, colours, base.
-fn render(reliefs: &[Relief], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
-    let reliefs: Vec<Relief> = reliefs.iter().map(|relief| at_screen_resolution(relief, options.size)).collect();
+/// A relief at the screen's resolution, and what streams over it.
+struct Subject<'a> {
+    relief: Relief,
+    streams: Option<(Streams<'a>, Size)>,
+}
+
+/// Draws each terrain, under its water, with what they share: camera, exaggeration, colours, base.
+pub(crate) fn render(terrains: &[(&Terrain, Water<'_>)], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
+    let subjects = terrains.iter().map(|(terrain, water)| {
+        let relief = at_screen_resolution(&Relief::flooded(terrain, water)?, options.size);
+        Ok(Subject { relief, streams: water.streams.map(|streams| (streams, terrain.grid.size)) })
+    });
+    let subjects = subjects.collect::<Result<Vec<_>>>()?;
+    let reliefs: Vec<&Relief> = subjects.iter().map(|subject| &subject.relief).collect();
     let joint = |pick: fn(f32, f32) -> f32, values: &dyn Fn(&Relief) -> f32| {
-        reliefs.iter().map(values).reduce(pick).unwrap_or(0.0)
+        reliefs.iter().map(|relief| values(relief)).reduce(pick).unwrap_or(0.0)
     };
     let extent = [0, 1].map(|k| joint(f32::max, &|r| r.cell[k] * (r.size()[k].max(2) - 1) as f32));
     let long = extent[0].max(extent[1]);
@@ -148,20 +163,21 @@ fn render(reliefs: &[Relief], options: &ViewOptions<'_>) -> Result<Vec<Picture>>
         options.range.unwrap_or_else(|| [joint(f32::min, &|r| r.range()[0]), joint(f32::max, &|r| r.range()[1])]);
     // One light for all, so that smoothing shows as smoother ground and not as stronger light: that of the steepest, which
     // would be black with shadow in a stronger one.
-    let light = reliefs.iter().map(Relief::exaggeration).reduce(f64::min).unwrap_or(1.0);
+    let light = reliefs.iter().map(|relief| relief.exaggeration()).reduce(f64::min).unwrap_or(1.0);
     let bounds: [Point; 2] = [-1.0, 1.0]
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
     let screen = options.size.map(|n| (n * FINE) as f32);
     let camera = Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32);
-    let draw_one = |relief: &Relief| {
+    let draw_one = |Subject { relief, streams }: &Subject<'_>| {
         let brush = brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
-        let painter = Painter::new(relief, brush);
+        let streams = streams.map(|(streams, size)| streams.on(relief, size));
+        let painter = Painter::new(relief, brush).with_streams(streams);
         let block = Block::new(relief, &painter, exaggeration, base, options.sun.direction());
-        let floor =
-            Floor { camera, base, half: [bounds[1][0], bounds[1][1]], blur: 0.05 * long, sun: options.sun.direction() };
+        let half = [1, 0].map(|k| relief.cell[k] * (relief.size()[k].max(2) - 1) as f32 / 2.0);
+        let floor = Floor { camera, base, half, blur: 0.05 * long, sun: options.sun.direction() };
         Ok(rasterise(&block.project(&camera), &floor, options.size))
     };
-    reliefs.iter().map(draw_one).collect()
+    subjects.iter().map(draw_one).collect()
 }
 
 /// The relief with samples about as dense as the screen's pixels: large ones are low-passed, small ones made smooth.
@@ -235,6 +251,7 @@ fn caption(picture: &mut Picture, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::field::Field;
     use crate::grid::Grid;
     use crate::height::Height;
 
@@ -303,11 +320,12 @@ mod tests {
             }
             pair
         };
-        let same = compare(&a, &a, &small()).unwrap();
+        let pair = |a, b| compare((a, Water::default()), (b, Water::default()), &small()).unwrap();
+        let same = pair(&a, &a);
         assert_eq!(same.size(), [120, 400]);
         let [left, right] = halves(&same);
         assert_eq!(left, right);
-        let [left, right] = halves(&compare(&a, &b, &small()).unwrap());
+        let [left, right] = halves(&pair(&a, &b));
         let different = left.rgb.as_slice().iter().zip(right.rgb.as_slice()).filter(|(l, r)| l != r).count();
         assert!(different > 1000, "{different}");
     }

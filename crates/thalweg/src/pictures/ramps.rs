@@ -26,7 +26,7 @@ pub struct Ramp {
 }
 
 /// All ramps; the first is the default for land.
-pub static RAMPS: [&Ramp; 6] = [&LAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE];
+pub static RAMPS: [&Ramp; 8] = [&LAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE, &WATER, &SEDIMENT];
 
 static LAND: Ramp = Ramp {
     name: "land",
@@ -144,6 +144,28 @@ static ICE: Ramp = Ramp {
     ]),
 };
 
+static WATER: Ramp = Ramp {
+    name: "water",
+    about: "amounts of water: pale to dark blue",
+    course: Course::Stops(&[
+        (0.0, [214, 232, 240]),
+        (0.3, [140, 193, 224]),
+        (0.65, [48, 120, 184]),
+        (1.0, [12, 36, 92]),
+    ]),
+};
+
+static SEDIMENT: Ramp = Ramp {
+    name: "sediment",
+    about: "thickness of loose ground: pale sand to dark earth",
+    course: Course::Stops(&[
+        (0.0, [244, 228, 188]),
+        (0.4, [222, 176, 104]),
+        (0.75, [168, 104, 52]),
+        (1.0, [92, 48, 28]),
+    ]),
+};
+
 impl Ramp {
     /// The ramp of that name.
     ///
@@ -162,6 +184,16 @@ impl Ramp {
     /// Even steps for data.
     pub fn viridis() -> &'static Self {
         &VIRIDIS
+    }
+
+    /// Amounts of water.
+    pub fn water() -> &'static Self {
+        &WATER
+    }
+
+    /// Thickness of loose ground.
+    pub fn sediment() -> &'static Self {
+        &SEDIMENT
     }
 
     /// The colours of water by depth.

@@ -4,6 +4,8 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::field::{Field, Size};
+use crate::pictures::light::gradient;
+use crate::pictures::water::{self, Water};
 use crate::taps::{Axis, Kernel, filter};
 use crate::terrain::Terrain;
 
@@ -22,6 +24,8 @@ pub struct Relief {
     pub nodata: Option<Field<bool>>,
     /// Depth of water over the ground in metres.
     pub water: Option<Field<f32>>,
+    /// Level of standing water in metres, in its cells and in the higher ones beside them; NaN elsewhere.
+    pub pools: Option<Field<f32>>,
     /// Side of a cell, south and east, in metres.
     pub cell: [f32; 2],
     /// Below it there is sea.
@@ -49,9 +53,20 @@ impl Relief {
             heights,
             nodata: terrain.nodata.clone(),
             water: water.cloned(),
+            pools: None,
             cell: [terrain.grid.cell as f32; 2],
             sea: terrain.grid.sea_level.map(|level| level.metres_f32()),
         })
+    }
+
+    /// The terrain's relief under all its water.
+    ///
+    /// # Errors
+    /// When a layer of water is not of the terrain's size.
+    pub fn flooded(terrain: &Terrain, water: &Water<'_>) -> Result<Self> {
+        water.check(terrain)?;
+        let pools = water.pools.map(|pools| water::levels(&terrain.ground, pools));
+        Ok(Self { pools, ..Self::new(terrain, water.depth)? })
     }
 
     /// Rows and columns.
@@ -64,13 +79,35 @@ impl Relief {
         self.nodata.as_ref().is_some_and(|mask| mask[(i, j)])
     }
 
-    /// Water over cell (i, j) in metres: the sea's, or the layer's; 0 where it is dry.
+    /// Water over cell (i, j) in metres: the sea's, a pool's, or the layer's; 0 where it is dry.
     pub fn depth(&self, i: usize, j: usize) -> f32 {
-        let ground = self.heights[(i, j)];
-        let sea = self.sea.map_or(0.0, |level| level - ground);
+        let sea = self.sea.map_or(0.0, |level| level - self.heights[(i, j)]);
         let layer = self.water.as_ref().map_or(0.0, |water| water[(i, j)]);
-        // NaN in the layer counts as dry.
-        if layer > sea.max(0.0) { layer } else { sea.max(0.0) }
+        // NaN counts as dry.
+        self.pool(i, j).max(sea).max(layer).max(0.0)
+    }
+
+    /// Standing water over cell (i, j) in metres, below 0 on a shore; NaN where there is none near.
+    pub fn pool(&self, i: usize, j: usize) -> f32 {
+        self.pools.as_ref().map_or(f32::NAN, |level| level[(i, j)] - self.heights[(i, j)])
+    }
+
+    /// Share of cell (i, j) that standing water covers, 0 to 1: where the shore cuts the ground's slope.
+    pub fn flooded_share(&self, i: usize, j: usize) -> f32 {
+        let depth = self.pool(i, j);
+        if depth.is_nan() {
+            return 0.0;
+        }
+        let [east, north] = gradient(&self.heights, self.cell, i, j);
+        let (across, down) = (east * self.cell[1], north * self.cell[0]);
+        let rise = (across * across + down * down).sqrt().max(1e-6);
+        (0.5 + depth / rise).clamp(0.0, 1.0)
+    }
+
+    /// Share of cell (i, j) that sea or standing water covers, 0 to 1.
+    pub fn open_water(&self, i: usize, j: usize) -> f32 {
+        let sunk = self.sea.is_some_and(|level| self.heights[(i, j)] < level);
+        if sunk { 1.0 } else { self.flooded_share(i, j) }
     }
 
     /// The same extent with other samples, ends on ends.
@@ -91,6 +128,11 @@ impl Relief {
             heights: resize(&self.heights, &smooth),
             nodata: self.nodata.as_ref().map(nearest),
             water: self.water.as_ref().map(|water| resize(water, &axes(Kernel::Convex))),
+            // Levels are level; where they meet the ground, the finer ground draws the shore.
+            pools: self
+                .pools
+                .as_ref()
+                .map(|level| Field::generate(size, |i, j| level[(smooth[0].nearest[i], smooth[1].nearest[j])])),
             cell: [0, 1].map(|k| if self.size()[k] > 1 { self.cell[k] * scale(k) } else { self.cell[k] }),
             sea: self.sea,
         }

@@ -11,6 +11,7 @@ use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
 use crate::pictures::rivers;
+use crate::pictures::water::Water;
 use crate::terrain::Terrain;
 
 /// How to draw a shaded map.
@@ -24,8 +25,8 @@ pub struct ShadeOptions<'a> {
     pub exaggeration: Option<f64>,
     /// Heights in metres of the ramp's ends; `None` takes the ground's own, but for half a per cent at either end.
     pub range: Option<[f32; 2]>,
-    /// Depth of water in metres by cell.
-    pub water: Option<&'a Field<f32>>,
+    /// Water: what flows, pools, streams.
+    pub water: Water<'a>,
     /// Rivers, drawn as lines.
     pub rivers: &'a [Link],
     /// Whether to draw a scale bar below.
@@ -43,7 +44,7 @@ impl Default for ShadeOptions<'_> {
             sun: Sun::default(),
             exaggeration: None,
             range: None,
-            water: None,
+            water: Water::default(),
             rivers: &[],
             scale_bar: false,
             legend: false,
@@ -69,7 +70,7 @@ impl ShadeOptions<'_> {
 /// # Errors
 /// When the water is not of the terrain's size, or sun, exaggeration or range are outside what they may be.
 pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
-    let relief = Relief::new(terrain, options.water)?;
+    let relief = Relief::flooded(terrain, &options.water)?;
     let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
     let painter = Painter::new(&relief, brush);
     let stripe = (relief.heights.len() as f64).sqrt() as usize / 128 + 3;
@@ -82,6 +83,9 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
         Some(pixels) => map.within(pixels),
         None => map,
     };
+    if let Some(streams) = options.water.streams {
+        streams.over(&mut map, &relief);
+    }
     let [rows, cols] = relief.size();
     let wet = |i: usize, j: usize| i < rows && j < cols && relief.depth(i, j) > 0.0;
     rivers::draw(&mut map, options.rivers, [rows, cols], |[i, j]| {
@@ -168,7 +172,11 @@ mod tests {
         land.nodata = Some(Field::generate([20, 20], |i, j| i == 19 && j == 19));
         let mut water = Field::new([20, 20], 0.0);
         water[(15, 5)] = 3.0;
-        let picture = shade(&land, &ShadeOptions { water: Some(&water), ..ShadeOptions::default() }).unwrap();
+        let picture = shade(
+            &land,
+            &ShadeOptions { water: Water { depth: Some(&water), ..Water::default() }, ..ShadeOptions::default() },
+        )
+        .unwrap();
         let blue = |i: usize, j: usize| picture.rgb[(i, j)][2] > picture.rgb[(i, j)][0] + 15;
         assert!(blue(2, 3) && blue(8, 8) && blue(15, 5) && !blue(15, 8));
         assert!(picture.rgb[(2, 3)][0] < picture.rgb[(8, 3)][0], "deeper is darker");
@@ -204,7 +212,10 @@ mod tests {
             ShadeOptions { exaggeration: Some(f64::NAN), ..ShadeOptions::default() },
             ShadeOptions { sun: Sun { azimuth: 0.0, altitude: 0.0 }, ..ShadeOptions::default() },
             ShadeOptions { range: Some([f32::NAN, 1.0]), ..ShadeOptions::default() },
-            ShadeOptions { water: Some(&Field::new([3, 3], 0.0)), ..ShadeOptions::default() },
+            ShadeOptions {
+                water: Water { depth: Some(&Field::new([3, 3], 0.0)), ..Water::default() },
+                ..ShadeOptions::default()
+            },
         ] {
             assert!(shade(&land, &bad).is_err());
         }

@@ -1,8 +1,10 @@
 //! What is made from a finished terrain: other resolutions and cuts, meshes, normal and bump maps, figures and
-//! measures.
+//! measures; lakes, streams and wetness.
 //!
 //! Every function is pure: terrain in, data out; writers take any `impl Write`.
 
+pub mod channels;
+pub mod lakes;
 pub mod measure;
 pub mod mesh;
 pub mod mesh_files;
@@ -11,3 +13,5 @@ pub mod resample;
 pub mod ribbon;
 pub mod slope;
 pub mod statistics;
+pub mod streams;
+pub mod wetness;

@@ -17,7 +17,6 @@ mod lakes;
 mod level;
 mod meander;
 pub mod network;
-pub mod outline;
 mod plan;
 mod route;
 mod tree;
@@ -77,8 +76,8 @@ impl Default for Design {
             breach: Limits { depth: 12.0, length: 1000.0 },
             noise: 2.0,
             lake: 2.0,
-            width: 6.0,
-            depth: 0.4,
+            width: 7.2,
+            depth: 0.27,
             meander: 1.0,
             floodplain: 1.0,
             bank: 0.5,

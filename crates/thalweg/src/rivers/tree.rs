@@ -97,7 +97,7 @@ impl Tree {
     fn leave(&mut self, site: &Site<'_>) {
         let [rows, cols] = site.land.grid.size;
         let open = site.land.grid.edges.map(|edge| edge == Edge::Open);
-        let sides = |k: usize| [k / cols == 0, (k + 1) % cols == 0, k / cols + 1 == rows, k % cols == 0];
+        let sides = |k: usize| [k < cols, k % cols + 1 == cols, k / cols + 1 == rows, k.is_multiple_of(cols)];
         for n in 0..self.cells.len() {
             if let Some(to) = self.cells.get(self.down[n] as usize) {
                 let (here, there) = (sides(self.cells[n] as usize), sides(*to as usize));
