@@ -141,12 +141,12 @@ pub(super) fn set(site: &Site<'_>, design: &Design, network: &mut Network, groun
             arriving[other as usize].push((vertex, before.surface, before.bed));
         }
     }
-    // A tributary ends at its river's level; rivers come before their tributaries.
+    // A tributary ends at its river's levels, under which it does not come before: they were set last.
     for number in 0..network.runs.len() {
         if let Mouth::Joins { run, vertex } = network.runs[number].mouth {
             let end = network.runs[run as usize].vertices[vertex as usize];
             if let Some(last) = network.runs[number].vertices.last_mut() {
-                (last.surface, last.bed) = (end.surface, end.bed.min(last.bed));
+                (last.surface, last.bed) = (end.surface, end.bed);
             }
         }
     }
