@@ -7,7 +7,7 @@ use crate::flow::breach::Limits;
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::params;
+use crate::rivers::letter::{self, Letter, Rule};
 use crate::rivers::wishes::{self, MOUTHS, PASSES};
 use crate::rivers::{self, Carved, Design, Network, Site, distance};
 use crate::rng::Key;
@@ -16,6 +16,17 @@ use crate::springs::{self, SPRINGS};
 use crate::terrain::{
     CellType, Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain, WATER,
 };
+use crate::{choice, params};
+
+choice! {
+    /// How rivers are found.
+    pub enum Method {
+        /// By the drainage of the land: lakes, smooth lines, widths in metres of real discharge.
+        Drainage = "drainage",
+        /// As the document has it, to the letter.
+        Letter = "letter",
+    }
+}
 
 params! {
     /// Puts rivers and lakes into a terrain that has none, and carves them: every river reaches the sea, a lake or the edge, and
@@ -40,6 +51,12 @@ params! {
     /// Source: E. & P. (student report on procedural river networks, Université Lyon 1), whose limits it is free of; widths and depths
     /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery & Buffington
     /// (1997) and Leopold & Wolman (1957); breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
+    ///
+    /// `method = "letter"` follows the document to the letter instead: points r = `spacing` apart at least, each joined to all within
+    /// 1.9·r (some six), Dijkstra's ways from all of them to the sea (or, where there is none, to open edges) with
+    /// w = ‖a‖·(1 − ½·â·z) times C² uphill and over C downhill, heights corrected so that none rises, Bresenham's
+    /// lines, drainage D of 1 and what flows in, Q = √D, and within R = Q metres the ground (1 − α)·ground + α·(h − R),
+    /// α = (1 − (r/R)²)³. There D stands for the discharge, lakes are none, and of the tables it heeds `springs` and `mouths`.
     ///
     /// It needs nothing. It heeds `loose` (which gives first), `hardness` (also on floodplains), `protect` (from ½ on rivers go
     /// round it where there is a way, and no plain or bank is cut by that share) and `rain`; the tables `springs`, `mouths` and
@@ -75,6 +92,18 @@ params! {
         grading: f64 = 15.0, within 0.0..=1000.0, unit "m", source "ours";
         /// How many widths a gentle river has more at the sea.
         estuary: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours";
+        /// How rivers are found. With `letter` what stands above does nothing, and what follows does.
+        method: Method = Method::Drainage, within .., unit "1", source "ours";
+        /// Least distance r of two sampled points; under four cells it counts as that.
+        spacing: f64 = 500.0, within 0.0..=1e6, unit "m", source "ours";
+        /// By how much closer they lie on steep ground.
+        closeness: f64 = 0.0, within 0.0..=0.75, unit "1", source "ours";
+        /// The factor C: more keeps rivers from climbing, at the price of long ways round.
+        climb: f64 = 2.0, within 1.0..=1000.0, unit "1", source "ours";
+        /// How many points rivers begin at; 0 takes all.
+        sources: u32 = 0, within 0..=1_000_000, unit "points", source "ours";
+        /// Which points these are.
+        source: Rule = Rule::Any, within .., unit "1", source "ours";
     }
 }
 
@@ -123,6 +152,17 @@ impl RiverNetwork {
         }
     }
 
+    /// How it follows the document.
+    pub fn letter(&self) -> Letter {
+        Letter {
+            spacing: self.spacing,
+            relief: self.closeness,
+            climb: self.climb,
+            sources: self.sources,
+            rule: self.source,
+        }
+    }
+
     /// Plans and carves a terrain's rivers, leaving the terrain as it is.
     ///
     /// # Errors
@@ -138,6 +178,9 @@ impl RiverNetwork {
             springs: &springs,
             passes: &passes,
         };
+        if self.method == Method::Letter {
+            return letter::made(&site, &self.letter(), key);
+        }
         let design = self.design();
         let mut network = rivers::plan(&site, &design, key)?;
         let carved = rivers::carve(&site, &design, &mut network);

@@ -85,8 +85,10 @@ fn beds(network: &Network, river: &Field<u32>, ground: &mut Field<Height>) -> Fi
     levels
 }
 
-/// Lets no path rise, by lowering what stands in the way: where two rivers' channels overlap, the lower cut is both's.
-fn settle(network: &Network, ground: &mut Field<Height>) {
+/// Lets no path rise, by lowering what stands in the way: where two rivers' channels overlap, the lower cut is both's. Says whether it changed
+/// anything.
+pub(super) fn settle(network: &Network, ground: &mut Field<Height>) -> bool {
+    let mut changed = false;
     let mut arriving: Vec<Vec<(u32, Height)>> = vec![Vec::new(); network.runs.len()];
     for number in network.order.iter().map(|run| *run as usize) {
         let run = &network.runs[number];
@@ -98,6 +100,7 @@ fn settle(network: &Network, ground: &mut Field<Height>) {
                 lowest = lowest.min(*height);
             }
             let height = &mut ground.as_mut_slice()[*k as usize];
+            changed |= lowest < *height;
             *height = lowest.min(*height);
             lowest = *height;
         }
@@ -105,4 +108,5 @@ fn settle(network: &Network, ground: &mut Field<Height>) {
             arriving[other as usize].push((vertex, lowest));
         }
     }
+    changed
 }

@@ -96,8 +96,13 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<[f64; 2]>) 
     let [rows, cols] = grid.size;
     let [i, j] = [k / cols, k % cols];
     if let Some(n) = downstream(k, drained.directions.as_slice()[k], cols) {
-        let end = if site.is_sea(n) { End::Sea } else { End::Outlet };
-        return (end, Some([(n / cols) as f64 + 0.5, (n % cols) as f64 + 0.5]));
+        let cell = [n / cols, n % cols];
+        let tail = Some(cell.map(|x| x as f64 + 0.5));
+        match () {
+            () if site.is_sea(n) => return (End::Sea, tail),
+            () if site.land.outlets.contains(&cell) => return (End::Outlet, tail),
+            () => {}
+        }
     }
     let (y, x) = (i as f64 + 0.5, j as f64 + 0.5);
     if site.land.outlets.contains(&[i, j]) {

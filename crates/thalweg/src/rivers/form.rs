@@ -113,6 +113,17 @@ fn fill(tree: &Tree, courses: &[Course], places: &[Vec<([f64; 2], f64)>], order:
     }
 }
 
+/// What kind of river has this slope, discharge, valley floor to a side and width.
+pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> Kind {
+    let braids = 0.0125 * libm::pow(flow.max(1e-9), -0.44);
+    match slope {
+        slope if slope >= 0.065 => Kind::Torrent,
+        slope if slope >= 0.02 => Kind::StepPool,
+        slope if slope > braids && floor > 2.0 * width => Kind::Braided,
+        _ => Kind::Meandering,
+    }
+}
+
 /// Widths, depths and kinds along a run.
 fn measure(site: &Site<'_>, design: &Design, course: &Course, run: &mut Run) {
     let cell = site.land.grid.cell;
@@ -125,13 +136,7 @@ fn measure(site: &Site<'_>, design: &Design, course: &Course, run: &mut Run) {
     for vertex in &mut run.vertices {
         let flow = vertex.discharge();
         let own = (design.width * flow.sqrt()).min(widest);
-        let braids = 0.0125 * libm::pow(flow.max(1e-9), -0.44);
-        vertex.kind = match vertex.slope {
-            slope if slope >= 0.065 => Kind::Torrent,
-            slope if slope >= 0.02 => Kind::StepPool,
-            slope if slope > braids && vertex.floor > 2.0 * own => Kind::Braided,
-            _ => Kind::Meandering,
-        };
+        vertex.kind = kind(vertex.slope, flow, vertex.floor, own);
         let [broad, shallow] = if vertex.kind == Kind::Braided { [1.8, 0.7] } else { [1.0, 1.0] };
         vertex.width = (own * broad).min(widest);
         vertex.depth = (design.depth * libm::pow(flow, 0.4) * shallow).min(1000.0);

@@ -227,6 +227,13 @@ fn pour(
 }
 
 impl Lakes {
+    /// Finds anew where stems lie in the lakes, which stay as they are.
+    pub fn pass(&mut self, tree: &Tree, stems: &[Stem]) {
+        self.parts.clear();
+        self.within = vec![0; tree.cells.len()];
+        self.cut(tree, stems);
+    }
+
     /// Finds where stems lie in lakes.
     fn cut(&mut self, tree: &Tree, stems: &[Stem]) {
         for stem in stems {

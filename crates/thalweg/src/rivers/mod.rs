@@ -14,6 +14,7 @@ mod course;
 pub mod distance;
 mod form;
 mod lakes;
+pub mod letter;
 mod level;
 mod meander;
 pub mod network;

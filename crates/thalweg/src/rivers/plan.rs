@@ -8,6 +8,9 @@ use crate::rivers::tree::Tree;
 use crate::rivers::{Design, Site, course, form, lakes, meander};
 use crate::rng::Key;
 
+/// How often the outlets of lakes are joined.
+const TRIES: usize = 8;
+
 /// Plans the rivers and lakes of a site; `key` gives their bends.
 ///
 /// The ground is freed of its roughness, its hollows are drained by channels where the limits allow and else become lakes, and
@@ -21,8 +24,16 @@ pub fn plan(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
     design.check()?;
     let drained = drained(site, design)?;
     let mut tree = Tree::grow(site, design, &drained)?;
-    let stems = tree.stems(site);
-    let lakes = lakes::find(site, design, &drained, &tree, &stems);
+    let mut stems = tree.stems(site);
+    let mut lakes = lakes::find(site, design, &drained, &tree, &stems);
+    // Stems that change may pass lakes elsewhere; in the end some lake may keep two outlets.
+    for _ in 0..TRIES {
+        if !tree.join_outlets(site, &lakes.within) {
+            break;
+        }
+        stems = tree.stems(site);
+        lakes.pass(&tree, &stems);
+    }
     let courses = course::cut(site, &drained, &tree, &stems, &lakes);
     let shape = course::shape(site, design, &drained.filled, &tree, &lakes);
     let bends = meander::bends(site, design, &drained.filled, (&tree, &lakes, &shape), &courses, key);

@@ -34,6 +34,10 @@ pub(super) struct Tree {
     pub area: Vec<i64>,
     /// Nodes, each after those that run into it.
     pub order: Vec<u32>,
+    /// Catchment from which on there is a river, in parts of a cell.
+    least: i64,
+    /// Nodes that are rivers because they are wished to be.
+    wished: Vec<bool>,
 }
 
 /// A river from a head to where it joins a greater one or ends.
@@ -57,11 +61,13 @@ impl Tree {
             let k = i * cols + j;
             dry(k) && drained.gathered.at(k) >= least
         });
-        let wished = site.springs.iter().map(|spring| spring.cell).chain(site.passes.iter().map(|pass| pass.cell));
-        for [i, j] in wished {
+        let places = site.springs.iter().map(|spring| spring.cell).chain(site.passes.iter().map(|pass| pass.cell));
+        let mut wished = Vec::new();
+        for [i, j] in places {
             let mut next = Some(i * cols + j);
             while let Some(k) = next.filter(|k| dry(*k) && !is_river.as_slice()[*k]) {
                 is_river.as_mut_slice()[k] = true;
+                wished.push(k);
                 next = downstream(k, codes[k], cols);
             }
         }
@@ -85,8 +91,11 @@ impl Tree {
             }
         }
         let n = cells.len();
-        let mut tree =
-            Self { cells, down, up: vec![NONE; n], inflow, ground, flow: vec![], area: vec![], order: vec![] };
+        let mut is_wished = vec![false; n];
+        wished.into_iter().for_each(|k| is_wished[node(k) as usize] = true);
+        let up = vec![NONE; n];
+        let (flow, area, order) = (vec![], vec![], vec![]);
+        let mut tree = Self { cells, down, up, inflow, ground, flow, area, order, least, wished: is_wished };
         tree.leave(site);
         tree.uncross(site);
         tree.sum(site);
@@ -181,6 +190,65 @@ impl Tree {
         }
     }
 
+    /// Leads all water that leaves a lake (`within` says of each node which one it is in) out of it at one place: where the most leaves that
+    /// does not come back. What is no river any more without that water goes. Says whether anything changed.
+    pub fn join_outlets(&mut self, site: &Site<'_>, within: &[u32]) -> bool {
+        let mut exits: Vec<(u32, u32)> = Vec::new();
+        for (node, lake) in within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
+            let below = within.get(self.down[node] as usize);
+            if below != Some(lake) {
+                exits.push((*lake, node as u32));
+            }
+        }
+        exits.sort_by_key(|(lake, node)| (*lake, std::cmp::Reverse(self.area[*node as usize]), *node));
+        let mut changed = false;
+        for exits in exits.chunk_by(|a, b| a.0 == b.0).filter(|exits| exits.len() > 1) {
+            let comes_back = |node: u32| {
+                let mut at = self.down[node as usize];
+                while at != NONE && within[at as usize] != exits[0].0 {
+                    at = self.down[at as usize];
+                }
+                at != NONE
+            };
+            // There is one: water runs in no ring.
+            let Some((_, main)) = exits.iter().copied().find(|(_, node)| !comes_back(*node)) else { continue };
+            for (_, node) in exits.iter().filter(|(_, node)| *node != main) {
+                self.down[*node as usize] = main;
+            }
+            changed = true;
+        }
+        if changed {
+            self.sum(site);
+            self.prune(within);
+            self.sum(site);
+        }
+        changed
+    }
+
+    /// Takes out nodes too small for a river; what comes in at them comes in below.
+    fn prune(&mut self, within: &[u32]) {
+        let n = self.cells.len();
+        let mut stays: Vec<bool> =
+            (0..n).map(|k| self.area[k] >= self.least || self.wished[k] || within[k] > 0).collect();
+        for k in self.order.iter().map(|k| *k as usize) {
+            let down = self.down[k] as usize;
+            if stays[k] && self.down[k] != NONE {
+                stays[down] = true;
+            } else if self.down[k] != NONE {
+                self.inflow[down] = self.inflow[down].saturating_add(self.inflow[k]);
+                self.ground[down] = self.ground[down].saturating_add(self.ground[k]);
+            }
+        }
+        let mut number = vec![NONE; n];
+        (0u32..).zip((0..n).filter(|k| stays[*k])).for_each(|(new, k)| number[k] = new);
+        let kept = || (0..n).filter(|k| stays[*k]);
+        self.down = kept().map(|k| number.get(self.down[k] as usize).copied().unwrap_or(NONE)).collect();
+        self.inflow = kept().map(|k| self.inflow[k]).collect();
+        self.ground = kept().map(|k| self.ground[k]).collect();
+        self.wished = kept().map(|k| self.wished[k]).collect();
+        self.cells = kept().map(|k| self.cells[k]).collect();
+    }
+
     /// The stems, each after the one that it joins; greater ones first. Short ones without tributaries are let go; what they
     /// bring comes in where they joined. So are those that only cut a corner of the land.
     pub fn stems(&mut self, site: &Site<'_>) -> Vec<Stem> {
@@ -209,9 +277,13 @@ impl Tree {
             match joins {
                 None if nodes.len() < SHORTEST && alone && at_side => {}
                 Some(node) if nodes.len() < SHORTEST && alone => {
+                    // All of it comes in at that node, now and whenever it is summed again.
                     let node = node as usize;
                     self.inflow[node] = self.inflow[node].saturating_add(self.flow[end as usize]);
                     self.ground[node] = self.ground[node].saturating_add(self.area[end as usize]);
+                    for node in nodes {
+                        (self.inflow[node as usize], self.ground[node as usize]) = (0, 0);
+                    }
                 }
                 _ => stems.push(Stem { nodes, joins }),
             }
