@@ -575,3 +575,20 @@ fn great_rivers_are_where_water_gathers() {
     eprintln!("accumulation: {:.4} within two cells", within / all);
     assert!(within / all >= 0.9, "{}", within / all);
 }
+
+#[test]
+fn every_check_holds_on_land_that_water_has_shaped() {
+    // The preset of hills, small: a tributary once turned back over its own way to where it joins.
+    let presets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
+    for (name, cells) in [("hills", 256), ("alpine", 96)] {
+        let mut recipe = Recipe::parse(&std::fs::read_to_string(presets.join(format!("{name}.toml"))).unwrap()).unwrap();
+        recipe.cells = cells;
+        let mut run = thalweg::run::Run::new(recipe).unwrap();
+        while run.step().unwrap().is_some() {}
+        let terrain = run.terrain().clone();
+        let design = Design { catchment: 200.0 * terrain.grid.cell_area(), ..Design::default() };
+        let (network, carved) = made(&terrain, &design);
+        assert!(network.runs.len() > 10);
+        assert_eq!(checked(&terrain, &network, &carved), [""; 0], "{name} of {cells} cells");
+    }
+}

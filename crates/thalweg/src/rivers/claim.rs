@@ -275,9 +275,56 @@ impl<'a> Claims<'a> {
     /// Ends a line on the nearest point of the line that it joins.
     fn meet(&mut self, course: usize, node: u32, line: &mut Line) {
         let (other, at) = self.home[node as usize];
-        let (Some((from, along)), Some(laid)) = (line.places.last().copied(), self.laid.get(other as usize)) else {
-            return;
+        let (cols, rows) = (self.cells.cols(), self.cells.rows());
+        let mut passed = Vec::new();
+        let (from, along, place, there) = loop {
+            let Some((from, along)) = line.places.last().copied() else { return };
+            let Some((place, there)) = self.joint(node, from) else { return };
+            passed.clear();
+            walk(from, place, |[i, j]| {
+                if i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols {
+                    passed.push(i as usize * cols + j as usize);
+                }
+            });
+            // Where that leads back over the line's own way, it has gone too far.
+            let back = line.path.iter().any(|(k, _)| passed.contains(&(*k as usize)));
+            if !back || line.places.len() <= 2 {
+                break (from, along, place, there);
+            }
+            line.places.pop();
+            let reached = line.places.last().map_or(0.0, |(_, along)| *along);
+            while let Some((k, _)) = line.path.pop_if(|(_, along)| *along >= reached && reached > 0.0) {
+                self.cells.as_mut_slice()[k as usize] = 0;
+            }
         };
+        let own = self.first[course];
+        let strange = passed.iter().map(|k| self.cells.as_slice()[*k]).filter(|number| {
+            let owner = self.first.partition_point(|first| first < number) - usize::from(*number > 0);
+            *number > 0 && owner != course && owner != other as usize
+        });
+        let strange: Vec<u32> = strange.map(|number| number - 1).collect();
+        if !strange.is_empty() {
+            self.complain(course, along);
+            self.conflicts.push(self.first[other as usize] + at);
+            self.conflicts.extend(strange);
+        }
+        for k in passed {
+            let wet = self.wish.lakes.cells.as_slice()[k] > 0 || self.wish.site.is_sea(k) || self.wish.site.is_void(k);
+            if self.cells.as_slice()[k] == 0 && !wet {
+                self.cells.as_mut_slice()[k] = (own + along as u32 + 1).min(self.first[course + 1]);
+                line.path.push((k as u32, along));
+            }
+        }
+        if from != place {
+            line.places.push((place, along.max(self.wish.courses[course].nodes.len() as f64 - 0.5)));
+        }
+        line.joins = Some((other, there));
+    }
+
+    /// The point nearest to `from` on the line that is joined at a node, and how far along that is.
+    fn joint(&self, node: u32, from: [f64; 2]) -> Option<([f64; 2], f64)> {
+        let (other, at) = self.home[node as usize];
+        let laid = self.laid.get(other as usize)?;
         let [y, x] = self.wish.shift[node as usize];
         let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
         let near = |t: f64| (t - f64::from(at)).abs() <= window;
@@ -291,31 +338,8 @@ impl<'a> Claims<'a> {
             }
         }
         // Nothing joins a river where that has ended.
-        let (_, mut place, mut there) = best;
-        if there >= laid[count - 1].1 {
-            (place, there) = laid[count - 2];
-        }
-        let cols = self.cells.cols();
-        let mut strange = Vec::new();
-        walk(from, place, |[i, j]| {
-            if i >= 0 && j >= 0 && (i as usize) < self.cells.rows() && (j as usize) < cols {
-                let number = self.cells.as_slice()[i as usize * cols + j as usize];
-                let owner = self.first.partition_point(|first| *first < number) - usize::from(number > 0);
-                if number > 0 && owner != course && owner != other as usize {
-                    strange.push(number - 1);
-                }
-            }
-        });
-        if !strange.is_empty() {
-            self.complain(course, along);
-            let last = self.first[other as usize] + at;
-            self.conflicts.push(last);
-            self.conflicts.extend(strange);
-        }
-        if from != place {
-            line.places.push((place, along.max(self.wish.courses[course].nodes.len() as f64 - 0.5)));
-        }
-        line.joins = Some((other, there));
+        let (_, place, there) = best;
+        Some(if there >= laid[count - 1].1 { laid[count - 2] } else { (place, there) })
     }
 
     /// Bends lines less round their conflicts.
