@@ -319,7 +319,7 @@ pub struct Rivers {
     /// The folder to write into.
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Catchment from which on there is a river, such as 250000, 250000m2 or 0.25km2 [default: 1km2, but at least 200 cells].
+    /// Catchment from which on there is a river, such as 250000, 250000m2 or 0.25km2 [default: 1km2; of small files a 250th, but at least 200 cells].
     #[arg(long, value_name = "AREA", value_parser = area)]
     pub catchment: Option<f64>,
     /// Set a parameter of the model river_network: NAME=VALUE.

@@ -31,6 +31,9 @@ use crate::{memory, output, pictures};
 /// Fewest cells of a catchment that the default takes for a river's.
 const FEWEST: f64 = 200.0;
 
+/// Rivers' catchments that the default lets a small file have room for.
+const MANY: f64 = 250.0;
+
 /// Bytes a cell that all takes at its height.
 const BYTES: u64 = 110;
 
@@ -47,7 +50,9 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     memory::room(&args.input.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
     terrain.grid.edges = args.edges.edges();
     terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
-    model.catchment = args.catchment.unwrap_or((model.catchment * 1e6).max(FEWEST * terrain.grid.cell_area())) / 1e6;
+    let area = terrain.grid.cell_area();
+    let usual = (model.catchment * 1e6).min(terrain.grid.len() as f64 * area / MANY).max(FEWEST * area);
+    model.catchment = args.catchment.unwrap_or(usual) / 1e6;
     let about = model.about();
     for (name, value) in &args.set {
         model.set(about.name, name, &typed(value))?;

@@ -581,7 +581,8 @@ fn every_check_holds_on_land_that_water_has_shaped() {
     // The preset of hills, small: a tributary once turned back over its own way to where it joins.
     let presets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
     for (name, cells) in [("hills", 256), ("alpine", 96)] {
-        let mut recipe = Recipe::parse(&std::fs::read_to_string(presets.join(format!("{name}.toml"))).unwrap()).unwrap();
+        let mut recipe =
+            Recipe::parse(&std::fs::read_to_string(presets.join(format!("{name}.toml"))).unwrap()).unwrap();
         recipe.cells = cells;
         let mut run = thalweg::run::Run::new(recipe).unwrap();
         while run.step().unwrap().is_some() {}
