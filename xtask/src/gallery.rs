@@ -14,7 +14,7 @@ use crate::shell::{Outcome, built, cargo, program, root, run};
 
 /// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
 const PICTURES: &[(&str, &str)] =
-    &[("alpine", "view worlds/alpine/height.tif --size 1000x480 --from 205,28 --zoom 1.12 -o wide.png")];
+    &[("alpine", "view worlds/alpine --size 1000x480 --from 205,28 --zoom 1.12 -o wide.png")];
 
 /// No picture is larger, so that the page loads at once.
 const MOST_BYTES: u64 = 400_000;
@@ -77,15 +77,12 @@ fn entries() -> Outcome<Vec<Entry>> {
 /// A preset's map, and its view.
 fn preset(name: &str) -> Outcome<Entry> {
     let recipe = read(&format!("recipes/{name}.toml"))?;
-    let (height, water) = (format!("worlds/{name}/height.tif"), water(&recipe, name));
     let mut lines = vec![
         format!("build {name} --cells 768 --out worlds/{name}"),
-        format!("shade {height}{water} --scale --max-size 448 -o {name}.png"),
-        format!("view {height}{water} --size 760x480 -o {name}_view.png"),
+        format!("shade worlds/{name} --scale --max-size 448 -o {name}.png"),
+        format!("view worlds/{name} --size 760x480 -o {name}_view.png"),
     ];
-    for (_, line) in PICTURES.iter().filter(|(preset, _)| *preset == name) {
-        lines.push(line.replace(" -o", &format!("{water} -o")));
-    }
+    lines.extend(PICTURES.iter().filter(|(preset, _)| *preset == name).map(|(_, line)| (*line).to_string()));
     Ok(Entry { name: name.to_string(), title: format!("Preset `{name}`"), about: recipe.about, lines })
 }
 
@@ -93,20 +90,17 @@ fn preset(name: &str) -> Outcome<Entry> {
 fn model(name: &str, family: Family) -> Outcome<Entry> {
     let path = format!("recipes/models/{name}.toml");
     let recipe = read(&path)?;
-    let water = water(&recipe, name);
     let before = recipe.stages.iter().take_while(|stage| stage.model.about().name != name).last();
     let lines = match before.filter(|_| family != Family::Base) {
         None => vec![
             format!("build {path} --out worlds/{name}"),
-            format!("view worlds/{name}/height.tif{water} --size 760x480 -o {name}.png"),
+            format!("view worlds/{name} --size 760x480 -o {name}.png"),
         ],
         Some(before) => {
             vec![
                 format!("build {path} --until {} --out worlds/{name}_before", before.label),
                 format!("build {path} --out worlds/{name}"),
-                format!(
-                    "compare worlds/{name}_before/height.tif worlds/{name}/height.tif{water} --size 680x420 -o {name}.png"
-                ),
+                format!("compare worlds/{name}_before worlds/{name} --size 680x420 -o {name}.png"),
             ]
         }
     };
@@ -116,13 +110,6 @@ fn model(name: &str, family: Family) -> Outcome<Entry> {
         about: recipe.about,
         lines,
     })
-}
-
-/// Options that draw a world's sea and standing water, if it has any.
-fn water(recipe: &Recipe, name: &str) -> String {
-    let sea = recipe.sea_level.map_or(String::new(), |level| format!(" --sea-level {level}"));
-    let written = recipe.stages.iter().any(|stage| stage.model.about().writes.iter().any(|spec| spec.name == "water"));
-    if written { format!("{sea} --water worlds/{name}/water.tif") } else { sea }
 }
 
 /// The names of the recipes of recipes/, in alphabetical order.

@@ -443,6 +443,9 @@ pub struct Shade {
     pub layer: Option<String>,
     #[command(flatten)]
     pub water: WaterArgs,
+    /// Trees to draw: a table that `build` or `apply trees` wrote; of a folder, its own where none is given.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
     /// Draw sea up to this height in metres.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
@@ -471,6 +474,9 @@ pub struct View {
     pub output: PathBuf,
     #[command(flatten)]
     pub water: WaterArgs,
+    /// Trees to draw: a table that `build` or `apply trees` wrote; of a folder, its own where none is given.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
     #[command(flatten)]
     pub camera: CameraArgs,
     #[command(flatten)]
@@ -572,6 +578,12 @@ pub struct Mesh {
     /// Put the shaded map on the mesh (.glb).
     #[arg(long)]
     pub texture: bool,
+    /// Trees to stand on the mesh (.glb): a table that `build` or `apply trees` wrote.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
+    /// Most trees in the file; of more, so many are taken evenly.
+    #[arg(long, value_name = "N", requires = "trees", default_value = "20000", value_parser = RangedU64ValueParser::<usize>::new().range(1..=200_000))]
+    pub max_trees: usize,
     #[command(flatten)]
     pub load: LoadArgs,
 }

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use thalweg::forest::Forest;
 use thalweg::io::SampleType;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{SaveOptions, save, save_layer};
+use thalweg::io::trees::save_trees;
 use thalweg::pictures::shade::ShadeOptions;
 use thalweg::recipe::{From, Recipe};
 use thalweg::run::Run;
@@ -127,6 +129,7 @@ impl Job {
                 if let Some(folder) = layers {
                     files.extend(save_layers(folder, terrain)?);
                 }
+                files.extend(trees(&output.with_extension(""), "_trees", terrain, voice)?);
                 files
             }
         };
@@ -201,6 +204,7 @@ fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
         files.push(path);
     }
     files.extend(save_layers(dir, terrain)?);
+    files.extend(trees(&dir.join("trees"), "", terrain, voice)?);
     let path = dir.join("shaded.png");
     let options = ShadeOptions { max_size: Some(MAP), ..ShadeOptions::default() };
     shaded(terrain, options, &path)?;
@@ -237,6 +241,19 @@ fn save_layers(folder: &Path, terrain: &Terrain) -> Result<Vec<PathBuf>> {
     loose.iter().try_for_each(|(name, cells)| write(name, cells))?;
     terrain.layers.iter().try_for_each(|(name, layer)| write(name, &layer.cells))?;
     Ok(files)
+}
+
+/// The trees, if there are any, as a table and as points beside it.
+fn trees(stem: &Path, suffix: &str, terrain: &Terrain, voice: Voice) -> Result<Vec<PathBuf>> {
+    let forest = Forest::read(terrain)?;
+    if forest.trees().is_empty() {
+        return Ok(Vec::new());
+    }
+    let files = ["csv", "geojson"].map(|ending| with_suffix(stem, &format!("{suffix}.{ending}")));
+    for path in &files {
+        voice.warn_all(save_trees(path, forest.trees(), terrain)?);
+    }
+    Ok(files.into())
 }
 
 fn save_options(run: &Run) -> SaveOptions {

@@ -1,16 +1,18 @@
 //! `shade`, `view`, `compare`, `mesh`, `normals`: a terrain made visible.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use thalweg::field::Field;
 use thalweg::flow::Link;
+use thalweg::forest::{Forest, Tree};
 use thalweg::height::Height;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer_of};
+use thalweg::io::trees::load_trees;
 use thalweg::pictures::layer::{self, LayerOptions};
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::momentum::momentum;
-use thalweg::pictures::perspective::{self, ViewOptions};
+use thalweg::pictures::perspective::{self, Land, ViewOptions};
 use thalweg::pictures::picture::Picture;
 use thalweg::pictures::ramps::Ramp;
 use thalweg::pictures::rivers::draw_lines;
@@ -21,6 +23,7 @@ use thalweg::products::mesh::{self, MeshOptions, Up};
 use thalweg::products::mesh_files::{Glb, write_obj, write_stl};
 use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
 use thalweg::products::resample::resample;
+use thalweg::products::stand::Stand;
 use thalweg::products::wetness::{Rules, wetness};
 use thalweg::recipe::Recipe;
 use thalweg::rivers::{Network, Vertex};
@@ -48,11 +51,13 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     if let Some(name) = &args.layer {
         return write(&args.output, &layer(&terrain, name, args)?);
     }
+    let trees = trees(table(args.trees.as_deref(), &args.input).as_deref(), &terrain, voice)?;
     let options = ShadeOptions {
         ramp: args.look.ramp()?,
         sun: args.look.sun(),
         exaggeration: args.look.exaggeration,
         water: args.water.over(&terrain),
+        trees: &trees,
         scale_bar: args.scale,
         legend: args.legend,
         max_size: args.max_size,
@@ -69,7 +74,9 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     let mut terrain = input(&args.input, &args.load, args.camera.sea_level, voice)?;
     args.water.lay(&mut terrain)?;
-    let options = ViewOptions { water: args.water.over(&terrain), ..args.camera.options(&args.look)? };
+    let trees = trees(table(args.trees.as_deref(), &args.input).as_deref(), &terrain, voice)?;
+    let water = args.water.over(&terrain);
+    let options = ViewOptions { water, trees: &trees, ..args.camera.options(&args.look)? };
     write(&args.output, &perspective::view(&terrain, &options)?)
 }
 
@@ -151,19 +158,21 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
         args.water.lay(last)?;
     }
     let options = args.camera.options(&args.look)?;
-    let waters = terrains.iter().map(|terrain| args.water.over(terrain));
-    if let ([before, after], false, true) = (terrains.as_slice(), args.sheet, args.caption.is_empty()) {
-        let [first, second] = [before, after].map(|terrain| (terrain, args.water.over(terrain)));
-        return write(&args.output, &perspective::compare(first, second, &options)?);
+    let woods = args.inputs.iter().zip(&terrains).map(|(path, terrain)| {
+        let table = table(None, path);
+        trees(table.as_deref(), terrain, voice)
+    });
+    let woods = woods.collect::<Result<Vec<_>>>()?;
+    let lands = terrains.iter().zip(&woods);
+    let lands = lands.map(|(terrain, trees)| Land { terrain, water: args.water.over(terrain), trees });
+    let lands: Vec<Land<'_>> = lands.collect();
+    if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
+        return write(&args.output, &perspective::compare(*before, *after, &options)?);
     }
     let named = args.inputs.iter().map(|path| name(path));
     let captions: Vec<String> = if args.caption.is_empty() { named.collect() } else { args.caption.clone() };
-    let shown: Vec<Shown<'_>> = terrains
-        .iter()
-        .zip(waters)
-        .zip(&captions)
-        .map(|((terrain, water), caption)| Shown { terrain, water, caption })
-        .collect();
+    let shown: Vec<Shown<'_>> =
+        lands.into_iter().zip(&captions).map(|(land, caption)| Shown { land, caption }).collect();
     write(&args.output, &sheet(&shown, &options)?)
 }
 
@@ -215,13 +224,23 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let ending = output::check_ending(&args.output, &["glb", "obj", "stl"])?;
     let terrain = ground(&args.input, &args.load, voice)?;
     let up = if ending == "stl" { Up::Z } else { Up::Y };
-    let mesh = mesh::Mesh::of(&terrain, &MeshOptions { up, max_height: args.max_height })?;
+    let options = MeshOptions { up, max_height: args.max_height };
+    let mesh = mesh::Mesh::of(&terrain, &options)?;
+    if args.trees.is_some() && ending != "glb" {
+        return Err(Error::file(&args.output, "holds no trees: they are nodes that share a few shapes; write .glb"));
+    }
+    let trees = trees(args.trees.as_deref(), &terrain, voice)?;
+    let stand = args.trees.as_ref().map(|_| Stand::of(&trees, &terrain, &options, args.max_trees)).transpose()?;
+    if let Some(stand) = stand.as_ref().filter(|stand| stand.left_out > 0) {
+        let (kept, all) = (stand.trees.len(), stand.trees.len() + stand.left_out);
+        voice.warn(&format!("{kept} of {all} trees are in the mesh, taken evenly; --max-trees sets how many"));
+    }
     let path = &args.output;
     match ending {
         "glb" => {
             let map = ShadeOptions { max_size: Some(MAP), ..ShadeOptions::default() };
             let map = args.texture.then(|| shade::shade(&terrain, &map)).transpose()?;
-            let glb = Glb::new(&mesh, map.as_ref())?;
+            let glb = Glb::new(&mesh, map.as_ref(), stand.as_ref())?;
             atomic(path, |file| glb.write(file).map_err(Error::io(path, "write")))
         }
         "obj" => atomic(path, |file| write_obj(&mesh, file).map_err(Error::io(path, "write"))),
@@ -248,12 +267,14 @@ pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     atomic(path, |file| map.encode(file, depth, green).map_err(Error::io(path, "write")))
 }
 
-/// A map of a world, built or being built, with the water that its layers hold.
+/// A map of a world, built or being built, with the water and the trees that it holds.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When it cannot be written, or the terrain's table of trees is none.
 pub fn shaded(terrain: &Terrain, options: ShadeOptions<'_>, path: &Path) -> Result<()> {
-    write(path, &shade::shade(terrain, &ShadeOptions { water: Water::of(terrain), ..options })?)
+    let forest = Forest::read(terrain)?;
+    let options = ShadeOptions { water: Water::of(terrain), trees: forest.trees(), ..options };
+    write(path, &shade::shade(terrain, &options)?)
 }
 
 impl WaterArgs {
@@ -330,6 +351,20 @@ fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result
     let by_recipe = recipe.and_then(|recipe| recipe.sea_level).map(Height::from_metres).transpose()?;
     terrain.grid.sea_level = sea.or(by_recipe);
     Ok(terrain)
+}
+
+/// The table of trees that was given, or else the folder's.
+fn table(given: Option<&Path>, input: &Path) -> Option<PathBuf> {
+    let own = || Some(input.join("trees.csv")).filter(|file| file.is_file());
+    given.map(Path::to_path_buf).or_else(own)
+}
+
+/// The trees of a table.
+fn trees(path: Option<&Path>, terrain: &Terrain, voice: Voice) -> Result<Vec<Tree>> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let (trees, warnings) = load_trees(path, &terrain.grid)?;
+    voice.warn_all(warnings);
+    Ok(trees)
 }
 
 fn ground(path: &Path, args: &LoadArgs, voice: Voice) -> Result<Terrain> {

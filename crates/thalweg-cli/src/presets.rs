@@ -9,6 +9,7 @@ use crate::voice::print;
 /// copies of the repository's `recipes/`; a test compares them.
 const PRESETS: &[(&str, &str)] = &[
     ("alpine", include_str!("../recipes/alpine.toml")),
+    ("canyon", include_str!("../recipes/canyon.toml")),
     ("hills", include_str!("../recipes/hills.toml")),
     ("island", include_str!("../recipes/island.toml")),
     ("spring", include_str!("../recipes/spring.toml")),

@@ -73,7 +73,7 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     voice.warn_all(said);
     if let Some(mesh) = ribbons(&network) {
         let path = args.output.join("water.glb");
-        let glb = Glb::new(&mesh, None)?;
+        let glb = Glb::new(&mesh, None, None)?;
         atomic(&path, |file| glb.write(file).map_err(Error::io(&path, "write")))?;
         files.push(path);
     }

@@ -34,7 +34,8 @@ use crate::height::Height;
 use crate::model::Model;
 use crate::models;
 use crate::params::Value;
-use crate::springs::{self, SPRINGS, Spring};
+use crate::springs::SPRINGS;
+use crate::tables::{self, Tables};
 
 /// The largest number of stages accepted.
 const MAX_STAGES: usize = 1000;
@@ -65,8 +66,8 @@ pub struct Stage {
     pub model: Box<dyn Model>,
     /// Input layers by the name under which the model reads them.
     pub layers: BTreeMap<String, Source>,
-    /// Springs that run while the stage does.
-    pub springs: Vec<Spring>,
+    /// Tables that it is given: springs that run while it does, kinds of soil and beds of rock that stay.
+    pub tables: Tables,
 }
 
 impl Stage {
@@ -81,7 +82,7 @@ impl Stage {
     /// As [`Model::check`], and a spring outside the world.
     pub fn check(&self, grid: &Grid) -> Result<()> {
         self.model.check(grid)?;
-        springs::table(&self.springs, grid).map(|_| ())
+        self.tables.check(grid)
     }
 }
 
@@ -116,7 +117,7 @@ impl Recipe {
     /// A recipe with one stage over a terrain given by the caller.
     pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
         let name = model.about().name;
-        let stage = Stage { label: name.to_string(), model, layers: BTreeMap::new(), springs: Vec::new() };
+        let stage = Stage { label: name.to_string(), model, layers: BTreeMap::new(), tables: Tables::default() };
         Self {
             name: name.to_string(),
             about: String::new(),
@@ -249,9 +250,8 @@ impl Recipe {
             if !sources.is_empty() {
                 let _ = writeln!(out, "layers = {{ {} }}", sources.join(", "));
             }
-            if !stage.springs.is_empty() {
-                let springs: Vec<_> = stage.springs.iter().map(Spring::to_toml).collect();
-                let _ = writeln!(out, "tables = {{ {SPRINGS} = [{}] }}", springs.join(", "));
+            if let Some(tables) = stage.tables.to_toml() {
+                let _ = writeln!(out, "tables = {tables}");
             }
         }
         out
@@ -322,11 +322,11 @@ fn stage(value: &toml::Value) -> Result<Stage> {
     let mut model = models::find(&text_of("model", name)?)?;
     let about = model.about();
     let label = table.get("label").map_or(Ok(about.name.to_string()), |v| text_of("label", v))?;
-    let (mut layers, mut springs) = (BTreeMap::new(), Vec::new());
+    let (mut layers, mut tables) = (BTreeMap::new(), Tables::default());
     for (key, value) in table {
         match key.as_str() {
             "model" | "label" => {}
-            "tables" => springs = tables(value, about.tables)?,
+            "tables" => tables = Tables::parse(value, about.tables)?,
             "layers" => {
                 let sources = value.as_table().ok_or_else(|| Error::value("layers", value, "a table of layers"))?;
                 for (name, source) in sources {
@@ -340,21 +340,7 @@ fn stage(value: &toml::Value) -> Result<Stage> {
             _ => model.set(about.name, key, value)?,
         }
     }
-    Ok(Stage { label, model, layers, springs })
-}
-
-/// The springs of a stage's `tables`; there is no other table that a stage can be given.
-fn tables(value: &toml::Value, kept: &[&str]) -> Result<Vec<Spring>> {
-    let tables = value.as_table().ok_or_else(|| Error::value("tables", value, "a table of tables"))?;
-    let known = || kept.iter().copied().filter(|name| *name == SPRINGS);
-    let mut springs = Vec::new();
-    for (name, rows) in tables {
-        if !known().any(|k| k == name) {
-            return Err(Error::unknown("input table", name, known()));
-        }
-        springs = springs::parse(rows)?;
-    }
-    Ok(springs)
+    Ok(Stage { label, model, layers, tables })
 }
 
 fn known_keys(what: &'static str, table: &toml::Table, known: &[&str]) -> Result<()> {
@@ -420,7 +406,6 @@ pub fn schema() -> serde_json::Value {
             "file": {"type": "string"}, "layer": {"type": "string"},
             "scale": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2,
                       "description": "Values that become 0 and 1."}}}]});
-    let tables = json!({"type": "object", "additionalProperties": false, "properties": { SPRINGS: springs::schema() }});
     let stages: Vec<_> = models::all()
         .map(|model| {
             let about = model.about();
@@ -435,8 +420,8 @@ pub fn schema() -> serde_json::Value {
                 about.needs.iter().chain(about.uses).map(|spec| (spec.name.to_string(), source.clone())).collect();
             let layers = json!({"type": "object", "properties": inputs, "additionalProperties": false});
             properties.insert("layers".into(), layers);
-            if about.tables.contains(&SPRINGS) {
-                properties.insert("tables".into(), tables.clone());
+            if let Some(tables) = tables::schema(about.tables) {
+                properties.insert("tables".into(), tables);
             }
             json!({"type": "object", "title": about.name, "properties": properties,
                    "required": ["model"], "additionalProperties": false})

@@ -17,6 +17,7 @@ use crate::products::resample::resample;
 use crate::recipe::{From, Recipe, Source, Stage};
 use crate::rng::Key;
 use crate::springs::{self, SPRINGS, Spring};
+use crate::tables;
 use crate::terrain::{Cells, LayerSpec, Terrain};
 
 /// What one stage did.
@@ -145,12 +146,12 @@ impl Run {
             budget,
         };
         if self.step >= steps {
-            for name in stage.layers.keys() {
+            // A layer that the model also writes is its result.
+            let writes = stage.model.about().writes;
+            for name in stage.layers.keys().filter(|name| !writes.iter().any(|spec| spec.name == *name)) {
                 self.terrain.layers.remove(name);
             }
-            if stage.takes_springs() {
-                self.terrain.tables.remove(SPRINGS);
-            }
+            tables::take(&mut self.terrain, stage.model.about().tables);
             self.stepper = None;
             self.stage += 1;
             self.step = 0;
@@ -306,7 +307,7 @@ fn begun(stage: &Stage, grid: &Grid) -> StageReport {
     }
 }
 
-/// Brings a stage's input layers and springs into the terrain and checks that those it needs are there.
+/// Brings a stage's input layers and tables into the terrain and checks that those it needs are there.
 fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Result<()> {
     let about = stage.model.about();
     for spec in about.needs {
@@ -319,9 +320,9 @@ fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Re
     let wanted = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));
     let fetched: Vec<_> =
         wanted.map(|(spec, source)| Ok((spec, fetch(spec, source, folder, terrain)?))).collect::<Result<_>>()?;
-    springs::sources(terrain)?;
+    stage.tables.fit(terrain)?;
     fetched.into_iter().try_for_each(|(spec, cells)| terrain.insert(spec, cells))?;
-    if stage.springs.is_empty() { Ok(()) } else { springs::add(terrain, &stage.springs) }
+    stage.tables.put(terrain)
 }
 
 fn fetch(spec: &LayerSpec, source: &Source, folder: &std::path::Path, terrain: &Terrain) -> Result<Cells> {

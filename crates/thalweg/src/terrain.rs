@@ -180,6 +180,11 @@ impl Table {
         })
     }
 
+    /// Whether its things lie in cells: columns `row` and `column`.
+    pub fn has_places(&self) -> bool {
+        self.ints("row").is_some() && self.ints("column").is_some()
+    }
+
     /// The given rows, in the given order.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {

@@ -75,7 +75,9 @@ fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) {
         let inside = within(table, &core_grid);
         match next.tables.get_mut(name) {
             None => drop(next.tables.insert(name.clone(), inside)),
-            Some(all) => all.append(&inside),
+            Some(all) if table.has_places() => all.append(&inside),
+            // A table of no places, such as the kinds of soil, is whole in every part.
+            Some(_) => {}
         }
     }
 }

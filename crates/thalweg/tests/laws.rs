@@ -38,7 +38,8 @@ fn furnish(model: &dyn Model, terrain: &mut Terrain) {
                 Cells::Float(Field::generate(size, |i, j| 500.0 * unit(i, j) as f32))
             }
             CellType::Float => Cells::Float(Field::generate(size, |i, j| unit(i, j) as f32)),
-            CellType::Count => Cells::Count(Field::generate(size, |i, j| (9.0 * unit(i, j)) as u32)),
+            // Numbers of kinds of soil are under 6.
+            CellType::Count => Cells::Count(Field::generate(size, |i, j| (6.0 * unit(i, j)) as u32)),
         };
         terrain.insert(spec, cells).expect("a layer of the declared kind");
     }

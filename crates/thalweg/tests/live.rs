@@ -150,8 +150,8 @@ fn springs_of_a_recipe_are_checked_and_written_back() {
     let recipe = Recipe::parse(RECIPE).unwrap();
     let again = Recipe::parse(&recipe.to_toml()).unwrap();
     assert_eq!(again.hash(), recipe.hash());
-    assert_eq!(again.stages[1].springs, recipe.stages[1].springs);
-    assert_eq!(recipe.stages[1].springs[0], Spring { x: 300.0, y: 200.5, rate: 2.0 });
+    assert_eq!(again.stages[1].tables.springs, recipe.stages[1].tables.springs);
+    assert_eq!(recipe.stages[1].tables.springs[0], Spring { x: 300.0, y: 200.5, rate: 2.0 });
     for (new, words) in [
         ("{ x = 601, y = 0, rate = 1 }", "springs[1].x = 601 m: allowed is 0 to 600 m (the world's width)"),
         ("{ x = 0, y = 400.5, rate = 1 }", "springs[1].y = 400.5 m: allowed is 0 to 400 m (the world's height)"),

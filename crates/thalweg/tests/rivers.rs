@@ -329,6 +329,41 @@ fn wishes_are_met() {
 }
 
 #[test]
+fn a_recipe_gives_mouths_and_passes() {
+    let recipe = |tables: &str| {
+        format!(
+            "name = \"wished\"\nextent = [6000.0, 5000.0]\ncells = 120\nseed = 7\nedges = \"closed\"\n[[stage]]\nmodel = \"gradient_noise\"\n\
+             amplitude = 120.0\nwavelength = 2500.0\n[[stage]]\nmodel = \"river_network\"\nbreach_depth = 300.0\nbreach_length = 9000.0\ntables = {tables}\n"
+        )
+    };
+    let wished = recipe("{ mouths = [{ x = 0.0, y = 2510.0 }], passes = [{ x = 3000.0, y = 3000.0, reach = 600.0 }] }");
+    let parsed = Recipe::parse(&wished).unwrap();
+    let again = Recipe::parse(&parsed.to_toml()).unwrap();
+    assert_eq!(again.stages[1].tables, parsed.stages[1].tables);
+    assert_eq!(parsed.stages[1].tables.passes[0].reach, Some(600.0));
+    let terrain = built(&wished);
+    assert!(!terrain.tables.contains_key("mouths") && !terrain.tables.contains_key("passes"), "they go with the stage");
+    let table = &terrain.tables["rivers"];
+    let (x, y, flow) = (table.floats("x").unwrap(), table.floats("y").unwrap(), table.floats("discharge").unwrap());
+    let near = |at: [f32; 2], reach: f32| (0..x.len()).any(|k| (x[k] - at[0]).hypot(y[k] - at[1]) <= reach);
+    assert!(near([3025.0, 3025.0], 75.0), "a river passes there");
+    let greatest = (0..x.len()).max_by(|a, b| flow[*a].total_cmp(&flow[*b])).unwrap();
+    assert!((x[greatest] - 25.0).hypot(y[greatest] - 2525.0) <= 200.0, "{} {}", x[greatest], y[greatest]);
+    for (tables, word) in [
+        ("{ mouths = [{ x = 0.0 }] }", "mouths[1]"),
+        ("{ mouths = [{ x = 0.0, y = 9000.0 }] }", "mouths[1].y"),
+        ("{ passes = [{ x = 0.0, y = 1.0, reach = -1.0 }] }", "passes[1].reach"),
+        ("{ passes = [{ x = 0.0, y = nan, reach = 1.0 }] }", "passes[1].y"),
+        ("{ mouths = 3 }", "mouths"),
+        ("{ soils = [] }", "soils"),
+    ] {
+        let made = Recipe::parse(&recipe(tables)).and_then(thalweg::run::Run::new);
+        let error = made.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(word), "{tables}: {error}");
+    }
+}
+
+#[test]
 fn bad_input_is_refused_or_harmless() {
     let design = unbreached();
     // No sea and closed edges: water ends in the lowest place.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use thalweg::Result;
 use thalweg::flow::{self, Land, accumulate, fill};
+use thalweg::forest::{Forest, Rules, Site};
 use thalweg::model::Model as _;
 use thalweg::models as list;
 use thalweg::models::fluvial::Fluvial;
@@ -12,12 +13,14 @@ use thalweg::models::pipes::Pipes;
 use thalweg::models::river_network::{Method, RiverNetwork};
 use thalweg::models::stream_power::StreamPower;
 use thalweg::models::thermal::Thermal;
+use thalweg::models::trees::Trees;
+use thalweg::rng::Key;
 use thalweg::terrain::{Terrain, WATER};
 
 use crate::memory::{DRAINAGE, DROPLETS, NETWORK, RIVERS, beyond_the_ground};
 use crate::same;
 use crate::work::{
-    by_cell, by_droplet_step, finish, furnished, goal, least, least_ns, mountains, rivers_alone, rough, step,
+    by_cell, by_droplet_step, finish, furnished, goal, least, least_ns, mountains, now, rivers_alone, rough, step,
     with_threads,
 };
 
@@ -154,6 +157,39 @@ pub fn river_network() -> Result<()> {
     }
     let bytes = beyond_the_ground(NETWORK, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.1} B"));
     println!("| memory beyond the ground, river network, 4096², rough | ≤ 60 B a cell | {bytes} |");
+    Ok(())
+}
+
+/// A step of a forest: what a plant costs, with its births and deaths.
+pub fn trees() -> Result<()> {
+    let terrain = mountains(1024)?;
+    let model = Trees { spawn: 200.0, ..Trees::default() };
+    let mut before = terrain.clone();
+    finish(&model, &mut before)?;
+    let forest = Forest::read(&before)?;
+    let site = Site {
+        grid: &before.grid,
+        ground: &before.ground,
+        nodata: None,
+        pool: None,
+        water: None,
+        discharge: None,
+        fertility: None,
+    };
+    let count = forest.trees().len();
+    let [one, two] = [1, 2].map(|threads| {
+        with_threads(threads, || {
+            let mut least = f64::MAX;
+            let mut forest = forest.clone();
+            for step in 0..40 {
+                let (start, trees) = (now(), forest.trees().len());
+                forest.step(&site, &Rules::default(), Key::new(1, "bench").and(step));
+                least = least.min((now() - start) * 1e9 / trees as f64);
+            }
+            least
+        })
+    });
+    println!("| forest step, {count} plants on 1024² | ≤ 60 ns a plant | {one:.1} ns, 2 threads {two:.1} ns |");
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 11] = [
+const PARTS: [(&str, Part); 12] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
@@ -26,6 +26,7 @@ const PARTS: [(&str, Part); 11] = [
     ("river_network", figures::river_network),
     ("fluvial", figures::fluvial),
     ("pipes", figures::pipes),
+    ("trees", figures::trees),
     ("presets", figures::presets),
 ];
 

@@ -22,6 +22,7 @@ mod raster;
 mod raw;
 mod save;
 mod tiff;
+pub mod trees;
 pub mod vector;
 
 use std::fmt;

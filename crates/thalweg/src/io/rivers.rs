@@ -298,7 +298,7 @@ fn written(feature: &Value, place: &Place) -> Option<Written> {
     let reals = |name: &str| of[name].as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
     let count = |name: &str| of[name].as_u64().map(|n| n as u32);
     let points = feature["geometry"]["coordinates"].as_array()?.iter();
-    let places = points.map(|point| Some(place.cells([point[0].as_f64()?, point[1].as_f64()?])));
+    let places = points.map(|point| Some(place.back([point[0].as_f64()?, point[1].as_f64()?])));
     let places = places.collect::<Option<Vec<_>>>()?;
     let (surface, bed, width) = (reals("surfaces_m")?, reals("beds_m")?, reals("widths_m")?);
     if places.len() < 2 || [surface.len(), bed.len(), width.len()] != [places.len(); 3] {

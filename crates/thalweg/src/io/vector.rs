@@ -39,12 +39,14 @@ pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result
 
 /// Where cells lie.
 pub(super) struct Place {
-    transform: [f64; 6],
-    pub(super) epsg: Option<u16>,
+    /// GDAL's, of the terrain's north-western corner.
+    pub transform: [f64; 6],
+    /// The code of the coordinate reference system.
+    pub epsg: Option<u16>,
 }
 
 impl Place {
-    pub(super) fn of(grid: &Grid) -> Self {
+    pub fn of(grid: &Grid) -> Self {
         let georeference = save::placed(grid);
         let local = [0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell];
         Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg() }
@@ -55,14 +57,14 @@ impl Place {
         self.at(cell.map(|n| n as f64 + 0.5))
     }
 
-    /// A place given in rows and columns from the north-west corner.
-    pub(super) fn at(&self, [i, j]: [f64; 2]) -> [f64; 2] {
+    /// Coordinates of a place given in rows and columns from the north-west corner.
+    pub fn at(&self, [i, j]: [f64; 2]) -> [f64; 2] {
         let t = self.transform;
         [t[0] + j * t[1] + i * t[2], t[3] + j * t[4] + i * t[5]]
     }
 
-    /// The place in cells of a point.
-    pub(super) fn cells(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+    /// Rows and columns of coordinates.
+    pub fn back(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let t = self.transform;
         let (x, y, area) = (x - t[0], y - t[3], t[1] * t[5] - t[2] * t[4]);
         [(y * t[1] - x * t[4]) / area, (x * t[5] - y * t[2]) / area]
@@ -78,7 +80,7 @@ pub(super) fn unnamed(path: &Path, grid: &Grid) -> Vec<String> {
 
 /// The cell that holds the point (x, y) of the terrain's own coordinates; none if it lies outside.
 pub fn cell_at(grid: &Grid, point: [f64; 2]) -> Option<[usize; 2]> {
-    let [i, j] = Place::of(grid).cells(point);
+    let [i, j] = Place::of(grid).back(point);
     let inside = |k: f64, n: usize| (k >= 0.0 && k < n as f64).then_some(k as usize);
     Some([inside(i, grid.rows())?, inside(j, grid.cols())?])
 }

@@ -11,13 +11,16 @@ pub mod fluvial;
 pub mod fourier_synthesis;
 pub mod gradient_noise;
 pub mod hillslope;
+pub mod hydrology;
 pub mod midpoint_displacement;
 pub mod pipes;
 pub mod planation;
 pub mod river_network;
 pub mod shape;
+pub mod soils;
 pub mod stream_power;
 pub mod thermal;
+pub mod trees;
 
 use crate::error::{Error, Result};
 use crate::model::Model;
@@ -39,10 +42,13 @@ pub const MODELS: &[Make] = &[
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
     || Box::<drainage::Drainage>::default(),
+    || Box::<soils::Soils>::default(),
     || Box::<hillslope::Hillslope>::default(),
     || Box::<planation::Planation>::default(),
     || Box::<fluvial::Fluvial>::default(),
     || Box::<pipes::Pipes>::default(),
+    || Box::<hydrology::Hydrology>::default(),
+    || Box::<trees::Trees>::default(),
     || Box::<river_network::RiverNetwork>::default(),
 ];
 

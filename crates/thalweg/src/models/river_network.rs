@@ -60,7 +60,7 @@ params! {
     ///
     /// It needs nothing. It heeds `loose` (which gives first), `hardness` (also on floodplains), `protect` (from ½ on rivers go
     /// round it where there is a way, and no plain or bank is cut by that share) and `rain`; the tables `springs`, `mouths` and
-    /// `passes`. It leaves `river`, `lake`, `river_distance`, `water`, `discharge` and the table `rivers`, a row to a point of a
+    /// `passes` (in a recipe `tables = { mouths = [{ x = 0.0, y = 800.0 }], passes = [{ x = 900.0, y = 700.0, reach = 300.0 }] }`). It leaves `river`, `lake`, `river_distance`, `water`, `discharge` and the table `rivers`, a row to a point of a
     /// river. What is cut the rivers carry off: out of the world, or, where no edge is open and no data is missing, to the
     /// lowest ground. Rivers narrower than a cell are cut as deep as they are over the whole cell. There are no deltas.
     pub struct RiverNetwork {

@@ -19,4 +19,5 @@ pub mod scene;
 pub mod shade;
 pub mod sheet;
 pub mod text;
+pub mod trees;
 pub mod water;

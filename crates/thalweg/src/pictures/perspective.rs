@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::field::Size;
+use crate::forest::Tree;
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::light::Sun;
@@ -15,6 +16,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::scene::{Block, Camera, Point, Projected};
 use crate::pictures::shade::brush;
 use crate::pictures::text::{Letters, draw};
+use crate::pictures::trees::Wood;
 use crate::pictures::water::{Streams, Water};
 use crate::terrain::Terrain;
 
@@ -50,6 +52,8 @@ pub struct ViewOptions<'a> {
     pub sun: Sun,
     /// Water: what flows, pools, streams.
     pub water: Water<'a>,
+    /// Trees.
+    pub trees: &'a [Tree],
     /// A line above the picture.
     pub title: Option<&'a str>,
 }
@@ -66,8 +70,27 @@ impl Default for ViewOptions<'_> {
             range: None,
             sun: Sun::default(),
             water: Water::default(),
+            trees: &[],
             title: None,
         }
+    }
+}
+
+/// A terrain under its water and trees.
+#[derive(Debug, Clone, Copy)]
+pub struct Land<'a> {
+    /// The terrain.
+    pub terrain: &'a Terrain,
+    /// Its water.
+    pub water: Water<'a>,
+    /// Its trees.
+    pub trees: &'a [Tree],
+}
+
+impl<'a> Land<'a> {
+    /// The terrain alone.
+    pub fn bare(terrain: &'a Terrain) -> Self {
+        Self { terrain, water: Water::default(), trees: &[] }
     }
 }
 
@@ -77,7 +100,8 @@ impl Default for ViewOptions<'_> {
 /// When an option is outside what it may be, or the water is not of the terrain's size.
 pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
-    let mut views = render(&[(terrain, options.water)], options)?;
+    let land = Land { terrain, water: options.water, trees: options.trees };
+    let mut views = render(&[land], options)?;
     let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.size, PAPER));
     if let Some(title) = options.title {
         caption(&mut picture, title);
@@ -85,16 +109,12 @@ pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     Ok(picture)
 }
 
-/// Two terrains, each under its water, side by side, seen by the same camera at the same scale and in the same colours,
-/// labelled; the options' own water is not heeded.
+/// Two lands side by side, seen by the same camera at the same scale and in the same colours, labelled; the options' own
+/// water and trees are not heeded.
 ///
 /// # Errors
 /// As [`view`].
-pub fn compare(
-    before: (&Terrain, Water<'_>),
-    after: (&Terrain, Water<'_>),
-    options: &ViewOptions<'_>,
-) -> Result<Picture> {
+pub fn compare(before: Land<'_>, after: Land<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let mut views = render(&[before, after], options)?;
     for (picture, label) in views.iter_mut().zip(["before", "after"]) {
@@ -135,14 +155,17 @@ impl ViewOptions<'_> {
 /// A relief at the screen's resolution, and what streams over it.
 struct Subject<'a> {
     relief: Relief,
-    streams: Option<(Streams<'a>, Size)>,
+    streams: Option<Streams<'a>>,
+    trees: &'a [Tree],
+    /// Rows and columns of the terrain.
+    cells: Size,
 }
 
-/// Draws each terrain, under its water, with what they share: camera, exaggeration, colours, base.
-pub(crate) fn render(terrains: &[(&Terrain, Water<'_>)], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
-    let subjects = terrains.iter().map(|(terrain, water)| {
+/// Draws each land with what they share: camera, exaggeration, colours, base.
+pub(crate) fn render(lands: &[Land<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
+    let subjects = lands.iter().map(|Land { terrain, water, trees }| {
         let relief = at_screen_resolution(&Relief::flooded(terrain, water)?, options.size);
-        Ok(Subject { relief, streams: water.streams.map(|streams| (streams, terrain.grid.size)) })
+        Ok(Subject { relief, streams: water.streams, trees, cells: terrain.grid.size })
     });
     let subjects = subjects.collect::<Result<Vec<_>>>()?;
     let reliefs: Vec<&Relief> = subjects.iter().map(|subject| &subject.relief).collect();
@@ -168,14 +191,20 @@ pub(crate) fn render(terrains: &[(&Terrain, Water<'_>)], options: &ViewOptions<'
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
     let screen = options.size.map(|n| (n * FINE) as f32);
     let camera = Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32);
-    let draw_one = |Subject { relief, streams }: &Subject<'_>| {
+    let draw_one = |Subject { relief, streams, trees, cells }: &Subject<'_>| {
+        let sun = options.sun.direction();
         let brush = brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
-        let streams = streams.map(|(streams, size)| streams.on(relief, size));
+        let streams = streams.map(|streams| streams.on(relief, *cells));
         let painter = Painter::new(relief, brush).with_streams(streams);
-        let block = Block::new(relief, &painter, exaggeration, base, options.sun.direction());
+        let mut block = Block::new(relief, &painter, exaggeration, base, sun);
+        if let Some(light) = Wood::shadow(trees, *cells, relief, sun) {
+            block = block.shaded(&light);
+        }
+        let screen = [options.size[0] * FINE, BAND * FINE];
+        let wood = Wood::new(trees, *cells, relief, exaggeration, &camera, sun, screen);
         let half = [1, 0].map(|k| relief.cell[k] * (relief.size()[k].max(2) - 1) as f32 / 2.0);
-        let floor = Floor { camera, base, half, blur: 0.05 * long, sun: options.sun.direction() };
-        Ok(rasterise(&block.project(&camera), &floor, options.size))
+        let floor = Floor { camera, base, half, blur: 0.05 * long, sun };
+        Ok(rasterise(&block.project(&camera), &wood, &floor, options.size))
     };
     subjects.iter().map(draw_one).collect()
 }
@@ -215,7 +244,7 @@ impl Floor {
     }
 }
 
-fn rasterise(block: &Projected, floor: &Floor, [rows, cols]: Size) -> Picture {
+fn rasterise(block: &Projected, wood: &Wood, floor: &Floor, [rows, cols]: Size) -> Picture {
     let mut picture = Picture::new([rows, cols], PAPER);
     let air = AIR.map(linear);
     let strips = picture.rgb.as_mut_slice().par_chunks_mut(cols * BAND).enumerate();
@@ -223,6 +252,7 @@ fn rasterise(block: &Projected, floor: &Floor, [rows, cols]: Size) -> Picture {
         let top = n * BAND;
         let mut band = Band::new(top * FINE, strip.len() / cols * FINE, cols * FINE);
         block.draw(&mut band);
+        wood.draw(n, &floor.camera, &mut band);
         for (k, pixel) in strip.iter_mut().enumerate() {
             let (row, col) = (k / cols, k % cols);
             let behind = || -> Linear {
@@ -320,7 +350,7 @@ mod tests {
             }
             pair
         };
-        let pair = |a, b| compare((a, Water::default()), (b, Water::default()), &small()).unwrap();
+        let pair = |a, b| compare(Land::bare(a), Land::bare(b), &small()).unwrap();
         let same = pair(&a, &a);
         assert_eq!(same.size(), [120, 400]);
         let [left, right] = halves(&same);

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use crate::field::{Field, Size, Window};
 use crate::pictures::colour::{Linear, Rgb, linear, srgb};
+use crate::taps::{Axis, Kernel, filter};
 
 /// A picture: rows from the top, 8-bit sRGB.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,6 +100,19 @@ impl Picture {
         }
         let scale = |n: usize| ((n as f64 * pixels as f64 / long as f64).round() as usize).max(1);
         self.reduced([scale(rows), scale(cols)])
+    }
+
+    /// The picture at `size`, if that is no smaller in either direction, light flowing smoothly from pixel to pixel; the
+    /// picture itself otherwise.
+    #[must_use]
+    pub fn enlarged(self, size: Size) -> Self {
+        let old = self.size();
+        if size[0] < old[0] || size[1] < old[1] || size == old || old.contains(&0) {
+            return self;
+        }
+        let [rows, cols] = [0, 1].map(|k| Axis::new(old[k], size[k], Kernel::Smooth));
+        let light = [0, 1, 2].map(|c| filter(old, |i, j| f64::from(linear(self.rgb[(i, j)])[c]), &rows, &cols));
+        Self { rgb: Field::generate(size, |i, j| srgb([0, 1, 2].map(|c| light[c][(i, j)] as f32))) }
     }
 
     /// Pictures in a row from the left, tops aligned, `gap` pixels of `ground` between them.
@@ -219,6 +233,16 @@ mod tests {
         let picture = Picture::new([7, 10], [200, 100, 3]).within(4);
         assert_eq!(picture.size(), [3, 4]);
         assert!(picture.rgb.as_slice().iter().all(|p| *p == [200, 100, 3]));
+    }
+
+    #[test]
+    fn enlarging_keeps_corners_and_an_even_colour() {
+        let mut picture = Picture::new([4, 6], [20, 100, 30]);
+        assert_eq!(picture.clone().enlarged([9, 30]), Picture::new([9, 30], [20, 100, 30]));
+        picture.rgb[(3, 5)] = [255; 3];
+        let large = picture.clone().enlarged([13, 21]);
+        assert_eq!((large.rgb[(12, 20)], large.rgb[(0, 0)]), ([255; 3], [20, 100, 30]));
+        assert_eq!(picture.clone().enlarged([13, 5]), picture);
     }
 
     #[test]

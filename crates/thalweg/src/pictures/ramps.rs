@@ -26,7 +26,7 @@ pub struct Ramp {
 }
 
 /// All ramps; the first is the default for land.
-pub static RAMPS: [&Ramp; 8] = [&LAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE, &WATER, &SEDIMENT];
+pub static RAMPS: [&Ramp; 9] = [&LAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE, &SOIL, &WATER, &SEDIMENT];
 
 static LAND: Ramp = Ramp {
     name: "land",
@@ -144,6 +144,19 @@ static ICE: Ramp = Ramp {
     ]),
 };
 
+static SOIL: Ramp = Ramp {
+    name: "soil",
+    about: "kinds of soil by number, 0 to 5: rock, gravel, sand, loam, clay, peat",
+    course: Course::Stops(&[
+        (0.0, [128, 126, 128]),
+        (0.2, [176, 158, 138]),
+        (0.4, [232, 208, 134]),
+        (0.6, [150, 106, 58]),
+        (0.8, [178, 84, 62]),
+        (1.0, [58, 46, 36]),
+    ]),
+};
+
 static WATER: Ramp = Ramp {
     name: "water",
     about: "amounts of water: pale to dark blue",
@@ -184,6 +197,11 @@ impl Ramp {
     /// Even steps for data.
     pub fn viridis() -> &'static Self {
         &VIRIDIS
+    }
+
+    /// The colours of kinds of soil: number over 5, the last for a recipe's own kinds too.
+    pub fn soil() -> &'static Self {
+        &SOIL
     }
 
     /// Amounts of water.

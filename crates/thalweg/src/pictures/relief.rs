@@ -65,7 +65,7 @@ impl Relief {
     /// When a layer of water is not of the terrain's size.
     pub fn flooded(terrain: &Terrain, water: &Water<'_>) -> Result<Self> {
         water.check(terrain)?;
-        let pools = water.pools.map(|pools| water::levels(&terrain.ground, pools));
+        let pools = water.lakes().map(|lakes| water::levels(&terrain.ground, &lakes));
         Ok(Self { pools, ..Self::new(terrain, water.depth)? })
     }
 

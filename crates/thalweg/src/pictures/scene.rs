@@ -67,6 +67,11 @@ impl Camera {
         (ray[2] < 0.0 && t > 0.0).then(|| [self.eye[0] + t * ray[0], self.eye[1] + t * ray[1]])
     }
 
+    /// Subpixels that a metre across takes at a distance of one metre.
+    pub fn scale(&self) -> f32 {
+        self.focal
+    }
+
     fn corner(&self, point: Point, colour: Linear) -> Corner {
         let [x, y, near] = self.see(point);
         Corner { x, y, near, colour }
@@ -112,6 +117,17 @@ impl Block {
             base,
             light,
         }
+    }
+
+    /// The same with less light on its surface: `light` is 1 where nothing is taken, a value to a sample.
+    #[must_use]
+    pub fn shaded(mut self, light: &Field<f32>) -> Self {
+        if light.size() == self.colours.size() {
+            for (colour, light) in self.colours.as_mut_slice().iter_mut().zip(light.as_slice()) {
+                *colour = colour.map(|c| c * light);
+            }
+        }
+        self
     }
 
     /// The block on a screen.

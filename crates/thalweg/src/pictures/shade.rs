@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::Link;
+use crate::forest::Tree;
 use crate::pictures::colour::{Rgb, srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
@@ -10,8 +11,8 @@ use crate::pictures::paint::{Brush, Painter};
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
-use crate::pictures::rivers;
 use crate::pictures::water::Water;
+use crate::pictures::{rivers, trees};
 use crate::terrain::Terrain;
 
 /// How to draw a shaded map.
@@ -29,6 +30,8 @@ pub struct ShadeOptions<'a> {
     pub water: Water<'a>,
     /// Rivers, drawn as lines.
     pub rivers: &'a [Link],
+    /// Trees, drawn as crowns with their shadows.
+    pub trees: &'a [Tree],
     /// Whether to draw a scale bar below.
     pub scale_bar: bool,
     /// Whether to draw the ramp with its heights below.
@@ -46,6 +49,7 @@ impl Default for ShadeOptions<'_> {
             range: None,
             water: Water::default(),
             rivers: &[],
+            trees: &[],
             scale_bar: false,
             legend: false,
             max_size: None,
@@ -92,6 +96,7 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
         (i.saturating_sub(1)..=i + 1).all(|r| (j.saturating_sub(1)..=j + 1).all(|c| wet(r, c)))
     });
     let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
+    trees::draw(&mut map, options.trees, [rows, cols], metres_per_pixel, options.sun);
     let legend = Legend {
         ramp: options.ramp,
         low: f64::from(brush.range[0]),

@@ -2,12 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::pictures::furniture::{INK, PAPER};
-use crate::pictures::perspective::{ViewOptions, render};
+use crate::pictures::perspective::{Land, ViewOptions, render};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{ShadeOptions, shade};
 use crate::pictures::text::{Letters, draw};
-use crate::pictures::water::Water;
-use crate::terrain::Terrain;
 
 /// Paper between the pictures, in pixels.
 const GAP: usize = 12;
@@ -15,16 +13,14 @@ const GAP: usize = 12;
 /// A terrain on a sheet.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// The terrain.
-    pub terrain: &'a Terrain,
-    /// Its water.
-    pub water: Water<'a>,
+    /// The terrain, its water and trees.
+    pub land: Land<'a>,
     /// Its name, above its map.
     pub caption: &'a str,
 }
 
 /// Terrains side by side, the map of each above its view, drawn with one light, one scale and the same colours, so that
-/// what differs is the land. `options` are those of one view; its water is not heeded. Maps are as wide as views.
+/// what differs is the land. `options` are those of one view; its water and trees are not heeded. Maps are as wide as views; of few cells, their longer side is.
 ///
 /// # Errors
 /// When there is no terrain, or as [`shade`](shade()) and [`view`](crate::pictures::perspective::view).
@@ -34,23 +30,23 @@ pub fn sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> 
         return Err(Error::value("terrains on a sheet", 0, "one or more"));
     }
     let map = ShadeOptions { ramp: options.ramp, sun: options.sun, range: options.range, ..ShadeOptions::default() };
-    let settled = shown
-        .iter()
-        .map(|one| ShadeOptions { water: one.water, ..map.clone() }.settled(one.terrain))
-        .collect::<Result<Vec<_>>>()?;
+    let settled = shown.iter().map(|one| map.clone().settled(one.land.terrain)).collect::<Result<Vec<_>>>()?;
     let ranges = settled.iter().filter_map(|options| options.range);
     let range = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]);
     let exaggeration = settled.iter().filter_map(|options| options.exaggeration).reduce(f64::min);
     let width = options.size[1];
     let maps = shown.iter().map(|one| {
-        let scale = width as f64 / one.terrain.grid.cols() as f64;
-        let longest = one.terrain.grid.rows().max(one.terrain.grid.cols());
+        let Land { terrain, water, trees } = one.land;
+        let scale = width as f64 / terrain.grid.cols() as f64;
+        let longest = terrain.grid.rows().max(terrain.grid.cols());
         let max_size = Some(((longest as f64 * scale).floor() as usize).max(1));
-        shade(one.terrain, &ShadeOptions { water: one.water, range, exaggeration, max_size, ..map.clone() })
+        let map = shade(terrain, &ShadeOptions { water, trees, range, exaggeration, max_size, ..map.clone() })?;
+        let [rows, cols] = map.size();
+        Ok(map.enlarged([rows, cols].map(|n| n * width / rows.max(cols).max(1))))
     });
     let maps = maps.collect::<Result<Vec<_>>>()?;
     let views = render(
-        &shown.iter().map(|one| (one.terrain, one.water)).collect::<Vec<_>>(),
+        &shown.iter().map(|one| one.land).collect::<Vec<_>>(),
         &ViewOptions { range: options.range.or(range), ..options.clone() },
     )?;
     let heading = Letters::Large.height() + GAP;
@@ -81,6 +77,8 @@ mod tests {
     use crate::field::Field;
     use crate::grid::Grid;
     use crate::height::Height;
+    use crate::pictures::water::Water;
+    use crate::terrain::Terrain;
 
     fn hill(height: f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([40, 40], 30.0).unwrap());
@@ -96,7 +94,7 @@ mod tests {
     #[test]
     fn every_terrain_has_its_column() {
         let (a, b) = (hill(400.0), hill(300.0));
-        let shown = |terrain, caption| Shown { terrain, water: Water::default(), caption };
+        let shown = |terrain, caption| Shown { land: Land::bare(terrain), caption };
         let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
         let alike = sheet(&[shown(&a, "same"), shown(&b, "other"), shown(&a, "same")], &options).unwrap();
         let column = |n: usize| {
@@ -111,9 +109,13 @@ mod tests {
         assert!(column(0) == column(2) && column(0) != column(1));
         let blank = column(1).rgb.as_slice().iter().filter(|pixel| **pixel == PAPER).count();
         assert!(blank < column(1).rgb.len() / 2, "{blank} pixels of paper");
+        // The map fills its column, though it has but 40 cells to 80 pixels.
+        let top = GAP + Letters::Large.height() + GAP;
+        assert!((0..80).all(|j| column(1).rgb[(top + 40, j)] != PAPER));
         assert!(sheet(&[], &options).is_err());
         let pools = Field::new([3, 3], Height::ZERO);
-        let wrong = Shown { water: Water { pools: Some(&pools), ..Water::default() }, ..shown(&a, "") };
+        let water = Water { pools: Some(&pools), ..Water::default() };
+        let wrong = Shown { land: Land { water, ..Land::bare(&a) }, caption: "" };
         assert!(sheet(&[wrong], &options).is_err());
     }
 }

@@ -15,6 +15,8 @@ use crate::terrain::{DISCHARGE, POOL, Terrain, WATER};
 pub const STREAM: Linear = [0.125, 0.455, 0.870];
 /// Shares of a map's cells above the discharges at which streams begin to show and are opaque, where a cell is a pixel.
 const SHOWN: [f64; 2] = [0.035, 0.005];
+/// Opacity of a stream above which narrow standing water in it is drawn as the stream.
+const PUDDLE: f32 = 0.25;
 /// Half the width in pixels of the thinnest stream.
 const THIN: f32 = 0.6;
 /// Rows of pixels drawn together.
@@ -59,6 +61,22 @@ impl<'a> Water<'a> {
             pools: terrain.heights(&POOL),
             streams: terrain.float(&DISCHARGE).map(Streams::of),
         }
+    }
+
+    /// The pools as they are drawn: standing water narrower than three cells in a stream that shows well is the stream's.
+    /// A bed that is not level to the cell would else be strewn with puddles, dark in the light blue.
+    pub fn lakes(&self) -> Option<Field<Height>> {
+        let pools = self.pools?;
+        let Some(streams) = self.streams else { return Some(pools.clone()) };
+        let [rows, cols] = pools.size();
+        let near = |i: usize, j: usize| {
+            (i.saturating_sub(1)..(i + 2).min(rows))
+                .flat_map(move |r| (j.saturating_sub(1)..(j + 2).min(cols)).map(move |c| (r, c)))
+        };
+        let opacity = streams.opacities(1.0);
+        let broad = Field::generate([rows, cols], |i, j| near(i, j).all(|at| pools[at].0 > 0));
+        let puddle = |i: usize, j: usize| opacity[(i, j)] > PUDDLE && !near(i, j).any(|at| broad[at]);
+        Some(Field::generate([rows, cols], |i, j| if puddle(i, j) { Height::ZERO } else { pools[(i, j)] }))
     }
 
     /// Checks layers and bounds.
@@ -404,6 +422,28 @@ mod tests {
         // The sky's light changes a little across the water.
         assert!((0..3).all(|c| there[c].abs_diff(beside[c]) <= 1), "{there:?} {beside:?}");
         assert_ne!(map.rgb[(30, 40)], map.rgb[(30, 30)]);
+    }
+
+    #[test]
+    fn puddles_in_a_stream_are_the_streams_and_lakes_are_not() {
+        let terrain = plain([40, 60]);
+        let discharge = Field::generate([40, 60], |i, _| if (18..22).contains(&i) { 2.0 } else { 0.0 });
+        // In the stream every fifth cell and a lake of six by six; a pond of a cell beside it.
+        let wet = |i: usize, j: usize| {
+            i == 20 && j.is_multiple_of(5) || (17..23).contains(&i) && (41..47).contains(&j) || (i, j) == (5, 5)
+        };
+        let pools = Field::generate([40, 60], |i, j| Height::saturating(if wet(i, j) { 2.0 } else { 0.0 }));
+        let streams = Streams { threshold: Some(1.0), ..Streams::of(&discharge) };
+        let water = Water { pools: Some(&pools), streams: Some(streams), ..Water::default() };
+        let lakes = water.lakes().unwrap();
+        let drawn_wet = |at| lakes[at] == pools[at];
+        assert!(drawn_wet((5, 5)) && drawn_wet((20, 43)) && drawn_wet((17, 41)) && drawn_wet((22, 46)));
+        assert_eq!(lakes.as_slice().iter().filter(|depth| depth.0 > 0).count(), 37);
+        let map = drawn(&terrain, water, None);
+        assert_eq!(map.rgb[(20, 10)], map.rgb[(20, 12)]);
+        assert_ne!(map.rgb[(20, 43)], map.rgb[(20, 12)]);
+        // Where no stream is, nothing changes.
+        assert_eq!(Water { streams: None, ..water }.lakes().unwrap(), pools);
     }
 
     #[test]

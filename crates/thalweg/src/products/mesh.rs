@@ -126,7 +126,7 @@ impl Mesh {
 }
 
 /// Factor on heights.
-fn scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
+pub(super) fn scale(terrain: &Terrain, max_height: Option<f64>) -> Result<f64> {
     let Some(wanted) = max_height else { return Ok(1.0) };
     if !(wanted > 0.0 && wanted <= 1e6) {
         return Err(Error::value("max height", format!("{wanted} m"), "above 0 to 1000000 m"));

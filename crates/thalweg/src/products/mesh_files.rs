@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::error::{Error, Result};
 use crate::pictures::picture::Picture;
 use crate::products::mesh::{Mesh, Up};
+use crate::products::stand::Stand;
 
 /// glTF's names of number types and buffer uses.
 const FLOAT: u32 = 5126;
@@ -26,17 +27,18 @@ const CHUNK_HEADER: usize = 8;
 pub struct Glb<'a> {
     mesh: &'a Mesh,
     texture: Option<Vec<u8>>,
+    plants: Vec<u8>,
     json: Vec<u8>,
     body: usize,
 }
 
 impl<'a> Glb<'a> {
     /// The file of `mesh` (which must be Y-up), with a picture from above (the shaded map without scale and legend) as its
-    /// colour if one is given.
+    /// colour and with trees on it, if they are given.
     ///
     /// # Errors
     /// When the mesh is not Y-up, the picture has no pixels, or the file would pass 4 GiB, which the format cannot hold.
-    pub fn new(mesh: &'a Mesh, texture: Option<&Picture>) -> Result<Self> {
+    pub fn new(mesh: &'a Mesh, texture: Option<&Picture>, trees: Option<&Stand>) -> Result<Self> {
         if mesh.up != Up::Y {
             return Err(Error::value("mesh axis", "Z up", "Y up: a glTF's axes are fixed"));
         }
@@ -79,8 +81,6 @@ impl<'a> Glb<'a> {
                 positions, accessor(1, n, "VEC3"), accessor(2, n, "VEC4"), accessor(3, n, "VEC2"),
                 {"bufferView": 4, "componentType": UNSIGNED_INT, "count": mesh.indices.len(), "type": "SCALAR"}
             ],
-            "bufferViews": views,
-            "buffers": [{"byteLength": body}],
         });
         if texture.is_some() {
             material["pbrMetallicRoughness"]["baseColorTexture"] = json!({"index": 0});
@@ -93,9 +93,13 @@ impl<'a> Glb<'a> {
             material["pbrMetallicRoughness"]["baseColorFactor"] = json!([0.42, 0.38, 0.28, 1.0]);
         }
         document["materials"] = json!([material]);
+        let plants = trees.map(|trees| trees.join(&mut document, &mut views, body)).unwrap_or_default();
+        body += plants.len();
+        document["bufferViews"] = json!(views);
+        document["buffers"] = json!([{"byteLength": body}]);
         let mut json = document.to_string().into_bytes();
         json.resize(json.len().next_multiple_of(4), b' ');
-        let glb = Self { mesh, texture, json, body };
+        let glb = Self { mesh, texture, plants, json, body };
         if u32::try_from(glb.len()).is_err() {
             return Err(Error::TooLarge {
                 what: "the GLB file".into(),
@@ -135,6 +139,7 @@ impl<'a> Glb<'a> {
             writer.write_all(bytes)?;
             writer.write_all(&[0; 3][..bytes.len().next_multiple_of(4) - bytes.len()])?;
         }
+        writer.write_all(&self.plants)?;
         writer.flush()
     }
 }
@@ -211,19 +216,39 @@ fn write_chunks<T>(writer: &mut impl Write, things: &[T], put: impl Fn(&mut Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forest::Tree;
     use crate::grid::Grid;
     use crate::height::Height;
     use crate::products::mesh::MeshOptions;
     use crate::terrain::Terrain;
 
-    fn mesh(up: Up) -> Mesh {
+    fn land() -> Terrain {
         let mut terrain = Terrain::new(Grid::new([4, 5], 10.0).unwrap());
         for i in 0..4 {
             for j in 0..5 {
                 terrain.ground[(i, j)] = Height::saturating((i * i + 3 * j) as f64 - 4.0);
             }
         }
-        Mesh::of(&terrain, &MeshOptions { up, ..MeshOptions::default() }).unwrap()
+        terrain
+    }
+
+    fn mesh(up: Up) -> Mesh {
+        Mesh::of(&land(), &MeshOptions { up, ..MeshOptions::default() }).unwrap()
+    }
+
+    /// Five trees, of two kinds.
+    fn stand() -> Stand {
+        let tree = |n: u64| Tree {
+            number: n,
+            cell: [1 + n as u32 % 2, 1 + n as u32 % 3],
+            part: [20_000; 2],
+            kind: (n % 2) as u8,
+            size: 0.75,
+            age: 3,
+            patch: 5.0,
+        };
+        let trees: Vec<Tree> = (0..5).map(tree).collect();
+        Stand::of(&trees, &land(), &MeshOptions::default(), 100).unwrap()
     }
 
     fn u32_at(bytes: &[u8], at: usize) -> usize {
@@ -237,9 +262,12 @@ mod tests {
     #[test]
     fn glb_reads_back_chunk_by_chunk() {
         let mesh = mesh(Up::Y);
-        for texture in [None, Some(Picture::new([3, 5], [90, 120, 60]))] {
+        let cases = [(false, false), (true, false), (false, true), (true, true)];
+        for (textured, wooded) in cases {
+            let texture = textured.then(|| Picture::new([3, 5], [90, 120, 60]));
+            let stand = wooded.then(stand);
             let mut bytes = Vec::new();
-            Glb::new(&mesh, texture.as_ref()).unwrap().write(&mut bytes).unwrap();
+            Glb::new(&mesh, texture.as_ref(), stand.as_ref()).unwrap().write(&mut bytes).unwrap();
             assert_eq!((&bytes[..4], u32_at(&bytes, 4), u32_at(&bytes, 8)), (&b"glTF"[..], 2, bytes.len()));
             let json_length = u32_at(&bytes, 12);
             assert_eq!((&bytes[16..20], json_length % 4), (&b"JSON"[..], 0));
@@ -274,7 +302,54 @@ mod tests {
                 assert_eq!(&bytes[start..start + 8], b"\x89PNG\r\n\x1a\n");
             }
         }
-        assert!(Glb::new(&self::mesh(Up::Z), None).is_err());
+        assert!(Glb::new(&self::mesh(Up::Z), None, None).is_err());
+    }
+
+    #[test]
+    fn trees_are_nodes_that_share_their_shapes() {
+        let (mesh, stand) = (mesh(Up::Y), stand());
+        let mut bytes = Vec::new();
+        Glb::new(&mesh, None, Some(&stand)).unwrap().write(&mut bytes).unwrap();
+        let json_length = u32_at(&bytes, 12);
+        let document: serde_json::Value = serde_json::from_slice(&bytes[20..20 + json_length]).unwrap();
+        let bin = 28 + json_length;
+        let list = |name: &str| document[name].as_array().unwrap();
+        let number = |v: &serde_json::Value| v.as_u64().unwrap() as usize;
+        let numbers =
+            |v: &serde_json::Value| v.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>();
+        assert_eq!(document["scenes"][0]["nodes"], json!([0, 1]));
+        let children: Vec<usize> = document["nodes"][1]["children"].as_array().unwrap().iter().map(number).collect();
+        assert_eq!((children.len(), list("nodes").len(), list("meshes").len()), (5, 7, 1 + stand.plants.len()));
+        for (child, tree) in children.iter().zip(&stand.trees) {
+            let node = &document["nodes"][*child];
+            assert_eq!(number(&node["mesh"]), 1 + tree.plant);
+            assert!(numbers(&node["translation"]).iter().zip(tree.foot).all(|(a, b)| *a == f64::from(b)));
+            let turn: f64 = numbers(&node["rotation"]).iter().map(|x| x * x).sum();
+            assert!((turn - 1.0).abs() < 1e-6);
+            // Shapes are 1 high and 1 wide: the scale is the tree's size.
+            assert_eq!(numbers(&node["scale"])[1], f64::from(tree.size[1]));
+        }
+        // Every accessor lies in its view, and every shape's indices point at its own corners.
+        for accessor in list("accessors") {
+            let parts = [("SCALAR", 4), ("VEC2", 8), ("VEC3", 12), ("VEC4", 16)];
+            let each = parts.iter().find(|(kind, _)| accessor["type"] == *kind).unwrap().1;
+            let view = &document["bufferViews"][number(&accessor["bufferView"])];
+            assert_eq!(number(&accessor["count"]) * each, number(&view["byteLength"]));
+        }
+        for (mesh, (name, plant)) in list("meshes")[1..].iter().zip(&stand.plants) {
+            assert_eq!(mesh["name"], name.as_str());
+            let part = &mesh["primitives"][0];
+            let accessor = |v: &serde_json::Value| &document["accessors"][number(v)];
+            let positions = accessor(&part["attributes"]["POSITION"]);
+            assert_eq!(number(&positions["count"]), plant.positions.len());
+            let at = bin + number(&document["bufferViews"][number(&positions["bufferView"])]["byteOffset"]);
+            for (k, value) in plant.positions.iter().flatten().enumerate() {
+                assert_eq!(f32_at(&bytes, at + 4 * k), *value);
+            }
+            let indices = accessor(&part["indices"]);
+            let at = bin + number(&document["bufferViews"][number(&indices["bufferView"])]["byteOffset"]);
+            assert!((0..number(&indices["count"])).all(|k| u32_at(&bytes, at + 4 * k) < plant.positions.len()));
+        }
     }
 
     #[test]

@@ -170,7 +170,7 @@ impl<'a> Site<'a> {
                 return Err(Error::value(name, format!("row {i}, column {j}"), allowed));
             }
         }
-        match self.passes.iter().find(|pass| !(0.0..=1e6).contains(&pass.reach)) {
+        match self.passes.iter().find(|pass| !(0.0..=wishes::MAX_REACH).contains(&pass.reach)) {
             Some(pass) => Err(Error::value("pass.reach", format!("{} m", pass.reach), "0 to 1000000 m")),
             None => Ok(()),
         }

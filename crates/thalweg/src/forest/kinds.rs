@@ -1,0 +1,111 @@
+//! [`Kind`]: the kinds of plants, and what each can bear.
+
+/// A kind of plant: what it looks like, where it takes root, and how it lives beside the common [`Rules`](super::Rules).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kind {
+    /// Its one name: tables, files, parameters.
+    pub name: &'static str,
+    /// Height of a grown one in metres.
+    pub height: f32,
+    /// Width of its crown in metres.
+    pub crown: f32,
+    /// Steepest ground that it takes root on, as a tangent.
+    pub slope: f32,
+    /// Elevations above the sea that it takes root between, as shares of the tree line's.
+    pub elevation: [f32; 2],
+    /// Wetness of the ground (0 drained, 1 saturated) that it takes root between.
+    pub wetness: [f32; 2],
+    /// Distance to open water in metres within which alone it takes root; `None` leaves it free.
+    pub shore: Option<f64>,
+    /// Density that it adds where it stands: 1 holds the ground wholly.
+    pub roots: f32,
+    /// Side of its patch of roots, as a share of the rules'.
+    pub patch: f32,
+    /// Factors on the rules' growth, seeding and death.
+    pub pace: [f32; 3],
+}
+
+/// A limit that is none.
+const ANY: f32 = f32::INFINITY;
+
+/// Every kind. Sizes and places are those of temperate mountains; heights, limits and root strengths are ours, set by the
+/// usual order of belts and successions (Ellenberg 2009, *Vegetation Ecology of Central Europe*).
+pub const KINDS: [Kind; 6] = [
+    Kind {
+        name: "conifer",
+        height: 22.0,
+        crown: 7.5,
+        slope: 0.9,
+        elevation: [0.2, 1.0],
+        wetness: [-ANY, 0.8],
+        shore: None,
+        roots: 0.8,
+        patch: 1.0,
+        pace: [1.0, 1.0, 1.0],
+    },
+    Kind {
+        name: "broadleaf",
+        height: 18.0,
+        crown: 11.0,
+        slope: 0.75,
+        elevation: [-ANY, 0.7],
+        wetness: [-ANY, 0.9],
+        shore: None,
+        roots: 1.0,
+        patch: 1.0,
+        pace: [1.0, 1.0, 1.0],
+    },
+    Kind {
+        name: "willow",
+        height: 12.0,
+        crown: 8.0,
+        slope: 0.35,
+        elevation: [-ANY, 0.8],
+        wetness: [0.3, ANY],
+        shore: None,
+        roots: 1.0,
+        patch: 0.9,
+        pace: [2.0, 1.5, 3.0],
+    },
+    Kind {
+        name: "dwarf_pine",
+        height: 2.5,
+        crown: 4.5,
+        slope: 1.2,
+        elevation: [0.85, 1.2],
+        wetness: [-ANY, 0.7],
+        shore: None,
+        roots: 0.9,
+        patch: 0.8,
+        pace: [0.5, 1.0, 1.0],
+    },
+    Kind {
+        name: "shrub",
+        height: 2.2,
+        crown: 3.0,
+        slope: 1.1,
+        elevation: [-ANY, 1.1],
+        wetness: [-ANY, ANY],
+        shore: None,
+        roots: 0.5,
+        patch: 0.8,
+        pace: [2.0, 1.5, 10.0],
+    },
+    Kind {
+        name: "reed",
+        height: 2.4,
+        crown: 1.6,
+        slope: 0.15,
+        elevation: [-ANY, 0.8],
+        wetness: [-ANY, ANY],
+        shore: Some(12.0),
+        roots: 0.4,
+        patch: 0.5,
+        pace: [4.0, 4.0, 2.0],
+    },
+];
+
+/// The number of the kind of that name in [`KINDS`].
+pub fn find(name: &str) -> Option<u8> {
+    KINDS.iter().position(|kind| kind.name == name).map(|number| number as u8)
+}

@@ -1,0 +1,432 @@
+//! How drops descend over a tile: motion, exchange with the ground, slides of the banks, coming to rest.
+
+use crate::grid::Edge;
+use crate::height::Height;
+use crate::model::Budget;
+use crate::models::hydrology::RuleSet;
+use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
+use crate::models::hydrology::rules::{MAX_SUNK, Rules};
+use crate::particles::{Kernel, Patch};
+
+/// Places of the planes of factors that are always there; how firmly ground is held comes after them.
+const STREAM: usize = 0;
+const PULL_SOUTH: usize = 1;
+const PULL_EAST: usize = 2;
+const HOLD: usize = 3;
+
+/// No water stands there.
+pub const DRY: i32 = i32::MIN;
+
+/// A whole drop in the sums of a batch.
+pub const WHOLE: f32 = 1024.0;
+
+/// Drops descending. The planes of heights are ground, loose ground, level of the lake or sea over a cell ([`DRY`] where
+/// there is none; only read), and the southward and eastward sums of what passes; that of counts is the sum itself, all in
+/// parts of a [`WHOLE`] drop.
+pub struct Descent<'a> {
+    pub rules: &'a Rules,
+    /// Whether there are cells without data.
+    pub outside: bool,
+    /// Whether a plane of factors says how firmly ground is held.
+    pub hold: bool,
+}
+
+impl Kernel for Descent<'_> {
+    type Particle = Drop;
+
+    fn step_reach(&self) -> usize {
+        // A step leads less than two cells away; banks slide into the cells around.
+        4
+    }
+
+    fn margin(&self) -> usize {
+        6
+    }
+
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Drop>) -> Budget {
+        let mut tile = Tile::new(self, patch);
+        queue.retain_mut(|drop| drop.rests || tile.descend(drop));
+        tile.budget
+    }
+}
+
+/// Steps to the neighbours, of which every second is diagonal.
+const AROUND: [[i32; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
+
+/// What becomes of a drop.
+enum Fate {
+    /// It goes on.
+    On,
+    /// It is over: it left the world, or nothing of it is left.
+    Gone,
+    /// It waits for another tile, or rests.
+    Waits,
+}
+
+/// A tile's planes.
+struct Tile<'a> {
+    rules: &'a Rules,
+    origin: [i64; 2],
+    stride: usize,
+    tile: [[i32; 2]; 2],
+    valid: [[i32; 2]; 2],
+    ground: &'a mut [i32],
+    loose: &'a mut [i32],
+    level: &'a [i32],
+    south: &'a mut [i32],
+    east: &'a mut [i32],
+    passed: &'a mut [u32],
+    stream: &'a [f32],
+    pull_south: &'a [f32],
+    pull_east: &'a [f32],
+    hold: Option<&'a [f32]>,
+    outside: Option<&'a [bool]>,
+    budget: Budget,
+}
+
+impl<'a> Tile<'a> {
+    fn new(kernel: &Descent<'a>, patch: &'a mut Patch) -> Self {
+        let Patch { origin, stride, tile, valid, heights, counts, factors, outside } = patch;
+        let mut planes = heights.iter_mut().map(Vec::as_mut_slice);
+        let mut next = || planes.next().unwrap_or_default();
+        let (ground, loose, level, south, east) = (next(), next(), next(), next(), next());
+        let factor = |k: usize| factors.get(k).map_or(&[][..], Vec::as_slice);
+        Self {
+            rules: kernel.rules,
+            origin: *origin,
+            stride: *stride,
+            tile: *tile,
+            valid: *valid,
+            ground,
+            loose,
+            level,
+            south,
+            east,
+            passed: counts.first_mut().map_or(&mut [][..], Vec::as_mut_slice),
+            stream: factor(STREAM),
+            pull_south: factor(PULL_SOUTH),
+            pull_east: factor(PULL_EAST),
+            hold: kernel.hold.then(|| factor(HOLD)),
+            outside: kernel.outside.then_some(outside.as_slice()),
+            budget: Budget::default(),
+        }
+    }
+
+    /// Lets a drop run until it leaves the tile, rests or is gone; whether it stays in the queue.
+    fn descend(&mut self, drop: &mut Drop) -> bool {
+        loop {
+            match self.step(drop) {
+                Fate::On => {}
+                Fate::Gone => return false,
+                Fate::Waits => return true,
+            }
+        }
+    }
+
+    fn at(&self, [i, j]: [i32; 2]) -> usize {
+        i as usize * self.stride + j as usize
+    }
+
+    fn is_inside(&self, [i, j]: [i32; 2]) -> bool {
+        let [[top, left], [bottom, right]] = self.valid;
+        i >= top && j >= left && i < bottom && j < right
+    }
+
+    fn is_void(&self, cell: [i32; 2]) -> bool {
+        self.outside.is_some_and(|outside| outside[self.at(cell)])
+    }
+
+    /// One step: see the model's page, whose order this is.
+    fn step(&mut self, drop: &mut Drop) -> Fate {
+        let rules = self.rules;
+        let here = [0, 1].map(|a| (drop.cell[a] - self.origin[a]) as i32);
+        let at = self.at(here);
+        let before = self.ground[at];
+        let sunk = before < self.level[at];
+        if sunk && (drop.carried == 0 || drop.sunk >= MAX_SUNK) {
+            return self.rest(drop, at);
+        }
+        let volume = drop.water as f32 / rules.drop as f32;
+        let stream = self.stream[at];
+
+        // Motion.
+        let [south, east] = self.downhill(here, at);
+        let friction = rules.friction * (1.0 - rules.stream_friction * stream);
+        let [vy, vx] = drop.speed;
+        let length = |y: f32, x: f32| (y * y + x * x).sqrt();
+        let (speed, moved, time) = match rules.set {
+            RuleSet::Stream => {
+                let push = rules.dt * rules.pull / volume;
+                let (vy, vx) = (vy + push * south, vx + push * east);
+                let size = length(vy, vx);
+                // In cells; no step skips a cell.
+                let (full, most) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
+                let time = if full > most { rules.dt * most / full } else { rules.dt };
+                let by = time / rules.q;
+                let keep = (1.0 - time * friction).max(0.0);
+                ([vy * keep, vx * keep], [vy * by, vx * by], time * (1.0 / rules.q).min(1.0))
+            }
+            RuleSet::Momentum => {
+                let push = rules.q * rules.pull / volume;
+                let keep = 1.0 - rules.q.min(1.0) * friction;
+                let (mut vy, mut vx) = (vy * keep + push * south, vx * keep + push * east);
+                let (my, mx) = (self.pull_south[at], self.pull_east[at]);
+                let (size, other) = (length(vy, vx), length(my, mx));
+                if !sunk && size > 0.0 && other > 0.0 {
+                    let cos = (vy * my + vx * mx) / (size * other);
+                    let by = rules.momentum * cos / (volume + stream);
+                    (vy, vx) = (vy + by * my, vx + by * mx);
+                }
+                let size = length(vy, vx);
+                if size > 1e-6 {
+                    let by = std::f32::consts::SQRT_2 / size;
+                    ([vy * by, vx * by], [vy * by, vx * by], 1.0)
+                } else {
+                    ([0.0; 2], [0.0; 2], 1.0)
+                }
+            }
+        };
+        if moved[0].abs() + moved[1].abs() < 1e-4 {
+            return self.pause(drop, at);
+        }
+        let to = [drop.part[0] + moved[0], drop.part[1] + moved[1]];
+        let whole = to.map(f32::floor);
+        let next = [here[0] + whole[0] as i32, here[1] + whole[1] as i32];
+        drop.speed = speed;
+        self.mark(here, at, drop.part, moved, volume);
+        if !self.is_inside(next) || self.is_void(next) {
+            return self.leave(drop, here, next, at);
+        }
+        drop.cell = [drop.cell[0] + whole[0] as i64, drop.cell[1] + whole[1] as i64];
+        // A part just below a whole may round up to it.
+        drop.part = [0, 1].map(|a| (to[a] - whole[a]).clamp(0.0, 0.999_999_9));
+
+        let new_at = self.at(next);
+        let after = self.ground[new_at];
+        if sunk {
+            drop.sunk += 1;
+            let settles = (drop.carried as f32 * rules.settling).ceil() as i32;
+            let room = self.level[at].saturating_sub(before);
+            self.lay(drop, at, settles.min(room));
+            if after >= self.level[at] && after > before.max(self.level[at]) {
+                // The other shore is higher: the water stays.
+                return self.rest(drop, new_at);
+            }
+        } else {
+            drop.sunk = 0;
+            self.exchange(drop, at, before, after, volume, stream, time, speed);
+        }
+        let lost = (drop.water as f32 * time * rules.evaporation * (1.0 - rules.stream_evaporation * stream)) as i32;
+        let lost = lost.min(drop.water);
+        drop.water -= lost;
+        self.budget.evaporated += f64::from(lost);
+        self.slide(next, new_at);
+
+        self.budget.particle_steps += 1;
+        if after < drop.lowest {
+            (drop.lowest, drop.since) = (after, 0);
+        } else {
+            drop.since += 1;
+            if drop.since > rules.patience && !sunk && matches!(self.pause(drop, new_at), Fate::Waits) {
+                return Fate::Waits;
+            }
+        }
+        if (drop.water as f32) < rules.least * rules.drop as f32 {
+            return self.rest(drop, new_at);
+        }
+        if [0, 1].iter().any(|a| next[*a] < self.tile[0][*a] || next[*a] >= self.tile[1][*a]) {
+            return Fate::Waits;
+        }
+        Fate::On
+    }
+
+    /// Horizontal part of the ground's normal: southward, eastward.
+    #[inline(always)]
+    fn downhill(&self, [i, j]: [i32; 2], at: usize) -> [f32; 2] {
+        let [[top, left], [bottom, right]] = self.valid;
+        let stride = self.stride;
+        let (north, south, west, east) = if i > top && j > left && i + 1 < bottom && j + 1 < right {
+            (at - stride, at + stride, at - 1, at + 1)
+        } else {
+            let pick = |inside: bool, other: usize| if inside { other } else { at };
+            (
+                pick(i > top, at.wrapping_sub(stride)),
+                pick(i + 1 < bottom, at + stride),
+                pick(j > left, at.wrapping_sub(1)),
+                pick(j + 1 < right, at + 1),
+            )
+        };
+        // Outside of the data the ground goes on level.
+        let height = |k: usize| if self.outside.is_some_and(|outside| outside[k]) { at } else { k };
+        let down = |a: usize, b: usize| {
+            // One-sided beside an edge, where the slope is taken over one cell and not two.
+            let by = if a == at || b == at { 2.0 } else { 1.0 };
+            (self.ground[height(a)] - self.ground[height(b)]) as f32 * self.rules.slope * by
+        };
+        let (south, east) = (down(north, south), down(west, east));
+        let up = (1.0 + south * south + east * east).sqrt();
+        [south / up, east / up]
+    }
+
+    /// Counts the water that passes: at the old cell, and at one that the step crosses on its way to the new one.
+    #[inline(always)]
+    fn mark(&mut self, here: [i32; 2], at: usize, part: [f32; 2], moved: [f32; 2], volume: f32) {
+        let size = (moved[0] * moved[0] + moved[1] * moved[1]).sqrt();
+        let amount = volume * WHOLE;
+        let (south, east) = ((amount * moved[0] / size) as i32, (amount * moved[1] / size) as i32);
+        let mut count = |at: usize| {
+            self.passed[at] = self.passed[at].saturating_add(amount as u32);
+            self.south[at] = self.south[at].saturating_add(south);
+            self.east[at] = self.east[at].saturating_add(east);
+        };
+        count(at);
+        let half = [0, 1].map(|a| (part[a] + 0.5 * moved[a]).floor() as i32);
+        let whole = [0, 1].map(|a| (part[a] + moved[a]).floor() as i32);
+        let middle = [here[0] + half[0], here[1] + half[1]];
+        if half != [0, 0] && half != whole {
+            let [[top, left], [bottom, right]] = self.valid;
+            if middle[0] >= top && middle[1] >= left && middle[0] < bottom && middle[1] < right {
+                count(middle[0] as usize * self.stride + middle[1] as usize);
+            }
+        }
+    }
+
+    /// Digs or lays down at the old cell, by how far what is carried is from what can be.
+    #[expect(clippy::too_many_arguments, reason = "one step's numbers, used here alone")]
+    #[inline(always)]
+    fn exchange(
+        &mut self,
+        drop: &mut Drop,
+        at: usize,
+        before: i32,
+        after: i32,
+        volume: f32,
+        stream: f32,
+        time: f32,
+        speed: [f32; 2],
+    ) {
+        let rules = self.rules;
+        let fall = (before - after) as f32;
+        let strength = match rules.set {
+            RuleSet::Stream => (speed[0] * speed[0] + speed[1] * speed[1]).sqrt(),
+            RuleSet::Momentum => 1.0 + rules.entrainment * stream,
+        };
+        let capacity = (strength * fall / rules.q).max(0.0) * volume;
+        let hold = self.hold.map_or(0.0, |hold| hold[at]);
+        let want = (capacity - drop.carried as f32) * (rules.deposition * time).min(1.0);
+        if want > 0.0 {
+            // No deeper than what it falls to: a drop digs no pit for itself.
+            let dug = want.min(fall) * (1.0 - hold) + drop.remainder;
+            let dug_whole = dug as i32;
+            drop.remainder = dug - dug_whole as f32;
+            self.dig(drop, at, dug_whole);
+        } else {
+            let laid = -want - drop.remainder;
+            let whole = laid.max(0.0) as i32;
+            drop.remainder = whole as f32 - laid;
+            drop.remainder = drop.remainder.clamp(-1.0, 1.0);
+            self.lay(drop, at, whole);
+        }
+    }
+
+    fn dig(&mut self, drop: &mut Drop, at: usize, amount: i32) {
+        let amount = amount.min(self.ground[at] - self.rules.floor).min(MAX_CARRIED - drop.carried).max(0);
+        self.ground[at] -= amount;
+        self.loose[at] = (self.loose[at] - amount).max(0);
+        drop.carried += amount;
+        self.budget.eroded += i128::from(amount);
+    }
+
+    fn lay(&mut self, drop: &mut Drop, at: usize, amount: i32) {
+        let amount = amount.min(drop.carried).min(Height::MAX.0 - self.ground[at]).max(0);
+        self.ground[at] += amount;
+        self.loose[at] = self.loose[at].saturating_add(amount);
+        drop.carried -= amount;
+        self.budget.deposited += i128::from(amount);
+    }
+
+    /// Lets the banks of a cell slide where they are too steep: towards and from each of its neighbours in turn.
+    #[inline(always)]
+    fn slide(&mut self, [i, j]: [i32; 2], at: usize) {
+        let [[top, left], [bottom, right]] = self.valid;
+        let inner = i > top && j > left && i + 1 < bottom && j + 1 < right;
+        let talus = if self.ground[at] < self.level[at] { self.rules.wet_talus } else { self.rules.talus };
+        for (k, [di, dj]) in AROUND.into_iter().enumerate() {
+            let cell = [i + di, j + dj];
+            if !inner && !self.is_inside(cell) {
+                continue;
+            }
+            let other = self.at(cell);
+            let talus = if k & 1 == 0 { talus } else { talus * std::f32::consts::SQRT_2 };
+            let over = self.ground[at] - self.ground[other];
+            let excess = over.unsigned_abs() as f32 - talus;
+            if excess > 0.0 && !self.is_void(cell) {
+                let amount = (excess * self.rules.slide) as i32;
+                let (from, to) = if over > 0 { (at, other) } else { (other, at) };
+                self.ground[from] -= amount;
+                self.loose[from] = (self.loose[from] - amount).max(0);
+                self.ground[to] += amount;
+                self.loose[to] = self.loose[to].saturating_add(amount);
+                self.budget.eroded += i128::from(amount);
+                self.budget.deposited += i128::from(amount);
+            }
+        }
+    }
+
+    /// A drop that finds no way down sets out anew without its speed, or rests.
+    fn pause(&mut self, drop: &mut Drop, at: usize) -> Fate {
+        if drop.turns == 0 || drop.speed == [0.0; 2] {
+            return self.rest(drop, at);
+        }
+        drop.turns -= 1;
+        (drop.speed, drop.since) = ([0.0; 2], 0);
+        drop.lowest = self.ground[at];
+        Fate::On
+    }
+
+    /// Lays down all that is carried; the water is handed to what stands, or will stand, here.
+    fn rest(&mut self, drop: &mut Drop, at: usize) -> Fate {
+        let here = [0, 1].map(|a| (drop.cell[a] - self.origin[a]) as i32);
+        self.spread(drop, here, at);
+        drop.rests = true;
+        Fate::Waits
+    }
+
+    /// Lays all that is carried into the lowest places around a cell, in parts, so that no heap is left.
+    fn spread(&mut self, drop: &mut Drop, here: [i32; 2], at: usize) {
+        const PARTS: i32 = 8;
+        let share = drop.carried / PARTS + 1;
+        while drop.carried > 0 {
+            let around = AROUND.map(|[di, dj]| [here[0] + di, here[1] + dj]);
+            let free = around.into_iter().filter(|cell| self.is_inside(*cell) && !self.is_void(*cell));
+            let lowest = free.map(|cell| self.at(cell)).min_by_key(|k| self.ground[*k]);
+            let lowest = lowest.filter(|k| self.ground[*k] < self.ground[at]).unwrap_or(at);
+            let before = drop.carried;
+            self.lay(drop, lowest, share);
+            if drop.carried == before {
+                // All is as high as ground may be: the rest goes with the wind.
+                self.budget.exported += i128::from(drop.carried);
+                self.budget.limited += 1;
+                drop.carried = 0;
+            }
+        }
+        self.slide(here, at);
+    }
+
+    /// The next cell is none of the world: over an open edge all is carried out, before a wall the drop rests.
+    fn leave(&mut self, drop: &mut Drop, here: [i32; 2], next: [i32; 2], at: usize) -> Fate {
+        let [[top, left], [bottom, right]] = self.valid;
+        let beyond = [next[0] < top, next[1] >= right, next[0] >= bottom, next[1] < left];
+        let open = match beyond.iter().position(|beyond| *beyond) {
+            Some(side) => self.rules.edges[side] == Edge::Open,
+            None => true,
+        };
+        if !open {
+            drop.cell = [0, 1].map(|a| self.origin[a] + i64::from(here[a]));
+            return self.rest(drop, at);
+        }
+        self.budget.exported += i128::from(drop.carried);
+        self.budget.drained += f64::from(drop.water);
+        Fate::Gone
+    }
+}

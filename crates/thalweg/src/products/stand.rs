@@ -1,0 +1,255 @@
+//! [`Stand`]: trees on a mesh, many nodes that share a few plants' shapes.
+//!
+//! Nodes that share a mesh are plain glTF 2.0, which every viewer opens; `EXT_mesh_gpu_instancing` would make smaller files,
+//! but few programs read it.
+
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::forest::Tree;
+use crate::products::mesh::{MeshOptions, scale};
+use crate::products::plants::Plant;
+use crate::rng::Key;
+use crate::terrain::Terrain;
+
+/// Shapes to each kind.
+const SHAPES: u64 = 3;
+
+/// glTF's names of number types and buffer uses.
+const FLOAT: u32 = 5126;
+const UNSIGNED_INT: u32 = 5125;
+const ARRAY_BUFFER: u32 = 34_962;
+const ELEMENT_ARRAY_BUFFER: u32 = 34_963;
+
+/// Trees ready to be put into a glTF file with their terrain's Y-up mesh.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Stand {
+    /// The shapes in use, with their names.
+    pub plants: Vec<(String, Plant)>,
+    /// The trees.
+    pub trees: Vec<Standing>,
+    /// Trees that had no place: more than were wanted.
+    pub left_out: usize,
+}
+
+/// A tree on a mesh.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// Number of its shape.
+    pub plant: usize,
+    /// Its foot, in the mesh's metres.
+    pub foot: [f32; 3],
+    /// Its width and height in metres.
+    pub size: [f32; 2],
+    /// Half of its turn about its axis: sine and cosine.
+    pub half_turn: [f32; 2],
+}
+
+impl Stand {
+    /// Trees on the mesh that a terrain has with the same options, at most so many: of more, those are taken whose numbers'
+    /// hashes are least, which thins the forest evenly. Trees beyond the outermost cells' centres, where there is no
+    /// mesh, or over its holes are passed over.
+    ///
+    /// # Errors
+    /// As [`Mesh::of`](crate::products::mesh::Mesh::of) for the options.
+    pub fn of(trees: &[Tree], terrain: &Terrain, options: &MeshOptions, most: usize) -> Result<Self> {
+        let scale = scale(terrain, options.max_height)?;
+        let lot = |tree: &Tree| Key::ZERO.and(tree.number).bits();
+        let mut found: Vec<(&Tree, [f32; 3])> =
+            trees.iter().filter_map(|tree| Some((tree, foot(tree, terrain, scale)?))).collect();
+        let left_out = found.len().saturating_sub(most);
+        if left_out > 0 {
+            found.sort_by_key(|(tree, _)| (lot(tree), tree.number));
+            found.truncate(most);
+            found.sort_by_key(|(tree, _)| tree.number);
+        }
+        let mut stand = Self { left_out, ..Self::default() };
+        let mut known = std::collections::BTreeMap::new();
+        for (tree, foot) in found {
+            let shape = lot(tree) % SHAPES;
+            let plant = *known.entry((tree.kind, shape)).or_insert_with(|| {
+                let name = format!("{}_{}", tree.kind().name, shape + 1);
+                stand.plants.push((name, Plant::grown(tree.kind, Key::ZERO.and(tree.kind.into()).and(shape))));
+                stand.plants.len() - 1
+            });
+            let half = std::f64::consts::PI * Key::ZERO.and(tree.number).and(1).unit();
+            stand.trees.push(Standing {
+                plant,
+                foot,
+                size: [tree.crown(), tree.height() * scale as f32],
+                half_turn: [libm::sin(half) as f32, libm::cos(half) as f32],
+            });
+        }
+        Ok(stand)
+    }
+
+    /// Adds the trees to a glTF document whose buffer has so many bytes; returns what the buffer goes on with.
+    pub(super) fn join(&self, document: &mut Value, views: &mut Vec<Value>, body: usize) -> Vec<u8> {
+        let mut bytes: Vec<u8> = Vec::new();
+        let material = push(
+            document,
+            "materials",
+            json!({
+                "name": "plants",
+                "doubleSided": true,
+                "pbrMetallicRoughness": {"metallicFactor": 0.0, "roughnessFactor": 0.9},
+            }),
+        );
+        let mut meshes = Vec::new();
+        for (name, plant) in &self.plants {
+            let n = plant.positions.len();
+            let mut accessor = |part: Vec<u8>, target: u32, about: Value| {
+                views.push(json!({
+                    "buffer": 0, "byteOffset": body + bytes.len(), "byteLength": part.len(), "target": target,
+                }));
+                bytes.extend(part);
+                let mut about = about;
+                about["bufferView"] = json!(views.len() - 1);
+                push(document, "accessors", about)
+            };
+            let vectors =
+                |values: &[[f32; 3]]| values.iter().flatten().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+            let about = || json!({"componentType": FLOAT, "count": n, "type": "VEC3"});
+            let [low, high] = plant.bounds();
+            let mut bounded = about();
+            bounded["min"] = json!(low);
+            bounded["max"] = json!(high);
+            let position = accessor(vectors(&plant.positions), ARRAY_BUFFER, bounded);
+            let normal = accessor(vectors(&plant.normals), ARRAY_BUFFER, about());
+            let colour = accessor(vectors(&plant.colours), ARRAY_BUFFER, about());
+            let indices = plant.indices.iter().flat_map(|k| k.to_le_bytes()).collect();
+            let about = json!({"componentType": UNSIGNED_INT, "count": plant.indices.len(), "type": "SCALAR"});
+            let indices = accessor(indices, ELEMENT_ARRAY_BUFFER, about);
+            meshes.push(push(
+                document,
+                "meshes",
+                json!({"name": name, "primitives": [{
+                    "attributes": {"POSITION": position, "NORMAL": normal, "COLOR_0": colour},
+                    "indices": indices, "material": material, "mode": 4,
+                }]}),
+            ));
+        }
+        let group = push(document, "nodes", json!({"name": "trees"}));
+        let children = self.trees.iter().map(|tree| {
+            let ([wide, high], [sin, cos]) = (tree.size, tree.half_turn);
+            push(document, "nodes", json!({
+                "mesh": meshes[tree.plant], "translation": tree.foot, "rotation": [0.0, sin, 0.0, cos], "scale": [wide, high, wide],
+            }))
+        });
+        let children: Vec<usize> = children.collect();
+        // glTF allows no empty list.
+        if !children.is_empty() {
+            document["nodes"][group]["children"] = json!(children);
+        }
+        if let Some(nodes) = document["scenes"][0]["nodes"].as_array_mut() {
+            nodes.push(json!(group));
+        }
+        bytes
+    }
+}
+
+/// Adds to one of a document's lists; its number there.
+fn push(document: &mut Value, list: &str, value: Value) -> usize {
+    match document[list].as_array_mut() {
+        Some(values) => {
+            values.push(value);
+            values.len() - 1
+        }
+        None => {
+            document[list] = json!([value]);
+            0
+        }
+    }
+}
+
+/// Where a tree stands on the mesh: on the triangle under it.
+fn foot(tree: &Tree, terrain: &Terrain, scale: f64) -> Option<[f32; 3]> {
+    let [rows, cols] = terrain.grid.size;
+    let [y, x] = tree.at().map(|at| at - 0.5);
+    if y < 0.0 || x < 0.0 || rows < 2 || cols < 2 || y > (rows - 1) as f64 || x > (cols - 1) as f64 {
+        return None;
+    }
+    let (i, j) = ((y as usize).min(rows - 2), (x as usize).min(cols - 2));
+    let (v, u) = (y - i as f64, x - j as f64);
+    let corners = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)];
+    if corners.iter().any(|(i, j)| terrain.is_nodata(*i, *j)) {
+        return None;
+    }
+    let [nw, ne, sw, se] = corners.map(|at| terrain.ground[at].metres());
+    // The diagonal runs from the south-west to the north-east.
+    let ground = if u + v <= 1.0 {
+        nw + u * (ne - nw) + v * (sw - nw)
+    } else {
+        se + (1.0 - u) * (sw - se) + (1.0 - v) * (ne - se)
+    };
+    let middle = |n: usize| (n - 1) as f64 / 2.0;
+    let cell = terrain.grid.cell;
+    Some([((x - middle(cols)) * cell) as f32, (ground * scale) as f32, ((y - middle(rows)) * cell) as f32])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::Field;
+    use crate::forest::KINDS;
+    use crate::grid::Grid;
+    use crate::height::Height;
+    use crate::products::mesh::Mesh;
+
+    fn land() -> Terrain {
+        let grid = Grid::new([20, 30], 10.0).unwrap();
+        let ground = Field::generate([20, 30], |i, j| Height::saturating(((i * 7 + j * 13) % 11) as f64));
+        Terrain {
+            nodata: Some(Field::generate([20, 30], |i, j| i == 5 && j == 5)),
+            ..Terrain::from_ground(grid, ground).unwrap()
+        }
+    }
+
+    fn wood() -> Vec<Tree> {
+        let tree = |n: u64| Tree {
+            number: n,
+            cell: [(7 * n % 20) as u32, (11 * n % 30) as u32],
+            part: [(n * 9973 % 65_536) as u16, (n * 31_337 % 65_536) as u16],
+            kind: (n % KINDS.len() as u64) as u8,
+            size: 1.0,
+            age: 0,
+            patch: 5.0,
+        };
+        (0..900).map(tree).collect()
+    }
+
+    #[test]
+    fn trees_stand_on_the_meshs_triangles() {
+        let land = land();
+        for max_height in [None, Some(30.0)] {
+            let options = MeshOptions { max_height, ..MeshOptions::default() };
+            let mesh = Mesh::of(&land, &options).unwrap();
+            let stand = Stand::of(&wood(), &land, &options, 10_000).unwrap();
+            assert!(stand.left_out == 0 && stand.trees.len() > 700 && stand.plants.len() == 18);
+            for tree in &stand.trees {
+                let [x, y, z] = tree.foot;
+                // Some triangle holds the foot, at its height; the hole has none.
+                let on = mesh.indices.chunks(3).any(|triangle| {
+                    let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[triangle[k] as usize]);
+                    let area = (b[0] - a[0]) * (c[2] - a[2]) - (b[2] - a[2]) * (c[0] - a[0]);
+                    let u = ((x - a[0]) * (c[2] - a[2]) - (z - a[2]) * (c[0] - a[0])) / area;
+                    let v = ((b[0] - a[0]) * (z - a[2]) - (b[2] - a[2]) * (x - a[0])) / area;
+                    let height = a[1] + u * (b[1] - a[1]) + v * (c[1] - a[1]);
+                    u >= -1e-4 && v >= -1e-4 && u + v <= 1.0002 && (height - y).abs() < 1e-3
+                });
+                assert!(on, "{tree:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_than_are_wanted_are_thinned_evenly() {
+        let all = Stand::of(&wood(), &land(), &MeshOptions::default(), 10_000).unwrap();
+        let some = Stand::of(&wood(), &land(), &MeshOptions::default(), 300).unwrap();
+        assert_eq!((some.trees.len(), some.left_out), (300, all.trees.len() - 300));
+        let west =
+            |stand: &Stand| stand.trees.iter().filter(|t| t.foot[0] < 0.0).count() as f64 / stand.trees.len() as f64;
+        // A share of about a half of 300 has a standard deviation of 0.029; four of those.
+        assert!((west(&some) - west(&all)).abs() < 0.116);
+    }
+}
