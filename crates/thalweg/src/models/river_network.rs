@@ -45,7 +45,7 @@ params! {
     /// What is cut: the water stands 0.15 of its depth under the lower bank and never rises downstream. The bed lies its depth
     /// lower, rising to either side as a parabola. Floodplains (6 widths to a side of meandering rivers, 4 of braided, 1 of stepped
     /// ones, none of torrents) rise by 0.01, or as steeply as the river falls, no broader than the level floor of the valley; beyond
-    /// them banks by `bank`. A fall steeper than `fall` and than twice the river's slope around it is cut back, by at most
+    /// them banks by `bank`; a deep cut draws the ground within three cells after it. A fall steeper than `fall` and than twice the river's slope around it is cut back, by at most
     /// `grading`·(1 − hardness): waterfalls stay where the rock is hard. Nothing is raised.
     ///
     /// Source: E. & P. (student report on procedural river networks, Université Lyon 1), whose limits it is free of; widths and depths

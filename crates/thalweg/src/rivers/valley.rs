@@ -13,10 +13,15 @@ const RISE: f64 = 0.01;
 /// Farthest that banks are laid back, in metres.
 const FARTHEST: f64 = 200.0;
 
+/// Share of a cut that the ground at the water's edge takes part in, and how many cells beyond it none does any more.
+///
+/// A slot of one cell is no valley: seen from above, one that runs across the grid's axes is a row of teeth.
+const EASE: (f64, f64) = (1.0, 3.0);
+
 /// Lowers the ground beside the rivers to floodplains and banks; nothing is raised, and lakes keep their rims.
 ///
 /// Up to half a width from the line the ground may be as high as the water, over the floodplain it rises gently, and beyond as
-/// steeply as the design's `bank`. Floodplains are as broad as the kind of river has them, but no broader than the level floor
+/// steeply as the design's `bank`; what is cut deep draws its nearest surroundings after it. Floodplains are as broad as the kind of river has them, but no broader than the level floor
 /// of the valley: hills are not planed off.
 pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &mut Field<Height>) {
     let before = site.land.ground.as_slice();
@@ -26,12 +31,12 @@ pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &
     for run in &network.runs {
         for pair in run.vertices.windows(2) {
             let plains = [0, 1].map(|end| plain(design, &pair[end]));
-            let high = pair.iter().map(|vertex| {
-                let [i, j] = vertex.cell(network.size);
-                (before[i * cols + j].metres() - vertex.surface.metres()).max(0.0) + 3.0
+            let cuts = [0, 1].map(|end: usize| {
+                let [i, j] = pair[end].cell(network.size);
+                (before[i * cols + j].metres() - pair[end].surface.metres()).max(0.0)
             });
-            let high = high.fold(0.0, f64::max);
-            let reach = pair[0].width.max(pair[1].width) / 2.0 + plains[0].max(plains[1]) + (high / bank).min(FARTHEST);
+            let slopes = ((cuts[0].max(cuts[1]) + 3.0) / bank).min(FARTHEST).max(EASE.1 * network.cell);
+            let reach = pair[0].width.max(pair[1].width) / 2.0 + plains[0].max(plains[1]) + slopes;
             around(network.size, pair, reach / network.cell, |i, j, t, apart| {
                 let k = i * cols + j;
                 if site.is_void(k) || site.is_sea(k) || network.lake.as_slice()[k] > 0 {
@@ -42,7 +47,10 @@ pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &
                 let off = apart * network.cell - mix(pair[0].width, pair[1].width) / 2.0;
                 let gentle = RISE.max(mix(pair[0].slope, pair[1].slope));
                 let over = gentle * off.clamp(0.0, plain) + bank.max(gentle) * (off - plain).max(0.0);
-                let level = mix(f64::from(pair[0].surface.0), f64::from(pair[1].surface.0)) + over * UNITS;
+                let water = mix(f64::from(pair[0].surface.0), f64::from(pair[1].surface.0));
+                let near = (1.0 - off.max(0.0) / network.cell / EASE.1).max(0.0);
+                let eased = f64::from(before[k].0) - EASE.0 * near * mix(cuts[0], cuts[1]) * UNITS;
+                let level = (water + over * UNITS).min(eased.max(water));
                 let withheld = |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| share_of(layer.as_slice()[k]));
                 let share = (1.0 - withheld(site.protect)) * (1.0 - withheld(site.hardness));
                 let cut = ((f64::from(before[k].0) - level) * share).max(0.0) as i32;
