@@ -18,7 +18,7 @@ pub use draw::Rule;
 /// How the document's network is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Letter {
-    /// Least distance r of two points in metres; under four cells it counts as that.
+    /// Least distance r of two points in metres; where points lie closest it counts as four cells at least.
     pub spacing: f64,
     /// By how much closer points lie where the ground is steep, 0 to 0.75.
     pub relief: f64,
