@@ -45,8 +45,9 @@ params! {
     /// What is cut: the water stands 0.15 of its depth under the lower bank and never rises downstream. The bed lies its depth
     /// lower, rising to either side as a parabola. Floodplains (6 widths to a side of meandering rivers, 4 of braided, 1 of stepped
     /// ones, none of torrents) rise by 0.01, or as steeply as the river falls, no broader than the level floor of the valley; beyond
-    /// them banks by `bank`; a deep cut draws the ground within three cells after it. A fall steeper than `fall` and than twice the river's slope around it is cut back, by at most
-    /// `grading`·(1 − hardness): waterfalls stay where the rock is hard. Nothing is raised.
+    /// them banks by `bank`, which run out in valley sides steeper than they; a deep cut draws the ground within three cells after
+    /// it. A fall steeper than `fall` and than twice the river's slope around it is cut back, by at most `grading`·(1 − hardness):
+    /// waterfalls stay where the rock is hard. Nothing is raised.
     ///
     /// Source: E. & P. (student report on procedural river networks, Université Lyon 1), whose limits it is free of; widths and depths
     /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery & Buffington
@@ -60,9 +61,10 @@ params! {
     ///
     /// It needs nothing. It heeds `loose` (which gives first), `hardness` (also on floodplains), `protect` (from ½ on rivers go
     /// round it where there is a way, and no plain or bank is cut by that share) and `rain`; the tables `springs`, `mouths` and
-    /// `passes` (in a recipe `tables = { mouths = [{ x = 0.0, y = 800.0 }], passes = [{ x = 900.0, y = 700.0, reach = 300.0 }] }`). It leaves `river`, `lake`, `river_distance`, `water`, `discharge` and the table `rivers`, a row to a point of a
-    /// river. What is cut the rivers carry off: out of the world, or, where no edge is open and no data is missing, to the
-    /// lowest ground. Rivers narrower than a cell are cut as deep as they are over the whole cell. There are no deltas.
+    /// `passes` (in a recipe `tables = { mouths = [{ x = 0.0, y = 800.0 }], passes = [{ x = 900.0, y = 700.0, reach = 300.0 }] }`).
+    /// It leaves `river`, `lake`, `river_distance`, `water`, `discharge` and the table `rivers`, a row to a point of a river. What is
+    /// cut the rivers carry off: out of the world, or, where no edge is open and no data is missing, to the lowest ground.
+    /// Rivers narrower than a cell are cut as deep as they are over the whole cell. There are no deltas.
     pub struct RiverNetwork {
         /// Catchment from which on there is a river: less draws more and finer ones. Under 16 cells it counts as that.
         catchment: f64 = 1.0, within 0.0..=1e6, unit "km²", source "ours";

@@ -18,11 +18,15 @@ const FARTHEST: f64 = 200.0;
 /// A slot of one cell is no valley: seen from above, one that runs across the grid's axes is a row of teeth.
 const EASE: (f64, f64) = (1.0, 3.0);
 
+/// Where banks run out, as a share of their breadth to either side of where they would meet level ground: the cut fades there, for
+/// valley sides steeper than banks are not met at all and would be left with a cliff.
+const FADE: f64 = 0.5;
+
 /// Lowers the ground beside the rivers to floodplains and banks; nothing is raised, and lakes keep their rims.
 ///
 /// Up to half a width from the line the ground may be as high as the water, over the floodplain it rises gently, and beyond as
-/// steeply as the design's `bank`; what is cut deep draws its nearest surroundings after it. Floodplains are as broad as the kind of river has them, but no broader than the level floor
-/// of the valley: hills are not planed off.
+/// steeply as the design's `bank`, until that runs out; what is cut deep draws its nearest surroundings after it. Floodplains
+/// are as broad as the kind of river has them, but no broader than the level floor of the valley: hills are not planed off.
 pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &mut Field<Height>) {
     let before = site.land.ground.as_slice();
     let cols = network.size[1];
@@ -36,7 +40,7 @@ pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &
                 (before[i * cols + j].metres() - pair[end].surface.metres()).max(0.0)
             });
             let slopes = ((cuts[0].max(cuts[1]) + 3.0) / bank).min(FARTHEST).max(EASE.1 * network.cell);
-            let reach = pair[0].width.max(pair[1].width) / 2.0 + plains[0].max(plains[1]) + slopes;
+            let reach = pair[0].width.max(pair[1].width) / 2.0 + plains[0].max(plains[1]) + (1.0 + FADE) * slopes;
             around(network.size, pair, reach / network.cell, |i, j, t, apart| {
                 let k = i * cols + j;
                 if site.is_void(k) || site.is_sea(k) || network.lake.as_slice()[k] > 0 {
@@ -52,7 +56,9 @@ pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &
                 let eased = f64::from(before[k].0) - EASE.0 * near * mix(cuts[0], cuts[1]) * UNITS;
                 let level = (water + over * UNITS).min(eased.max(water));
                 let withheld = |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| share_of(layer.as_slice()[k]));
-                let share = (1.0 - withheld(site.protect)) * (1.0 - withheld(site.hardness));
+                let out = ((off - plain) / slopes - 1.0 + FADE).clamp(0.0, 2.0 * FADE) / (2.0 * FADE);
+                let fade = 1.0 - out * out * (3.0 - 2.0 * out);
+                let share = (1.0 - withheld(site.protect)) * (1.0 - withheld(site.hardness)) * fade;
                 let cut = ((f64::from(before[k].0) - level) * share).max(0.0) as i32;
                 let mut target = Height(before[k].0 - cut);
                 if let Ok(rim) = keeps.binary_search_by_key(&(k as u32), |(cell, _)| *cell) {
