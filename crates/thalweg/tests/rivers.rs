@@ -215,6 +215,59 @@ fn two_basins_over_a_pass_are_two_lakes_in_a_row() {
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
 }
 
+/// A plain that falls by `slope` to a sea in its south, with a valley down its middle.
+fn coast(slope: f64) -> Terrain {
+    land([140, 120], Some(0.0), move |i, j| {
+        let inland = 120.0 - i;
+        let beside = (j - 60.0).abs();
+        let valley = if inland > 0.0 {
+            (10.0 * slope * beside).min(500.0 * slope) + 0.5 * (beside - 45.0).max(0.0)
+        } else {
+            0.0
+        };
+        inland * 20.0 * slope + valley
+    })
+}
+
+#[test]
+fn a_great_river_parts_at_a_gentle_coast_alone() {
+    let design = Design { catchment: 1e6, runoff: 60.0, meander: 0.0, ..unbreached() };
+    let terrain = coast(0.002);
+    let (network, carved) = made(&terrain, &design);
+    let arms: Vec<&Run> = network.runs.iter().filter(|run| matches!(run.source, Source::Parts { .. })).collect();
+    assert_eq!(arms.len(), 2, "{}", network.runs.len());
+    let mut sides = Vec::new();
+    for arm in &arms {
+        let Source::Parts { run, vertex } = arm.source else { unreachable!() };
+        let river = &network.runs[run as usize];
+        let [before, here] = [vertex - 1, vertex].map(|at| river.vertices[at as usize]);
+        // A third leaves, and both go down to the sea.
+        assert!(arm.mouth == Mouth::Sea && river.mouth == Mouth::Sea && here.place == arm.vertices[0].place);
+        assert!(2 * arm.vertices[0].flow <= here.flow + 2 && here.flow < before.flow);
+        assert!(arm.vertices[0].surface <= here.surface && arm.vertices[0].bed <= here.bed);
+        let end = arm.vertices[arm.vertices.len() - 1];
+        assert!(
+            end.surface == Height::ZERO
+                && terrain.ground[(end.cell(network.size)[0], end.cell(network.size)[1])] <= Height::ZERO
+        );
+        sides.push(end.place[1] > river.vertices[river.vertices.len() - 1].place[1]);
+    }
+    assert_ne!(sides[0], sides[1], "one to either side");
+    assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
+    // As much water comes to the sea as without arms.
+    let to_sea = |network: &Network| -> i64 {
+        let ends = network.runs.iter().filter(|run| run.mouth == Mouth::Sea);
+        ends.map(|run| run.vertices[run.vertices.len() - 1].flow).sum()
+    };
+    let (whole, _) = made(&terrain, &Design { delta: 0.0, ..design.clone() });
+    assert!(to_sea(&whole) == to_sea(&network) && whole.runs.len() + 2 == network.runs.len());
+    // Of a steep coast, and with little water, there are none.
+    for (slope, runoff) in [(0.02, 60.0), (0.002, 1.0)] {
+        let (network, _) = made(&coast(slope), &Design { runoff, ..design.clone() });
+        assert!(!network.runs.iter().any(|run| matches!(run.source, Source::Parts { .. })));
+    }
+}
+
 #[test]
 fn every_check_holds_on_noise_of_all_sorts() {
     for seed in 0..12u64 {

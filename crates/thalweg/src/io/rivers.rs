@@ -96,7 +96,8 @@ fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
     let mut basins = basins::basins(&land.under(&filled), &directions)?;
     let mut runs = vec![0; basins.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
     for (number, run) in network.runs.iter().enumerate() {
-        let leaves = matches!(run.mouth, Mouth::Sea | Mouth::Edge | Mouth::Outlet);
+        let arm = matches!(run.source, Source::Parts { .. });
+        let leaves = !arm && matches!(run.mouth, Mouth::Sea | Mouth::Edge | Mouth::Outlet);
         if let (true, Some((k, _))) = (leaves, run.path.last()) {
             runs[basins.as_slice()[*k as usize] as usize] = number as u32 + 1;
         }
@@ -124,6 +125,10 @@ fn reaches(network: &Network) -> Vec<Feature> {
     for run in &network.runs {
         if let (Mouth::Joins { run: other, vertex }, Some(last)) = (run.mouth, run.vertices.last()) {
             joined[other as usize].push((vertex, last.flow, last.area));
+        }
+        // An arm has taken its water there.
+        if let (Source::Parts { run: other, vertex }, Some(first)) = (run.source, run.vertices.first()) {
+            joined[other as usize].push((vertex, -first.flow, -first.area));
         }
     }
     let lengths: Vec<Vec<f64>> = network.runs.iter().map(|run| network.lengths(run)).collect();
@@ -165,6 +170,7 @@ fn reaches(network: &Network) -> Vec<Feature> {
                 ("depth_m", real(middle.depth)),
                 ("lake_from", Property::Count(lake_from)),
                 ("lake_to", Property::Count(lake_to)),
+                ("parts_from", Property::Count(reach.parts_from)),
                 ("ends", word(ending(ends, run.mouth))),
                 ("downstream", Property::Count(reach.downstream)),
                 ("surfaces_m", reals(&|v| v.surface.metres())),
@@ -309,6 +315,7 @@ fn written(feature: &Value, place: &Place) -> Option<Written> {
         run: count("run")?,
         lake_from: count("lake_from"),
         lake_to: count("lake_to"),
+        parts_from: count("parts_from"),
         downstream: count("downstream"),
         end: of["ends"].as_str()?.to_string(),
         discharge: [of["discharge_from"].as_f64()?, of["discharge"].as_f64()?],

@@ -40,7 +40,8 @@ params! {
     ///
     /// What they are: w = `width`·Q^½ wide and `depth`·Q^0.4 deep; torrents on slopes over 0.065, steps and pools over 0.02, braided
     /// (1.8 times as wide, 0.7 as deep) over 0.0125·Q^−0.44 where the floor is broad, else meandering. Gentle rivers widen
-    /// towards the sea by up to `estuary` widths.
+    /// towards the sea by up to `estuary` widths; with `delta` m³/s and more over level ground they part there into two or three
+    /// arms, each of which takes a third of the water that comes to it.
     ///
     /// What is cut: the water stands 0.15 of its depth under the lower bank and never rises downstream. The bed lies its depth
     /// lower, rising to either side as a parabola. Floodplains (6 widths to a side of meandering rivers, 4 of braided, 1 of stepped
@@ -64,7 +65,7 @@ params! {
     /// `passes` (in a recipe `tables = { mouths = [{ x = 0.0, y = 800.0 }], passes = [{ x = 900.0, y = 700.0, reach = 300.0 }] }`).
     /// It leaves `river`, `lake`, `river_distance`, `water`, `discharge` and the table `rivers`, a row to a point of a river. What is
     /// cut the rivers carry off: out of the world, or, where no edge is open and no data is missing, to the lowest ground.
-    /// Rivers narrower than a cell are cut as deep as they are over the whole cell. There are no deltas.
+    /// Rivers narrower than a cell are cut as deep as they are over the whole cell.
     pub struct RiverNetwork {
         /// Catchment from which on there is a river: less draws more and finer ones. Under 16 cells it counts as that.
         catchment: f64 = 1.0, within 0.0..=1e6, unit "km²", source "ours";
@@ -92,6 +93,8 @@ params! {
         fall: f64 = 0.5, within 0.0..=10.0, unit "1", source "ours";
         /// The deepest such cut.
         grading: f64 = 15.0, within 0.0..=1000.0, unit "m", source "ours";
+        /// Discharge from which on a gentle river parts into arms at the sea; 0 parts none.
+        delta: f64 = 5.0, within 0.0..=1e6, unit "m³/s", source "ours";
         /// How many widths a gentle river has more at the sea.
         estuary: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours";
         /// How rivers are found. With `letter` what stands above does nothing, and what follows does.
@@ -150,6 +153,7 @@ impl RiverNetwork {
             bank: self.bank,
             fall: self.fall,
             grading: self.grading,
+            delta: self.delta,
             estuary: self.estuary,
         }
     }

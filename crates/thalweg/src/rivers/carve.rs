@@ -2,7 +2,7 @@
 
 use crate::field::Field;
 use crate::height::{Height, UNITS};
-use crate::rivers::network::{Mouth, Network};
+use crate::rivers::network::{Mouth, Network, Source};
 use crate::rivers::{Design, Site, lakes, level, valley};
 
 /// Metres by which dry places on a river's way through a lake are dug under its level.
@@ -94,7 +94,14 @@ pub(super) fn settle(network: &Network, ground: &mut Field<Height>) -> bool {
         let run = &network.runs[number];
         arriving[number].sort_unstable();
         let mut came = arriving[number].iter().peekable();
-        let mut lowest = Height::MAX;
+        let mut lowest = match run.source {
+            Source::Parts { run, vertex } => {
+                let path = &network.runs[run as usize].path;
+                let above = path[..path.partition_point(|(_, at)| *at < vertex)].last();
+                above.map_or(Height::MAX, |(k, _)| ground.as_slice()[*k as usize])
+            }
+            _ => Height::MAX,
+        };
         for (k, vertex) in &run.path {
             while let Some((_, height)) = came.next_if(|(at, _)| at <= vertex) {
                 lowest = lowest.min(*height);

@@ -19,6 +19,8 @@ pub struct Written {
     pub lake_to: Option<u32>,
     /// The reach that it runs into.
     pub downstream: Option<u32>,
+    /// The reach at whose end it parts from another run.
+    pub parts_from: Option<u32>,
     /// How it ends: `river`, `lake`, `sea`, `edge` or `outlet`.
     pub end: String,
     /// Discharge at its upper and lower end in m³/s.
@@ -179,7 +181,13 @@ impl Survey {
                 below.surface.first() <= reach.surface.last() && below.bed.first() <= reach.bed.last()
             });
             let under = reach.surface.iter().zip(&reach.bed).all(|(surface, bed)| bed <= surface);
-            check.note(falls(&reach.surface) && falls(&reach.bed) && on && under, || format!("reach {}", reach.id));
+            let from = reach.parts_from.and_then(|id| by_id.get(&id)).is_none_or(|from| {
+                let from = &self.reaches[*from];
+                reach.surface.first() <= from.surface.last() && reach.bed.first() <= from.bed.last()
+            });
+            check.note(falls(&reach.surface) && falls(&reach.bed) && on && from && under, || {
+                format!("reach {}", reach.id)
+            });
         }
         check
     }
@@ -238,11 +246,15 @@ impl Survey {
 
     fn sums(&self) -> Check {
         let mut check = Check::new("discharges sum where rivers meet");
+        let by_id = self.by_id();
         let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
         let mut above: HashMap<u32, f64> = HashMap::new();
         let (mut into, mut out): (HashMap<u32, f64>, HashMap<u32, f64>) = Default::default();
         for reach in &self.reaches {
             reach.downstream.into_iter().for_each(|id| *above.entry(id).or_default() += reach.discharge[1]);
+            // What an arm takes does not go on.
+            let parted = reach.parts_from.and_then(|id| by_id.get(&id)).and_then(|k| self.reaches[*k].downstream);
+            parted.into_iter().for_each(|id| *above.entry(id).or_default() -= reach.discharge[0]);
             reach.lake_to.into_iter().for_each(|id| *into.entry(id).or_default() += reach.discharge[1]);
             reach.lake_from.into_iter().for_each(|id| *out.entry(id).or_default() += reach.discharge[0]);
         }
@@ -348,7 +360,7 @@ impl Survey {
 }
 
 /// Whether two stretches cross; touching is not crossing.
-fn cross([p, q]: [[f64; 2]; 2], [u, v]: [[f64; 2]; 2]) -> bool {
+pub(super) fn cross([p, q]: [[f64; 2]; 2], [u, v]: [[f64; 2]; 2]) -> bool {
     let side = |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
     side(p, q, u) * side(p, q, v) < 0.0 && side(u, v, p) * side(u, v, q) < 0.0
 }

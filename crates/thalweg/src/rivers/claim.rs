@@ -11,7 +11,7 @@ use crate::rivers::course::{Course, End, centre};
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::Source;
 use crate::rivers::tree::{NONE, Tree};
-use crate::rivers::walk::{nearest, walk};
+use crate::rivers::walk::{nearest, thinned, walk};
 
 /// Tries after which all lines are left unbent.
 const TRIES: usize = 40;
@@ -244,19 +244,7 @@ impl<'a> Claims<'a> {
 
     /// Leaves out cells of a path whose neighbours touch in a corner, and complains of ground too high for the river.
     fn thin(&mut self, course: usize, path: &mut Vec<(u32, f64)>) {
-        let cols = self.cells.cols();
-        let mut kept: Vec<(u32, f64)> = Vec::with_capacity(path.len());
-        for step in path.iter() {
-            if let [.., before, _] = kept[..] {
-                let apart = |a: usize, b: usize| a.abs_diff(b) <= 1;
-                let (a, b) = (before.0 as usize, step.0 as usize);
-                if apart(a / cols, b / cols) && apart(a % cols, b % cols) {
-                    kept.pop();
-                }
-            }
-            kept.push(*step);
-        }
-        *path = kept;
+        *path = thinned(path, self.cells.cols());
         let filled = self.wish.filled.as_slice();
         let nodes = &self.wish.courses[course].nodes;
         let cell = self.wish.site.land.grid.cell;

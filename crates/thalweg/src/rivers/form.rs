@@ -6,7 +6,7 @@ use crate::rivers::course::{Course, End, Shape};
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::{Kind, Mouth, Run, Source, Vertex};
 use crate::rivers::tree::Tree;
-use crate::rivers::{Design, Site};
+use crate::rivers::{Design, Site, delta};
 
 /// By how much a river gets wider or narrower in a metre.
 pub const TAPER: f64 = 0.2;
@@ -64,8 +64,9 @@ pub(super) fn runs(
         }
     }
     fill(tree, courses, &places, order, &mut runs);
-    for (course, run) in courses.iter().zip(&mut runs) {
-        measure(site, design, course, run);
+    delta::part(site, design, lakes, &mut runs);
+    for run in &mut runs {
+        measure(site, design, run);
     }
     bases(site, lakes, &mut runs);
     runs
@@ -125,7 +126,7 @@ pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> Kind {
 }
 
 /// Widths, depths and kinds along a run.
-fn measure(site: &Site<'_>, design: &Design, course: &Course, run: &mut Run) {
+fn measure(site: &Site<'_>, design: &Design, run: &mut Run) {
     let cell = site.land.grid.cell;
     let widest = site.land.grid.extent().iter().fold(f64::INFINITY, |a, b| a.min(*b)) / 10.0;
     let apart = |a: &Vertex, b: &Vertex| {
@@ -142,7 +143,7 @@ fn measure(site: &Site<'_>, design: &Design, course: &Course, run: &mut Run) {
         vertex.depth = (design.depth * libm::pow(flow, 0.4) * shallow).min(1000.0);
     }
     // At the sea gentle rivers widen to a funnel.
-    if course.end == End::Sea {
+    if run.mouth == Mouth::Sea {
         let mut far = 0.0;
         let own = run.vertices[count - 1].width;
         for at in (0..count).rev() {
@@ -155,7 +156,7 @@ fn measure(site: &Site<'_>, design: &Design, course: &Course, run: &mut Run) {
                 (run.vertices[at].width * (1.0 + design.estuary * gentle * near * near)).min(widest);
         }
     }
-    if course.source == Source::Head {
+    if run.source == Source::Head {
         run.vertices[0].width *= HEAD;
     }
     for at in 1..count {

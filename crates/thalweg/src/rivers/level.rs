@@ -111,11 +111,15 @@ pub(super) fn set(site: &Site<'_>, design: &Design, network: &mut Network, groun
     for number in network.order.clone().into_iter().map(|run| run as usize) {
         let limits = (0..network.runs[number].vertices.len()).map(|at| limit(site, network, ground, mask, number, at));
         let limits: Vec<Height> = limits.collect();
+        let parted = match network.runs[number].source {
+            Source::Parts { run, vertex } => Some(network.runs[run as usize].vertices[vertex as usize]),
+            _ => None,
+        };
         let (lakes, cell, size) = (&network.lakes, network.cell, network.size);
         let run = &mut network.runs[number];
         let start = match run.source {
             Source::Lake(lake) => lakes[lake as usize].level,
-            Source::Head => Height::MAX,
+            Source::Head | Source::Parts { .. } => parted.map_or(Height::MAX, |from| from.surface),
         };
         let base = run.base.unwrap_or(Height::MIN);
         let mut level = start;
@@ -129,7 +133,7 @@ pub(super) fn set(site: &Site<'_>, design: &Design, network: &mut Network, groun
             run.vertices[last].surface = base;
         }
         grade(site, design, run, cell, size);
-        let mut lowest = Height::MAX;
+        let mut lowest = parted.map_or(Height::MAX, |from| from.bed);
         for (at, vertex) in run.vertices.iter_mut().enumerate() {
             let came = arriving[number].iter().filter(|(to, _, _)| *to == at as u32).map(|(_, _, bed)| *bed);
             let bed = Height((vertex.surface.0).saturating_sub(units(vertex.depth))).max(Height::MIN);

@@ -11,6 +11,7 @@ pub mod carve;
 pub mod check;
 mod claim;
 mod course;
+mod delta;
 pub mod distance;
 mod form;
 mod lakes;
@@ -62,6 +63,8 @@ pub struct Design {
     pub fall: f64,
     /// Deepest such cut in metres.
     pub grading: f64,
+    /// Discharge in m³/s from which on a gentle river parts into arms at the sea; 0 parts none.
+    pub delta: f64,
     /// How many widths a river of gentle slope has at the sea, beyond its own.
     pub estuary: f64,
 }
@@ -84,6 +87,7 @@ impl Default for Design {
             bank: 0.5,
             fall: 0.5,
             grading: 15.0,
+            delta: 5.0,
             estuary: 2.0,
         }
     }
@@ -108,6 +112,7 @@ impl Design {
             ("bank", self.bank),
             ("fall", self.fall),
             ("grading", self.grading),
+            ("delta", self.delta),
             ("estuary", self.estuary),
         ];
         match values.iter().find(|(_, value)| !(0.0..=1e15).contains(value)) {

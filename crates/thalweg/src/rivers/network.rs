@@ -81,6 +81,13 @@ pub enum Source {
     Head,
     /// Out of the lake of that index.
     Lake(u32),
+    /// As an arm of another run.
+    Parts {
+        /// That run's index.
+        run: u32,
+        /// Index of the vertex.
+        vertex: u32,
+    },
 }
 
 /// Where a run ends.
@@ -132,9 +139,9 @@ pub struct Lake {
 /// All rivers and lakes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
-    /// Runs, each after those that it joins.
+    /// Runs, each after those that it joins or parts from.
     pub runs: Vec<Run>,
-    /// Indices of all runs, each after those that flow into it, by way of lakes too.
+    /// Indices of all runs, each after those that flow into it, by way of lakes too, and after the one that it parts from.
     pub order: Vec<u32>,
     /// The lakes.
     pub lakes: Vec<Lake>,
@@ -161,6 +168,8 @@ pub struct Reach {
     pub order: u32,
     /// The reach that it runs into, if it does.
     pub downstream: Option<u32>,
+    /// The reach at whose end it parts from another run, if it does.
+    pub parts_from: Option<u32>,
 }
 
 impl Network {
@@ -169,6 +178,9 @@ impl Network {
         let mut cuts: Vec<Vec<u32>> = self.runs.iter().map(|run| vec![0, run.vertices.len() as u32 - 1]).collect();
         for run in &self.runs {
             if let Mouth::Joins { run, vertex } = run.mouth {
+                cuts[run as usize].push(vertex);
+            }
+            if let Source::Parts { run, vertex } = run.source {
                 cuts[run as usize].push(vertex);
             }
         }
@@ -180,7 +192,13 @@ impl Network {
             first.push(reaches.len() as u32);
             for pair in cuts.windows(2) {
                 let below = (pair[1] < cuts[cuts.len() - 1]).then_some(reaches.len() as u32 + 1);
-                reaches.push(Reach { run: run as u32, vertices: [pair[0], pair[1]], order: 0, downstream: below });
+                reaches.push(Reach {
+                    run: run as u32,
+                    vertices: [pair[0], pair[1]],
+                    order: 0,
+                    downstream: below,
+                    parts_from: None,
+                });
             }
         }
         for (k, run) in self.runs.iter().enumerate() {
@@ -192,6 +210,12 @@ impl Network {
                 reaches[last].downstream = Some(first[other as usize] + place as u32);
             }
         }
+        for (k, run) in self.runs.iter().enumerate() {
+            if let Source::Parts { run, vertex } = run.source {
+                let place = cuts[run as usize].binary_search(&vertex).unwrap_or(0).max(1) - 1;
+                reaches[first[k] as usize].parts_from = Some(first[run as usize] + place as u32);
+            }
+        }
         self.orders(&mut reaches, &first, &cuts);
         reaches
     }
@@ -201,8 +225,9 @@ impl Network {
         let mut lakes: Vec<Vec<u32>> = vec![Vec::new(); self.lakes.len()];
         for run in self.order.iter().map(|run| *run as usize) {
             for k in first[run] as usize..first[run] as usize + cuts[run].len() - 1 {
-                if let (0, Source::Lake(lake)) = (reaches[k].vertices[0], self.runs[run].source) {
-                    above[k].extend(&lakes[lake as usize]);
+                match (reaches[k].vertices[0], self.runs[run].source) {
+                    (0, Source::Lake(lake)) => above[k].extend(&lakes[lake as usize]),
+                    _ => above[k].extend(reaches[k].parts_from.map(|from| reaches[from as usize].order)),
                 }
                 reaches[k].order = streams::strahler_of(&above[k]);
                 match (reaches[k].downstream, self.runs[run].mouth) {

@@ -56,6 +56,7 @@ pub fn plan(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
     });
     let names = names.collect();
     let runs = form::runs(site, design, (&tree, &shape, &lakes), (&courses, lines, &bends.floor), &order);
+    order.extend(courses.len() as u32..runs.len() as u32);
     let (size, cell) = (site.land.grid.size, site.land.grid.cell);
     Ok(Network { runs, order, lakes: lakes.lakes, lake: lakes.cells, names, size, cell, barred })
 }

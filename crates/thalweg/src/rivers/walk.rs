@@ -33,6 +33,22 @@ pub(super) fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])
     }
 }
 
+/// A path of cells without those whose neighbours touch in a corner.
+pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> {
+    let mut kept: Vec<(u32, T)> = Vec::with_capacity(path.len());
+    for step in path {
+        if let [.., before, _] = kept[..] {
+            let apart = |a: usize, b: usize| a.abs_diff(b) <= 1;
+            let (a, b) = (before.0 as usize, step.0 as usize);
+            if apart(a / cols, b / cols) && apart(a % cols, b % cols) {
+                kept.pop();
+            }
+        }
+        kept.push(*step);
+    }
+    kept
+}
+
 /// The point of the way from `a` to `b` that is nearest to `p`, as a share of the way, and the square of its distance.
 pub(super) fn nearest(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> (f64, f64) {
     let along = [b[0] - a[0], b[1] - a[1]];
