@@ -21,7 +21,7 @@ pub struct Carved {
 
 /// Cuts a site's network into its ground, and sets the levels of its vertices.
 ///
-/// First floodplains and banks are laid ([`valley`]), from levels that the untouched ground gives; then levels are set over that
+/// First floodplains and banks are laid (`valley.rs`), from levels that the untouched ground gives; then levels are set over that
 /// ground, so that banks stand over the water, and beds are cut: along a run's path the ground is its bed, which never rises, and
 /// beside it the bed rises to the water's level at half a width as a parabola does.
 pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
