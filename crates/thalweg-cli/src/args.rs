@@ -43,6 +43,16 @@ pub enum Command {
     Info(Info),
     /// Work out where water goes: directions, catchments, basins, lakes, streams, for GIS.
     Drain(Drain),
+    /// Put rivers and lakes into a terrain: lines, rasters, meshes and the corrected ground.
+    Rivers(Rivers),
+    /// Check what `rivers` wrote.
+    CheckRivers {
+        /// The folder that it wrote into.
+        folder: PathBuf,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Measure a terrain's slopes, drainage and channels, and say what is usual in nature.
     Measure(Measure),
     /// Draw a shaded map.
@@ -289,6 +299,53 @@ pub struct Drain {
     /// Water that runs off in a year, in millimetres: writes discharge, wetness, rivers with their widths, lakes.
     #[arg(long, value_name = "MM", value_parser = factor)]
     pub runoff: Option<f64>,
+    /// Up to this height in metres there is sea.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// Threads to work with [default: all cores]; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `rivers`.
+#[derive(Args)]
+pub struct Rivers {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The folder to write into.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Catchment from which on there is a river, such as 250000, 250000m2 or 0.25km2 [default: 1km2; of small files a 250th, but at least 200 cells].
+    #[arg(long, value_name = "AREA", value_parser = area)]
+    pub catchment: Option<f64>,
+    /// Set a parameter of the model river_network: NAME=VALUE.
+    #[arg(long, value_name = "SET", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    /// A cell where water leaves, counted from 0 in the north-west; may be given again.
+    #[arg(long, value_name = "ROW,COL", value_parser = cell)]
+    pub mouth: Vec<[usize; 2]>,
+    /// The same by coordinates of the file.
+    #[arg(long, value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true)]
+    pub mouth_at: Vec<[f64; 2]>,
+    /// A spring: its cell, and its water in m³/s.
+    #[arg(long, value_name = "ROW,COL,RATE", value_parser = placed)]
+    pub spring: Vec<([usize; 2], f64)>,
+    /// A cell that a river passes through, and from how far in metres water is drawn to it.
+    #[arg(long, value_name = "ROW,COL,REACH", value_parser = placed)]
+    pub pass: Vec<([usize; 2], f64)>,
+    /// An input layer: NAME=FILE, of rain, hardness, and protect (where rivers are not to go).
+    #[arg(long, value_name = "LAYER", value_parser = pair)]
+    pub layer: Vec<(String, String)>,
+    /// The seed of the rivers' bends.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = seed())]
+    pub seed: u64,
+    /// What happens at the four sides: closed ones let water out at mouths, into sea and nodata only.
+    #[arg(long, default_value = "open")]
+    pub edges: EdgeWord,
     /// Up to this height in metres there is sea.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
@@ -651,6 +708,13 @@ fn cell(text: &str) -> Result<[usize; 2], String> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[usize; 2]>::try_from(n).ok());
     numbers.ok_or_else(|| "allowed is ROW,COL, two whole numbers from 0".into())
+}
+
+fn placed(text: &str) -> Result<([usize; 2], f64), String> {
+    let wrong = || "allowed is ROW,COL,NUMBER, with whole ROW and COL from 0".to_string();
+    let (place, number) = text.rsplit_once(',').ok_or_else(wrong)?;
+    let number = number.trim().parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(wrong)?;
+    Ok((cell(place).map_err(|_| wrong())?, number))
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

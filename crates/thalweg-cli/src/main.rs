@@ -16,6 +16,7 @@ mod pictures;
 mod presets;
 mod reshape;
 mod resume;
+mod rivers;
 mod voice;
 mod water;
 
@@ -42,6 +43,8 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
         Command::Generate(generate) => &generate.run,
         Command::Apply(apply) => &apply.run,
         Command::Drain(drain) => return (drain.threads, drain.voice.into()),
+        Command::Rivers(rivers) => return (rivers.threads, rivers.voice.into()),
+        Command::CheckRivers { json, .. } => return (None, Voice { quiet: false, json: *json }),
         Command::Resume(resume) => return (resume.threads, resume.voice.into()),
         Command::Info(info) => return (None, Voice { quiet: false, json: info.json }),
         Command::Measure(measure) => return (measure.threads, Voice { quiet: false, json: measure.json }),
@@ -61,6 +64,8 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
         Command::Drain(args) => drain::drain(&args, voice)?,
+        Command::Rivers(args) => rivers::rivers(&args, voice)?,
+        Command::CheckRivers { folder, .. } => return rivers::check(&folder, voice),
         Command::Measure(args) => measure::measure(&args, voice)?,
         Command::Shade(args) => pictures::shade(&args, voice)?,
         Command::View(args) => pictures::view(&args, voice)?,

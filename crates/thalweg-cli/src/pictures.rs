@@ -15,15 +15,18 @@ use thalweg::pictures::momentum::momentum;
 use thalweg::pictures::perspective::{self, Land, ViewOptions};
 use thalweg::pictures::picture::Picture;
 use thalweg::pictures::ramps::Ramp;
+use thalweg::pictures::rivers::draw_lines;
 use thalweg::pictures::shade::{self, ShadeOptions};
 use thalweg::pictures::sheet::{Shown, sheet};
 use thalweg::pictures::water::{Streams, Water};
 use thalweg::products::mesh::{self, MeshOptions, Up};
 use thalweg::products::mesh_files::{Glb, write_obj, write_stl};
 use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
+use thalweg::products::resample::resample;
 use thalweg::products::stand::Stand;
 use thalweg::products::wetness::{Rules, wetness};
 use thalweg::recipe::Recipe;
+use thalweg::rivers::{Network, Vertex};
 use thalweg::terrain::{DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain, WATER};
 use thalweg::{Error, Result};
 
@@ -85,6 +88,50 @@ pub fn drained(terrain: &Terrain, lakes: &Field<Height>, rivers: &[Link], path: 
     let water = Water { pools: Some(lakes), ..Water::default() };
     let options = ShadeOptions { water, rivers, max_size: Some(MAP), ..ShadeOptions::default() };
     write(path, &shade::shade(terrain, &options)?)
+}
+
+/// Longer side in pixels that a map of rivers has at least.
+const RIVER_MAP: usize = 1600;
+
+/// The map of a network: its lakes filled, its rivers as wide as their water says.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn river_map(terrain: &Terrain, network: &Network, path: &Path) -> Result<()> {
+    let bare = Terrain { layers: Default::default(), tables: Default::default(), ..terrain.clone() };
+    let [rows, cols] = bare.grid.size;
+    let scale = RIVER_MAP as f64 / rows.max(cols) as f64;
+    let finer = scale > 1.0 && rows.min(cols) > 1;
+    let size = |n: usize| ((n - 1) as f64 * scale).round() as usize + 1;
+    let drawn = if finer { resample(&bare, [size(rows), size(cols)])? } else { bare };
+    let [tall, wide] = drawn.grid.size;
+    // Samples at the corners stay where they are: cells' middles lie at whole multiples.
+    let step = [0, 1].map(|k| (network.size[k].max(2) - 1) as f64 / (drawn.grid.size[k].max(2) - 1) as f64);
+    let lakes = Field::generate([tall, wide], |i, j| {
+        let at = [i as f64 * step[0], j as f64 * step[1]].map(|x| x.round() as usize);
+        let near = |at: usize, n: usize| at.saturating_sub(1)..(at + 2).min(n);
+        let around = near(at[0], rows).flat_map(|r| near(at[1], cols).map(move |c| (r, c)));
+        let levels = around.map(|cell| network.lake[cell]).filter(|lake| *lake > 0);
+        let level = levels.map(|lake| network.lakes[lake as usize - 1].level).max();
+        level.map_or(Height::ZERO, |level| Height(level.0.saturating_sub(drawn.ground[(i, j)].0)).max(Height::ZERO))
+    });
+    let water = Water { pools: Some(&lakes), ..Water::default() };
+    let options = ShadeOptions { water, max_size: Some(MAP), ..ShadeOptions::default() };
+    let mut map = shade::shade(&drawn, &options)?;
+    let pixels = [0, 1].map(|k| map.size()[k] as f64 / drawn.grid.size[k] as f64);
+    let place = |at: [f64; 2]| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
+    let metres = network.cell * step[1] / pixels[1];
+    let broad = (map.size()[0].max(map.size()[1]) as f64 / RIVER_MAP as f64).max(0.5);
+    let ends = network.runs.iter().filter_map(|run| run.vertices.last());
+    let greatest = ends.map(|end| end.discharge()).fold(1e-9, f64::max);
+    let half = |v: &Vertex| {
+        let share = (v.discharge() / greatest).sqrt();
+        (0.5 * v.width / metres).max(broad * (0.45 + 1.9 * share)) as f32
+    };
+    let lines: Vec<_> =
+        network.runs.iter().map(|run| run.vertices.iter().map(|v| (place(v.place), half(v))).collect()).collect();
+    draw_lines(&mut map, &lines);
+    write(path, &map)
 }
 
 /// Draws two terrains in perspective, or a sheet of several.

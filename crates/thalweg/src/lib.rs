@@ -26,6 +26,7 @@ pub mod pictures;
 pub mod power;
 pub mod products;
 pub mod recipe;
+pub mod rivers;
 pub mod rng;
 pub mod run;
 pub mod slopes;

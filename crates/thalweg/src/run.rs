@@ -17,6 +17,7 @@ use crate::products::resample::resample;
 use crate::recipe::{From, Recipe, Source, Stage};
 use crate::rng::Key;
 use crate::springs::{self, SPRINGS, Spring};
+use crate::tables;
 use crate::terrain::{Cells, LayerSpec, Terrain};
 
 /// What one stage did.
@@ -150,9 +151,7 @@ impl Run {
             for name in stage.layers.keys().filter(|name| !writes.iter().any(|spec| spec.name == *name)) {
                 self.terrain.layers.remove(name);
             }
-            if stage.takes_springs() {
-                self.terrain.tables.remove(SPRINGS);
-            }
+            tables::take(&mut self.terrain, stage.model.about().tables);
             self.stepper = None;
             self.stage += 1;
             self.step = 0;

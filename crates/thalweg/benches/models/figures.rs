@@ -10,13 +10,14 @@ use thalweg::models as list;
 use thalweg::models::fluvial::Fluvial;
 use thalweg::models::gradient_noise::GradientNoise;
 use thalweg::models::pipes::Pipes;
+use thalweg::models::river_network::{Method, RiverNetwork};
 use thalweg::models::stream_power::StreamPower;
 use thalweg::models::thermal::Thermal;
 use thalweg::models::trees::Trees;
 use thalweg::rng::Key;
 use thalweg::terrain::{Terrain, WATER};
 
-use crate::memory::{DRAINAGE, DROPLETS, RIVERS, beyond_the_ground};
+use crate::memory::{DRAINAGE, DROPLETS, NETWORK, RIVERS, beyond_the_ground};
 use crate::same;
 use crate::work::{
     by_cell, by_droplet_step, finish, furnished, goal, least, least_ns, mountains, now, rivers_alone, rough, step,
@@ -138,6 +139,24 @@ pub fn stream_power() -> Result<()> {
     }
     let bytes = beyond_the_ground(RIVERS, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.2} B"));
     println!("| memory beyond the ground, stream-power step, 4096², rough | ≤ 16 B a cell [65–230] | {bytes} |");
+    Ok(())
+}
+
+/// A river network, from heights to carved ground, layers and points.
+pub fn river_network() -> Result<()> {
+    let seconds = |_, seconds| Some(seconds);
+    for (side, goal) in [(1024, "≤ 1 s"), (4096, "≤ 20 s")] {
+        for (name, terrain) in [("8 octaves", mountains(side)?), ("rough", rough(side)?)] {
+            for (method, goal) in [(Method::Drainage, goal), (Method::Letter, "none")] {
+                let model = RiverNetwork { method, ..RiverNetwork::default() };
+                let least = with_threads(1, || least(&model, &terrain, SECONDS, seconds))?;
+                let word = if method == Method::Letter { ", to the letter" } else { "" };
+                println!("| river network, {side}², {name}{word} | {goal} | {least:.2} s |");
+            }
+        }
+    }
+    let bytes = beyond_the_ground(NETWORK, 4096)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.1} B"));
+    println!("| memory beyond the ground, river network, 4096², rough | ≤ 60 B a cell | {bytes} |");
     Ok(())
 }
 

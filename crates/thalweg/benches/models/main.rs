@@ -1,8 +1,8 @@
 //! The figures of docs/benchmarks.md, printed as the rows of its tables: `cargo xtask bench [PART]…`.
 //!
-//! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `flow`, `stream_power`, `fluvial`,
-//! `pipes`, `hydrology`, `pools`, `trees` and `presets`; all of them without one. Times are the least of many short pieces of
-//! work: on a shared machine the mean says more about the neighbours.
+//! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `flow`, `stream_power`,
+//! `river_network`, `fluvial`, `pipes`, `hydrology`, `pools`, `trees` and `presets`; all of them without one. Times are the
+//! least of many short pieces of work: on a shared machine the mean says more about the neighbours.
 
 mod figures;
 mod hydrology;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 13] = [
+const PARTS: [(&str, Part); 14] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
@@ -25,6 +25,7 @@ const PARTS: [(&str, Part); 13] = [
     ("thermal", figures::thermal),
     ("flow", figures::flow),
     ("stream_power", figures::stream_power),
+    ("river_network", figures::river_network),
     ("fluvial", figures::fluvial),
     ("pipes", figures::pipes),
     ("hydrology", hydrology::hydrology),
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if let [role, cells] = words.as_slice()
-        && [memory::DROPLETS, memory::DRAINAGE, memory::RIVERS].contains(&role.as_str())
+        && [memory::DROPLETS, memory::DRAINAGE, memory::RIVERS, memory::NETWORK].contains(&role.as_str())
     {
         return memory::child(role, cells.parse().unwrap_or(512));
     }

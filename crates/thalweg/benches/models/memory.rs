@@ -6,15 +6,18 @@ use std::process::{Command, ExitCode};
 use thalweg::Result;
 use thalweg::error::Error;
 use thalweg::flow::{self, Land, accumulate};
+use thalweg::models::river_network::RiverNetwork;
 
 use crate::work::{finish, goal, mountains, rivers_alone, rough};
 
-/// The words that make this program the measured process: of droplets, of drainage, of stream power.
+/// The words that make this program the measured process: of droplets, of drainage, of stream power, of a river network.
 pub const DROPLETS: &str = "memory-child-droplets";
 pub const DRAINAGE: &str = "memory-child-drainage";
 pub const RIVERS: &str = "memory-child-rivers";
+pub const NETWORK: &str = "memory-child-network";
 
-/// Bytes a cell that the goal's droplets without layers, drainage, or stream power took at most beyond what was there before.
+/// Bytes a cell that the goal's droplets without layers, drainage, stream power or a river network took at most beyond what was
+/// there before.
 pub fn beyond_the_ground(work: &str, side: usize) -> Result<Option<f64>> {
     let program = std::env::current_exe().map_err(Error::io("this program", "find"))?;
     let output = Command::new(&program)
@@ -37,6 +40,8 @@ pub fn child(work: &str, side: usize) -> ExitCode {
             black_box((filled, accumulate::cells(&directions), directions));
         } else if work == RIVERS {
             finish(&rivers_alone(), &mut terrain).ok()?;
+        } else if work == NETWORK {
+            finish(&RiverNetwork::default(), &mut terrain).ok()?;
         } else {
             finish(&goal(false), &mut terrain).ok()?;
         }

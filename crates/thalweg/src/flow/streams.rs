@@ -38,7 +38,7 @@ pub fn shreve(directions: &Directions, streams: &Field<bool>) -> Result<Field<u3
 }
 
 /// The Strahler order below tributaries of these orders; a source's if there are none.
-pub(super) fn strahler_of(tributaries: &[u32]) -> u32 {
+pub(crate) fn strahler_of(tributaries: &[u32]) -> u32 {
     let greatest = tributaries.iter().copied().max().unwrap_or(1);
     greatest + u32::from(tributaries.iter().filter(|order| **order == greatest).count() > 1)
 }

@@ -1,5 +1,4 @@
-//! Things with properties for GIS: lines and polygons as GeoJSON and FlatGeobuf. Coordinates as in
-//! [`vector`](super::vector).
+//! Lines and areas with properties as GeoJSON and FlatGeobuf; see [`vector`](super::vector) on coordinates.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,189 +6,220 @@ use std::path::Path;
 use flatgeobuf::geozero::error::Result as Answer;
 use flatgeobuf::geozero::{ColumnValue, GeomProcessor, GeozeroGeometry, PropertyProcessor};
 use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, json};
 
-use super::vector::Place;
-use super::{atomic, geokeys};
+use super::atomic;
+use super::vector::{Place, unnamed};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::products::lakes::Lake;
 use crate::products::streams::Reach;
 
-/// A property's value.
-#[derive(Debug, Clone, Copy)]
-enum Value {
-    Count(u32),
-    Real(f64),
-    None,
+/// A line or an area; places are rows and columns in cells, from the north-western corner.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// A line.
+    Line(Vec<[f64; 2]>),
+    /// A line with heights in metres.
+    Profile(Vec<([f64; 2], f64)>),
+    /// Areas: each a ring round it, then rings round its holes; every ring ends where it began.
+    Area(Vec<Vec<Vec<[f64; 2]>>>),
 }
 
-/// What a feature is on the map: a line, or a polygon's outer line and its islands; places in cells from the north-west
-/// corner.
-type Lines = Vec<Vec<[f64; 2]>>;
+/// What a property may be.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Property {
+    /// A number of a thing, if there is one.
+    Count(Option<u32>),
+    /// A real number.
+    Real(f64),
+    /// A word.
+    Word(String),
+    /// A number to each point of a line; FlatGeobuf holds none.
+    Reals(Vec<f64>),
+}
 
-/// Features of one kind.
-struct Features {
-    name: &'static str,
-    polygons: bool,
-    /// Names of the properties, and whether they are counts.
-    columns: &'static [(&'static str, bool)],
-    features: Vec<(Lines, Vec<Value>)>,
+/// A thing with a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feature {
+    /// Where it is.
+    pub shape: Shape,
+    /// What it is; all features of a file have the same properties, in the same order.
+    pub properties: Vec<(&'static str, Property)>,
 }
 
 /// Writes streams as lines with the properties of [`save_links`](super::vector::save_links) and `discharge_m3_s`,
-/// `width_m`, `depth_m` and `velocity_m_s`. The ending picks the format: `.fgb` or `.geojson`. Returns what could not be
-/// kept, in words.
+/// `width_m`, `depth_m` and `velocity_m_s`. Endings and answer as of [`save_features`].
 ///
 /// # Errors
-/// Another ending, a file that cannot be written.
+/// As [`save_features`].
 pub fn save_reaches(path: impl AsRef<Path>, reaches: &[Reach], grid: &Grid) -> Result<Vec<String>> {
     let feature = |reach: &Reach| {
         let link = &reach.link;
-        let line = link.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
-        let values = vec![
-            Value::Count(link.id),
-            Value::Count(link.order),
-            Value::Count(link.magnitude),
-            Value::Real(link.length),
-            Value::Real(link.drop),
-            Value::Real(link.slope),
-            Value::Real(link.catchment),
-            link.downstream.map_or(Value::None, Value::Count),
-            Value::Real(reach.discharge),
-            Value::Real(reach.width),
-            Value::Real(reach.depth),
-            Value::Real(reach.velocity),
+        let count = |n| Property::Count(Some(n));
+        let properties = vec![
+            ("id", count(link.id)),
+            ("order", count(link.order)),
+            ("magnitude", count(link.magnitude)),
+            ("length_m", Property::Real(link.length)),
+            ("drop_m", Property::Real(link.drop)),
+            ("slope", Property::Real(link.slope)),
+            ("catchment_m2", Property::Real(link.catchment)),
+            ("downstream", Property::Count(link.downstream)),
+            ("discharge_m3_s", Property::Real(reach.discharge)),
+            ("width_m", Property::Real(reach.width)),
+            ("depth_m", Property::Real(reach.depth)),
+            ("velocity_m_s", Property::Real(reach.velocity)),
         ];
-        (vec![line], values)
+        let line = link.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
+        Feature { shape: Shape::Line(line), properties }
     };
-    let columns = &[
-        ("id", true),
-        ("order", true),
-        ("magnitude", true),
-        ("length_m", false),
-        ("drop_m", false),
-        ("slope", false),
-        ("catchment_m2", false),
-        ("downstream", true),
-        ("discharge_m3_s", false),
-        ("width_m", false),
-        ("depth_m", false),
-        ("velocity_m_s", false),
-    ];
-    let features = reaches.iter().map(feature).collect();
-    save(path.as_ref(), &Features { name: "rivers", polygons: false, columns, features }, grid)
+    save_features(path, &reaches.iter().map(feature).collect::<Vec<_>>(), grid)
 }
 
 /// Writes lakes as polygons, islands left out, with `id`, `level_m`, `area_m2`, `volume_m3`, `mean_depth_m`, `max_depth_m`
-/// and the outlet's `outlet_row` and `outlet_column` (null where there is none). Ending and answer as of [`save_reaches`].
+/// and the outlet's `outlet_row` and `outlet_column` (null where there is none). Endings and answer as of [`save_features`].
 ///
 /// # Errors
-/// As [`save_reaches`].
+/// As [`save_features`].
 pub fn save_lakes(path: impl AsRef<Path>, lakes: &[Lake], grid: &Grid) -> Result<Vec<String>> {
     let feature = |lake: &Lake| {
-        let outlet = |k: usize| lake.outlet.map_or(Value::None, |outlet| Value::Count(outlet[k] as u32));
-        let values = vec![
-            Value::Count(lake.id),
-            Value::Real(lake.level),
-            Value::Real(lake.area),
-            Value::Real(lake.volume),
-            Value::Real(lake.mean_depth),
-            Value::Real(lake.max_depth),
-            outlet(0),
-            outlet(1),
+        let outlet = |k: usize| Property::Count(lake.outlet.map(|outlet| outlet[k] as u32));
+        let properties = vec![
+            ("id", Property::Count(Some(lake.id))),
+            ("level_m", Property::Real(lake.level)),
+            ("area_m2", Property::Real(lake.area)),
+            ("volume_m3", Property::Real(lake.volume)),
+            ("mean_depth_m", Property::Real(lake.mean_depth)),
+            ("max_depth_m", Property::Real(lake.max_depth)),
+            ("outlet_row", outlet(0)),
+            ("outlet_column", outlet(1)),
         ];
-        (lake.outline.clone(), values)
+        Feature { shape: Shape::Area(vec![lake.outline.clone()]), properties }
     };
-    let columns = &[
-        ("id", true),
-        ("level_m", false),
-        ("area_m2", false),
-        ("volume_m3", false),
-        ("mean_depth_m", false),
-        ("max_depth_m", false),
-        ("outlet_row", true),
-        ("outlet_column", true),
-    ];
-    let features = lakes.iter().map(feature).collect();
-    save(path.as_ref(), &Features { name: "lakes", polygons: true, columns, features }, grid)
+    save_features(path, &lakes.iter().map(feature).collect::<Vec<_>>(), grid)
 }
 
-fn save(path: &Path, features: &Features, grid: &Grid) -> Result<Vec<String>> {
+/// Writes features of one kind; the ending picks the format, `.fgb` or `.geojson`. Returns what could not be kept, in words.
+///
+/// # Errors
+/// Another ending, a file that cannot be written.
+pub fn save_features(path: impl AsRef<Path>, features: &[Feature], grid: &Grid) -> Result<Vec<String>> {
+    let path = path.as_ref();
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let write = match ending.as_str() {
         "fgb" => flatgeobuf,
         "geojson" => geojson,
-        _ => return Err(Error::file(path, "its ending names no format of lines; known are .fgb, .geojson")),
+        _ => return Err(Error::file(path, "its ending names no format of features; known are .fgb, .geojson")),
     };
+    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let place = Place::of(grid);
-    atomic(path, |file| write(file, features, &place).map_err(Error::io(path, "write")))?;
-    let unnamed = grid.georeference.as_ref().is_some_and(geokeys::has_crs) && place.epsg.is_none();
-    let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
-    Ok(unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect())
+    atomic(path, |file| write(file, &name, features, &place).map_err(Error::io(path, "write")))?;
+    Ok(unnamed(path, grid))
 }
 
-/// A feature to a line, as text to be read and compared.
-fn geojson(file: &mut impl Write, all: &Features, place: &Place) -> io::Result<()> {
-    writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": \"{}\",", all.name)?;
+impl Shape {
+    fn geojson(&self, place: &Place) -> serde_json::Value {
+        match self {
+            Self::Line(points) => {
+                let points: Vec<[f64; 2]> = points.iter().map(|at| place.at(*at)).collect();
+                json!({"type": "LineString", "coordinates": points})
+            }
+            Self::Profile(points) => {
+                let point = |(at, height): &([f64; 2], f64)| {
+                    let [x, y] = place.at(*at);
+                    [x, y, *height]
+                };
+                json!({"type": "LineString", "coordinates": points.iter().map(point).collect::<Vec<_>>()})
+            }
+            Self::Area(parts) => {
+                let ring = |ring: &Vec<[f64; 2]>| ring.iter().map(|at| place.at(*at)).collect::<Vec<_>>();
+                let parts: Vec<Vec<_>> = parts.iter().map(|rings| rings.iter().map(ring).collect()).collect();
+                match parts.as_slice() {
+                    [rings] => json!({"type": "Polygon", "coordinates": rings}),
+                    parts => json!({"type": "MultiPolygon", "coordinates": parts}),
+                }
+            }
+        }
+    }
+}
+
+/// A feature to a line, so that the file can be read and compared as text.
+fn geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
+    writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
     if let Some(code) = place.epsg {
         let crs = json!({"type": "name", "properties": {"name": format!("urn:ogc:def:crs:EPSG::{code}")}});
         writeln!(file, "\"crs\": {crs},")?;
     }
     writeln!(file, "\"features\": [")?;
-    for (number, (lines, values)) in all.features.iter().enumerate() {
-        let properties: Map<String, Json> = all
-            .columns
+    for (number, feature) in features.iter().enumerate() {
+        let properties: Map<String, serde_json::Value> = feature
+            .properties
             .iter()
-            .zip(values)
-            .map(|((name, _), value)| {
+            .map(|(name, value)| {
                 let value = match value {
-                    Value::Count(n) => json!(n),
-                    Value::Real(x) => json!(x),
-                    Value::None => Json::Null,
+                    Property::Count(count) => json!(count),
+                    Property::Real(real) => json!(real),
+                    Property::Word(word) => json!(word),
+                    Property::Reals(reals) => json!(reals),
                 };
                 (name.to_string(), value)
             })
             .collect();
-        let lines: Vec<Vec<[f64; 2]>> =
-            lines.iter().map(|line| line.iter().map(|at| place.at(*at)).collect()).collect();
-        let geometry = match (all.polygons, lines.as_slice()) {
-            (false, [line, ..]) => json!({"type": "LineString", "coordinates": line}),
-            _ => json!({"type": "Polygon", "coordinates": lines}),
-        };
-        let feature = json!({"type": "Feature", "properties": properties, "geometry": geometry});
-        writeln!(file, "{feature}{}", if number + 1 < all.features.len() { "," } else { "" })?;
+        let feature = json!({"type": "Feature", "properties": properties, "geometry": feature.shape.geojson(place)});
+        writeln!(file, "{feature}{}", if number + 1 < features.len() { "," } else { "" })?;
     }
     writeln!(file, "]}}")
 }
 
 /// Features in the order of the format's spatial index.
-fn flatgeobuf(file: &mut impl Write, all: &Features, place: &Place) -> io::Result<()> {
+fn flatgeobuf(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
     let other = |error: flatgeobuf::Error| match error {
         flatgeobuf::Error::IO(error) => error,
         error => io::Error::other(error.to_string()),
     };
     let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
+    let all = |holds: fn(&Shape) -> bool| features.iter().all(|feature| holds(&feature.shape));
+    let profiles = all(|shape| matches!(shape, Shape::Profile(_)));
+    let whole = all(|shape| matches!(shape, Shape::Area(parts) if parts.len() == 1));
+    let kind = if all(|shape| !matches!(shape, Shape::Area(_))) {
+        GeometryType::LineString
+    } else if whole {
+        GeometryType::Polygon
+    } else {
+        GeometryType::MultiPolygon
+    };
     // GDAL takes an index over nothing for a broken file.
-    let options = FgbWriterOptions { crs, write_index: !all.features.is_empty(), ..FgbWriterOptions::default() };
-    let kind = if all.polygons { GeometryType::Polygon } else { GeometryType::LineString };
-    let mut writer = FgbWriter::create_with_options(all.name, kind, options).map_err(other)?;
-    for (name, count) in all.columns {
-        writer.add_column(name, if *count { ColumnType::UInt } else { ColumnType::Double }, |_, _| {});
+    let options =
+        FgbWriterOptions { crs, write_index: !features.is_empty(), has_z: profiles, ..FgbWriterOptions::default() };
+    let mut writer = FgbWriter::create_with_options(name, kind, options).map_err(other)?;
+    let columns: Vec<(&str, ColumnType)> = features.first().map_or(Vec::new(), |first| {
+        let kind = |property: &Property| match property {
+            Property::Count(_) => Some(ColumnType::UInt),
+            Property::Real(_) => Some(ColumnType::Double),
+            Property::Word(_) => Some(ColumnType::String),
+            Property::Reals(_) => None,
+        };
+        first.properties.iter().filter_map(|(name, property)| Some((*name, kind(property)?))).collect()
+    });
+    for (name, kind) in &columns {
+        writer.add_column(name, *kind, |_, _| {});
     }
-    for (lines, values) in &all.features {
+    for feature in features {
         let mut kept = Ok(());
-        let shape = Shape { lines, polygon: all.polygons, place };
+        let shape = Placed { shape: &feature.shape, place, whole };
+        let values = feature.properties.iter().filter(|(name, _)| columns.iter().any(|(known, _)| known == name));
         writer
-            .add_feature_geom(shape, |feature| {
-                for (number, ((name, _), value)) in all.columns.iter().zip(values).enumerate() {
-                    let value = match value {
-                        Value::Count(n) => ColumnValue::UInt(*n),
-                        Value::Real(x) => ColumnValue::Double(*x),
-                        Value::None => continue,
+            .add_feature_geom(shape, |row| {
+                for (number, (name, property)) in values.enumerate() {
+                    let value = match property {
+                        Property::Count(count) => count.map(ColumnValue::UInt),
+                        Property::Real(real) => Some(ColumnValue::Double(*real)),
+                        Property::Word(word) => Some(ColumnValue::String(word)),
+                        Property::Reals(_) => None,
                     };
-                    if kept.is_ok() {
-                        kept = feature.property(number, name, &value).map(drop);
+                    if let (Some(value), Ok(())) = (value, &kept) {
+                        kept = row.property(number, name, &value).map(drop);
                     }
                 }
             })
@@ -199,30 +229,54 @@ fn flatgeobuf(file: &mut impl Write, all: &Features, place: &Place) -> io::Resul
     writer.write(file).map_err(other)
 }
 
-/// A feature's geometry.
-struct Shape<'a> {
-    lines: &'a Lines,
-    polygon: bool,
+/// A shape in coordinates.
+struct Placed<'a> {
+    shape: &'a Shape,
     place: &'a Place,
+    /// Whether all areas of the file are of one part.
+    whole: bool,
 }
 
-impl GeozeroGeometry for Shape<'_> {
+impl GeozeroGeometry for Placed<'_> {
     fn process_geom<P: GeomProcessor>(&self, processor: &mut P) -> Answer<()> {
-        if self.polygon {
-            processor.polygon_begin(true, self.lines.len(), 0)?;
-        }
-        for (n, line) in self.lines.iter().enumerate() {
-            processor.linestring_begin(!self.polygon, line.len(), n)?;
-            for (number, at) in line.iter().enumerate() {
-                let [x, y] = self.place.at(*at);
-                processor.xy(x, y, number)?;
+        match self.shape {
+            Shape::Line(points) => self.line(processor, points, true, 0),
+            Shape::Profile(points) => {
+                processor.linestring_begin(true, points.len(), 0)?;
+                for (number, (at, height)) in points.iter().enumerate() {
+                    let [x, y] = self.place.at(*at);
+                    processor.coordinate(x, y, Some(*height), None, None, None, number)?;
+                }
+                processor.linestring_end(true, 0)
             }
-            processor.linestring_end(!self.polygon, n)?;
+            Shape::Area(parts) => {
+                if !self.whole {
+                    processor.multipolygon_begin(parts.len(), 0)?;
+                }
+                for (number, rings) in parts.iter().enumerate() {
+                    processor.polygon_begin(self.whole, rings.len(), number)?;
+                    for (which, ring) in rings.iter().enumerate() {
+                        self.line(processor, ring, false, which)?;
+                    }
+                    processor.polygon_end(self.whole, number)?;
+                }
+                if !self.whole {
+                    processor.multipolygon_end(0)?;
+                }
+                Ok(())
+            }
         }
-        if self.polygon {
-            processor.polygon_end(true, 0)?;
+    }
+}
+
+impl Placed<'_> {
+    fn line<P: GeomProcessor>(&self, to: &mut P, points: &[[f64; 2]], alone: bool, number: usize) -> Answer<()> {
+        to.linestring_begin(alone, points.len(), number)?;
+        for (k, at) in points.iter().enumerate() {
+            let [x, y] = self.place.at(*at);
+            to.xy(x, y, k)?;
         }
-        Ok(())
+        to.linestring_end(alone, number)
     }
 }
 
@@ -265,14 +319,14 @@ mod tests {
             save_reaches(path(&format!("rivers.{ending}")), &rivers, &terrain.grid).unwrap();
             save_lakes(path(&format!("none.{ending}")), &[], &terrain.grid).unwrap();
         }
-        let json: Json = serde_json::from_slice(&std::fs::read(path("lakes.geojson")).unwrap()).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path("lakes.geojson")).unwrap()).unwrap();
         let lake = &json["features"][0];
         assert_eq!((&lake["properties"]["level_m"], &lake["properties"]["area_m2"]), (&json!(87.0), &json!(2400.0)));
         let rings = lake["geometry"]["coordinates"].as_array().unwrap();
         assert_eq!((lake["geometry"]["type"].as_str(), rings.len()), (Some("Polygon"), 2));
         // Middles of sides: half cells east and south of the corner at 0, 0.
         assert!(rings[0].as_array().unwrap().contains(&json!([50.0, -105.0])), "{}", rings[0]);
-        let json: Json = serde_json::from_slice(&std::fs::read(path("rivers.geojson")).unwrap()).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(path("rivers.geojson")).unwrap()).unwrap();
         let river = &json["features"][0]["properties"];
         assert_eq!((river["discharge_m3_s"].as_f64(), river["downstream"].is_null()), (Some(4.0), true));
         assert!((river["width_m"].as_f64().unwrap() - 14.4).abs() < 1e-4);

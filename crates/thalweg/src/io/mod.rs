@@ -8,6 +8,7 @@
 pub mod atomic;
 pub mod deterrace;
 pub mod features;
+pub mod rivers;
 pub mod sidecar;
 pub mod terrain;
 

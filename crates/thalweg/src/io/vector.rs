@@ -34,9 +34,7 @@ pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result
     };
     let place = Place::of(grid);
     atomic(path, |file| write(file, links, &place).map_err(Error::io(path, "write")))?;
-    let unnamed = grid.georeference.as_ref().is_some_and(geokeys::has_crs) && place.epsg.is_none();
-    let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
-    Ok(unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect())
+    Ok(unnamed(path, grid))
 }
 
 /// Where cells lie.
@@ -71,6 +69,13 @@ impl Place {
         let (x, y, area) = (x - t[0], y - t[3], t[1] * t[5] - t[2] * t[4]);
         [(y * t[1] - x * t[4]) / area, (x * t[5] - y * t[2]) / area]
     }
+}
+
+/// What is to be said where the CRS could not be kept.
+pub(super) fn unnamed(path: &Path, grid: &Grid) -> Vec<String> {
+    let unnamed = grid.georeference.as_ref().is_some_and(geokeys::has_crs) && Place::of(grid).epsg.is_none();
+    let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
+    unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect()
 }
 
 /// The cell that holds the point (x, y) of the terrain's own coordinates; none if it lies outside.

@@ -15,6 +15,7 @@ pub mod hydrology;
 pub mod midpoint_displacement;
 pub mod pipes;
 pub mod planation;
+pub mod river_network;
 pub mod shape;
 pub mod soils;
 pub mod stream_power;
@@ -48,6 +49,7 @@ pub const MODELS: &[Make] = &[
     || Box::<pipes::Pipes>::default(),
     || Box::<hydrology::Hydrology>::default(),
     || Box::<trees::Trees>::default(),
+    || Box::<river_network::RiverNetwork>::default(),
 ];
 
 /// The model of that name with default parameters.

@@ -13,7 +13,7 @@ const WIDTH: [f32; 2] = [0.9, 4.2];
 const SIDE: f32 = 900.0;
 
 /// A place on the map: row and column in pixels.
-type Point = [f32; 2];
+pub type Point = [f32; 2];
 
 /// Draws the links of a terrain of `size` cells over a map of the same extent, but for the cells that are `hidden`, such
 /// as those of open water. Widths go with the root of the catchment, as those of rivers do (Leopold & Maddock 1953).
@@ -35,6 +35,22 @@ pub fn draw(map: &mut Picture, rivers: &[Link], size: Size, hidden: impl Fn([usi
             }
         }
     }
+    paint(map, &cover);
+}
+
+/// Draws lines over a map, each of places (row and column in pixels) and half the width in pixels that it has there.
+pub fn draw_lines(map: &mut Picture, lines: &[Vec<(Point, f32)>]) {
+    let mut cover = Field::new(map.size(), 0f32);
+    for line in lines {
+        for pair in line.windows(2) {
+            stroke(&mut cover, pair[0].0, pair[1].0, 0.5 * (pair[0].1 + pair[1].1));
+        }
+    }
+    paint(map, &cover);
+}
+
+/// Colours what is covered.
+fn paint(map: &mut Picture, cover: &Field<f32>) {
     for (pixel, cover) in map.rgb.as_mut_slice().iter_mut().zip(cover.as_slice()) {
         if *cover > 0.0 {
             *pixel = srgb(mix(linear(*pixel), BLUE, *cover));

@@ -1,5 +1,7 @@
 //! Lakes as things: standing water that is connected and level, with its figures and its outline.
 
+use std::collections::BTreeMap;
+
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::{Land, Part, STEPS};
@@ -104,7 +106,9 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Fie
             outline: Vec::new(),
         });
     }
-    outlines(&numbers, &mut lakes);
+    for (id, lines) in outlines(&numbers, true) {
+        lakes[id as usize - 1].outline = lines;
+    }
     Ok((lakes, numbers))
 }
 
@@ -123,15 +127,17 @@ pub fn csv(lakes: &[Lake]) -> String {
 /// The sides of a cell, each with the water on the left when walked along: steps outward and onward (row, column).
 const SIDES: [[[isize; 2]; 2]; 4] = [[[-1, 0], [0, -1]], [[0, -1], [1, 0]], [[1, 0], [0, 1]], [[0, 1], [-1, 0]]];
 
-/// Gives each lake its outline: every side between its cells and others is walked once, middle to middle, from side to side,
-/// which cuts corners; where cells touch by a corner the line passes between the dry ones' corners, not the lake's.
-fn outlines(numbers: &Field<u32>, lakes: &mut [Lake]) {
+/// The outlines of the cells of each number but 0, the first by the first of its cells: every side between them and others is
+/// walked once, middle to middle, from side to side, which cuts corners. Where cells touch by a corner the line passes between
+/// the others' corners, not theirs, if `corners` join them, and else between theirs.
+pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f64; 2]>>> {
     let [rows, cols] = numbers.size();
     let at = |i: isize, j: isize| -> u32 {
         let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
         if inside { numbers[(i as usize, j as usize)] } else { 0 }
     };
     let mut walked = Field::new([rows, cols], 0u8);
+    let mut outlines: BTreeMap<u32, Vec<Vec<[f64; 2]>>> = BTreeMap::new();
     for start in 0..rows * cols {
         let id = numbers.as_slice()[start];
         if id == 0 {
@@ -148,21 +154,48 @@ fn outlines(numbers: &Field<u32>, lakes: &mut [Lake]) {
                 walked[(i as usize, j as usize)] |= 1 << side;
                 let [out, on] = SIDES[side];
                 line.push([0.5 + i as f64 + 0.5 * out[0] as f64, 0.5 + j as f64 + 0.5 * out[1] as f64]);
-                if at(i + on[0] + out[0], j + on[1] + out[1]) == id {
+                let [ahead, across] = [at(i + on[0], j + on[1]), at(i + on[0] + out[0], j + on[1] + out[1])];
+                if across == id && (corners || ahead == id) {
                     (i, j) = (i + on[0] + out[0], j + on[1] + out[1]);
                     side = (side + 3) % 4;
-                } else if at(i + on[0], j + on[1]) == id {
+                } else if ahead == id {
                     (i, j) = (i + on[0], j + on[1]);
                 } else {
                     side = (side + 1) % 4;
                 }
             }
-            let line = straightened(&line);
-            let outline = &mut lakes[id as usize - 1].outline;
-            // The first side of a lake's first cell, its northern, is on its outer line: that comes first.
-            outline.push(line);
+            // The first side of a connected area's first cell, its northern, is on its outer line: that comes before its islands.
+            outlines.entry(id).or_default().push(straightened(&line));
         }
     }
+    outlines
+}
+
+/// Closed lines as areas: each an outer line, counter-clockwise with north up, and after it those of the islands in it.
+pub fn areas(lines: Vec<Vec<[f64; 2]>>) -> Vec<Vec<Vec<[f64; 2]>>> {
+    let (outer, islands): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| twice(line) > 0.0);
+    let mut areas: Vec<Vec<Vec<[f64; 2]>>> = outer.into_iter().map(|line| vec![line]).collect();
+    for island in islands {
+        // Of areas round it the innermost is the last one begun: an area that lies in another's island begins after that.
+        if let Some(area) = areas.iter_mut().rfind(|area| holds(&area[0], island[0])) {
+            area.push(island);
+        }
+    }
+    areas
+}
+
+/// Twice the area that a closed line goes round: above 0 counter-clockwise, north up.
+fn twice(line: &[[f64; 2]]) -> f64 {
+    line.windows(2).map(|pair| pair[0][1] * -pair[1][0] + pair[1][1] * pair[0][0]).sum()
+}
+
+/// Whether a place lies in a closed line: a ray to the east crosses it an odd number of times.
+fn holds(line: &[[f64; 2]], [y, x]: [f64; 2]) -> bool {
+    let crosses = |pair: &&[[f64; 2]]| {
+        let (a, b) = (pair[0], pair[1]);
+        (a[0] > y) != (b[0] > y) && a[1] + (y - a[0]) / (b[0] - a[0]) * (b[1] - a[1]) > x
+    };
+    line.windows(2).filter(crosses).count() % 2 == 1
 }
 
 /// The closed line without points on the straight between their neighbours, its first point again at its end.
@@ -204,11 +237,6 @@ mod tests {
             }
         }
         (terrain, pools)
-    }
-
-    /// Twice the area that a closed line goes round: above 0 counter-clockwise, north up.
-    fn twice(line: &[[f64; 2]]) -> f64 {
-        line.windows(2).map(|pair| pair[0][1] * -pair[1][0] + pair[1][1] * pair[0][0]).sum()
     }
 
     #[test]
@@ -288,6 +316,33 @@ mod tests {
                     let crosses =
                         turn(*a, *b, *c) * turn(*a, *b, *d) < 0.0 && turn(*c, *d, *a) * turn(*c, *d, *b) < 0.0;
                     assert!(!crosses, "seed {seed}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn areas_hold_their_islands_and_parts_stay_apart() {
+        for seed in 0..30 {
+            let key = Key::new(seed, "areas");
+            let numbers = Field::generate([9, 11], |i, j| (3.0 * key.cell([i as i64, j as i64]).unit()) as u32);
+            for corners in [true, false] {
+                for (number, lines) in outlines(&numbers, corners) {
+                    let count = lines.len();
+                    let whole: f64 = lines.iter().map(|line| twice(line)).sum();
+                    let areas = areas(lines);
+                    assert_eq!(areas.iter().map(Vec::len).sum::<usize>(), count, "every island has its area");
+                    for lines in &areas {
+                        assert!(lines[1..].iter().all(|island| twice(island) < 0.0));
+                        assert!(lines.iter().map(|line| twice(line)).sum::<f64>() > 0.0);
+                    }
+                    // Middles of cells lie inside where they are of the number: corners cut are an eighth of a cell.
+                    for (i, j) in (0..9).flat_map(|i| (0..11).map(move |j| (i, j))) {
+                        let inside =
+                            areas.iter().flatten().filter(|line| holds(line, [i as f64 + 0.5, j as f64 + 0.5]));
+                        assert_eq!(inside.count() % 2 == 1, numbers[(i, j)] == number);
+                    }
+                    assert!(whole > 0.0);
                 }
             }
         }

@@ -11,6 +11,7 @@ pub mod mesh_files;
 pub mod normals;
 pub mod plants;
 pub mod resample;
+pub mod ribbon;
 pub mod slope;
 pub mod stand;
 pub mod statistics;

@@ -1,0 +1,183 @@
+//! `rivers` and `check-rivers`: rivers put into an elevation model, and what was written checked.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use thalweg::height::{Height, UNITS};
+use thalweg::io::atomic::atomic;
+use thalweg::io::rivers::{read_network, save_network};
+use thalweg::io::terrain::{Loaded, load, load_layer};
+use thalweg::io::vector::cell_at;
+use thalweg::model::Model as _;
+use thalweg::models::river_network::RiverNetwork;
+use thalweg::params::{Parameters as _, typed};
+use thalweg::products::mesh_files::Glb;
+use thalweg::products::ribbon::ribbons;
+use thalweg::rivers::wishes::{MOUTHS, PASSES};
+use thalweg::rivers::{Carved, Network};
+use thalweg::rivers::{check as checks, network::Mouth};
+use thalweg::rng::Key;
+use thalweg::springs::SPRINGS;
+use thalweg::terrain::{Column, Table, Terrain};
+use thalweg::{Error, Result};
+
+use crate::args::Rivers;
+use crate::job::write_text;
+use crate::voice::{Voice, print};
+use crate::{memory, output, pictures};
+
+/// Fewest cells of a catchment that the default takes for a river's.
+const FEWEST: f64 = 200.0;
+
+/// Rivers' catchments that the default lets a small file have room for.
+const MANY: f64 = 250.0;
+
+/// Bytes a cell that all takes at its height.
+const BYTES: u64 = 110;
+
+/// Puts rivers into a file's terrain and writes them into a folder.
+///
+/// # Errors
+/// An unusable input, a wish that cannot be met, a folder that cannot be written, too little memory.
+pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
+    let start = Instant::now();
+    let mut model = RiverNetwork::default();
+    let loaded = load(&args.input, &args.load.options())?;
+    voice.warn_all(loaded.warnings.clone());
+    let Loaded { mut terrain, nodata, .. } = loaded;
+    memory::room(&args.input.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    terrain.grid.edges = args.edges.edges();
+    terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
+    let area = terrain.grid.cell_area();
+    let usual = (model.catchment * 1e6).min(terrain.grid.len() as f64 * area / MANY).max(FEWEST * area);
+    model.catchment = args.catchment.unwrap_or(usual) / 1e6;
+    let about = model.about();
+    for (name, value) in &args.set {
+        model.set(about.name, name, &typed(value))?;
+    }
+    for (name, file) in &args.layer {
+        let known = || about.uses.iter().map(|spec| spec.name);
+        let spec = about.uses.iter().find(|spec| spec.name == name);
+        let spec = spec.ok_or_else(|| Error::unknown("input layer", name, known()))?;
+        let cells = load_layer(Path::new(file), &terrain.grid, spec)?;
+        terrain.insert(spec, cells)?;
+    }
+    wishes(args, &mut terrain)?;
+    let (network, carved) = model.made(&terrain, Key::new(args.seed, about.name))?;
+    output::make_folder(&args.output)?;
+    let before = std::mem::replace(&mut terrain.ground, carved.ground.clone());
+    let cut: i64 = before.as_slice().iter().zip(terrain.ground.as_slice()).map(|(a, b)| i64::from(a.0 - b.0)).sum();
+    let (mut files, said) = save_network(&args.output, &terrain, &network, &carved, nodata)?;
+    voice.warn_all(said);
+    if let Some(mesh) = ribbons(&network) {
+        let path = args.output.join("water.glb");
+        let glb = Glb::new(&mesh, None, None)?;
+        atomic(&path, |file| glb.write(file).map_err(Error::io(&path, "write")))?;
+        files.push(path);
+    }
+    let map = args.output.join("rivers.png");
+    pictures::river_map(&terrain, &network, &map)?;
+    files.push(map);
+    let report = args.output.join("rivers.json");
+    files.push(report.clone());
+    let mut summary = summary(&terrain, &network, &carved);
+    summary["input"] = json!(args.input);
+    summary["cut_m3"] = json!(cut as f64 / UNITS * terrain.grid.cell_area());
+    summary["seconds"] = start.elapsed().as_secs_f64().into();
+    summary["files"] = json!(files);
+    write_text(&report, &format!("{summary:#}\n"))?;
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    if network.barred > 0 {
+        voice.warn(&format!(
+            "{} cells of rivers lie where they were to keep off: there is no way round",
+            network.barred
+        ));
+    }
+    let kilometres = summary["length_m"].as_f64().unwrap_or(0.0) / 1000.0;
+    voice.say(&format!("{} rivers, {kilometres:.1} km, {} lakes", summary["rivers"], summary["lakes"]));
+    voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), names.join("\n  ")));
+    voice.event(&json!({"event": "result", "files": files, "rivers": summary}));
+    Ok(())
+}
+
+/// Puts what is wished of the rivers into the terrain's tables.
+fn wishes(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
+    let mouths = args.mouth_at.iter().map(|point| {
+        let allowed = "a point inside the file, in its coordinates";
+        cell_at(&terrain.grid, *point)
+            .ok_or_else(|| Error::value("--mouth-at", format!("{},{}", point[0], point[1]), allowed))
+    });
+    let mouths = args.mouth.iter().map(|cell| Ok(*cell)).chain(mouths).collect::<Result<Vec<_>>>()?;
+    let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
+    let mut table = |name: &str, cells: Vec<[usize; 2]>, more: Option<(&str, &str, Vec<f64>)>| {
+        let ints = |axis: usize| Column::Int(cells.iter().map(|cell| cell[axis] as i64).collect());
+        let mut columns = vec![column("row", "cell", ints(0)), column("column", "cell", ints(1))];
+        if let Some((name, unit, values)) = more {
+            columns.push(column(name, unit, Column::Float(values.iter().map(|x| *x as f32).collect())));
+        }
+        terrain.tables.insert(name.to_string(), Table { columns });
+    };
+    let parts = |placed: &[([usize; 2], f64)]| -> (Vec<[usize; 2]>, Vec<f64>) { placed.iter().copied().unzip() };
+    table(MOUTHS, mouths, None);
+    let (cells, rates) = parts(&args.spring);
+    table(SPRINGS, cells, Some(("rate", "m³/s", rates)));
+    let (cells, reaches) = parts(&args.pass);
+    table(PASSES, cells, Some(("reach", "m", reaches)));
+    Ok(())
+}
+
+/// What rivers.json holds (its schema is docs/report.schema.json).
+fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
+    let grid = &terrain.grid;
+    let lengths = network.runs.iter().map(|run| network.lengths(run).last().copied().unwrap_or(0.0));
+    let ends = |word: fn(&Mouth) -> bool| network.runs.iter().filter(|run| word(&run.mouth)).count();
+    let greatest = network.runs.iter().filter_map(|run| run.vertices.last()).map(|end| end.flow).max().unwrap_or(0);
+    let volume: i64 = carved.water.as_slice().iter().map(|depth| i64::from(depth.0)).sum();
+    let lakes: std::collections::BTreeSet<u32> = network.lake.as_slice().iter().copied().filter(|n| *n > 0).collect();
+    let rivers: std::collections::BTreeSet<u32> = network.runs.iter().map(|run| run.river).collect();
+    json!({
+        "thalweg": env!("CARGO_PKG_VERSION"),
+        "rows": grid.rows(),
+        "columns": grid.cols(),
+        "cell_size": grid.cell,
+        "sea_level": grid.sea_level.map(Height::metres),
+        "rivers": rivers.len(),
+        "lakes": lakes.len(),
+        "length_m": lengths.sum::<f64>(),
+        "to_sea": ends(|mouth| *mouth == Mouth::Sea),
+        "to_edge": ends(|mouth| *mouth == Mouth::Edge),
+        "to_outlet": ends(|mouth| *mouth == Mouth::Outlet),
+        "greatest_discharge": greatest as f64 / thalweg::rivers::network::FLOW,
+        "water_m3": volume as f64 / UNITS * grid.cell_area(),
+    })
+}
+
+/// Checks a folder; fails if anything does not hold.
+///
+/// # Errors
+/// A folder that `rivers` has not written.
+pub fn check(folder: &Path, voice: Voice) -> Result<ExitCode> {
+    let survey = read_network(folder)?;
+    let found = checks::check(&survey);
+    let well = found.iter().all(|check| check.good == check.count);
+    for check in &found {
+        let first = check.first.as_ref().map_or(String::new(), |first| format!(": {first}"));
+        let line =
+            format!("{:>6.2} %  {} ({} of {}){first}\n", floored(check.percent()), check.name, check.good, check.count);
+        if !voice.json {
+            print(&line)?;
+        }
+    }
+    let list = found.iter().map(|check| {
+        json!({"name": check.name, "count": check.count, "good": check.good, "percent": check.percent(), "first": check.first})
+    });
+    voice.event(&json!({"event": "result", "files": [], "checks": list.collect::<Vec<_>>()}));
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Cut to two digits, so that nothing short of all is called 100.
+fn floored(percent: f64) -> f64 {
+    (percent * 100.0).floor() / 100.0
+}

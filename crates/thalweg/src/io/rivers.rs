@@ -1,0 +1,327 @@
+//! A river network as files, and the same read back to be checked.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::features::{Feature, Property, Shape, save_features};
+use super::terrain::{LoadOptions, SaveOptions, load, save};
+use super::vector::Place;
+use super::{SampleType, Samples, atomic, read, save_samples};
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::flow::{self, Land, basins};
+use crate::height::{Height, UNITS};
+use crate::products::lakes::{areas, outlines};
+use crate::rivers::check::{Survey, Written, WrittenLake};
+use crate::rivers::network::{FLOW, Mouth, Network, Reach, Run, SHARES, Source};
+use crate::rivers::{Carved, Vertex, distance};
+use crate::terrain::Terrain;
+
+/// Stands in rasters where there is no water.
+const DRY: f64 = -32_768.0;
+
+/// Writes a carved network into a folder: `height.tif` (64-bit floats, exact), the rasters `rivers`, `paths`, `lakes`, `bed`,
+/// `water_surface`, `distance` and `catchments`, and `rivers`, `lakes` and `catchments` as GeoJSON and FlatGeobuf.
+///
+/// `terrain` is the terrain that was carved, with its ground as it is now. Returns the files, and what could not be kept, in words.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn save_network(
+    folder: &Path,
+    terrain: &Terrain,
+    network: &Network,
+    carved: &Carved,
+    nodata: Option<f64>,
+) -> Result<(Vec<PathBuf>, Vec<String>)> {
+    let grid = &terrain.grid;
+    let mut files = Vec::new();
+    let mut path = |name: &str| {
+        files.push(folder.join(name));
+        folder.join(name)
+    };
+    let options = SaveOptions { sample: Some(SampleType::F64), nodata, ..SaveOptions::default() };
+    let mut said = save(path("height.tif"), terrain, &options)?;
+    let counts = |field: &Field<u32>| Samples::U32(field.as_slice().to_vec());
+    save_samples(path("rivers.tif"), grid, counts(&carved.river), Some(0.0))?;
+    save_samples(path("paths.tif"), grid, counts(&paths(network)), Some(0.0))?;
+    save_samples(path("lakes.tif"), grid, counts(&network.lake), Some(0.0))?;
+    let wet = |k: usize| carved.river.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0;
+    let levels = |of: &dyn Fn(usize) -> i64| {
+        let level = |k: usize| if wet(k) { of(k) as f64 / UNITS } else { DRY };
+        Samples::F64((0..grid.len()).map(level).collect())
+    };
+    let ground = |k: usize| i64::from(terrain.ground.as_slice()[k].0);
+    save_samples(path("bed.tif"), grid, levels(&ground), Some(DRY))?;
+    let surface = levels(&|k| ground(k) + i64::from(carved.water.as_slice()[k].0));
+    save_samples(path("water_surface.tif"), grid, surface, Some(DRY))?;
+    let near = distance::to_set(&carved.river.map(|run| *run > 0), grid.cell);
+    let near = near.map(|metres| if metres.is_finite() { *metres } else { -1.0 });
+    save_samples(path("distance.tif"), grid, Samples::F32(near.into_vec()), Some(-1.0))?;
+    let catchments = catchments(terrain, network)?;
+    save_samples(path("catchments.tif"), grid, counts(&catchments), Some(0.0))?;
+    let rivers = reaches(network);
+    let lakes = lakes(network, grid.cell_area());
+    let basins = basins_of(network, &catchments, grid.cell_area());
+    for (name, features) in [("rivers", &rivers), ("lakes", &lakes), ("catchments", &basins)] {
+        said.extend(save_features(path(&format!("{name}.geojson")), features, grid)?);
+        save_features(path(&format!("{name}.fgb")), features, grid)?;
+    }
+    let about = json!({
+        "thalweg": env!("CARGO_PKG_VERSION"),
+        "cell_size": grid.cell,
+        "sea_level": grid.sea_level.map(Height::metres),
+    });
+    let note = path("network.json");
+    atomic(&note, |file| {
+        std::io::Write::write_all(file, format!("{about:#}\n").as_bytes()).map_err(Error::io(&note, "write"))
+    })?;
+    Ok((files, said))
+}
+
+/// The paths of runs: one more than the run's index.
+fn paths(network: &Network) -> Field<u32> {
+    let mut paths = Field::new(network.size, 0);
+    for (number, run) in network.runs.iter().enumerate() {
+        run.path.iter().for_each(|(k, _)| paths.as_mut_slice()[*k as usize] = number as u32 + 1);
+    }
+    paths
+}
+
+/// For each cell one more than the index of the run through whose mouth its water leaves; 0 where it leaves by none.
+fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
+    let land = Land::of(terrain);
+    let (filled, directions) = flow::drain(&land);
+    let mut basins = basins::basins(&land.under(&filled), &directions)?;
+    let mut runs = vec![0; basins.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
+    for (number, run) in network.runs.iter().enumerate() {
+        let arm = matches!(run.source, Source::Parts { .. });
+        let leaves = !arm && matches!(run.mouth, Mouth::Sea | Mouth::Edge | Mouth::Outlet);
+        if let (true, Some((k, _))) = (leaves, run.path.last()) {
+            runs[basins.as_slice()[*k as usize] as usize] = number as u32 + 1;
+        }
+    }
+    runs[0] = 0;
+    basins.as_mut_slice().iter_mut().for_each(|basin| *basin = runs[*basin as usize]);
+    Ok(basins)
+}
+
+fn name(network: &Network, run: &Run) -> Property {
+    Property::Word(format!("{:08x}", network.names[run.river as usize]))
+}
+
+/// Discharge and catchment at a reach's lower end, what joins there left out.
+fn end(network: &Network, reach: &Reach, joined: &[Vec<(u32, i64, i64)>]) -> (i64, i64) {
+    let vertex = network.runs[reach.run as usize].vertices[reach.vertices[1] as usize];
+    let joins = joined[reach.run as usize].iter().filter(|(at, _, _)| *at == reach.vertices[1]);
+    joins.fold((vertex.flow, vertex.area), |(flow, area), (_, f, a)| (flow - f, area - a))
+}
+
+/// The reaches of rivers as lines.
+fn reaches(network: &Network) -> Vec<Feature> {
+    let reaches = network.reaches();
+    let mut joined: Vec<Vec<(u32, i64, i64)>> = vec![Vec::new(); network.runs.len()];
+    for run in &network.runs {
+        if let (Mouth::Joins { run: other, vertex }, Some(last)) = (run.mouth, run.vertices.last()) {
+            joined[other as usize].push((vertex, last.flow, last.area));
+        }
+        // An arm has taken its water there.
+        if let (Source::Parts { run: other, vertex }, Some(first)) = (run.source, run.vertices.first()) {
+            joined[other as usize].push((vertex, -first.flow, -first.area));
+        }
+    }
+    let lengths: Vec<Vec<f64>> = network.runs.iter().map(|run| network.lengths(run)).collect();
+    let feature = |(id, reach): (usize, &Reach)| {
+        let run = &network.runs[reach.run as usize];
+        let [first, last] = reach.vertices.map(|at| at as usize);
+        let vertices = &run.vertices[first..=last];
+        let length = lengths[reach.run as usize][last] - lengths[reach.run as usize][first];
+        let (flow, area) = end(network, reach, &joined);
+        let ends = last + 1 == run.vertices.len();
+        let lake_from = match run.source {
+            Source::Lake(lake) if first == 0 => Some(lake + 1),
+            _ => None,
+        };
+        let lake_to = match run.mouth {
+            Mouth::Lake(lake) if ends => Some(lake + 1),
+            _ => None,
+        };
+        let drop = vertices[0].surface.metres() - vertices[vertices.len() - 1].surface.metres();
+        let middle = vertices[vertices.len() / 2];
+        let reals = |of: &dyn Fn(&Vertex) -> f64| Property::Reals(vertices.iter().map(of).collect());
+        let word = |word: &str| Property::Word(word.to_string());
+        let real = Property::Real;
+        Feature {
+            shape: Shape::Profile(vertices.iter().map(|v| (v.place, v.surface.metres())).collect()),
+            properties: vec![
+                ("id", Property::Count(Some(id as u32))),
+                ("name", name(network, run)),
+                ("run", Property::Count(Some(reach.run + 1))),
+                ("order", Property::Count(Some(reach.order))),
+                ("type", word(middle.kind.word())),
+                ("length_m", real(length)),
+                ("drop_m", real(drop)),
+                ("slope", real(if length > 0.0 { drop / length } else { 0.0 })),
+                ("discharge_from", real(vertices[0].flow as f64 / FLOW)),
+                ("discharge", real(flow as f64 / FLOW)),
+                ("catchment_m2", real(area as f64 / SHARES * network.cell * network.cell)),
+                ("width_m", real(middle.width)),
+                ("depth_m", real(middle.depth)),
+                ("lake_from", Property::Count(lake_from)),
+                ("lake_to", Property::Count(lake_to)),
+                ("parts_from", Property::Count(reach.parts_from)),
+                ("ends", word(ending(ends, run.mouth))),
+                ("downstream", Property::Count(reach.downstream)),
+                ("surfaces_m", reals(&|v| v.surface.metres())),
+                ("beds_m", reals(&|v| v.bed.metres())),
+                ("widths_m", reals(&|v| v.width)),
+            ],
+        }
+    };
+    reaches.iter().enumerate().map(feature).collect()
+}
+
+/// How a reach ends.
+fn ending(ends: bool, mouth: Mouth) -> &'static str {
+    match mouth {
+        _ if !ends => "river",
+        Mouth::Joins { .. } => "river",
+        Mouth::Lake(_) => "lake",
+        Mouth::Sea => "sea",
+        Mouth::Edge => "edge",
+        Mouth::Outlet => "outlet",
+    }
+}
+
+/// The lakes as areas.
+fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
+    let mut runoff = vec![0i64; network.lakes.len()];
+    let mut leaves = vec![false; network.lakes.len()];
+    for run in &network.runs {
+        if let (Source::Lake(lake), Some(first)) = (run.source, run.vertices.first()) {
+            runoff[lake as usize] += first.flow;
+            leaves[lake as usize] = true;
+        }
+        if let (Mouth::Lake(lake), Some(last)) = (run.mouth, run.vertices.last()) {
+            runoff[lake as usize] -= last.flow;
+        }
+    }
+    let mut cells = vec![0u64; network.lakes.len() + 1];
+    network.lake.as_slice().iter().for_each(|lake| cells[*lake as usize] += 1);
+    let feature = |(id, lines): (u32, Vec<_>)| {
+        let k = id as usize - 1;
+        let own = if leaves[k] { runoff[k] as f64 / FLOW } else { 0.0 };
+        Feature {
+            shape: Shape::Area(areas(lines)),
+            properties: vec![
+                ("id", Property::Count(Some(id))),
+                ("level_m", Property::Real(network.lakes[k].level.metres())),
+                ("area_m2", Property::Real(cells[id as usize] as f64 * cell_area)),
+                ("runoff", Property::Real(own)),
+            ],
+        }
+    };
+    outlines(&network.lake, true).into_iter().map(feature).collect()
+}
+
+/// The catchments of river mouths as areas.
+fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<Feature> {
+    let mut cells = vec![0u64; network.runs.len() + 1];
+    catchments.as_slice().iter().for_each(|run| cells[*run as usize] += 1);
+    let feature = |(id, lines): (u32, Vec<_>)| Feature {
+        shape: Shape::Area(areas(lines)),
+        properties: vec![
+            ("run", Property::Count(Some(id))),
+            ("name", name(network, &network.runs[id as usize - 1])),
+            ("area_m2", Property::Real(cells[id as usize] as f64 * cell_area)),
+        ],
+    };
+    outlines(catchments, false).into_iter().map(feature).collect()
+}
+
+/// Reads what [`save_network`] wrote, to be checked.
+///
+/// # Errors
+/// A file that is missing or holds something else.
+pub fn read_network(folder: &Path) -> Result<Survey> {
+    let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
+    let terrain = loaded.terrain;
+    let size = terrain.grid.size;
+    let field = |name: &str| {
+        let path = folder.join(name);
+        let raster = read(&path)?;
+        if raster.size != size {
+            return Err(Error::file(&path, "is of another size than height.tif"));
+        }
+        Ok(raster.samples)
+    };
+    let counts = |name: &str| {
+        let samples = field(name)?;
+        Field::from_vec(size, (0..samples.len()).map(|k| samples.get(k) as u32).collect())
+    };
+    let surface = field("water_surface.tif")?;
+    let document = |name: &str| {
+        let path = folder.join(name);
+        let text = std::fs::read_to_string(&path).map_err(Error::io(&path, "read"))?;
+        serde_json::from_str::<Value>(&text).map_err(|error| Error::file(&path, error.to_string()))
+    };
+    let (rivers, lakes, about) = (document("rivers.geojson")?, document("lakes.geojson")?, document("network.json")?);
+    let place = Place::of(&terrain.grid);
+    let features = |document: &Value| document["features"].as_array().cloned().unwrap_or_default();
+    let reaches = features(&rivers).into_iter().map(|feature| {
+        written(&feature, &place)
+            .ok_or_else(|| Error::file(folder.join("rivers.geojson"), format!("is no reach: {feature}")))
+    });
+    let lakes = features(&lakes).into_iter().map(|feature| {
+        let of = &feature["properties"];
+        let lake = || {
+            Some(WrittenLake {
+                id: of["id"].as_u64()? as u32,
+                level: of["level_m"].as_f64()?,
+                runoff: of["runoff"].as_f64()?,
+            })
+        };
+        lake().ok_or_else(|| Error::file(folder.join("lakes.geojson"), format!("is no lake: {of}")))
+    });
+    Ok(Survey {
+        cell: terrain.grid.cell,
+        sea: about["sea_level"].as_f64(),
+        known: Field::generate(size, |i, j| !terrain.is_nodata(i, j)),
+        ground: terrain.ground.map(|height| height.metres()),
+        river: counts("rivers.tif")?,
+        path: counts("paths.tif")?,
+        lake: counts("lakes.tif")?,
+        surface: Field::from_vec(size, (0..surface.len()).map(|k| surface.get(k)).collect())?,
+        reaches: reaches.collect::<Result<_>>()?,
+        lakes: lakes.collect::<Result<_>>()?,
+    })
+}
+
+/// A reach from its feature, if it is one.
+fn written(feature: &Value, place: &Place) -> Option<Written> {
+    let of = &feature["properties"];
+    let reals = |name: &str| of[name].as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
+    let count = |name: &str| of[name].as_u64().map(|n| n as u32);
+    let points = feature["geometry"]["coordinates"].as_array()?.iter();
+    let places = points.map(|point| Some(place.back([point[0].as_f64()?, point[1].as_f64()?])));
+    let places = places.collect::<Option<Vec<_>>>()?;
+    let (surface, bed, width) = (reals("surfaces_m")?, reals("beds_m")?, reals("widths_m")?);
+    if places.len() < 2 || [surface.len(), bed.len(), width.len()] != [places.len(); 3] {
+        return None;
+    }
+    Some(Written {
+        id: count("id")?,
+        run: count("run")?,
+        lake_from: count("lake_from"),
+        lake_to: count("lake_to"),
+        parts_from: count("parts_from"),
+        downstream: count("downstream"),
+        end: of["ends"].as_str()?.to_string(),
+        discharge: [of["discharge_from"].as_f64()?, of["discharge"].as_f64()?],
+        places,
+        surface,
+        bed,
+        width,
+    })
+}

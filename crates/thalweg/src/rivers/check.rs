@@ -1,0 +1,366 @@
+//! What must hold of a network as it was written, checked from nothing but what is in the files.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::field::Field;
+use crate::rivers::tree::around;
+use crate::rivers::walk::walk;
+
+/// A reach as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    /// Its number.
+    pub id: u32,
+    /// One more than the index of its run, as in the rasters.
+    pub run: u32,
+    /// The lake that it comes out of.
+    pub lake_from: Option<u32>,
+    /// The lake that it runs into.
+    pub lake_to: Option<u32>,
+    /// The reach that it runs into.
+    pub downstream: Option<u32>,
+    /// The reach at whose end it parts from another run.
+    pub parts_from: Option<u32>,
+    /// How it ends: `river`, `lake`, `sea`, `edge` or `outlet`.
+    pub end: String,
+    /// Discharge at its upper and lower end in m³/s.
+    pub discharge: [f64; 2],
+    /// Rows and columns of its vertices, in cells.
+    pub places: Vec<[f64; 2]>,
+    /// Levels of the water in metres.
+    pub surface: Vec<f64>,
+    /// Levels of the bed in metres.
+    pub bed: Vec<f64>,
+    /// Widths in metres.
+    pub width: Vec<f64>,
+}
+
+/// A lake as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenLake {
+    /// Its number, as in the raster.
+    pub id: u32,
+    /// Its level in metres.
+    pub level: f64,
+    /// What its own shores bring, in m³/s.
+    pub runoff: f64,
+}
+
+/// All that was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Survey {
+    /// Side of a cell in metres.
+    pub cell: f64,
+    /// Sea level in metres.
+    pub sea: Option<f64>,
+    /// The corrected ground in metres.
+    pub ground: Field<f64>,
+    /// Where there is data.
+    pub known: Field<bool>,
+    /// Water of runs: one more than the run's index.
+    pub river: Field<u32>,
+    /// Paths of runs: one more than the run's index.
+    pub path: Field<u32>,
+    /// Lakes by number.
+    pub lake: Field<u32>,
+    /// Level of the water in metres, where there is any.
+    pub surface: Field<f64>,
+    /// The reaches.
+    pub reaches: Vec<Written>,
+    /// The lakes.
+    pub lakes: Vec<WrittenLake>,
+}
+
+/// One check and how it went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// What was checked.
+    pub name: &'static str,
+    /// How many things there were to check.
+    pub count: usize,
+    /// Of how many it holds.
+    pub good: usize,
+    /// The first that it does not hold of.
+    pub first: Option<String>,
+}
+
+impl Check {
+    fn new(name: &'static str) -> Self {
+        Self { name, count: 0, good: 0, first: None }
+    }
+
+    fn note(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        self.count += 1;
+        self.good += usize::from(holds);
+        if !holds && self.first.is_none() {
+            self.first = Some(what());
+        }
+    }
+
+    /// Share of what it holds of, in per cent; 100 where there is nothing to check.
+    pub fn percent(&self) -> f64 {
+        if self.count == 0 { 100.0 } else { 100.0 * self.good as f64 / self.count as f64 }
+    }
+}
+
+/// Runs every check.
+pub fn check(survey: &Survey) -> Vec<Check> {
+    vec![
+        survey.outlets(),
+        survey.falls(),
+        survey.paths(),
+        survey.crossings(),
+        survey.sums(),
+        survey.lakes_level(),
+        survey.banks(),
+        survey.widths(),
+    ]
+}
+
+/// What a line does not do beyond the last digit, in metres.
+const CLOSE: f64 = 1e-9;
+
+impl Survey {
+    fn by_id(&self) -> HashMap<u32, usize> {
+        self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
+    }
+
+    fn cell(&self, place: [f64; 2]) -> [usize; 2] {
+        [0, 1].map(|k| (place[k].max(0.0) as usize).min(self.ground.size()[k] - 1))
+    }
+
+    fn is_sea(&self, at: (usize, usize)) -> bool {
+        self.sea.is_some_and(|sea| self.ground[at] <= sea)
+    }
+
+    fn outlets(&self) -> Check {
+        let mut check = Check::new("reaches an outlet");
+        let by_id = self.by_id();
+        let mut from: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (k, reach) in self.reaches.iter().enumerate() {
+            reach.lake_from.into_iter().for_each(|lake| from.entry(lake).or_default().push(k));
+        }
+        for reach in &self.reaches {
+            let (mut at, mut left) = (reach, self.reaches.len() + 1);
+            let arrives = loop {
+                let Some([i, j]) = at.places.last().map(|place| self.cell(*place)) else { break false };
+                left -= 1;
+                let next = match at.end.as_str() {
+                    "river" => at.downstream.and_then(|id| by_id.get(&id).copied()),
+                    "lake" if Some(self.lake[(i, j)]) == at.lake_to => {
+                        at.lake_to.and_then(|lake| from.get(&lake)).map(|out| out[0])
+                    }
+                    "sea" => break self.is_sea((i, j)),
+                    "edge" => break self.at_edge([i, j]),
+                    "outlet" => break true,
+                    _ => None,
+                };
+                match next {
+                    Some(k) if left > 0 => at = &self.reaches[k],
+                    _ => break false,
+                }
+            };
+            check.note(arrives, || format!("reach {}", reach.id));
+        }
+        check
+    }
+
+    fn at_edge(&self, [i, j]: [usize; 2]) -> bool {
+        let [rows, cols] = self.ground.size();
+        let void = around([rows, cols], i * cols + j).any(|n| !self.known.as_slice()[n]);
+        i == 0 || j == 0 || i + 1 == rows || j + 1 == cols || void
+    }
+
+    fn falls(&self) -> Check {
+        let mut check = Check::new("water and bed never rise");
+        let by_id = self.by_id();
+        for reach in &self.reaches {
+            let falls = |levels: &[f64]| levels.windows(2).all(|pair| pair[1] <= pair[0]);
+            let on = reach.downstream.and_then(|id| by_id.get(&id)).is_none_or(|below| {
+                let below = &self.reaches[*below];
+                below.surface.first() <= reach.surface.last() && below.bed.first() <= reach.bed.last()
+            });
+            let under = reach.surface.iter().zip(&reach.bed).all(|(surface, bed)| bed <= surface);
+            let from = reach.parts_from.and_then(|id| by_id.get(&id)).is_none_or(|from| {
+                let from = &self.reaches[*from];
+                reach.surface.first() <= from.surface.last() && reach.bed.first() <= from.bed.last()
+            });
+            check.note(falls(&reach.surface) && falls(&reach.bed) && on && from && under, || {
+                format!("reach {}", reach.id)
+            });
+        }
+        check
+    }
+
+    fn paths(&self) -> Check {
+        let mut check = Check::new("ground never rises along a river");
+        for reach in &self.reaches {
+            let mut cells: Vec<[usize; 2]> = Vec::new();
+            let mut add = |[i, j]: [usize; 2]| {
+                if self.path[(i, j)] == reach.run && cells.last() != Some(&[i, j]) {
+                    cells.push([i, j]);
+                }
+            };
+            for pair in reach.places.windows(2) {
+                add(self.cell(pair[0]));
+                walk(pair[0], pair[1], |at| add(self.cell(at.map(|x| x as f64))));
+            }
+            let ground = |[i, j]: [usize; 2]| self.ground[(i, j)];
+            let rise = cells.windows(2).find(|pair| ground(pair[1]) > ground(pair[0]));
+            check.note(rise.is_none(), || format!("reach {} at row, column {:?}", reach.id, rise.map(|pair| pair[1])));
+        }
+        check
+    }
+
+    fn crossings(&self) -> Check {
+        let mut check = Check::new("crosses no river");
+        // Stretches by the cells that they pass.
+        let mut passed: HashMap<[i64; 2], Vec<(usize, usize)>> = HashMap::new();
+        for (k, reach) in self.reaches.iter().enumerate() {
+            for (at, pair) in reach.places.windows(2).enumerate() {
+                passed.entry(pair[0].map(|x| x.floor() as i64)).or_default().push((k, at));
+                walk(pair[0], pair[1], |cell| passed.entry(cell).or_default().push((k, at)));
+            }
+        }
+        let mut crossed: Vec<Option<usize>> = vec![None; self.reaches.len()];
+        for stretches in passed.values() {
+            for (n, (a, s)) in stretches.iter().enumerate() {
+                for (b, t) in &stretches[n + 1..] {
+                    let [p, q] = [self.reaches[*a].places[*s], self.reaches[*a].places[*s + 1]];
+                    let [u, v] = [self.reaches[*b].places[*t], self.reaches[*b].places[*t + 1]];
+                    let meet = p == u || p == v || q == u || q == v;
+                    if (a, s) != (b, t) && !meet && cross([p, q], [u, v]) {
+                        (crossed[*a], crossed[*b]) = (Some(*b), Some(*a));
+                    }
+                }
+            }
+        }
+        for (reach, other) in self.reaches.iter().zip(crossed) {
+            check.note(other.is_none(), || {
+                let other = other.map_or(0, |other| self.reaches[other].id);
+                format!("reach {} and reach {other}", reach.id)
+            });
+        }
+        check
+    }
+
+    fn sums(&self) -> Check {
+        let mut check = Check::new("discharges sum where rivers meet");
+        let by_id = self.by_id();
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(b.abs());
+        let mut above: HashMap<u32, f64> = HashMap::new();
+        let (mut into, mut out): (HashMap<u32, f64>, HashMap<u32, f64>) = Default::default();
+        for reach in &self.reaches {
+            reach.downstream.into_iter().for_each(|id| *above.entry(id).or_default() += reach.discharge[1]);
+            // What an arm takes does not go on.
+            let parted = reach.parts_from.and_then(|id| by_id.get(&id)).and_then(|k| self.reaches[*k].downstream);
+            parted.into_iter().for_each(|id| *above.entry(id).or_default() -= reach.discharge[0]);
+            reach.lake_to.into_iter().for_each(|id| *into.entry(id).or_default() += reach.discharge[1]);
+            reach.lake_from.into_iter().for_each(|id| *out.entry(id).or_default() += reach.discharge[0]);
+        }
+        for reach in &self.reaches {
+            let grows = reach.discharge[1] >= reach.discharge[0];
+            let sums = match (above.get(&reach.id), reach.lake_from) {
+                (Some(sum), None) => close(*sum, reach.discharge[0]),
+                (Some(sum), Some(_)) => *sum <= reach.discharge[0],
+                (None, _) => true,
+            };
+            check.note(grows && sums, || format!("reach {}", reach.id));
+        }
+        for lake in &self.lakes {
+            let came = into.get(&lake.id).copied().unwrap_or(0.0) + lake.runoff;
+            let left = out.get(&lake.id).copied();
+            check.note(left.is_none_or(|left| close(left, came)), || format!("lake {}", lake.id));
+        }
+        check
+    }
+
+    fn lakes_level(&self) -> Check {
+        let mut check = Check::new("lakes are level, and their shores hold them");
+        let levels: HashMap<u32, f64> = self.lakes.iter().map(|lake| (lake.id, lake.level)).collect();
+        let mut bad: BTreeMap<u32, usize> = BTreeMap::new();
+        for (k, id) in self.lake.as_slice().iter().enumerate().filter(|(_, id)| **id > 0) {
+            let Some(level) = levels.get(id).copied() else {
+                bad.entry(*id).or_insert(k);
+                continue;
+            };
+            let level_here = self.surface.as_slice()[k] == level && self.ground.as_slice()[k] < level;
+            let holds = around(self.lake.size(), k).all(|n| {
+                let water = self.lake.as_slice()[n] == *id || self.river.as_slice()[n] > 0;
+                water || !self.known.as_slice()[n] || self.ground.as_slice()[n] >= level
+            });
+            if !level_here || !holds {
+                bad.entry(*id).or_insert(k);
+            }
+        }
+        for lake in &self.lakes {
+            let place = bad.get(&lake.id);
+            let cols = self.lake.cols();
+            check.note(place.is_none(), || {
+                format!("lake {} at row, column {:?}", lake.id, place.map(|k| [k / cols, k % cols]))
+            });
+        }
+        check
+    }
+
+    fn banks(&self) -> Check {
+        let mut check = Check::new("channel inside its banks");
+        for reach in &self.reaches {
+            for at in 1..reach.places.len().saturating_sub(1) {
+                let (a, b) = (reach.places[at - 1], reach.places[at + 1]);
+                let [y, x] = [b[0] - a[0], b[1] - a[1]];
+                let length = (y * y + x * x).sqrt();
+                let high = [1.0, -1.0].iter().all(|side| {
+                    let bank = self.bank(reach, at, [side * x / length, -side * y / length]);
+                    bank.is_none_or(|ground| ground >= reach.surface[at] - CLOSE)
+                });
+                check.note(length <= 0.0 || high, || format!("reach {} at vertex {at}", reach.id));
+            }
+        }
+        check
+    }
+
+    /// The dry ground beside a vertex, if there is any before other water, the edge, or three cells.
+    fn bank(&self, reach: &Written, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
+        let half = reach.width[at] / 2.0 / self.cell;
+        let [rows, cols] = self.ground.size();
+        let mut far = half;
+        while far <= half + 3.0 {
+            let [i, j] = [reach.places[at][0] + far * y, reach.places[at][1] + far * x];
+            if i < 0.0 || j < 0.0 || i >= rows as f64 || j >= cols as f64 {
+                return None;
+            }
+            let at = (i as usize, j as usize);
+            if self.river[at] != reach.run {
+                let dry = self.river[at] == 0 && self.lake[at] == 0 && self.known[at] && !self.is_sea(at);
+                return dry.then_some(self.ground[at]);
+            }
+            far += 0.5;
+        }
+        None
+    }
+
+    fn widths(&self) -> Check {
+        let mut check = Check::new("width is continuous");
+        let by_id = self.by_id();
+        for reach in &self.reaches {
+            let steps = reach.places.windows(2).zip(reach.width.windows(2));
+            let steady = steps.clone().all(|(places, widths)| {
+                let [dy, dx] = [0, 1].map(|k| places[1][k] - places[0][k]);
+                let metres = (dy * dy + dx * dx).sqrt() * self.cell;
+                (widths[1] - widths[0]).abs() <= super::form::TAPER * metres * (1.0 + 1e-6) + 1e-6
+            });
+            let on = reach.downstream.and_then(|id| by_id.get(&id)).map(|k| &self.reaches[*k]);
+            let on = on.filter(|below| below.run == reach.run);
+            let on = on.is_none_or(|below| below.width.first() == reach.width.last());
+            check.note(steady && on, || format!("reach {}", reach.id));
+        }
+        check
+    }
+}
+
+/// Whether two stretches cross; touching is not crossing.
+pub(super) fn cross([p, q]: [[f64; 2]; 2], [u, v]: [[f64; 2]; 2]) -> bool {
+    let side = |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+    side(p, q, u) * side(p, q, v) < 0.0 && side(u, v, p) * side(u, v, q) < 0.0
+}

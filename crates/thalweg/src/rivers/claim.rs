@@ -1,0 +1,370 @@
+//! Lines of courses, each on cells of its own.
+//!
+//! Every course is bent from its raw places (cells' middles, which never meet another's) to where smoothing and bends would
+//! have it. Where a line then meets another line, itself, a lake that is not its own, ground too high for it or the edge, it
+//! is bent less there, and all is tried again; unbent lines do not meet.
+
+use crate::field::Field;
+use crate::height::{Height, UNITS};
+use crate::rivers::Site;
+use crate::rivers::course::{Course, End, centre};
+use crate::rivers::lakes::Lakes;
+use crate::rivers::network::Source;
+use crate::rivers::tree::{NONE, Tree};
+use crate::rivers::walk::{nearest, thinned, walk};
+
+/// Tries after which all lines are left unbent.
+const TRIES: usize = 40;
+
+/// Tries after which lines are left unbent where they still meet.
+const PATIENCE: usize = 10;
+
+/// A line on its cells.
+pub(super) struct Line {
+    /// Places, and how far along the course's nodes each is.
+    pub places: Vec<([f64; 2], f64)>,
+    /// Its cells downstream, and how far along each is entered.
+    pub path: Vec<(u32, f64)>,
+    /// The course that it joins, and how far along that the last place is.
+    pub joins: Option<(u32, f64)>,
+}
+
+/// What courses are to follow.
+pub(super) struct Wish<'a> {
+    pub site: &'a Site<'a>,
+    pub filled: &'a Field<Height>,
+    pub tree: &'a Tree,
+    pub lakes: &'a Lakes,
+    pub courses: &'a [Course],
+    /// Rows and columns by which each node would be moved.
+    pub shift: &'a [[f64; 2]],
+}
+
+/// The lines of all courses.
+pub(super) fn lines(wish: &Wish<'_>) -> Vec<Line> {
+    let mut claims = Claims::new(wish);
+    for tries in 0..=TRIES {
+        let lines: Vec<Line> = (0..wish.courses.len()).map(|course| claims.lay(course)).collect();
+        if claims.conflicts.is_empty() || tries == TRIES {
+            return lines.into_iter().enumerate().map(|(k, line)| claims.ended(k, line)).collect();
+        }
+        claims.yield_ground(tries);
+        claims.laid.clear();
+        claims.cells.as_mut_slice().fill(0);
+    }
+    Vec::new()
+}
+
+struct Claims<'a> {
+    wish: &'a Wish<'a>,
+    /// Number of each course's first place, all places being numbered course by course.
+    first: Vec<u32>,
+    /// The course of each node and its place in it.
+    home: Vec<(u32, u32)>,
+    /// The last place of each course at which another joins it.
+    joined: Vec<usize>,
+    /// Share of the shift of each place that is made.
+    share: Vec<f64>,
+    /// For each cell one more than the number of the place from which a line came to it.
+    cells: Field<u32>,
+    /// Numbers of places where lines meet what they must not.
+    conflicts: Vec<u32>,
+    /// Lines that are laid, in the order of courses.
+    laid: Vec<Vec<([f64; 2], f64)>>,
+}
+
+/// How the line goes on from a cell.
+enum Step {
+    On,
+    /// It has come to where it ends.
+    There,
+}
+
+impl<'a> Claims<'a> {
+    fn new(wish: &'a Wish<'a>) -> Self {
+        let mut first = vec![0];
+        let mut home = vec![(NONE, 0); wish.tree.cells.len()];
+        for (number, course) in wish.courses.iter().enumerate() {
+            first.push(first[number] + course.len() as u32);
+            for (at, node) in course.nodes.iter().enumerate() {
+                home[*node as usize] = (number as u32, at as u32);
+            }
+        }
+        let mut joined = vec![0; wish.courses.len()];
+        for course in wish.courses {
+            if let End::Joins(node) = course.end {
+                let (other, at) = home[node as usize];
+                joined[other as usize] = joined[other as usize].max(at as usize);
+            }
+        }
+        let share = vec![1.0; first[wish.courses.len()] as usize];
+        let cells = Field::new(wish.filled.size(), 0);
+        Self { wish, first, home, joined, share, cells, conflicts: Vec::new(), laid: Vec::new() }
+    }
+
+    /// Where place `at` of a course is by now.
+    fn place(&self, course: usize, at: usize) -> [f64; 2] {
+        let Course { nodes, tail, end, .. } = &self.wish.courses[course];
+        match (nodes.get(at), tail, end) {
+            (Some(node), _, _) => {
+                let share = self.share[self.first[course] as usize + at];
+                let (raw, shift) = (centre(self.wish.tree, *node, self.wish.site), self.wish.shift[*node as usize]);
+                [0, 1].map(|k| raw[k] + share * shift[k])
+            }
+            (None, Some(tail), _) => *tail,
+            (None, None, End::Joins(node)) => {
+                let (other, at) = self.home[*node as usize];
+                self.place(other as usize, at as usize)
+            }
+            _ => [0.0; 2],
+        }
+    }
+
+    /// The places of a course with their corners cut (Chaikin 1974, doi:10.1016/0146-664X(74)90028-8).
+    fn drawn(&self, course: usize) -> Vec<([f64; 2], f64)> {
+        let places: Vec<[f64; 2]> = (0..self.wish.courses[course].len()).map(|at| self.place(course, at)).collect();
+        let mix = |at: usize, share: f64| {
+            let (a, b) = (places[at], places[at + 1]);
+            ([0, 1].map(|k| a[k] + share * (b[k] - a[k])), at as f64 + share)
+        };
+        let last = places.len() - 1;
+        let mut line = vec![(places[0], 0.0)];
+        if last == 1 {
+            line.push(mix(0, 0.5));
+        } else {
+            line.extend((0..last).flat_map(|at| [mix(at, 0.25), mix(at, 0.75)]));
+        }
+        line.push((places[last], last as f64));
+        line
+    }
+
+    /// Lays a course's line as far as to its end, claims its cells, and notes conflicts.
+    fn lay(&mut self, course: usize) -> Line {
+        let drawn = self.drawn(course);
+        let mut line = Line { places: Vec::new(), path: Vec::new(), joins: None };
+        let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
+        'line: for (n, (place, along)) in drawn.iter().enumerate() {
+            let Some((before, start)) = line.places.last().copied() else {
+                line.places.push((*place, *along));
+                let _ = self.enter(course, cell(*place), *along, &mut line);
+                continue;
+            };
+            let mut passed = Vec::new();
+            walk(before, *place, |cell| passed.push(cell));
+            for at in passed {
+                if let Step::There = self.enter(course, at, start, &mut line) {
+                    // Where another river is joined, the line ends on that river's own.
+                    if !matches!(self.wish.courses[course].end, End::Joins(_)) {
+                        let inside = |k: usize| place[k].clamp(at[k] as f64 + 0.25, at[k] as f64 + 0.75);
+                        line.places.push(([inside(0), inside(1)], *along));
+                    }
+                    break 'line;
+                }
+            }
+            let is_end = n + 1 == drawn.len() && matches!(self.wish.courses[course].end, End::Joins(_));
+            if !is_end {
+                line.places.push((*place, *along));
+            }
+        }
+        self.thin(course, &mut line.path);
+        if let End::Joins(node) = self.wish.courses[course].end {
+            self.meet(course, node, &mut line);
+        }
+        self.laid.push(line.places.clone());
+        line
+    }
+
+    fn complain(&mut self, course: usize, along: f64) {
+        let last = self.first[course + 1] - 1;
+        self.conflicts.push((self.first[course] + along as u32).min(last));
+    }
+
+    /// Enters a cell.
+    fn enter(&mut self, course: usize, cell: [i64; 2], along: f64, line: &mut Line) -> Step {
+        let wish = self.wish;
+        let Course { end, source, nodes, .. } = &wish.courses[course];
+        let [rows, cols] = self.cells.size();
+        let left = nodes.len() as f64 - along;
+        let inside = cell[0] >= 0 && cell[1] >= 0 && cell[0] < rows as i64 && cell[1] < cols as i64;
+        if !inside {
+            // A line ends on the border itself.
+            if *end != End::Edge || left > 2.0 {
+                self.complain(course, along);
+            }
+            return Step::On;
+        }
+        let k = cell[0] as usize * cols + cell[1] as usize;
+        let lake = wish.lakes.cells.as_slice()[k];
+        if wish.site.is_sea(k) || lake > 0 {
+            let own = matches!(end, End::Lake(number) if number + 1 == lake) || (lake == 0 && *end == End::Sea);
+            if own && left <= 4.0 {
+                return Step::There;
+            }
+            let from = matches!(source, Source::Lake(number) if number + 1 == lake);
+            if !from || along > 0.5 {
+                self.complain(course, along);
+            }
+            return Step::On;
+        }
+        if wish.site.is_void(k) {
+            self.complain(course, along);
+            return Step::On;
+        }
+        match self.cells.as_slice()[k] {
+            0 => {}
+            number => {
+                let other = self.first.partition_point(|first| *first < number) - 1;
+                if other == course {
+                    // Back in a cell that it has just left, the line has only cut a corner.
+                    let back = line.path.iter().rev().take(5).position(|(cell, _)| *cell as usize == k);
+                    match back {
+                        Some(steps) => line.path.truncate(line.path.len() - steps),
+                        None => self.complain(course, along),
+                    }
+                    return Step::On;
+                }
+                if let End::Joins(node) = end
+                    && self.home[*node as usize].0 as usize == other
+                {
+                    let [y, x] = wish.shift[*node as usize];
+                    let near = 4.0 + 1.5 * (y * y + x * x).sqrt();
+                    if left <= near && along >= self.joined[course] as f64 {
+                        return Step::There;
+                    }
+                }
+                self.complain(course, along);
+                self.conflicts.push(number - 1);
+                return Step::On;
+            }
+        }
+        self.cells.as_mut_slice()[k] = self.first[course] + along as u32 + 1;
+        line.path.push((k as u32, along));
+        Step::On
+    }
+
+    /// Leaves out cells of a path whose neighbours touch in a corner, and complains of ground too high for the river.
+    fn thin(&mut self, course: usize, path: &mut Vec<(u32, f64)>) {
+        *path = thinned(path, self.cells.cols());
+        let filled = self.wish.filled.as_slice();
+        let nodes = &self.wish.courses[course].nodes;
+        let cell = self.wish.site.land.grid.cell;
+        let most = ((3.0 + cell / 3.0) * UNITS).min(1e9) as i64;
+        for (k, along) in path.iter() {
+            let at = (*along as usize).min(nodes.len() - 1);
+            let node = self.wish.tree.cells[nodes[at] as usize] as usize;
+            let high = i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > most;
+            let barred = self.wish.site.is_barred(*k as usize) && !self.wish.site.is_barred(node);
+            if (high || barred) && self.share[self.first[course] as usize + at] > 0.0 {
+                self.complain(course, *along);
+            }
+        }
+    }
+
+    /// Ends a line on the nearest point of the line that it joins.
+    fn meet(&mut self, course: usize, node: u32, line: &mut Line) {
+        let (other, at) = self.home[node as usize];
+        let (cols, rows) = (self.cells.cols(), self.cells.rows());
+        let mut passed = Vec::new();
+        let (from, along, place, there) = loop {
+            let Some((from, along)) = line.places.last().copied() else { return };
+            let Some((place, there)) = self.joint(node, from) else { return };
+            passed.clear();
+            walk(from, place, |[i, j]| {
+                if i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols {
+                    passed.push(i as usize * cols + j as usize);
+                }
+            });
+            // Where that leads back over the line's own way, it has gone too far.
+            let back = line.path.iter().any(|(k, _)| passed.contains(&(*k as usize)));
+            if !back || line.places.len() <= 2 {
+                break (from, along, place, there);
+            }
+            line.places.pop();
+            let reached = line.places.last().map_or(0.0, |(_, along)| *along);
+            while let Some((k, _)) = line.path.pop_if(|(_, along)| *along >= reached && reached > 0.0) {
+                self.cells.as_mut_slice()[k as usize] = 0;
+            }
+        };
+        let own = self.first[course];
+        let strange = passed.iter().map(|k| self.cells.as_slice()[*k]).filter(|number| {
+            let owner = self.first.partition_point(|first| first < number) - usize::from(*number > 0);
+            *number > 0 && owner != course && owner != other as usize
+        });
+        let strange: Vec<u32> = strange.map(|number| number - 1).collect();
+        if !strange.is_empty() {
+            self.complain(course, along);
+            self.conflicts.push(self.first[other as usize] + at);
+            self.conflicts.extend(strange);
+        }
+        for k in passed {
+            let wet = self.wish.lakes.cells.as_slice()[k] > 0 || self.wish.site.is_sea(k) || self.wish.site.is_void(k);
+            if self.cells.as_slice()[k] == 0 && !wet {
+                self.cells.as_mut_slice()[k] = (own + along as u32 + 1).min(self.first[course + 1]);
+                line.path.push((k as u32, along));
+            }
+        }
+        if from != place {
+            line.places.push((place, along.max(self.wish.courses[course].nodes.len() as f64 - 0.5)));
+        }
+        line.joins = Some((other, there));
+    }
+
+    /// The point nearest to `from` on the line that is joined at a node, and how far along that is.
+    fn joint(&self, node: u32, from: [f64; 2]) -> Option<([f64; 2], f64)> {
+        let (other, at) = self.home[node as usize];
+        let laid = self.laid.get(other as usize)?;
+        let [y, x] = self.wish.shift[node as usize];
+        let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
+        let near = |t: f64| (t - f64::from(at)).abs() <= window;
+        let count = laid.len();
+        let mut best = (f64::INFINITY, laid[count - 1].0, laid[count - 1].1);
+        for pair in laid.windows(2).filter(|pair| near(pair[0].1) || near(pair[1].1)) {
+            let (t, square) = nearest(from, pair[0].0, pair[1].0);
+            if square < best.0 {
+                let place = [0, 1].map(|k| pair[0].0[k] + t * (pair[1].0[k] - pair[0].0[k]));
+                best = (square, place, pair[0].1 + t * (pair[1].1 - pair[0].1));
+            }
+        }
+        // Nothing joins a river where that has ended.
+        let (_, place, there) = best;
+        Some(if there >= laid[count - 1].1 { laid[count - 2] } else { (place, there) })
+    }
+
+    /// Bends lines less round their conflicts.
+    fn yield_ground(&mut self, tries: usize) {
+        let reach = 3 + tries as u32;
+        if tries + 2 >= TRIES {
+            self.share.fill(0.0);
+        }
+        for number in std::mem::take(&mut self.conflicts) {
+            let course = self.first.partition_point(|first| *first <= number) - 1;
+            let (low, high) = (self.first[course], self.first[course + 1]);
+            for k in number.saturating_sub(reach).max(low)..(number + reach + 1).min(high) {
+                let near = 1.0 - f64::from(k.abs_diff(number)) / f64::from(reach + 1);
+                let share = &mut self.share[k as usize];
+                *share = if tries >= PATIENCE { 0.0 } else { *share * (1.0 - 0.6 * near) };
+            }
+            // Near its end a line goes where the other one is.
+            if let End::Joins(node) = self.wish.courses[course].end
+                && high - number <= reach
+                && tries >= PATIENCE
+            {
+                let (other, at) = self.home[node as usize];
+                let (low, high) = (self.first[other as usize], self.first[other as usize + 1]);
+                let at = low + at;
+                for k in at.saturating_sub(reach).max(low)..(at + reach + 1).min(high) {
+                    self.share[k as usize] = 0.0;
+                }
+            }
+        }
+    }
+
+    /// A line that has two places at least.
+    fn ended(&self, course: usize, mut line: Line) -> Line {
+        if line.places.len() < 2 {
+            let drawn = self.drawn(course);
+            line.places.extend(drawn.last());
+        }
+        line
+    }
+}

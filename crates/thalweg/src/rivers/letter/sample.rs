@@ -1,0 +1,242 @@
+//! Poisson-disc sampling that is keyed by places: the same points in whatever window of the world.
+
+use crate::flow::Part;
+use crate::rivers::Site;
+use crate::rivers::letter::Letter;
+use crate::rivers::letter::forest::Points;
+use crate::rng::Key;
+
+/// Distance d₆ within which points are joined, in spacings: a point has some six neighbours within it.
+const JOINED: f64 = 1.9;
+
+/// Candidates to a spacing along each axis.
+const CANDIDATES: f64 = 4.0;
+
+/// Cells to a spacing at least: no more candidates than cells.
+const LEAST: f64 = 4.0;
+
+/// Points, and what they stand for.
+pub struct Sampled {
+    /// The points.
+    pub points: Points,
+    /// Index of each point's cell.
+    pub cells: Vec<u32>,
+    /// Points at springs.
+    pub springs: Vec<u32>,
+}
+
+/// Who is asked first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    Wished,
+    Rim,
+    Free,
+}
+
+struct Candidate {
+    class: Class,
+    rank: u64,
+    /// Row and column in cells.
+    place: [f64; 2],
+    spring: bool,
+}
+
+/// Samples the ground of a site.
+///
+/// Every place within a lattice of a quarter of the spacing has a candidate, somewhere in its square, and a rank by chance. In the
+/// order of ranks each becomes a point that has no point within r. So no two points are closer than r, and from nowhere
+/// is it 2·r to the next: the candidate of one's own square is at most 0.36·r away, and that one within r of a point.
+/// Springs, mouths and, where there is no sea, open edges are asked before the others.
+pub fn points(site: &Site<'_>, letter: &Letter, key: Key) -> Sampled {
+    let grid = site.land.grid;
+    let cell = grid.cell;
+    let [rows, cols] = grid.size;
+    let ground = site.land.ground.as_slice();
+    let index = |[y, x]: [f64; 2]| (y as usize).min(rows - 1) * cols + (x as usize).min(cols - 1);
+    let finest = 1.0 - letter.relief;
+    let spacing = (letter.spacing / cell).max(LEAST / finest).min((rows + cols) as f64 * 2.0);
+    let parts = site.land.parts();
+    let parts = parts.as_slice();
+    let mut asked: Vec<Candidate> = Vec::new();
+    let middle = |k: usize| [(k / cols) as f64 + 0.5, (k % cols) as f64 + 0.5];
+    let rank = |k: usize| key.and(1).cell(grid.world_cell(k / cols, k % cols)).bits();
+    for spring in site.springs {
+        let k = spring.cell[0] * cols + spring.cell[1];
+        asked.push(Candidate { class: Class::Wished, rank: rank(k), place: middle(k), spring: true });
+    }
+    let has_sea = (0..grid.len()).any(|k| site.is_sea(k) && !site.is_void(k));
+    for (k, part) in parts.iter().enumerate() {
+        let class = match part {
+            Part::Sink if !site.is_sea(k) => Class::Wished,
+            Part::Rim if !has_sea => Class::Rim,
+            _ => continue,
+        };
+        asked.push(Candidate { class, rank: rank(k), place: middle(k), spring: false });
+    }
+    let step = spacing * finest / CANDIDATES;
+    let squares = [0, 1].map(|axis| {
+        let first = (grid.origin[axis] as f64 / step).floor() as i64;
+        first..((grid.origin[axis] + grid.size[axis] as i64) as f64 / step).ceil() as i64
+    });
+    for i in squares[0].clone() {
+        for j in squares[1].clone() {
+            let chance = key.and(2).cell([i, j]);
+            let [u, v] = chance.pair();
+            let place = [
+                (i as f64 + u) * step - grid.origin[0] as f64, //
+                (j as f64 + v) * step - grid.origin[1] as f64,
+            ];
+            let inside = place[0] >= 0.0 && place[1] >= 0.0 && place[0] < rows as f64 && place[1] < cols as f64;
+            if inside && !site.is_void(index(place)) && !site.is_barred(index(place)) {
+                asked.push(Candidate { class: Class::Free, rank: chance.and(3).bits(), place, spring: false });
+            }
+        }
+    }
+    asked.sort_unstable_by(|a, b| (a.class, a.rank).cmp(&(b.class, b.rank)).then(a.place[0].total_cmp(&b.place[0])));
+    let radius = |place: [f64; 2]| {
+        if letter.relief == 0.0 {
+            return spacing;
+        }
+        // By the slope over a spacing: half of the closeness at a slope of one in four.
+        let at = |dy: f64, dx: f64| f64::from(ground[index([(place[0] + dy).max(0.0), (place[1] + dx).max(0.0)])].0);
+        let half = spacing / 2.0;
+        let [south, east] = [at(half, 0.0) - at(-half, 0.0), at(0.0, half) - at(0.0, -half)];
+        let slope = (south * south + east * east).sqrt() / crate::height::UNITS / (spacing * cell);
+        spacing * (1.0 - letter.relief * slope / (slope + 0.25))
+    };
+    let mut near = Buckets::new(grid.size, spacing);
+    let mut sampled = Sampled {
+        points: Points { place: vec![], height: vec![], reach: vec![], is_root: vec![] },
+        cells: vec![],
+        springs: vec![],
+    };
+    let mut taken: Vec<([f64; 2], f64)> = Vec::new();
+    for candidate in asked {
+        let own = radius(candidate.place);
+        let mut free = true;
+        near.around(candidate.place, spacing, |n| {
+            let (other, radius) = taken[n as usize];
+            let [dy, dx] = [other[0] - candidate.place[0], other[1] - candidate.place[1]];
+            let least = if candidate.class == Class::Wished { 1e-6 } else { own.min(radius) };
+            free &= dy * dy + dx * dx >= least * least;
+        });
+        if !free {
+            continue;
+        }
+        let n = taken.len() as u32;
+        near.add(candidate.place, n);
+        taken.push((candidate.place, own));
+        let k = index(candidate.place);
+        sampled.points.place.push(candidate.place.map(|x| x * cell));
+        sampled.points.height.push(ground[k].metres());
+        sampled.points.reach.push(JOINED * own * cell);
+        let is_edge = !has_sea && parts[k] == Part::Rim && candidate.class != Class::Free;
+        sampled.points.is_root.push(parts[k] == Part::Sink || is_edge);
+        sampled.cells.push(k as u32);
+        if candidate.spring {
+            sampled.springs.push(n);
+        }
+    }
+    sampled
+}
+
+/// Points by the square that they lie in.
+pub(super) struct Buckets {
+    side: f64,
+    squares: [usize; 2],
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Buckets {
+    pub(super) fn new(size: [usize; 2], side: f64) -> Self {
+        let squares = size.map(|n| (n as f64 / side) as usize + 1);
+        Self { side, squares, first: vec![u32::MAX; squares[0] * squares[1]], next: Vec::new() }
+    }
+
+    fn square(&self, place: [f64; 2], axis: usize) -> usize {
+        ((place[axis] / self.side).max(0.0) as usize).min(self.squares[axis] - 1)
+    }
+
+    /// Adds the next point, whose number is `n`.
+    pub(super) fn add(&mut self, place: [f64; 2], n: u32) {
+        let at = self.square(place, 0) * self.squares[1] + self.square(place, 1);
+        self.next.push(self.first[at]);
+        self.first[at] = n;
+    }
+
+    /// Visits at least the points within `reach`.
+    pub(super) fn around(&self, place: [f64; 2], reach: f64, mut visit: impl FnMut(u32)) {
+        let span = |axis: usize| {
+            let low = self.square([place[0] - reach, place[1] - reach], axis);
+            low..=self.square([place[0] + reach, place[1] + reach], axis)
+        };
+        for i in span(0) {
+            for j in span(1) {
+                let mut n = self.first[i * self.squares[1] + j];
+                while n != u32::MAX {
+                    visit(n);
+                    n = self.next[n as usize];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::{Field, Window};
+    use crate::flow::Land;
+    use crate::grid::Grid;
+    use crate::height::Height;
+
+    fn plain(grid: &Grid) -> Field<Height> {
+        Field::generate(grid.size, |i, _| Height::saturating(10.0 + i as f64))
+    }
+
+    fn sampled(grid: &Grid, letter: &Letter) -> Sampled {
+        let ground = plain(grid);
+        points(&Site::of(Land { grid, ground: &ground, nodata: None, outlets: &[] }), letter, Key::new(5, "points"))
+    }
+
+    #[test]
+    fn points_are_r_apart_and_nowhere_is_two_r_away_from_all() {
+        let grid = Grid::new([200, 160], 10.0).unwrap();
+        let letter = Letter { spacing: 90.0, ..Letter::default() };
+        let Points { place, reach, .. } = sampled(&grid, &letter).points;
+        let apart = |a: [f64; 2], b: [f64; 2]| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
+        let mut neighbours = 0;
+        for (k, a) in place.iter().enumerate() {
+            assert!(place[..k].iter().all(|b| apart(*a, *b) >= 90.0));
+            neighbours += place.iter().filter(|b| apart(*a, **b) < reach[0]).count() - 1;
+        }
+        for (y, x) in (0..200).flat_map(|i| (0..160).map(move |j| (f64::from(i) * 10.0, f64::from(j) * 10.0))) {
+            assert!(place.iter().any(|p| apart(*p, [y, x]) < 180.0));
+        }
+        // Points at the edge have fewer: some six inside.
+        let mean = neighbours as f64 / place.len() as f64;
+        assert!((4.8..6.8).contains(&mean), "{mean} neighbours");
+        // Steeper ground, closer points: a slope of 0.1 with relief 0.5 takes a seventh off.
+        let steep = sampled(&grid, &Letter { relief: 0.5, ..letter }).points.place.len() as f64;
+        assert!((1.2..1.8).contains(&(steep / place.len() as f64)), "{steep} of {}", place.len());
+    }
+
+    #[test]
+    fn a_window_has_the_points_of_the_whole_but_near_its_edges() {
+        let grid = Grid::new([300, 300], 10.0).unwrap();
+        let letter = Letter { spacing: 80.0, ..Letter::default() };
+        // Rims are asked first, so both have a sea: nothing then is.
+        let mut whole = grid.clone();
+        whole.sea_level = Some(Height::saturating(10.5));
+        let part = whole.window(Window { start: [0, 60], size: [300, 200] });
+        let (a, b) = (sampled(&whole, &letter).points.place, sampled(&part, &letter).points.place);
+        let inside = |x: f64, first: f64| (700.0..2500.0).contains(&(x + first));
+        let a: Vec<_> = a.iter().filter(|p| inside(p[1], 0.0)).map(|p| [p[0], p[1]]).collect();
+        let b: Vec<_> = b.iter().filter(|p| inside(p[1], 600.0)).map(|p| [p[0], p[1] + 600.0]).collect();
+        let same = |p: &&[f64; 2]| b.iter().any(|q| (q[0] - p[0]).abs() + (q[1] - p[1]).abs() < 1e-6);
+        // A choice at the window's edge is felt for a few r; there a chance of some points.
+        let missing = a.iter().filter(|p| !same(p)).count();
+        assert!(a.len() > 400 && missing <= 12, "{missing} of {}", a.len());
+    }
+}

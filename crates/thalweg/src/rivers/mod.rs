@@ -1,0 +1,202 @@
+//! River networks: planned on a terrain's drainage, drawn as smooth lines, and carved.
+//!
+//! [`plan()`] finds where rivers run and what they are: [`Run`]s, lines from a source or a lake down to another river, a lake,
+//! the sea or the edge, with discharge, width and depth at every [`Vertex`], and [`Lake`]s with their levels. [`carve()`] cuts them
+//! into the ground and gives each vertex its levels; it raises nothing.
+//!
+//! Lines never touch but where one joins another, and each has a path of cells of its own: so what holds of lines (no crossing,
+//! no water that runs uphill) holds of the cells as well.
+
+pub mod carve;
+pub mod check;
+mod claim;
+mod course;
+mod delta;
+pub mod distance;
+mod form;
+mod lakes;
+pub mod letter;
+mod level;
+mod meander;
+pub mod network;
+mod plan;
+mod route;
+mod tree;
+mod valley;
+mod walk;
+pub mod wishes;
+
+pub use carve::{Carved, carve};
+pub use network::{Kind, Lake, Mouth, Network, Run, Source, Vertex};
+pub use plan::plan;
+
+use crate::error::{Error, Result};
+use crate::field::Field;
+use crate::flow::Land;
+use crate::flow::breach::Limits;
+use crate::springs;
+
+/// How a network is made; [`Design::default`] holds the defaults of the model `river_network`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Design {
+    /// Catchment in m² from which on there is a river; under [`LEAST_CELLS`] cells it counts as that.
+    pub catchment: f64,
+    /// Water that runs off, in metres a year.
+    pub runoff: f64,
+    /// How deep and how far from a hollow a channel may be cut to drain it; what is left becomes a lake.
+    pub breach: Limits,
+    /// Metres of roughness that have no say in where rivers run.
+    pub noise: f64,
+    /// Depth in metres from which on a hollow that is left is a lake.
+    pub lake: f64,
+    /// Width in metres of a river of 1 m³/s.
+    pub width: f64,
+    /// Its depth in metres.
+    pub depth: f64,
+    /// How far rivers wander: 0 not at all, 1 as is usual.
+    pub meander: f64,
+    /// Breadth of floodplains on either side, as a factor on what is usual.
+    pub floodplain: f64,
+    /// Steepest rise of the banks beyond.
+    pub bank: f64,
+    /// Steepest fall of a river over soft rock: waterfalls on it are cut back.
+    pub fall: f64,
+    /// Deepest such cut in metres.
+    pub grading: f64,
+    /// Discharge in m³/s from which on a gentle river parts into arms at the sea; 0 parts none.
+    pub delta: f64,
+    /// How many widths a river of gentle slope has at the sea, beyond its own.
+    pub estuary: f64,
+}
+
+/// Fewer cells drain no river: they are noise.
+pub const LEAST_CELLS: u32 = 16;
+
+impl Default for Design {
+    fn default() -> Self {
+        Self {
+            catchment: 1e6,
+            runoff: 0.5,
+            breach: Limits { depth: 12.0, length: 1000.0 },
+            noise: 2.0,
+            lake: 2.0,
+            width: 7.2,
+            depth: 0.27,
+            meander: 1.0,
+            floodplain: 1.0,
+            bank: 0.5,
+            fall: 0.5,
+            grading: 15.0,
+            delta: 5.0,
+            estuary: 2.0,
+        }
+    }
+}
+
+impl Design {
+    /// Checks it.
+    ///
+    /// # Errors
+    /// When a number is negative, none, or beyond reason.
+    pub fn check(&self) -> Result<()> {
+        self.breach.check()?;
+        let values = [
+            ("catchment", self.catchment),
+            ("runoff", self.runoff),
+            ("noise", self.noise),
+            ("lake", self.lake),
+            ("width", self.width),
+            ("depth", self.depth),
+            ("meander", self.meander),
+            ("floodplain", self.floodplain),
+            ("bank", self.bank),
+            ("fall", self.fall),
+            ("grading", self.grading),
+            ("delta", self.delta),
+            ("estuary", self.estuary),
+        ];
+        match values.iter().find(|(_, value)| !(0.0..=1e15).contains(value)) {
+            Some((name, value)) => Err(Error::value(format!("design of rivers: {name}"), value, "0 to 1e15")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A place that a river shall pass through.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pass {
+    /// Row and column.
+    pub cell: [usize; 2],
+    /// Metres from which water is drawn to it.
+    pub reach: f64,
+}
+
+/// The land that a network is made for, and what is wished of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Site<'a> {
+    /// Ground, sea and edges; its outlets are the mouths that were asked for.
+    pub land: Land<'a>,
+    /// Share of the runoff that each cell gives, 0 to 1.
+    pub rain: Option<&'a Field<f32>>,
+    /// How hard bedrock is, 0 to 1: where it is hard waterfalls stay and floodplains are narrow.
+    pub hardness: Option<&'a Field<f32>>,
+    /// Where the ground is protected, 0 to 1: from a half on rivers go round it if there is a way.
+    pub protect: Option<&'a Field<f32>>,
+    /// Springs: rivers begin at them, whatever the catchment.
+    pub springs: &'a [springs::Source],
+    /// Places that rivers pass through.
+    pub passes: &'a [Pass],
+}
+
+impl<'a> Site<'a> {
+    /// A land without any wishes.
+    pub fn of(land: Land<'a>) -> Self {
+        Self { land, rain: None, hardness: None, protect: None, springs: &[], passes: &[] }
+    }
+
+    /// Checks what a caller may have got wrong.
+    ///
+    /// # Errors
+    /// As [`Land::check`]; a layer of another size; a spring or a pass outside the land, in the sea or where there is no data.
+    pub fn check(&self) -> Result<()> {
+        self.land.check()?;
+        let [rows, cols] = self.land.grid.size;
+        for (name, layer) in [("rain", self.rain), ("hardness", self.hardness), ("protect", self.protect)] {
+            if let Some([r, c]) = layer.map(Field::size).filter(|size| *size != [rows, cols]) {
+                return Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the grid)")));
+            }
+        }
+        let springs = self.springs.iter().map(|spring| ("spring", spring.cell));
+        let wished = springs.chain(self.passes.iter().map(|pass| ("pass", pass.cell)));
+        for (name, [i, j]) in wished {
+            if i >= rows || j >= cols || !self.land.is_dry(i, j) {
+                let allowed =
+                    format!("a cell of land, rows 0 to {}, columns 0 to {}, not in the sea", rows - 1, cols - 1);
+                return Err(Error::value(name, format!("row {i}, column {j}"), allowed));
+            }
+        }
+        match self.passes.iter().find(|pass| !(0.0..=wishes::MAX_REACH).contains(&pass.reach)) {
+            Some(pass) => Err(Error::value("pass.reach", format!("{} m", pass.reach), "0 to 1000000 m")),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether rivers are to keep off cell `k`.
+    fn is_barred(&self, k: usize) -> bool {
+        self.protect.is_some_and(|protect| protect.as_slice()[k] >= 0.5)
+    }
+
+    fn is_void(&self, k: usize) -> bool {
+        self.land.nodata.is_some_and(|mask| mask.as_slice()[k])
+    }
+
+    /// Whether cell `k` lies in the sea.
+    fn is_sea(&self, k: usize) -> bool {
+        self.land.grid.sea_level.is_some_and(|sea| self.land.ground.as_slice()[k] <= sea)
+    }
+}
+
+/// A factor held to 0..1; what is not a number is 0.
+fn share_of(factor: f32) -> f64 {
+    if factor > 0.0 { f64::from(factor).min(1.0) } else { 0.0 }
+}

@@ -1,0 +1,253 @@
+//! [`Network`]: rivers as lines, lakes as levels.
+
+use crate::field::Field;
+use crate::flow::streams;
+use crate::height::Height;
+
+/// Parts of a cubic metre a second that discharges are counted in: sums of them are exact.
+pub const FLOW: f64 = 68_719_476_736.0;
+
+/// Parts of a cell that catchments are counted in.
+pub const SHARES: f64 = 65_536.0;
+
+/// A point of a river.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Vertex {
+    /// Row and column in cells; cell (i, j) reaches from i to i + 1 and from j to j + 1.
+    pub place: [f64; 2],
+    /// Discharge in parts of 1 m³/s ([`FLOW`]).
+    pub flow: i64,
+    /// Catchment in parts of a cell ([`SHARES`]).
+    pub area: i64,
+    /// Width of the water in metres.
+    pub width: f64,
+    /// Depth of the water in metres.
+    pub depth: f64,
+    /// Fall over length, smoothed along the river.
+    pub slope: f64,
+    /// Level valley floor on either side, in metres from the line.
+    pub floor: f64,
+    /// What kind of river it is here.
+    pub kind: Kind,
+    /// Level of the water; known once it is carved.
+    pub surface: Height,
+    /// Level of the bed; known once it is carved.
+    pub bed: Height,
+}
+
+impl Vertex {
+    /// Discharge in m³/s.
+    pub fn discharge(&self) -> f64 {
+        self.flow as f64 / FLOW
+    }
+
+    /// The cell that it lies in, of so many rows and columns.
+    pub fn cell(&self, size: [usize; 2]) -> [usize; 2] {
+        [0, 1].map(|k| (self.place[k].max(0.0) as usize).min(size[k] - 1))
+    }
+}
+
+/// What kind of river (Montgomery & Buffington 1997, doi:10.1130/0016-7606(1997)109<0596:CRMICD>2.3.CO;2; braiding after
+/// Leopold & Wolman 1957, USGS Prof. Paper 282-B).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// A mountain torrent: steeper than 0.065.
+    Torrent,
+    /// Steps and pools: steeper than 0.02.
+    StepPool,
+    /// Many arms on a broad bed: steeper than 0.0125·Q^−0.44, on a broad floor.
+    Braided,
+    /// All else.
+    #[default]
+    Meandering,
+}
+
+impl Kind {
+    /// As it stands in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Torrent => "torrent",
+            Self::StepPool => "step_pool",
+            Self::Braided => "braided",
+            Self::Meandering => "meandering",
+        }
+    }
+}
+
+/// Where a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Of itself, or at a spring.
+    Head,
+    /// Out of the lake of that index.
+    Lake(u32),
+    /// As an arm of another run.
+    Parts {
+        /// That run's index.
+        run: u32,
+        /// Index of the vertex.
+        vertex: u32,
+    },
+}
+
+/// Where a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mouth {
+    /// In a vertex of another run.
+    Joins {
+        /// That run's index.
+        run: u32,
+        /// Index of the vertex.
+        vertex: u32,
+    },
+    /// In the lake of that index.
+    Lake(u32),
+    /// In the sea.
+    Sea,
+    /// Over an open edge, or into missing data.
+    Edge,
+    /// At a given outlet, or in the lowest place of land without any way out.
+    Outlet,
+}
+
+/// A river from its source or a lake down to where it ends; tributaries join it on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Number of the river that it is part of: runs above and below a lake share it.
+    pub river: u32,
+    /// Its beginning.
+    pub source: Source,
+    /// Its end.
+    pub mouth: Mouth,
+    /// Its line, downstream.
+    pub vertices: Vec<Vertex>,
+    /// Its own cells (index in row-major order), downstream, and for each the vertex that it comes after.
+    pub path: Vec<(u32, u32)>,
+    /// The lowest level that its water comes to: that of the lake or the sea in which it ends at last.
+    pub base: Option<Height>,
+}
+
+/// Standing water with one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lake {
+    /// Its level.
+    pub level: Height,
+    /// A cell in it: the lowest one of its hollow.
+    pub seed: u32,
+}
+
+/// All rivers and lakes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Network {
+    /// Runs, each after those that it joins or parts from.
+    pub runs: Vec<Run>,
+    /// Indices of all runs, each after those that flow into it, by way of lakes too, and after the one that it parts from.
+    pub order: Vec<u32>,
+    /// The lakes.
+    pub lakes: Vec<Lake>,
+    /// For each cell the number of its lake, from 1 on; 0 where there is none.
+    pub lake: Field<u32>,
+    /// A number for each river that stays the same as long as its mouth does.
+    pub names: Vec<u32>,
+    /// Rows and columns of the grid, and the side of a cell in metres.
+    pub size: [usize; 2],
+    /// Side of a cell in metres.
+    pub cell: f64,
+    /// Whether directions were taken across ground that rivers were to keep off: places without a way round.
+    pub barred: u64,
+}
+
+/// A part of a run without tributaries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reach {
+    /// Its run.
+    pub run: u32,
+    /// First and last vertex.
+    pub vertices: [u32; 2],
+    /// Strahler's order.
+    pub order: u32,
+    /// The reach that it runs into, if it does.
+    pub downstream: Option<u32>,
+    /// The reach at whose end it parts from another run, if it does.
+    pub parts_from: Option<u32>,
+}
+
+impl Network {
+    /// The runs cut where tributaries join, numbered run by run downstream, with their orders.
+    pub fn reaches(&self) -> Vec<Reach> {
+        let mut cuts: Vec<Vec<u32>> = self.runs.iter().map(|run| vec![0, run.vertices.len() as u32 - 1]).collect();
+        for run in &self.runs {
+            if let Mouth::Joins { run, vertex } = run.mouth {
+                cuts[run as usize].push(vertex);
+            }
+            if let Source::Parts { run, vertex } = run.source {
+                cuts[run as usize].push(vertex);
+            }
+        }
+        let mut reaches: Vec<Reach> = Vec::new();
+        let mut first = Vec::new();
+        for (run, cuts) in cuts.iter_mut().enumerate() {
+            cuts.sort_unstable();
+            cuts.dedup();
+            first.push(reaches.len() as u32);
+            for pair in cuts.windows(2) {
+                let below = (pair[1] < cuts[cuts.len() - 1]).then_some(reaches.len() as u32 + 1);
+                reaches.push(Reach {
+                    run: run as u32,
+                    vertices: [pair[0], pair[1]],
+                    order: 0,
+                    downstream: below,
+                    parts_from: None,
+                });
+            }
+        }
+        for (k, run) in self.runs.iter().enumerate() {
+            if let Mouth::Joins { run: other, vertex } = run.mouth {
+                let last = first[k] as usize + cuts[k].len() - 2;
+                let place = cuts[other as usize].binary_search(&vertex).unwrap_or(0);
+                // A tributary that joins at the very end joins the last reach.
+                let place = place.min(cuts[other as usize].len() - 2);
+                reaches[last].downstream = Some(first[other as usize] + place as u32);
+            }
+        }
+        for (k, run) in self.runs.iter().enumerate() {
+            if let Source::Parts { run, vertex } = run.source {
+                let place = cuts[run as usize].binary_search(&vertex).unwrap_or(0).max(1) - 1;
+                reaches[first[k] as usize].parts_from = Some(first[run as usize] + place as u32);
+            }
+        }
+        self.orders(&mut reaches, &first, &cuts);
+        reaches
+    }
+
+    fn orders(&self, reaches: &mut [Reach], first: &[u32], cuts: &[Vec<u32>]) {
+        let mut above: Vec<Vec<u32>> = vec![Vec::new(); reaches.len()];
+        let mut lakes: Vec<Vec<u32>> = vec![Vec::new(); self.lakes.len()];
+        for run in self.order.iter().map(|run| *run as usize) {
+            for k in first[run] as usize..first[run] as usize + cuts[run].len() - 1 {
+                match (reaches[k].vertices[0], self.runs[run].source) {
+                    (0, Source::Lake(lake)) => above[k].extend(&lakes[lake as usize]),
+                    _ => above[k].extend(reaches[k].parts_from.map(|from| reaches[from as usize].order)),
+                }
+                reaches[k].order = streams::strahler_of(&above[k]);
+                match (reaches[k].downstream, self.runs[run].mouth) {
+                    (Some(below), _) => above[below as usize].push(reaches[k].order),
+                    (None, Mouth::Lake(lake)) => lakes[lake as usize].push(reaches[k].order),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Metres along a run's vertices, from the first on.
+    pub fn lengths(&self, run: &Run) -> Vec<f64> {
+        let mut sum = 0.0;
+        let mut lengths = vec![0.0];
+        for pair in run.vertices.windows(2) {
+            let [dy, dx] = [0, 1].map(|k| pair[1].place[k] - pair[0].place[k]);
+            sum += (dy * dy + dx * dx).sqrt() * self.cell;
+            lengths.push(sum);
+        }
+        lengths
+    }
+}

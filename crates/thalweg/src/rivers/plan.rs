@@ -1,0 +1,62 @@
+//! From a site to a network.
+
+use crate::error::Result;
+use crate::rivers::claim::{self, Wish};
+use crate::rivers::network::Network;
+use crate::rivers::route::drained;
+use crate::rivers::tree::Tree;
+use crate::rivers::{Design, Site, course, form, lakes, meander};
+use crate::rng::Key;
+
+/// How often the outlets of lakes are joined.
+const TRIES: usize = 8;
+
+/// Plans the rivers and lakes of a site; `key` gives their bends.
+///
+/// The ground is freed of its roughness, its hollows are drained by channels where the limits allow and else become lakes, and
+/// where enough land drains through a cell there is a river. Cells are joined to lines, these smoothed and bent. Levels come
+/// with [`carve()`](crate::rivers::carve()).
+///
+/// # Errors
+/// As [`Site::check`] and [`Design::check`]; more water than can be counted.
+pub fn plan(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
+    site.check()?;
+    design.check()?;
+    let drained = drained(site, design)?;
+    let mut tree = Tree::grow(site, design, &drained)?;
+    let mut stems = tree.stems(site);
+    let mut lakes = lakes::find(site, design, &drained, &tree, &stems);
+    // Stems that change may pass lakes elsewhere; in the end some lake may keep two outlets.
+    for _ in 0..TRIES {
+        if !tree.join_outlets(site, &lakes.within) {
+            break;
+        }
+        stems = tree.stems(site);
+        lakes.pass(&tree, &stems);
+    }
+    let courses = course::cut(site, &drained, &tree, &stems, &lakes);
+    let shape = course::shape(site, design, &drained.filled, &tree, &lakes);
+    let bends = meander::bends(site, design, &drained.filled, (&tree, &lakes, &shape), &courses, key);
+    let wish =
+        Wish { site, filled: &drained.filled, tree: &tree, lakes: &lakes, courses: &courses, shift: &bends.shift };
+    let lines = claim::lines(&wish);
+    // A course's last node comes after all that flows into it.
+    let mut rank = vec![0u32; tree.cells.len()];
+    for (place, node) in tree.order.iter().enumerate() {
+        rank[*node as usize] = place as u32;
+    }
+    let mut order: Vec<u32> = (0..courses.len() as u32).collect();
+    let last = |course: u32| courses[course as usize].nodes.last().map_or(0, |node| rank[*node as usize]);
+    order.sort_by_key(|course| (last(*course), *course));
+    let barred = courses.iter().flat_map(|course| &course.nodes);
+    let barred = barred.filter(|node| site.is_barred(tree.cells[**node as usize] as usize)).count() as u64;
+    let names = stems.iter().map(|stem| {
+        let end = stem.nodes.last().map_or([0, 0], |node| tree.cell(*node, site.land.grid.cols()));
+        (Key::ZERO.cell(site.land.grid.world_cell(end[0], end[1])).bits() >> 32) as u32
+    });
+    let names = names.collect();
+    let runs = form::runs(site, design, (&tree, &shape, &lakes), (&courses, lines, &bends.floor), &order);
+    order.extend(courses.len() as u32..runs.len() as u32);
+    let (size, cell) = (site.land.grid.size, site.land.grid.cell);
+    Ok(Network { runs, order, lakes: lakes.lakes, lake: lakes.cells, names, size, cell, barred })
+}
