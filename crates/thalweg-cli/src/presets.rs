@@ -10,8 +10,11 @@ use crate::voice::print;
 const PRESETS: &[(&str, &str)] = &[
     ("alpine", include_str!("../recipes/alpine.toml")),
     ("canyon", include_str!("../recipes/canyon.toml")),
+    ("forest", include_str!("../recipes/forest.toml")),
     ("hills", include_str!("../recipes/hills.toml")),
     ("island", include_str!("../recipes/island.toml")),
+    ("lakes", include_str!("../recipes/lakes.toml")),
+    ("rivers", include_str!("../recipes/rivers.toml")),
     ("spring", include_str!("../recipes/spring.toml")),
     ("storm", include_str!("../recipes/storm.toml")),
     ("uplift", include_str!("../recipes/uplift.toml")),

@@ -228,7 +228,7 @@ impl<'a> Tile<'a> {
             drop.sunk += 1;
             let settles = (drop.carried as f32 * rules.settling).ceil() as i32;
             // It sinks to the lowest place around, so that beds of lakes are even.
-            let bed = self.lowest(here, at, 1);
+            let bed = self.lowest(here, at);
             let room = self.level[bed].saturating_sub(self.ground[bed]).max(0);
             self.lay(drop, bed, settles.min(room));
             if after >= self.level[at] && after > before.max(self.level[at]) {
@@ -372,13 +372,15 @@ impl<'a> Tile<'a> {
         }
         let middle = self.at(crossed);
         let over = self.ground[middle] - self.ground[at];
-        if over > 0 && self.ground[middle] >= self.level[middle] && self.rules.deposition > 0.0 {
+        if over > 0 && self.ground[middle] >= self.level[middle] {
             let yields = match (self.rock, self.yields) {
                 (Some(rock), _) if over > self.loose[middle] => rock[middle],
                 (_, Some(yields)) => yields[middle],
                 _ => 1.0,
             };
-            self.dig(drop, middle, (over as f32 * yields.min(1.0)) as i32);
+            // As much as of any other fall.
+            let share = self.rules.deposition * (1.0 + self.rules.entrainment * self.stream[middle]);
+            self.dig(drop, middle, (over as f32 * (share * yields).min(1.0)) as i32);
         }
         self.fill_pit(drop, crossed, middle);
     }
@@ -502,10 +504,11 @@ impl<'a> Tile<'a> {
         Fate::Waits
     }
 
-    /// The lowest cell at most so many rows and columns away, the cell itself if none is lower.
-    fn lowest(&self, [i, j]: [i32; 2], at: usize, reach: i32) -> usize {
+    /// The lowest of a cell and its neighbours, the cell itself if none is lower.
+    fn lowest(&self, [i, j]: [i32; 2], at: usize) -> usize {
         let mut lowest = at;
-        for cell in (i - reach..=i + reach).flat_map(|r| (j - reach..=j + reach).map(move |c| [r, c])) {
+        for [di, dj] in AROUND {
+            let cell = [i + di, j + dj];
             if self.is_inside(cell) && !self.is_void(cell) && self.ground[self.at(cell)] < self.ground[lowest] {
                 lowest = self.at(cell);
             }
@@ -515,10 +518,10 @@ impl<'a> Tile<'a> {
 
     /// Lays all that is carried into the lowest places around a cell, in parts, so that no heap is left.
     fn spread(&mut self, drop: &mut Drop, here: [i32; 2], at: usize) {
-        const PARTS: i32 = 16;
+        const PARTS: i32 = 8;
         let share = drop.carried / PARTS + 1;
         while drop.carried > 0 {
-            let lowest = self.lowest(here, at, 2);
+            let lowest = self.lowest(here, at);
             let before = drop.carried;
             self.lay(drop, lowest, share);
             if drop.carried == before {
