@@ -13,8 +13,31 @@ use thalweg::recipe::Recipe;
 use crate::shell::{Outcome, built, cargo, program, root, run};
 
 /// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
-const PICTURES: &[(&str, &str)] =
-    &[("alpine", "view worlds/alpine --size 1000x480 --from 205,28 --zoom 1.12 -o wide.png")];
+const PICTURES: &[(&str, &str)] = &[
+    ("alpine", "view worlds/alpine --size 1000x480 --from 205,28 --zoom 1.12 -o wide.png"),
+    // The three settings that McDonald's article compares.
+    (
+        "forest",
+        "build forest --cells 384 --set water_and_wood.forest=0 --set water_and_wood.momentum=0 \
+         --set water_and_wood.stream_friction=0 --set water_and_wood.stream_evaporation=0 --out worlds/forest_basic",
+    ),
+    ("forest", "build forest --cells 384 --set water_and_wood.forest=0 --out worlds/forest_combined"),
+    ("forest", "build forest --cells 384 --out worlds/forest_trees"),
+    (
+        "forest",
+        "compare worlds/forest_basic worlds/forest_combined worlds/forest_trees --size 300x300 \
+         --caption basic --caption combined --caption trees -o forest_settings.png",
+    ),
+    // A river at three times.
+    ("rivers", "build rivers --cells 512 --set water.drops=1.0 --out worlds/rivers_1"),
+    ("rivers", "build rivers --cells 512 --set water.drops=1.5 --out worlds/rivers_2"),
+    ("rivers", "build rivers --cells 512 --set water.drops=2.0 --out worlds/rivers_3"),
+    (
+        "rivers",
+        "compare worlds/rivers_1 worlds/rivers_2 worlds/rivers_3 --size 300x300 --caption 1 --caption 1.5 --caption 2 \
+         -o rivers_time.png",
+    ),
+];
 
 /// No picture is larger, so that the page loads at once.
 const MOST_BYTES: u64 = 400_000;
