@@ -14,7 +14,7 @@ Tasks:
   book           write docs/models/*.md from the models' declarations; --check only compares
   gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
-                 river_network, fluvial, pipes, trees, presets
+                 river_network, fluvial, pipes, hydrology, pools, trees, presets
 ";
 
 fn main() -> ExitCode {
