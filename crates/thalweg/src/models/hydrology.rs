@@ -39,9 +39,9 @@ params! {
     /// dug. Roots, `hardness` and `protect` hold ground back. Then R = evaporation·(1 − 0.2·σ) of its water is lost, and the banks of the
     /// new cell slide where they are steeper than `talus`. A drop that falls less than 5 in 10 000 for the length of its `patience` sets out
     /// anew without its speed, `spill` times, then it rests. It rests as well when it is spent or before a wall. A pit that it comes through it
-    /// fills as far as its load goes, so that beds have an even fall. Under water it runs on
-    /// along the bottom and settles its load there, up to the level of the lake: deltas grow, lakes silt up. Over an open edge and in
-    /// the sea water is gone; sediment settles in the sea as in a lake.
+    /// fills as far as its load goes, so that beds have an even fall. Under water it runs on along the bottom and settles its load there,
+    /// up to the level of the lake: deltas grow, lakes silt up. Over an open edge and in the sea water is gone; sediment settles in the
+    /// sea as in a lake.
     ///
     /// After each batch the water of drops at rest fills the hollows where they lie (`flow::pools`): lakes are level to the unit, merge
     /// and part; they evaporate, so that a closed basin's lake finds the size at which that balances what it gets. What is over a
@@ -55,9 +55,9 @@ params! {
     /// A forest of single plants, as the model `trees` grows it, takes root, seeds and dies beside the water as it runs (`forest`); none
     /// stands in it. Ground under roots is dug 1 − density as fast, so that banks hold and rivers keep to their beds.
     ///
-    /// Soil is dug by its kind's erodibility times 1 − cohesion, and slides at its kind's slope. Under what is loose, `strata` are dug 1 −
-    /// hardness as fast, and stand at their own slope where less than a metre lies on them. Of a soil that takes K of water, a share 1 − exp(−K/`storm`) of the rain soaks in, and
-    /// does not come back. Springs put in drops, their rate over the run's years.
+    /// Soil is dug by its kind's erodibility times 1 − cohesion, and slides at its kind's slope. Under what is loose, `strata` are dug
+    /// 1 − hardness as fast, and stand at their own slope where less than a metre lies on them. Of a soil that takes K of water, a share
+    /// 1 − exp(−K/`storm`) of the rain soaks in, and does not come back. Springs put in drops, their rate over the run's years.
     ///
     /// Source: McDonald (2020), *Procedural hydrology*, and his later rules with momentum (2023), as document C renders them. We
     /// differ: mass is carried, not a concentration, so that solid closes to the unit and water to rounding; a
