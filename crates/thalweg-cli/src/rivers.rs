@@ -95,6 +95,9 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
             network.barred
         ));
     }
+    if network.met > 0 {
+        voice.warn(&format!("rivers could not be laid apart at {} places: check-rivers says where", network.met));
+    }
     let kilometres = summary["length_m"].as_f64().unwrap_or(0.0) / 1000.0;
     voice.say(&format!("{} rivers, {kilometres:.1} km, {} lakes", summary["rivers"], summary["lakes"]));
     voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), names.join("\n  ")));

@@ -14,7 +14,7 @@ use thalweg::models::river_network::{Method, RiverNetwork};
 use thalweg::recipe::Recipe;
 use thalweg::rivers::check::check;
 use thalweg::rivers::letter::{self, Letter};
-use thalweg::rivers::{Carved, Design, Kind, Mouth, Network, Pass, Run, Site, Source, carve, plan};
+use thalweg::rivers::{Carved, Design, Kind, Mouth, Network, Pass, Run, Site, Source, carve, plan, wishes};
 use thalweg::rng::Key;
 use thalweg::springs;
 use thalweg::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
@@ -42,6 +42,12 @@ fn made_for(site: &Site<'_>, design: &Design) -> (Network, Carved) {
     let mut network = plan(site, design, Key::new(1, "rivers")).unwrap();
     let carved = carve(site, design, &mut network);
     hold(site, &network, &carved);
+    for run in &network.runs {
+        let [_, cols] = network.size;
+        let apart = |a: usize, b: usize| (a / cols).abs_diff(b / cols).max((a % cols).abs_diff(b % cols));
+        let beside = |pair: &[(u32, u32)]| apart(pair[0].0 as usize, pair[1].0 as usize) == 1;
+        assert!(run.path.windows(2).all(beside), "a path has a gap");
+    }
     (network, carved)
 }
 
@@ -129,10 +135,8 @@ fn a_valley_has_one_river_with_all_its_water() {
     assert!((0.005..0.02).contains(&middle.slope) && matches!(middle.kind, Kind::Meandering | Kind::Braided));
 }
 
-#[test]
-fn a_cone_drains_to_all_sides() {
-    let terrain = land([121, 121], Some(0.0), |i, j| 200.0 - 4.0 * ((i - 60.5).powi(2) + (j - 60.5).powi(2)).sqrt());
-    let (network, carved) = made(&terrain, &unbreached());
+/// Rivers of a cone round (60.5, 60.5) run outward, to all four quarters.
+fn radial(network: &Network, end: Mouth, at_end: impl Fn([f64; 2], f64) -> bool) {
     let mut quarters = [0; 4];
     for run in &network.runs {
         let from = |at: usize| [run.vertices[at].place[0] - 60.5, run.vertices[at].place[1] - 60.5];
@@ -141,14 +145,35 @@ fn a_cone_drains_to_all_sides() {
         assert!(rb > ra, "outward");
         // The sine of the angle between head and end; chance leads a river aside by some cells.
         assert!(((a[0] * b[1] - a[1] * b[0]) / (ra * rb)).abs() < 0.6);
-        if run.mouth == Mouth::Sea {
-            assert!((48.0..54.0).contains(&rb), "at the shore, 50 cells out");
+        let mut last = run;
+        while let Mouth::Joins { run, .. } = last.mouth {
+            last = &network.runs[run as usize];
+        }
+        assert_eq!(last.mouth, end, "every river gets there, itself or in another");
+        if run.mouth == end {
+            assert!(at_end(run.vertices[run.vertices.len() - 1].place, rb), "{b:?}");
             quarters[usize::from(b[0] > 0.0) + 2 * usize::from(b[1] > 0.0)] += 1;
-        } else {
-            assert!(matches!(run.mouth, Mouth::Joins { .. }));
         }
     }
     assert!(quarters.iter().all(|n| *n >= 3), "{quarters:?}");
+}
+
+#[test]
+fn a_cone_drains_to_all_sides() {
+    let terrain = land([121, 121], None, |i, j| 400.0 - 4.0 * ((i - 60.5).powi(2) + (j - 60.5).powi(2)).sqrt());
+    let (network, carved) = made(&terrain, &unbreached());
+    assert!(network.lakes.is_empty());
+    radial(&network, Mouth::Edge, |[y, x], _| y == 0.0 || x == 0.0 || y == 121.0 || x == 121.0);
+    assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
+}
+
+#[test]
+fn an_island_drains_to_its_sea_all_round() {
+    // The shore of a cone is a circle, 50 cells out.
+    let terrain = land([121, 121], Some(0.0), |i, j| 200.0 - 4.0 * ((i - 60.5).powi(2) + (j - 60.5).powi(2)).sqrt());
+    let (network, carved) = made(&terrain, &unbreached());
+    assert!(network.lakes.is_empty());
+    radial(&network, Mouth::Sea, |_, far| (48.0..54.0).contains(&far));
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
 }
 
@@ -269,6 +294,76 @@ fn a_great_river_parts_at_a_gentle_coast_alone() {
 }
 
 #[test]
+fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
+    let terrain = coast(0.002);
+    let without = Design { catchment: 1e6, runoff: 60.0, ..unbreached() };
+    let with = Design { levees: 0.5, ..without.clone() };
+    let (bare, plain) = made(&terrain, &without);
+    let site = Site::of(Land::of(&terrain));
+    let mut network = plan(&site, &with, Key::new(1, "rivers")).unwrap();
+    let carved = carve(&site, &with, &mut network);
+    assert!(network == bare && carved.river == plain.river && carved.water == plain.water, "the same rivers");
+    let stretches: Vec<_> = network.runs.iter().flat_map(|run| run.vertices.windows(2)).collect();
+    let (mut raised, mut over) = (0, 0);
+    for k in 0..terrain.grid.len() {
+        let by = i64::from(carved.ground.as_slice()[k].0) - i64::from(plain.ground.as_slice()[k].0);
+        assert!(by >= 0);
+        if by == 0 {
+            continue;
+        }
+        raised += 1;
+        over += usize::from(carved.ground.as_slice()[k] > terrain.ground.as_slice()[k]);
+        assert!(carved.river.as_slice()[k] == 0 && network.lake.as_slice()[k] == 0);
+        let [y, x] = [k / 120, k % 120].map(|n| n as f64 + 0.5);
+        // By half the depth at most, within two widths or one and a half cells of the water of a meandering river.
+        let near = stretches.iter().any(|pair| {
+            let apart = |at: usize| (pair[at].place[0] - y).hypot(pair[at].place[1] - x) * 20.0;
+            let width = pair[0].width.max(pair[1].width);
+            let length = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]) * 20.0;
+            apart(0).min(apart(1)) <= width / 2.0 + (2.0 * width).max(30.0) + length
+                && pair.iter().all(|vertex| vertex.kind == Kind::Meandering && vertex.floor > 0.0)
+                && by as f64 / 65_536.0 <= 0.5 * pair[0].depth.max(pair[1].depth)
+        });
+        assert!(near, "{y} {x} by {by}");
+    }
+    assert!(raised > 50 && over > 0, "{raised} {over}");
+    assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
+    // Of torrents and steep rivers there are none.
+    let steep = coast(0.05);
+    let site = Site::of(Land::of(&steep));
+    let mut network = plan(&site, &with, Key::new(1, "rivers")).unwrap();
+    let carved = carve(&site, &with, &mut network);
+    assert_eq!(carved, made(&steep, &without).1);
+    // And none where the ground is protected.
+    let protect = Field::new(terrain.grid.size, 1.0);
+    let site = Site { protect: Some(&protect), ..Site::of(Land::of(&terrain)) };
+    let mut network = plan(&site, &with, Key::new(1, "rivers")).unwrap();
+    let carved = carve(&site, &with, &mut network);
+    assert_eq!(carved, made_for(&site, &without).1);
+}
+
+#[test]
+fn the_ledger_of_levees_closes() {
+    for (runoff, levees, open) in [(20.0, 1.0, true), (20.0, 1.0, false), (20.0, 0.0, true)] {
+        let mut terrain = coast(0.002);
+        if !open {
+            (terrain.grid.edges, terrain.grid.sea_level) = (CLOSED, None);
+        }
+        let sum = |t: &Terrain| t.ground.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
+        let before = sum(&terrain);
+        let model = RiverNetwork { runoff, levees, ..RiverNetwork::default() };
+        let budget =
+            model.start(&terrain.grid).unwrap().step(&mut terrain, Tick { key: Key::new(1, "a"), step: 0 }).unwrap();
+        assert_eq!(sum(&terrain) - before, budget.deposited + budget.added - budget.eroded + budget.rounded);
+        assert_eq!(budget.eroded + budget.added - budget.deposited, budget.exported + budget.added, "{levees}");
+        assert_eq!(budget.deposited > 0, levees > 0.0 || !open);
+        // What is laid is loose.
+        let loose = terrain.loose.as_ref().unwrap().as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
+        assert_eq!(loose, budget.deposited + budget.added);
+    }
+}
+
+#[test]
 fn every_check_holds_on_noise_of_all_sorts() {
     for seed in 0..12u64 {
         let more = if seed % 3 == 0 { "sea_level = 0.0" } else { "" };
@@ -293,6 +388,49 @@ fn every_check_holds_on_noise_of_all_sorts() {
 }
 
 #[test]
+fn every_check_holds_where_one_once_did_not() {
+    let rough = |breach: f64| Design {
+        catchment: 50_000.0,
+        breach: Limits { depth: breach, length: 1000.0 },
+        ..Design::default()
+    };
+    let noiseless = Design { noise: 0.0, runoff: 5.0, ..rough(3.0) };
+    let wet = |runoff: f64| Design { catchment: 250_000.0, runoff, ..Design::default() };
+    for (seed, amplitude, wavelength, closed, design, what) in [
+        (93, 1500, 4000, false, rough(0.0), "a bank cut away by the valley of a river that passes on its other side"),
+        (41, 120, 2500, false, rough(0.0), "the same"),
+        (105, 600, 1500, false, rough(0.0), "the same"),
+        (
+            50,
+            600,
+            1500,
+            false,
+            wet(20.0),
+            "a lake that leaks through the bank of a river bent towards a valley below it",
+        ),
+        (33, 1500, 4000, false, rough(0.0), "a river joined where it begins"),
+        (117, 40, 1000, false, Design { width: 40.0, ..rough(0.0) }, "the same"),
+        (311, 120, 2500, true, noiseless, "two tributaries that crossed in the cell where both join"),
+        (24, 250, 800, true, wet(0.5), "no way out, and the lowest ground elsewhere on the surface that is planned on"),
+    ] {
+        let mut terrain = built(&format!(
+            "name = \"noise\"\nextent = [6000.0, 5000.0]\ncells = 120\nseed = {seed}\n[[stage]]\nmodel = \"gradient_noise\"\n\
+             amplitude = {amplitude}.0\nwavelength = {wavelength}.0\noctaves = 8\n"
+        ));
+        terrain.grid.edges = if closed { CLOSED } else { terrain.grid.edges };
+        let site = Site::of(Land::of(&terrain));
+        let mut network = plan(&site, &design, Key::new(1, "river_network")).unwrap();
+        let carved = carve(&site, &design, &mut network);
+        hold(&site, &network, &carved);
+        assert_eq!((checked(&terrain, &network, &carved), network.met), (vec![], 0), "{seed}: {what}");
+        if closed {
+            let ends = |run: &Run| matches!(run.mouth, Mouth::Outlet | Mouth::Joins { .. } | Mouth::Lake(_));
+            assert!(network.runs.iter().all(ends) && network.runs.iter().any(|run| run.mouth == Mouth::Outlet));
+        }
+    }
+}
+
+#[test]
 fn the_checks_find_what_is_wrong() {
     let terrain = noise(4, "sea_level = -60.0");
     let (network, carved) = made(&terrain, &Design { catchment: 100_000.0, ..unbreached() });
@@ -310,6 +448,12 @@ fn the_checks_find_what_is_wrong() {
     };
     let long = whole.reaches.iter().position(|reach| reach.places.len() > 12).unwrap();
     fails("reaches an outlet", &|s| s.reaches[long].end = "nowhere".into());
+    // An outlet is where one was wished for or, without any other way out, the lowest ground.
+    fails("reaches an outlet", &|s| s.reaches[long].end = "outlet".into());
+    fails("reaches an outlet", &|s| {
+        s.reaches[long].end = "outlet".into();
+        (s.sea, s.mouths) = (None, vec![[0, 0]]);
+    });
     fails("water and bed never rise", &|s| s.reaches[long].surface[6] += 10.0);
     fails("ground never rises along a river", &|s| {
         let [i, j] = s.reaches[long].places[8].map(|x| x as usize);
@@ -367,6 +511,7 @@ fn wishes_are_met() {
         let last = run.vertices[run.vertices.len() - 1].place;
         assert!((last[0] - 40.5).abs() < 2.0 && (last[1] - 119.5).abs() < 2.0, "{last:?}");
     }
+    wishes::set(&mut closed, wishes::MOUTHS, &[wishes::Wish { x: 119.5 * 50.0, y: 40.5 * 50.0, reach: None }]).unwrap();
     assert_eq!(checked(&closed, &network, &carved), [""; 0]);
     // Ground to keep off: the greatest river's middle is walled in, and no line crosses it.
     let greatest = plain.runs.iter().max_by_key(|run| run.path.len()).unwrap();
@@ -621,12 +766,91 @@ fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
 
 #[test]
 fn a_denser_network_has_the_same_great_rivers() {
-    // Half the distance between rivers: a quarter of the catchment.
+    // Half the catchment, and half the distance between rivers: a quarter of it.
     let terrain = jacksboro();
-    let [coarse, fine] = [6.5e6, 1.62e6].map(|catchment| made(&terrain, &Design { catchment, ..Design::default() }).0);
-    let [within, alike] = stays(&coarse, &fine);
-    eprintln!("density: {within:.4} within two cells, widths {alike:.4}");
-    assert!(within >= 0.9 && alike >= 0.9, "{within} {alike}");
+    let networks =
+        [6.5e6, 3.25e6, 1.62e6].map(|catchment| made(&terrain, &Design { catchment, ..Design::default() }).0);
+    for fine in &networks[1..] {
+        let [within, alike] = stays(&networks[0], fine);
+        eprintln!("density: {within:.4} within two cells, widths {alike:.4}");
+        assert!(within >= 0.99 && alike >= 0.99, "{within} {alike}");
+    }
+}
+
+#[test]
+fn widths_are_of_the_water_not_of_how_many_rivers_are_drawn() {
+    let terrain = jacksboro();
+    let [coarse, fine] = [6.5e6, 3.25e6].map(|catchment| made(&terrain, &Design { catchment, ..Design::default() }).0);
+    // Widths and discharges at the cells of paths; near heads, where rivers begin narrow, they are not those of hydraulic geometry.
+    let at_cells = |network: &Network| {
+        let places =
+            network.runs.iter().flat_map(|run| run.path.iter().map(move |(k, at)| (*k, run.vertices[*at as usize])));
+        places.collect::<std::collections::HashMap<_, _>>()
+    };
+    let (coarse, fine) = (at_cells(&coarse), at_cells(&fine));
+    let (mut same, mut both) = (0, 0);
+    for (k, vertex) in &coarse {
+        let Some(other) = fine.get(k).filter(|other| other.kind == vertex.kind) else { continue };
+        both += 1;
+        same += usize::from((other.width / vertex.width - 1.0).abs() <= 0.005);
+    }
+    eprintln!("widths: {same} of {both} cells, of {}", coarse.len());
+    assert!(100 * both > 90 * coarse.len() && 100 * same >= 95 * both, "{same} of {both} of {}", coarse.len());
+}
+
+/// The same land in cells half as wide, between whose middles heights go evenly.
+fn finer(terrain: &Terrain) -> Terrain {
+    let [rows, cols] = terrain.grid.size;
+    let mut grid = Grid::new([2 * rows, 2 * cols], terrain.grid.cell / 2.0).unwrap();
+    (grid.sea_level, grid.edges) = (terrain.grid.sea_level, terrain.grid.edges);
+    let ground = Field::generate(grid.size, |i, j| {
+        let near = |n: usize, count: usize| {
+            let at = ((n as f64 - 0.5) / 2.0).clamp(0.0, (count - 1) as f64);
+            let low = (at as usize).min(count.saturating_sub(2));
+            (low, at - low as f64)
+        };
+        let ((r, v), (c, u)) = (near(i, rows), near(j, cols));
+        let at = |r: usize, c: usize| terrain.ground[(r, c)].metres();
+        let row = |r: usize| at(r, c) + u * (at(r, c + 1) - at(r, c));
+        Height::saturating(row(r) + v * (row(r + 1) - row(r)))
+    });
+    Terrain::from_ground(grid, ground).unwrap()
+}
+
+/// A network's places in cells twice as wide.
+fn coarser(mut network: Network) -> Network {
+    network.lake = Field::generate(network.size.map(|n| n / 2), |i, j| network.lake[(2 * i, 2 * j)]);
+    (network.size, network.cell) = (network.size.map(|n| n / 2), 2.0 * network.cell);
+    for vertex in network.runs.iter_mut().flat_map(|run| &mut run.vertices) {
+        vertex.place = vertex.place.map(|x| x / 2.0);
+    }
+    network
+}
+
+#[test]
+fn cells_half_as_wide_have_the_same_great_rivers() {
+    let terrain = jacksboro();
+    let design = Design { catchment: 6.5e6, ..Design::default() };
+    let (plain, fine) = (made(&terrain, &design).0, coarser(made(&finer(&terrain), &design).0));
+    let [within, alike] = stays(&plain, &fine);
+    eprintln!("cells: {within:.4} within two cells, widths {alike:.4}");
+    assert!(within >= 0.9, "{within} {alike}");
+}
+
+#[test]
+fn the_letters_rivers_depend_on_its_points() {
+    let terrain = jacksboro();
+    let site = Site::of(Land::of(&terrain));
+    for spacing in [1800.0, 900.0] {
+        let [coarse, fine] = [spacing, spacing / 2.0].map(|spacing| {
+            let letter = Letter { spacing, ..Letter::default() };
+            letter::made(&site, &letter, Key::new(1, "letter")).unwrap().0
+        });
+        let [within, alike] = stays(&coarse, &fine);
+        eprintln!("letter, {spacing} m: {within:.4} within two cells, widths {alike:.4}");
+        // What the document says of itself: its widths go with the number of samples, and its lines from sample to sample.
+        assert!(alike < 0.5, "{within} {alike}");
+    }
 }
 
 #[test]

@@ -15,8 +15,11 @@ use crate::height::{Height, UNITS};
 use crate::products::lakes::{areas, outlines};
 use crate::rivers::check::{Survey, Written, WrittenLake};
 use crate::rivers::network::{FLOW, Mouth, Network, Reach, Run, SHARES, Source};
-use crate::rivers::{Carved, Vertex, distance};
+use crate::rivers::{Carved, Vertex, distance, wishes};
 use crate::terrain::Terrain;
+
+/// Parts of a cell that places are read back in.
+const SNAP: f64 = 1e7;
 
 /// Stands in rasters where there is no water.
 const DRY: f64 = -32_768.0;
@@ -72,6 +75,7 @@ pub fn save_network(
         "thalweg": env!("CARGO_PKG_VERSION"),
         "cell_size": grid.cell,
         "sea_level": grid.sea_level.map(Height::metres),
+        "mouths": wishes::mouths(terrain)?,
     });
     let note = path("network.json");
     atomic(&note, |file| {
@@ -287,6 +291,7 @@ pub fn read_network(folder: &Path) -> Result<Survey> {
     Ok(Survey {
         cell: terrain.grid.cell,
         sea: about["sea_level"].as_f64(),
+        mouths: about["mouths"].as_array().into_iter().flatten().filter_map(mouth).collect(),
         known: Field::generate(size, |i, j| !terrain.is_nodata(i, j)),
         ground: terrain.ground.map(|height| height.metres()),
         river: counts("rivers.tif")?,
@@ -298,13 +303,19 @@ pub fn read_network(folder: &Path) -> Result<Survey> {
     })
 }
 
+fn mouth(cell: &Value) -> Option<[usize; 2]> {
+    Some([cell[0].as_u64()? as usize, cell[1].as_u64()? as usize])
+}
+
 /// A reach from its feature, if it is one.
 fn written(feature: &Value, place: &Place) -> Option<Written> {
     let of = &feature["properties"];
     let reals = |name: &str| of[name].as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
     let count = |name: &str| of[name].as_u64().map(|n| n as u32);
     let points = feature["geometry"]["coordinates"].as_array()?.iter();
-    let places = points.map(|point| Some(place.back([point[0].as_f64()?, point[1].as_f64()?])));
+    // Coordinates of the earth bear a rounding that must not carry a place over the border of its cell.
+    let snapped = |place: [f64; 2]| place.map(|x| (x * SNAP).round() / SNAP);
+    let places = points.map(|point| Some(snapped(place.back([point[0].as_f64()?, point[1].as_f64()?]))));
     let places = places.collect::<Option<Vec<_>>>()?;
     let (surface, bed, width) = (reals("surfaces_m")?, reals("beds_m")?, reals("widths_m")?);
     if places.len() < 2 || [surface.len(), bed.len(), width.len()] != [places.len(); 3] {

@@ -48,11 +48,13 @@ params! {
     /// ones, none of torrents) rise by 0.01, or as steeply as the river falls, no broader than the level floor of the valley; beyond
     /// them banks by `bank`, which run out in valley sides steeper than they; a deep cut draws the ground within three cells after
     /// it. A fall steeper than `fall` and than twice the river's slope around it is cut back, by at most `grading`·(1 − hardness):
-    /// waterfalls stay where the rock is hard. Nothing is raised.
+    /// waterfalls stay where the rock is hard. Nothing is raised but levees: beside meandering rivers with a floodplain, by
+    /// `levees` × their depth at the water's edge, and outward ever less, over two widths (one and a half cells at least, no farther than
+    /// the plain).
     ///
     /// Source: E. & P. (student report on procedural river networks, Université Lyon 1), whose limits it is free of; widths and depths
-    /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery & Buffington
-    /// (1997) and Leopold & Wolman (1957); breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
+    /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery
+    /// & Buffington (1997) and Leopold & Wolman (1957); breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
     ///
     /// `method = "letter"` follows the document to the letter instead: points r = `spacing` apart at least, each joined to all within
     /// 1.9·r (some six), Dijkstra's ways from all of them to the sea (or, where there is none, to open edges) with
@@ -87,6 +89,8 @@ params! {
         meander: f64 = 1.0, within 0.0..=3.0, unit "1", source "Leopold & Wolman 1960";
         /// Breadth of floodplains: 0 makes none.
         floodplain: f64 = 1.0, within 0.0..=10.0, unit "1", source "ours";
+        /// Height of levees beside meandering rivers, as a share of their depth: 0 raises none.
+        levees: f64 = 0.0, within 0.0..=2.0, unit "1", source "ours";
         /// Rise of banks beyond them: less cuts valleys with gentler sides.
         bank: f64 = 0.5, within 0.05..=10.0, unit "1", source "ours";
         /// Fall of a river from which on it is cut back over soft rock.
@@ -150,6 +154,7 @@ impl RiverNetwork {
             depth: self.depth,
             meander: self.meander,
             floodplain: self.floodplain,
+            levees: self.levees,
             bank: self.bank,
             fall: self.fall,
             grading: self.grading,
@@ -232,11 +237,27 @@ impl Stepper for Maker {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let (network, carved) = self.0.made(terrain, tick.key)?;
         let Carved { ground, water, river } = carved;
+        let rises = |before: &Field<Height>, after: &Field<Height>| {
+            let pairs = before.as_slice().iter().zip(after.as_slice()).enumerate();
+            pairs.filter(|(_, (a, b))| b > a).map(|(k, (a, b))| (k, b.0 - a.0)).collect::<Vec<_>>()
+        };
+        let levees = if self.0.levees > 0.0 { rises(&terrain.ground, &ground) } else { Vec::new() };
         let before = std::mem::replace(&mut terrain.ground, ground);
         let Terrain { grid, ground, loose, .. } = &mut *terrain;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+        // This sets what has risen back to what it was.
         let removed = book_cut(&before, ground, loose, Guards::default())?;
-        let budget = carry_off(terrain, removed)?;
+        for (k, by) in &levees {
+            ground.as_mut_slice()[*k].0 += by;
+            loose.as_mut_slice()[*k].0 += by;
+        }
+        let laid: i64 = levees.iter().map(|(_, by)| i64::from(*by)).sum();
+        // Levees are of what the rivers have cut; what that does not come to they have brought along.
+        let own = laid.min(removed);
+        let mut budget = carry_off(terrain, removed - own)?;
+        budget.eroded += i128::from(own);
+        budget.deposited += i128::from(own);
+        budget.added += i128::from(laid - own);
         let sides: f64 = terrain.grid.extent().iter().sum();
         let near = distance::to_set(&river.map(|run| *run > 0), terrain.grid.cell);
         let near = near.map(|metres| if metres.is_finite() { *metres } else { sides as f32 });

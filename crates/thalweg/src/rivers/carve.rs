@@ -3,7 +3,7 @@
 use crate::field::Field;
 use crate::height::{Height, UNITS};
 use crate::rivers::network::{Mouth, Network, Source};
-use crate::rivers::{Design, Site, lakes, level, valley};
+use crate::rivers::{Design, Site, levee, level, valley};
 
 /// Metres by which dry places on a river's way through a lake are dug under its level.
 const SHALLOWS: f64 = 0.5;
@@ -11,7 +11,7 @@ const SHALLOWS: f64 = 0.5;
 /// Ground with its rivers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Carved {
-    /// The ground; nowhere higher than it was.
+    /// The ground; nowhere higher than it was, but on levees.
     pub ground: Field<Height>,
     /// Depth of the water of rivers and lakes: ground and depth together are its level.
     pub water: Field<Height>,
@@ -23,10 +23,9 @@ pub struct Carved {
 ///
 /// First floodplains and banks are laid (`valley.rs`), from levels that the untouched ground gives; then levels are set over that
 /// ground, so that banks stand over the water, and beds are cut: along a run's path the ground is its bed, which never rises, and
-/// beside it the bed rises to the water's level at half a width as a parabola does.
+/// beside it the bed rises to the water's level at half a width as a parabola does. Levees are last.
 pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
     let river = level::channels(site, network);
-    lakes::back_up(site, network, &river);
     let mut ground = site.land.ground.clone();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;
@@ -36,10 +35,11 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
         }
     }
     level::set(site, design, network, &ground, &river);
-    valley::cut(site, design, network, &mut ground);
+    valley::cut(site, design, network, &river, &mut ground);
     level::set(site, design, network, &ground, &river);
     let levels = beds(network, &river, &mut ground);
     settle(network, &mut ground);
+    levee::raise(site, design, network, &river, &mut ground);
     let mut water = Field::new(network.size, Height::ZERO);
     for (k, depth) in water.as_mut_slice().iter_mut().enumerate() {
         let level = match (river.as_slice()[k], network.lake.as_slice()[k]) {
@@ -85,8 +85,8 @@ fn beds(network: &Network, river: &Field<u32>, ground: &mut Field<Height>) -> Fi
     levels
 }
 
-/// Lets no path rise, by lowering what stands in the way: where two rivers' channels overlap, the lower cut is both's. Says whether it changed
-/// anything.
+/// Lets no path rise, by lowering what stands in the way: where two rivers' channels overlap, the lower cut is both's.
+/// Says whether it changed anything.
 pub(super) fn settle(network: &Network, ground: &mut Field<Height>) -> bool {
     let mut changed = false;
     let mut arriving: Vec<Vec<(u32, Height)>> = vec![Vec::new(); network.runs.len()];

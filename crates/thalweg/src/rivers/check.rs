@@ -53,6 +53,8 @@ pub struct Survey {
     pub cell: f64,
     /// Sea level in metres.
     pub sea: Option<f64>,
+    /// Cells (row, column) that were wished to be mouths.
+    pub mouths: Vec<[usize; 2]>,
     /// The corrected ground in metres.
     pub ground: Field<f64>,
     /// Where there is data.
@@ -152,7 +154,7 @@ impl Survey {
                     }
                     "sea" => break self.is_sea((i, j)),
                     "edge" => break self.at_edge([i, j]),
-                    "outlet" => break true,
+                    "outlet" => break self.at_outlet([i, j]),
                     _ => None,
                 };
                 match next {
@@ -169,6 +171,19 @@ impl Survey {
         let [rows, cols] = self.ground.size();
         let void = around([rows, cols], i * cols + j).any(|n| !self.known.as_slice()[n]);
         i == 0 || j == 0 || i + 1 == rows || j + 1 == cols || void
+    }
+
+    /// Whether a cell is at a mouth that was wished for or, where there is none and no sea, at the lowest ground.
+    fn at_outlet(&self, [i, j]: [usize; 2]) -> bool {
+        let [rows, cols] = self.ground.size();
+        if !self.mouths.is_empty() {
+            return self.mouths.iter().any(|mouth| mouth[0].abs_diff(i) <= 1 && mouth[1].abs_diff(j) <= 1);
+        }
+        let cells = || self.ground.as_slice().iter().zip(self.known.as_slice()).filter(|(_, known)| **known);
+        let lowest = cells().map(|(ground, _)| *ground).fold(f64::INFINITY, f64::min);
+        let here = std::iter::once(i * cols + j).chain(around([rows, cols], i * cols + j));
+        let drowned = self.sea.is_some_and(|sea| lowest <= sea);
+        !drowned && here.into_iter().any(|k| self.known.as_slice()[k] && self.ground.as_slice()[k] <= lowest)
     }
 
     fn falls(&self) -> Check {

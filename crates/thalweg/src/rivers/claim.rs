@@ -10,8 +10,8 @@ use crate::rivers::Site;
 use crate::rivers::course::{Course, End, centre};
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::Source;
-use crate::rivers::tree::{NONE, Tree};
-use crate::rivers::walk::{nearest, thinned, walk};
+use crate::rivers::tree::{NONE, Tree, around};
+use crate::rivers::walk::{thinned, walk};
 
 /// Tries after which all lines are left unbent.
 const TRIES: usize = 40;
@@ -40,37 +40,44 @@ pub(super) struct Wish<'a> {
     pub shift: &'a [[f64; 2]],
 }
 
-/// The lines of all courses.
-pub(super) fn lines(wish: &Wish<'_>) -> Vec<Line> {
+/// The lines of all courses, and at how many places they still meet what they must not.
+pub(super) fn lines(wish: &Wish<'_>) -> (Vec<Line>, u64) {
     let mut claims = Claims::new(wish);
-    for tries in 0..=TRIES {
+    let mut tries = 0;
+    loop {
         let lines: Vec<Line> = (0..wish.courses.len()).map(|course| claims.lay(course)).collect();
         if claims.conflicts.is_empty() || tries == TRIES {
-            return lines.into_iter().enumerate().map(|(k, line)| claims.ended(k, line)).collect();
+            let lines = lines.into_iter().enumerate().map(|(k, line)| claims.ended(k, line)).collect();
+            return (lines, claims.conflicts.len() as u64);
         }
         claims.yield_ground(tries);
         claims.laid.clear();
+        claims.joints.iter_mut().for_each(Vec::clear);
         claims.cells.as_mut_slice().fill(0);
+        tries += 1;
     }
-    Vec::new()
 }
 
-struct Claims<'a> {
-    wish: &'a Wish<'a>,
+pub(super) struct Claims<'a> {
+    pub(super) wish: &'a Wish<'a>,
     /// Number of each course's first place, all places being numbered course by course.
-    first: Vec<u32>,
+    pub(super) first: Vec<u32>,
     /// The course of each node and its place in it.
-    home: Vec<(u32, u32)>,
+    pub(super) home: Vec<(u32, u32)>,
     /// The last place of each course at which another joins it.
-    joined: Vec<usize>,
+    pub(super) joined: Vec<usize>,
+    /// Level of the lake that each course's water comes to.
+    pub(super) base: Vec<Option<Height>>,
     /// Share of the shift of each place that is made.
-    share: Vec<f64>,
+    pub(super) share: Vec<f64>,
     /// For each cell one more than the number of the place from which a line came to it.
-    cells: Field<u32>,
+    pub(super) cells: Field<u32>,
     /// Numbers of places where lines meet what they must not.
-    conflicts: Vec<u32>,
+    pub(super) conflicts: Vec<u32>,
+    /// For each course the last stretches of those that have joined it, and how far along.
+    pub(super) joints: Vec<Vec<([[f64; 2]; 2], f64)>>,
     /// Lines that are laid, in the order of courses.
-    laid: Vec<Vec<([f64; 2], f64)>>,
+    pub(super) laid: Vec<Vec<([f64; 2], f64)>>,
 }
 
 /// How the line goes on from a cell.
@@ -97,9 +104,19 @@ impl<'a> Claims<'a> {
                 joined[other as usize] = joined[other as usize].max(at as usize);
             }
         }
+        let mut base: Vec<Option<Height>> = Vec::with_capacity(wish.courses.len());
+        for course in wish.courses {
+            base.push(match course.end {
+                End::Lake(lake) => Some(wish.lakes.lakes[lake as usize].level),
+                // What a course joins comes before it.
+                End::Joins(node) => base[home[node as usize].0 as usize],
+                _ => None,
+            });
+        }
+        let joints = vec![Vec::new(); wish.courses.len()];
         let share = vec![1.0; first[wish.courses.len()] as usize];
         let cells = Field::new(wish.filled.size(), 0);
-        Self { wish, first, home, joined, share, cells, conflicts: Vec::new(), laid: Vec::new() }
+        Self { wish, first, home, joined, base, share, cells, conflicts: Vec::new(), joints, laid: Vec::new() }
     }
 
     /// Where place `at` of a course is by now.
@@ -151,10 +168,15 @@ impl<'a> Claims<'a> {
             };
             let mut passed = Vec::new();
             walk(before, *place, |cell| passed.push(cell));
+            let own = line.path.len();
             for at in passed {
                 if let Step::There = self.enter(course, at, start, &mut line) {
-                    // Where another river is joined, the line ends on that river's own.
-                    if !matches!(self.wish.courses[course].end, End::Joins(_)) {
+                    // Where another river is joined, the line ends on that river's own, and gets there by other cells than these.
+                    if matches!(self.wish.courses[course].end, End::Joins(_)) {
+                        for (k, _) in line.path.drain(own.min(line.path.len())..) {
+                            self.cells.as_mut_slice()[k as usize] = 0;
+                        }
+                    } else {
                         let inside = |k: usize| place[k].clamp(at[k] as f64 + 0.25, at[k] as f64 + 0.75);
                         line.places.push(([inside(0), inside(1)], *along));
                     }
@@ -166,15 +188,15 @@ impl<'a> Claims<'a> {
                 line.places.push((*place, *along));
             }
         }
-        self.thin(course, &mut line.path);
         if let End::Joins(node) = self.wish.courses[course].end {
             self.meet(course, node, &mut line);
         }
+        self.thin(course, &mut line.path);
         self.laid.push(line.places.clone());
         line
     }
 
-    fn complain(&mut self, course: usize, along: f64) {
+    pub(super) fn complain(&mut self, course: usize, along: f64) {
         let last = self.first[course + 1] - 1;
         self.conflicts.push((self.first[course] + along as u32).min(last));
     }
@@ -242,92 +264,32 @@ impl<'a> Claims<'a> {
         Step::On
     }
 
-    /// Leaves out cells of a path whose neighbours touch in a corner, and complains of ground too high for the river.
+    /// Leaves out cells of a path whose neighbours touch in a corner, and complains of ground that is not for the river: too high,
+    /// to be kept off, or beside ground so low that the lake it runs to would leave there.
     fn thin(&mut self, course: usize, path: &mut Vec<(u32, f64)>) {
         *path = thinned(path, self.cells.cols());
         let filled = self.wish.filled.as_slice();
         let nodes = &self.wish.courses[course].nodes;
         let cell = self.wish.site.land.grid.cell;
         let most = ((3.0 + cell / 3.0) * UNITS).min(1e9) as i64;
+        let leaks = |k: usize| {
+            let dry = |n: &usize| {
+                self.wish.lakes.cells.as_slice()[*n] == 0 && !self.wish.site.is_sea(*n) && !self.wish.site.is_void(*n)
+            };
+            self.base[course].is_some_and(|base| around(self.cells.size(), k).filter(dry).any(|n| filled[n] < base))
+        };
+        let mut complaints = Vec::new();
         for (k, along) in path.iter() {
             let at = (*along as usize).min(nodes.len() - 1);
             let node = self.wish.tree.cells[nodes[at] as usize] as usize;
             let high = i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > most;
             let barred = self.wish.site.is_barred(*k as usize) && !self.wish.site.is_barred(node);
-            if (high || barred) && self.share[self.first[course] as usize + at] > 0.0 {
-                self.complain(course, *along);
+            let bent = self.share[self.first[course] as usize + at] > 0.0;
+            if bent && (high || barred || (leaks(*k as usize) && !leaks(node))) {
+                complaints.push(*along);
             }
         }
-    }
-
-    /// Ends a line on the nearest point of the line that it joins.
-    fn meet(&mut self, course: usize, node: u32, line: &mut Line) {
-        let (other, at) = self.home[node as usize];
-        let (cols, rows) = (self.cells.cols(), self.cells.rows());
-        let mut passed = Vec::new();
-        let (from, along, place, there) = loop {
-            let Some((from, along)) = line.places.last().copied() else { return };
-            let Some((place, there)) = self.joint(node, from) else { return };
-            passed.clear();
-            walk(from, place, |[i, j]| {
-                if i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols {
-                    passed.push(i as usize * cols + j as usize);
-                }
-            });
-            // Where that leads back over the line's own way, it has gone too far.
-            let back = line.path.iter().any(|(k, _)| passed.contains(&(*k as usize)));
-            if !back || line.places.len() <= 2 {
-                break (from, along, place, there);
-            }
-            line.places.pop();
-            let reached = line.places.last().map_or(0.0, |(_, along)| *along);
-            while let Some((k, _)) = line.path.pop_if(|(_, along)| *along >= reached && reached > 0.0) {
-                self.cells.as_mut_slice()[k as usize] = 0;
-            }
-        };
-        let own = self.first[course];
-        let strange = passed.iter().map(|k| self.cells.as_slice()[*k]).filter(|number| {
-            let owner = self.first.partition_point(|first| first < number) - usize::from(*number > 0);
-            *number > 0 && owner != course && owner != other as usize
-        });
-        let strange: Vec<u32> = strange.map(|number| number - 1).collect();
-        if !strange.is_empty() {
-            self.complain(course, along);
-            self.conflicts.push(self.first[other as usize] + at);
-            self.conflicts.extend(strange);
-        }
-        for k in passed {
-            let wet = self.wish.lakes.cells.as_slice()[k] > 0 || self.wish.site.is_sea(k) || self.wish.site.is_void(k);
-            if self.cells.as_slice()[k] == 0 && !wet {
-                self.cells.as_mut_slice()[k] = (own + along as u32 + 1).min(self.first[course + 1]);
-                line.path.push((k as u32, along));
-            }
-        }
-        if from != place {
-            line.places.push((place, along.max(self.wish.courses[course].nodes.len() as f64 - 0.5)));
-        }
-        line.joins = Some((other, there));
-    }
-
-    /// The point nearest to `from` on the line that is joined at a node, and how far along that is.
-    fn joint(&self, node: u32, from: [f64; 2]) -> Option<([f64; 2], f64)> {
-        let (other, at) = self.home[node as usize];
-        let laid = self.laid.get(other as usize)?;
-        let [y, x] = self.wish.shift[node as usize];
-        let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
-        let near = |t: f64| (t - f64::from(at)).abs() <= window;
-        let count = laid.len();
-        let mut best = (f64::INFINITY, laid[count - 1].0, laid[count - 1].1);
-        for pair in laid.windows(2).filter(|pair| near(pair[0].1) || near(pair[1].1)) {
-            let (t, square) = nearest(from, pair[0].0, pair[1].0);
-            if square < best.0 {
-                let place = [0, 1].map(|k| pair[0].0[k] + t * (pair[1].0[k] - pair[0].0[k]));
-                best = (square, place, pair[0].1 + t * (pair[1].1 - pair[0].1));
-            }
-        }
-        // Nothing joins a river where that has ended.
-        let (_, place, there) = best;
-        Some(if there >= laid[count - 1].1 { laid[count - 2] } else { (place, there) })
+        complaints.into_iter().for_each(|along| self.complain(course, along));
     }
 
     /// Bends lines less round their conflicts.

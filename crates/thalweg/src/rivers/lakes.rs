@@ -1,5 +1,7 @@
 //! Which hollows hold lakes, how high these stand, and where rivers enter and leave them.
 
+use std::collections::BTreeMap;
+
 use crate::field::Field;
 use crate::flow::{fill, lot};
 use crate::height::{Height, UNITS};
@@ -30,16 +32,31 @@ pub(super) struct Part {
     pub lake: u32,
 }
 
+/// Levels by the seeds of lakes.
+pub(super) type Caps = BTreeMap<u32, Height>;
+
 /// Finds the lakes of a planned tree.
 ///
 /// A hollow of the planning surface that rivers come to is a lake if it is deep enough. Its level is the hollow's, but no higher
 /// than the ground itself, which is rougher, holds, and no higher than a lake that drains into it.
-pub(super) fn find(site: &Site<'_>, design: &Design, drained: &Drained, tree: &Tree, stems: &[Stem]) -> Lakes {
+///
+/// `caps` are levels above which lakes (by their seeds) are known to leak.
+pub(super) fn find(
+    site: &Site<'_>,
+    design: &Design,
+    drained: &Drained,
+    (tree, stems): (&Tree, &[Stem]),
+    caps: &Caps,
+) -> Lakes {
     let ground = site.land.ground;
     let held = fill::fill(&site.land);
     let (mut lakes, hollow) = hollows(site, design, drained, tree, &held);
-    for tries in 0..=TRIES {
-        settle(tree, &hollow, &mut lakes);
+    for lake in &mut lakes {
+        lake.level = caps.get(&lake.seed).copied().unwrap_or(lake.level).min(lake.level);
+    }
+    let mut tries = 0;
+    loop {
+        settle(site, tree, &hollow, &mut lakes);
         let cells = flood(site, &mut lakes);
         let mut found = Lakes { lakes: lakes.clone(), cells, parts: Vec::new(), within: vec![0; tree.cells.len()] };
         found.cut(tree, stems);
@@ -61,13 +78,7 @@ pub(super) fn find(site: &Site<'_>, design: &Design, drained: &Drained, tree: &T
             found.join(site, tree);
             return found;
         }
-    }
-    // The last try returns.
-    Lakes {
-        lakes: vec![],
-        cells: Field::new(ground.size(), 0),
-        parts: vec![vec![]; stems.len()],
-        within: vec![0; tree.cells.len()],
+        tries += 1;
     }
 }
 
@@ -118,13 +129,15 @@ fn hollows(
     (lakes, hollow)
 }
 
-/// Lowers levels to those of lakes above.
-fn settle(tree: &Tree, hollow: &[u32], lakes: &mut [Lake]) {
+/// Lowers levels to those of lakes above; one that is given up, and so holds no water, lowers none.
+fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [Lake]) {
     let mut arriving = vec![Height::MAX; tree.cells.len()];
     for node in tree.order.iter().map(|node| *node as usize) {
         if let Some(lake) = lakes.get_mut(hollow[node] as usize) {
             lake.level = lake.level.min(arriving[node]);
-            arriving[node] = lake.level.max(Height::MIN);
+            if lake.level > site.land.ground.as_slice()[lake.seed as usize] {
+                arriving[node] = lake.level;
+            }
         }
         if let Some(below) = arriving.get(tree.down[node] as usize).copied() {
             arriving[tree.down[node] as usize] = below.min(arriving[node]);
@@ -149,8 +162,9 @@ fn flood(site: &Site<'_>, lakes: &mut [Lake]) -> Field<u32> {
     cells
 }
 
-/// Adds to lakes the low ground beside rivers that run into them, where the lake stands up to it.
-pub(super) fn back_up(site: &Site<'_>, network: &mut Network, river: &Field<u32>) {
+/// Adds to lakes the low ground beside rivers that run into them, where the lake stands up to it. Gives the lakes for which it does
+/// not, so that they would leave through such a river's bank, and the level of that.
+pub(super) fn back_up(site: &Site<'_>, network: &mut Network, river: &Field<u32>) -> Vec<(u32, Height)> {
     let ground = site.land.ground.as_slice();
     // The lake that each run comes to; what a run joins comes before it.
     let mut ends: Vec<Option<u32>> = Vec::with_capacity(network.runs.len());
@@ -170,11 +184,11 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, river: &Field<u32>
         }
     }
     if low.is_empty() {
-        return;
+        return Vec::new();
     }
     let held = fill::fill(&site.land);
     let mut wet = Vec::new();
-    for (k, lake) in low {
+    for (k, lake) in low.iter().copied() {
         let level = network.lakes[lake as usize].level;
         if held.as_slice()[k] >= level && network.lake.as_slice()[k] == 0 {
             let met = pour(site, &mut network.lake, k, level, lake + 1, &mut wet);
@@ -185,6 +199,8 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, river: &Field<u32>
             }
         }
     }
+    let dry = low.into_iter().filter(|(k, _)| network.lake.as_slice()[*k] == 0);
+    dry.map(|(k, lake)| (lake, ground[k])).collect()
 }
 
 /// Marks the ground under `level` that hangs together with `seed`; a lake of another number that it meets ends it.

@@ -2,7 +2,8 @@
 //!
 //! [`plan()`] finds where rivers run and what they are: [`Run`]s, lines from a source or a lake down to another river, a lake,
 //! the sea or the edge, with discharge, width and depth at every [`Vertex`], and [`Lake`]s with their levels. [`carve()`] cuts them
-//! into the ground and gives each vertex its levels; it raises nothing.
+//!
+//! into the ground and gives each vertex its levels; it raises nothing but the levees that are asked for.
 //!
 //! Lines never touch but where one joins another, and each has a path of cells of its own: so what holds of lines (no crossing,
 //! no water that runs uphill) holds of the cells as well.
@@ -14,8 +15,10 @@ mod course;
 mod delta;
 pub mod distance;
 mod form;
+mod joint;
 mod lakes;
 pub mod letter;
+mod levee;
 mod level;
 mod meander;
 pub mod network;
@@ -57,6 +60,8 @@ pub struct Design {
     pub meander: f64,
     /// Breadth of floodplains on either side, as a factor on what is usual.
     pub floodplain: f64,
+    /// Height of levees beside meandering rivers, as a share of their depth; 0 raises none.
+    pub levees: f64,
     /// Steepest rise of the banks beyond.
     pub bank: f64,
     /// Steepest fall of a river over soft rock: waterfalls on it are cut back.
@@ -84,6 +89,7 @@ impl Default for Design {
             depth: 0.27,
             meander: 1.0,
             floodplain: 1.0,
+            levees: 0.0,
             bank: 0.5,
             fall: 0.5,
             grading: 15.0,
@@ -109,6 +115,7 @@ impl Design {
             ("depth", self.depth),
             ("meander", self.meander),
             ("floodplain", self.floodplain),
+            ("levees", self.levees),
             ("bank", self.bank),
             ("fall", self.fall),
             ("grading", self.grading),

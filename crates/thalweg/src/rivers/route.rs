@@ -48,14 +48,20 @@ impl Gathered {
     }
 }
 
-/// Works out the drainage of a site's planning surface.
-pub(super) fn drained(site: &Site<'_>, design: &Design) -> Result<Drained> {
+/// Works out the drainage of a site's planning surface; `sink` is where all water ends if it can leave nowhere.
+pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<[usize; 2]>) -> Result<Drained> {
     let mut surface = smoothed(site, design.noise);
     rough(site, &mut surface);
     for pass in site.passes {
         dent(site, &mut surface, pass.cell, pass.reach);
     }
     bar(site, &mut surface);
+    if let Some([i, j]) = sink {
+        // The lowest place of the ground is that of the surface too.
+        let lowest = site.land.ground[(i, j)];
+        surface.as_mut_slice().par_iter_mut().for_each(|height| *height = lowest.max(*height));
+        surface[(i, j)] = lowest;
+    }
     let land = site.land.under(&surface);
     if design.breach.depth > 0.0 && design.breach.length > 0.0 {
         surface = breach::breach(&land, &design.breach)?.ground;

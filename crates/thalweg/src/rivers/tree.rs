@@ -190,8 +190,8 @@ impl Tree {
         }
     }
 
-    /// Leads all water that leaves a lake (`within` says of each node which one it is in) out of it at one place: where the most leaves that
-    /// does not come back. What is no river any more without that water goes. Says whether anything changed.
+    /// Leads all water that leaves a lake (`within` says of each node which one it is in) out of it at one place:
+    /// where the most leaves that does not come back. What is no river any more without that water goes. Says whether anything changed.
     pub fn join_outlets(&mut self, site: &Site<'_>, within: &[u32]) -> bool {
         let mut exits: Vec<(u32, u32)> = Vec::new();
         for (node, lake) in within.iter().enumerate().filter(|(_, lake)| **lake > 0) {

@@ -2,7 +2,7 @@
 
 use crate::field::Field;
 use crate::height::{Height, UNITS};
-use crate::rivers::level::around;
+use crate::rivers::level::{self, around};
 use crate::rivers::network::{Kind, Network, Vertex};
 use crate::rivers::tree::around as neighbours;
 use crate::rivers::{Design, Site, share_of};
@@ -22,16 +22,17 @@ const EASE: (f64, f64) = (1.0, 3.0);
 /// valley sides steeper than banks are not met at all and would be left with a cliff.
 const FADE: f64 = 0.5;
 
-/// Lowers the ground beside the rivers to floodplains and banks; nothing is raised, and lakes keep their rims.
+/// Lowers the ground beside the rivers to floodplains and banks; nothing is raised, and what holds water at a given level (the rims of
+/// lakes, the banks of rivers that run to a lake or the sea) keeps it.
 ///
 /// Up to half a width from the line the ground may be as high as the water, over the floodplain it rises gently, and beyond as
 /// steeply as the design's `bank`, until that runs out; what is cut deep draws its nearest surroundings after it. Floodplains
 /// are as broad as the kind of river has them, but no broader than the level floor of the valley: hills are not planed off.
-pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &mut Field<Height>) {
+pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, river: &Field<u32>, ground: &mut Field<Height>) {
     let before = site.land.ground.as_slice();
     let cols = network.size[1];
     let bank = design.bank.max(0.05);
-    let keeps = rims(network);
+    let keeps = rims(site, network, river);
     for run in &network.runs {
         for pair in run.vertices.windows(2) {
             let plains = [0, 1].map(|end| plain(design, &pair[end]));
@@ -72,7 +73,7 @@ pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, ground: &
 }
 
 /// Breadth of the floodplain on either side of a vertex in metres.
-fn plain(design: &Design, vertex: &Vertex) -> f64 {
+pub(super) fn plain(design: &Design, vertex: &Vertex) -> f64 {
     let widths = match vertex.kind {
         Kind::Torrent => 0.0,
         Kind::StepPool => 1.0,
@@ -82,13 +83,21 @@ fn plain(design: &Design, vertex: &Vertex) -> f64 {
     (design.floodplain * widths * vertex.width).min((vertex.floor - vertex.width / 2.0).max(0.0))
 }
 
-/// Cells beside lakes, in rising order, and the highest level of a lake there.
-fn rims(network: &Network) -> Vec<(u32, Height)> {
+/// Cells that hold water, in rising order, and its highest level there: beside lakes, and on the banks of rivers that stand no lower
+/// than the lake or the sea they run to, whoever else runs past them.
+fn rims(site: &Site<'_>, network: &Network, river: &Field<u32>) -> Vec<(u32, Height)> {
     let mut rims = Vec::new();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;
         let shore = neighbours(network.size, k).filter(|n| network.lake.as_slice()[*n] == 0);
         rims.extend(shore.map(|n| (n as u32, level)));
+    }
+    for (number, run) in network.runs.iter().enumerate() {
+        let Some(base) = run.base else { continue };
+        for at in 0..run.vertices.len() {
+            let banks = level::banks(site, network, river, number, at);
+            rims.extend(banks.into_iter().flatten().map(|k| (k as u32, base)));
+        }
     }
     rims.sort_unstable_by_key(|(cell, level)| (*cell, std::cmp::Reverse(*level)));
     rims.dedup_by_key(|(cell, _)| *cell);

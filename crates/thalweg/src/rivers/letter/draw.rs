@@ -68,6 +68,7 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
         size,
         cell,
         barred: 0,
+        met: 0,
     };
     let share = site.land.grid.len() as f64 / count.max(1) as f64 * SHARES;
     for end in order {
