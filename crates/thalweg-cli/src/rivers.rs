@@ -96,7 +96,10 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
         ));
     }
     if network.met > 0 {
-        voice.warn(&format!("rivers could not be laid apart at {} places: check-rivers says where", network.met));
+        voice.warn(&format!(
+            "at {} places rivers share cells with one another or with lakes: check-rivers tells whether any cross",
+            network.met
+        ));
     }
     let kilometres = summary["length_m"].as_f64().unwrap_or(0.0) / 1000.0;
     voice.say(&format!("{} rivers, {kilometres:.1} km, {} lakes", summary["rivers"], summary["lakes"]));

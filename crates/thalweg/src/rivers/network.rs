@@ -155,7 +155,8 @@ pub struct Network {
     pub cell: f64,
     /// Whether directions were taken across ground that rivers were to keep off: places without a way round.
     pub barred: u64,
-    /// At how many places lines still met what they must not when all tries were done; the document's lines are not asked.
+    /// At how many cells lines still met other water, themselves or the edge when all tries were done, if only in passing; the
+    /// document's lines are not asked.
     pub met: u64,
 }
 
