@@ -32,6 +32,7 @@ pub mod run;
 pub mod slopes;
 pub mod soils;
 pub mod springs;
+pub mod strokes;
 pub mod tables;
 pub mod taps;
 pub mod terrain;
