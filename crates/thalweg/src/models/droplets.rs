@@ -3,8 +3,10 @@
 mod lanes;
 mod map;
 mod pour;
+mod trace;
 
 pub use pour::{Circle, pour};
+pub use trace::{TracePoint, trace};
 
 use rayon::prelude::*;
 
