@@ -16,6 +16,7 @@ pub mod forest;
 pub mod grid;
 pub mod height;
 pub mod io;
+pub mod mark;
 pub mod model;
 pub mod models;
 pub mod noise;

@@ -287,6 +287,16 @@ impl Run {
         [done + u64::from(self.step), all]
     }
 
+    /// Simulated years so far, over all stages whose models know time; `None` before the first of them.
+    pub fn years(&self) -> Option<f64> {
+        let grid = &self.terrain.grid;
+        let stages = self.recipe.stages.iter().take(self.reports.len()).enumerate();
+        let years = stages.filter(|(_, stage)| !stage.muted).filter_map(|(number, stage)| {
+            stage.model.years(grid, if number < self.stage { stage.steps(grid) } else { self.step })
+        });
+        years.fold(None, |sum, years| Some(sum.unwrap_or(0.0) + years))
+    }
+
     /// The report of the run so far (its JSON Schema is in the documentation): per stage model, parameters, seconds,
     /// steps and ledger, then the fingerprint of every layer and table.
     pub fn report(&self) -> serde_json::Value {
