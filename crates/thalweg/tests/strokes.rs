@@ -415,3 +415,33 @@ fn every_tool_is_declared() {
         stroke.check("stroke", &Grid::new([9, 9], 1.0).unwrap(), true).unwrap();
     }
 }
+
+#[test]
+fn the_ledger_closes_whatever_model_is_at_work() {
+    let mut models = 0;
+    for model in thalweg::models::all().filter(|model| model.about().needs.is_empty()) {
+        let name = model.about().name;
+        let key = Key::new(9, name);
+        let size = [40, 50];
+        let height = |i: usize, j: usize| {
+            let hills = 30.0 * libm::sin(i as f64 / 5.0) + 20.0 * libm::cos(j as f64 / 7.0);
+            Height::saturating(hills + 5.0 * key.cell([i as i64, j as i64]).signed())
+        };
+        let mut terrain = Terrain::from_ground(Grid::new(size, 20.0).unwrap(), Field::generate(size, height)).unwrap();
+        terrain.loose = Some(Field::new(size, Height::saturating(1.0)));
+        let solid = terrain.solid();
+        let mut run = Run::over(Recipe::single(model, 3), terrain).unwrap();
+        for turn in 0..6 {
+            let mut stroke = any_stroke(key.and(turn), [1000.0, 800.0]);
+            if stroke.tool == Tool::Spring {
+                stroke = Stroke { radius: 300.0, strength: 9.0, ..Stroke::new(Tool::Lower, vec![[500.0, 400.0]]) };
+            }
+            run.stroke(stroke).unwrap();
+            run.step().unwrap();
+            let change: i128 = run.reports().iter().map(|report| report.budget.solid_change()).sum();
+            assert_eq!(run.terrain().solid() - solid, change, "{name} after {turn}");
+        }
+        models += 1;
+    }
+    assert!(models > 15, "{models}");
+}
