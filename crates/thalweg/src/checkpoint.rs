@@ -30,6 +30,9 @@ struct Header {
     folder: String,
     stage: usize,
     step: u32,
+    /// Strokes of this step that are made.
+    #[serde(default)]
+    strokes: usize,
     reports: Vec<StageReport>,
     grid: Grid,
     note: serde_json::Value,
@@ -71,6 +74,7 @@ impl Run {
             folder: folder.to_string_lossy().into_owned(),
             stage: self.stage,
             step: self.step,
+            strokes: self.strokes,
             reports: self.reports.clone(),
             grid: self.terrain.grid.clone(),
             note: note.clone(),
@@ -107,15 +111,6 @@ impl Run {
         // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
         header.grid.check()?;
         let size = header.grid.size;
-        // A stage has its report from its first step on.
-        let begun = header.reports.len();
-        if header.stage > recipe.stages.len() || begun > recipe.stages.len() {
-            return Err(bad("stage number"));
-        }
-        if begun < header.stage || begun > header.stage + 1 || (begun == header.stage && header.step > 0) {
-            return Err(bad("reports do not fit the stage"));
-        }
-        recipe.stages.iter().try_for_each(|stage| stage.check(&header.grid))?;
         let mut terrain = Terrain { ground: Field::new([0, 0], Height::ZERO), ..Terrain::new(Grid::new([1, 1], 1.0)?) };
         let mut rest = bytes.get(end as usize..bytes.len() - 8).unwrap_or_default();
         for section in &header.sections {
@@ -131,7 +126,9 @@ impl Run {
             return Err(bad(flaw));
         }
         terrain.grid = header.grid;
-        Ok((Self::restored(recipe, terrain, header.stage, header.step, header.reports), header.note))
+        let place = [header.stage, header.strokes];
+        let run = Self::restored(recipe, terrain, place, header.step, header.reports);
+        Ok((run.map_err(|error| bad(&error.to_string()))?, header.note))
     }
 }
 

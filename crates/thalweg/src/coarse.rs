@@ -77,7 +77,7 @@ fn span(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> std:
 
 /// The terrain by blocks: means of ground, loose ground and factors. A block with a cell without data near, or with one
 /// that is protected, is so as a whole, for what is laid back reaches a block beyond it. Output layers start empty.
-fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
+pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     let fine = &terrain.grid;
     let grid = grid(fine, factor);
     let spans = |i: usize, j: usize| [span(fine, &grid, factor, 0, i), span(fine, &grid, factor, 1, j)];

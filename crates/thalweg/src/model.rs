@@ -53,6 +53,9 @@ pub struct About {
     pub placed: bool,
 }
 
+/// Seconds in a year of 365.25 days.
+pub const YEAR: f64 = 31_557_600.0;
+
 /// A model with its parameters set.
 pub trait Model: Parameters + Send + Sync {
     /// Its declaration.
@@ -71,6 +74,11 @@ pub trait Model: Parameters + Send + Sync {
 
     /// How far one step reaches on this grid.
     fn reach(&self, grid: &Grid) -> Reach;
+
+    /// Simulated years after so many steps on this grid; `None` where the model knows no time.
+    fn years(&self, _grid: &Grid, _step: u32) -> Option<f64> {
+        None
+    }
 
     /// Bytes of scratch that a stepper holds on this grid, beyond the terrain.
     fn scratch(&self, _grid: &Grid) -> u64 {

@@ -272,7 +272,8 @@ macro_rules! params {
                 };
                 match name {
                     $( stringify!($name) => self.$name = $crate::params::read(owner, param, value)?, )*
-                    _ => {}
+                    // Reached by none; and read by nothing where no parameter is declared.
+                    _ => _ = (owner, param, value),
                 }
                 Ok(())
             }

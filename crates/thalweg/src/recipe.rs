@@ -20,6 +20,8 @@
 //! [[stage]]
 //! model = "fluvial"
 //! tables = { springs = [{ x = 3000.0, y = 2500.0, rate = 2.0 }] }   # metres from the north-western corner, m³/s
+//! strokes = [{ step = 12, tool = "raise", x = 3000.0, y = 2500.0, radius = 200.0, strength = 5.0 }]
+//! muted = true                  # kept here, and not run
 //! ```
 
 use std::collections::BTreeMap;
@@ -35,10 +37,11 @@ use crate::model::Model;
 use crate::models;
 use crate::params::Value;
 use crate::springs::SPRINGS;
+use crate::strokes::{self, Stroke};
 use crate::tables::{self, Tables};
 
 /// The largest number of stages accepted.
-const MAX_STAGES: usize = 1000;
+pub(crate) const MAX_STAGES: usize = 1000;
 
 /// Where a stage's input layer comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,21 +71,86 @@ pub struct Stage {
     pub layers: BTreeMap<String, Source>,
     /// Tables that it is given: springs that run while it does, kinds of soil and beds of rock that stay.
     pub tables: Tables,
+    /// What is done by hand, in its order.
+    pub strokes: Vec<Stroke>,
+    /// Whether it is kept and not run.
+    pub muted: bool,
 }
 
 impl Stage {
+    /// A stage of a model's, with nothing given to it.
+    pub fn new(label: impl Into<String>, model: Box<dyn Model>) -> Self {
+        Self {
+            label: label.into(),
+            model,
+            layers: BTreeMap::new(),
+            tables: Tables::default(),
+            strokes: Vec::new(),
+            muted: false,
+        }
+    }
+
+    /// Number of its steps on this grid; a muted stage has none.
+    pub fn steps(&self, grid: &Grid) -> u32 {
+        if self.muted { 0 } else { self.model.steps(grid) }
+    }
+
+    /// The strokes that are made after so many steps.
+    pub fn strokes_at(&self, step: u32) -> impl Iterator<Item = &Stroke> {
+        self.strokes.iter().filter(move |stroke| stroke.step == step)
+    }
+
     /// Whether its model reads springs.
     pub fn takes_springs(&self) -> bool {
         self.model.about().tables.contains(&SPRINGS)
     }
 
-    /// Checks what a grid decides: the model's parameters, and where the springs lie.
+    /// Checks what a grid decides: the model's parameters, where the springs lie, and the strokes. Nothing of a muted stage.
     ///
     /// # Errors
-    /// As [`Model::check`], and a spring outside the world.
+    /// As [`Model::check`], a spring outside the world, a stroke after more steps than there are, and as [`Stroke::check`].
     pub fn check(&self, grid: &Grid) -> Result<()> {
+        if self.muted {
+            return Ok(());
+        }
         self.model.check(grid)?;
-        self.tables.check(grid)
+        self.tables.check(grid)?;
+        let steps = self.steps(grid);
+        for (number, stroke) in self.strokes.iter().enumerate() {
+            let name = format!("{}.{}", self.label, strokes::name(number));
+            stroke.check(&name, grid, self.takes_springs())?;
+            if stroke.step > steps {
+                let allowed = format!("0 to {steps} (the stage's steps on this grid)");
+                return Err(Error::value(format!("{name}.step"), stroke.step, allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// As it stands in a recipe, with every parameter spelt out; of the strokes only those given.
+    pub(crate) fn to_toml<'a>(&self, strokes: impl Iterator<Item = &'a Stroke>) -> String {
+        let mut out = String::new();
+        let _ = writeln!(out, "[[stage]]\nmodel = {}", quoted(self.model.about().name));
+        let _ = writeln!(out, "label = {}", quoted(&self.label));
+        if self.muted {
+            out.push_str("muted = true\n");
+        }
+        for param in self.model.declared() {
+            let value = self.model.get(param.name).map(Value::to_toml);
+            let _ = writeln!(out, "{} = {}", param.name, value.unwrap_or(toml::Value::Boolean(false)));
+        }
+        let sources: Vec<_> = self.layers.iter().map(|(name, s)| format!("{name} = {}", s.to_toml())).collect();
+        if !sources.is_empty() {
+            let _ = writeln!(out, "layers = {{ {} }}", sources.join(", "));
+        }
+        if let Some(tables) = self.tables.to_toml() {
+            let _ = writeln!(out, "tables = {tables}");
+        }
+        let strokes: Vec<_> = strokes.map(|stroke| format!("    {},\n", stroke.to_toml())).collect();
+        if !strokes.is_empty() {
+            let _ = writeln!(out, "strokes = [\n{}]", strokes.concat());
+        }
+        out
     }
 }
 
@@ -117,7 +185,7 @@ impl Recipe {
     /// A recipe with one stage over a terrain given by the caller.
     pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
         let name = model.about().name;
-        let stage = Stage { label: name.to_string(), model, layers: BTreeMap::new(), tables: Tables::default() };
+        let stage = Stage::new(name, model);
         Self {
             name: name.to_string(),
             about: String::new(),
@@ -220,7 +288,6 @@ impl Recipe {
     /// The recipe as TOML with every parameter spelt out; reading it back gives the same recipe.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
-        let quoted = |text: &str| toml::Value::String(text.to_string()).to_string();
         let _ = writeln!(out, "name = {}", quoted(&self.name));
         if !self.about.is_empty() {
             let _ = writeln!(out, "about = {}", quoted(&self.about));
@@ -240,19 +307,7 @@ impl Recipe {
             let _ = writeln!(out, "sea_level = {level:?}");
         }
         for stage in &self.stages {
-            let _ = writeln!(out, "\n[[stage]]\nmodel = {}", quoted(stage.model.about().name));
-            let _ = writeln!(out, "label = {}", quoted(&stage.label));
-            for param in stage.model.declared() {
-                let value = stage.model.get(param.name).map(Value::to_toml);
-                let _ = writeln!(out, "{} = {}", param.name, value.unwrap_or(toml::Value::Boolean(false)));
-            }
-            let sources: Vec<_> = stage.layers.iter().map(|(name, s)| format!("{name} = {}", s.to_toml())).collect();
-            if !sources.is_empty() {
-                let _ = writeln!(out, "layers = {{ {} }}", sources.join(", "));
-            }
-            if let Some(tables) = stage.tables.to_toml() {
-                let _ = writeln!(out, "tables = {tables}");
-            }
+            let _ = write!(out, "\n{}", stage.to_toml(stage.strokes.iter()));
         }
         out
     }
@@ -267,7 +322,7 @@ impl Recipe {
         let cells = grid.len() as u64;
         let mut layers = std::collections::BTreeSet::new();
         let mut scratch = 0;
-        for stage in &self.stages {
+        for stage in self.stages.iter().filter(|stage| !stage.muted) {
             let about = stage.model.about();
             layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
             layers.extend(stage.layers.keys().map(String::as_str));
@@ -322,11 +377,13 @@ fn stage(value: &toml::Value) -> Result<Stage> {
     let mut model = models::find(&text_of("model", name)?)?;
     let about = model.about();
     let label = table.get("label").map_or(Ok(about.name.to_string()), |v| text_of("label", v))?;
-    let (mut layers, mut tables) = (BTreeMap::new(), Tables::default());
+    let (mut layers, mut tables, mut strokes, mut muted) = (BTreeMap::new(), Tables::default(), Vec::new(), false);
     for (key, value) in table {
         match key.as_str() {
             "model" | "label" => {}
+            "muted" => muted = value.as_bool().ok_or_else(|| Error::value("muted", value, "true or false"))?,
             "tables" => tables = Tables::parse(value, about.tables)?,
+            "strokes" => strokes = strokes::parse(value)?,
             "layers" => {
                 let sources = value.as_table().ok_or_else(|| Error::value("layers", value, "a table of layers"))?;
                 for (name, source) in sources {
@@ -340,7 +397,11 @@ fn stage(value: &toml::Value) -> Result<Stage> {
             _ => model.set(about.name, key, value)?,
         }
     }
-    Ok(Stage { label, model, layers, tables })
+    Ok(Stage { label, model, layers, tables, strokes, muted })
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_string()).to_string()
 }
 
 fn known_keys(what: &'static str, table: &toml::Table, known: &[&str]) -> Result<()> {
@@ -413,6 +474,9 @@ pub fn schema() -> serde_json::Value {
             properties.insert("model".into(), json!({"const": about.name, "description": about.summary}));
             properties
                 .insert("label".into(), json!({"type": "string", "description": "Keys the stage's random numbers."}));
+            let muted = json!({"type": "boolean", "default": false, "description": "Kept here, and not run."});
+            properties.insert("muted".into(), muted);
+            properties.insert("strokes".into(), json!({"$ref": "#/$defs/strokes"}));
             for param in model.declared() {
                 properties.insert(param.name.into(), param.schema());
             }
@@ -446,5 +510,6 @@ pub fn schema() -> serde_json::Value {
             "from": {"type": "string", "description": "An elevation model to start from, instead of extent."},
             "stage": {"type": "array", "items": {"oneOf": stages}},
         },
+        "$defs": {"strokes": strokes::schema()},
     })
 }

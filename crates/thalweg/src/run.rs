@@ -1,5 +1,7 @@
 //! [`Run`]: a recipe at work. The caller owns the loop; progress, pause, cancel and live view are then its own.
 
+mod hands;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -35,8 +37,11 @@ pub struct StageReport {
     pub cells: u64,
     /// Steps taken.
     pub steps: u32,
-    /// Its ledger.
+    /// Its ledger, that of its strokes included.
     pub budget: Budget,
+    /// Whether it was passed over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub muted: bool,
     /// Parameters that were changed while it ran; `parameters` has their last values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -68,7 +73,7 @@ pub struct Progress {
     pub step: u32,
     /// Steps of this stage in all.
     pub steps: u32,
-    /// The step's ledger.
+    /// The step's ledger, that of the strokes before it, and after the last one, included.
     pub budget: Budget,
 }
 
@@ -78,6 +83,8 @@ pub struct Run {
     pub(crate) terrain: Terrain,
     pub(crate) stage: usize,
     pub(crate) step: u32,
+    /// Strokes of this step that are made.
+    pub(crate) strokes: usize,
     pub(crate) reports: Vec<StageReport>,
     stepper: Option<Box<dyn Stepper>>,
 }
@@ -107,21 +114,23 @@ impl Run {
         for stage in &recipe.stages {
             stage.check(&terrain.grid)?;
         }
-        Ok(Self { recipe, terrain, stage: 0, step: 0, reports: Vec::new(), stepper: None })
+        Ok(Self { recipe, terrain, stage: 0, step: 0, strokes: 0, reports: Vec::new(), stepper: None })
     }
 
-    /// Takes the next step; `None` when all is done.
+    /// Takes the next step, after the strokes that are made before it; `None` when all is done. A muted stage is passed in
+    /// one step that does nothing.
     ///
     /// # Errors
-    /// When a stage's input layer is missing or does not fit. The terrain is then as before the step.
+    /// When a stage's input layer is missing or does not fit, or a stroke's layer does not. The terrain is then as before the
+    /// step, but for strokes that went before what failed; they are not made again.
     pub fn step(&mut self) -> Result<Option<Progress>> {
-        let Some(stage) = self.recipe.stages.get(self.stage) else { return Ok(None) };
-        let steps = stage.model.steps(&self.terrain.grid);
-        if self.reports.len() <= self.stage {
-            prepare(stage, &self.recipe.folder, &mut self.terrain)?;
-            self.reports.push(begun(stage, &self.terrain.grid));
+        if self.is_done() {
+            return Ok(None);
         }
-        let mut budget = Budget::default();
+        self.begin()?;
+        let mut budget = self.make_strokes()?;
+        let Some(stage) = self.recipe.stages.get(self.stage) else { return Ok(None) };
+        let steps = stage.steps(&self.terrain.grid);
         if self.step < steps {
             let start = Instant::now();
             let stepper = match &mut self.stepper {
@@ -129,14 +138,20 @@ impl Run {
                 none => none.insert(stage.model.start(&self.terrain.grid)?),
             };
             let key = Key::new(self.recipe.seed, &stage.label);
-            budget = stepper.step(&mut self.terrain, Tick { key, step: self.step })?;
+            let done = stepper.step(&mut self.terrain, Tick { key, step: self.step })?;
             self.step += 1;
+            self.strokes = 0;
             if let Some(report) = self.reports.last_mut() {
                 report.seconds += start.elapsed().as_secs_f64();
                 report.steps = self.step;
-                report.budget += budget;
+                report.budget += done;
             }
+            budget += done;
         }
+        if self.step >= steps {
+            budget += self.make_strokes()?;
+        }
+        let Some(stage) = self.recipe.stages.get(self.stage) else { return Ok(None) };
         let progress = Progress {
             stage: self.stage,
             stages: self.recipe.stages.len(),
@@ -146,17 +161,36 @@ impl Run {
             budget,
         };
         if self.step >= steps {
+            self.end();
+        }
+        Ok(Some(progress))
+    }
+
+    /// Begins the present stage, if it is not begun: its layers and tables come in.
+    fn begin(&mut self) -> Result<()> {
+        let Some(stage) = self.recipe.stages.get(self.stage).filter(|_| self.reports.len() <= self.stage) else {
+            return Ok(());
+        };
+        if !stage.muted {
+            prepare(stage, &self.recipe.folder, &mut self.terrain)?;
+        }
+        self.reports.push(begun(stage, &self.terrain.grid));
+        Ok(())
+    }
+
+    /// Ends the present stage: what was its alone goes.
+    fn end(&mut self) {
+        if let Some(stage) = self.recipe.stages.get(self.stage).filter(|stage| !stage.muted) {
             // A layer that the model also writes is its result.
             let writes = stage.model.about().writes;
             for name in stage.layers.keys().filter(|name| !writes.iter().any(|spec| spec.name == *name)) {
                 self.terrain.layers.remove(name);
             }
             tables::take(&mut self.terrain, stage.model.about().tables);
-            self.stepper = None;
-            self.stage += 1;
-            self.step = 0;
         }
-        Ok(Some(progress))
+        self.stepper = None;
+        self.stage += 1;
+        (self.step, self.strokes) = (0, 0);
     }
 
     /// Whether all stages are done.
@@ -196,8 +230,8 @@ impl Run {
         let (after, grid) = (stage.model.get(parameter), &self.terrain.grid);
         let Some(before) = before.filter(|before| Some(*before) != after) else { return Ok(()) };
         let taken = if number == self.stage { self.step } else { 0 };
-        let refusal = match stage.model.check(grid) {
-            Ok(()) if taken > 0 && stage.model.steps(grid) <= taken => {
+        let refusal = match stage.check(grid) {
+            Ok(()) if taken > 0 && stage.steps(grid) <= taken => {
                 let allowed = format!("a value that leaves the stage more than the {taken} steps it has taken");
                 Some(Error::value(format!("{owner}.{parameter}"), value, allowed))
             }
@@ -247,10 +281,20 @@ impl Run {
 
     /// Steps done and steps in all, over all stages.
     pub fn steps(&self) -> [u64; 2] {
-        let of = |stage: &Stage| u64::from(stage.model.steps(&self.terrain.grid));
+        let of = |stage: &Stage| u64::from(stage.steps(&self.terrain.grid));
         let done: u64 = self.recipe.stages.iter().take(self.stage).map(of).sum();
         let all = self.recipe.stages.iter().map(of).sum();
         [done + u64::from(self.step), all]
+    }
+
+    /// Simulated years so far, over all stages whose models know time; `None` before the first of them.
+    pub fn years(&self) -> Option<f64> {
+        let grid = &self.terrain.grid;
+        let stages = self.recipe.stages.iter().take(self.reports.len()).enumerate();
+        let years = stages.filter(|(_, stage)| !stage.muted).filter_map(|(number, stage)| {
+            stage.model.years(grid, if number < self.stage { stage.steps(grid) } else { self.step })
+        });
+        years.fold(None, |sum, years| Some(sum.unwrap_or(0.0) + years))
     }
 
     /// The report of the run so far (its JSON Schema is in the documentation): per stage model, parameters, seconds,
@@ -275,15 +319,37 @@ impl Run {
         })
     }
 
-    /// A run taken up again from a checkpoint's parts.
+    /// A run taken up again from a checkpoint's or a mark's parts, which are checked.
+    ///
+    /// # Errors
+    /// A stage that does not exist, a step that it does not have, more strokes than are made there; as [`Run::over`].
     pub(crate) fn restored(
         recipe: Recipe,
         terrain: Terrain,
-        stage: usize,
+        [stage, strokes]: [usize; 2],
         step: u32,
         reports: Vec<StageReport>,
-    ) -> Self {
-        Self { recipe, terrain, stage, step, reports, stepper: None }
+    ) -> Result<Self> {
+        let run = Self { stage, step, strokes, reports, ..Self::over(recipe, terrain)? };
+        let stages = run.recipe.stages.len();
+        if stage > stages {
+            return Err(Error::value("stage", stage, format!("0 to {stages} (the recipe's stages, and their end)")));
+        }
+        // A stage has its report from its beginning on.
+        let begun = run.reports.len();
+        if begun < stage || begun > stages.min(stage + 1) || (begun == stage && (step > 0 || strokes > 0)) {
+            return Err(Error::value("reports", begun, "one for every stage that has begun"));
+        }
+        let here = run.recipe.stages.get(stage);
+        let steps = here.map_or(0, |here| here.steps(&run.terrain.grid));
+        if step > steps {
+            return Err(Error::value("step", step, format!("0 to {steps} (the stage's steps)")));
+        }
+        let made = here.map_or(0, |here| here.strokes_at(step).count());
+        if strokes > made {
+            return Err(Error::value("strokes", strokes, format!("0 to {made} (those of the step)")));
+        }
+        Ok(run)
     }
 }
 
@@ -303,6 +369,7 @@ fn begun(stage: &Stage, grid: &Grid) -> StageReport {
         cells: grid.len() as u64,
         steps: 0,
         budget: Budget::default(),
+        muted: stage.muted,
         changes: Vec::new(),
     }
 }

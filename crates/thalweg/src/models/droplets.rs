@@ -2,6 +2,11 @@
 
 mod lanes;
 mod map;
+mod pour;
+mod trace;
+
+pub use pour::{Circle, pour};
+pub use trace::{TracePoint, trace};
 
 use rayon::prelude::*;
 
@@ -170,6 +175,45 @@ impl Droplets {
     fn raining_steps(&self, grid: &Grid) -> u32 {
         self.droplets(grid).div_ceil(self.batch(grid)) as u32
     }
+
+    /// The stepper of droplets that start within `within`, or anywhere.
+    fn stepper(&self, grid: &Grid, within: Option<Circle>) -> Result<Box<dyn Stepper>> {
+        self.check(grid)?;
+        let factor = self.factor(grid);
+        let coarse = coarse::grid(grid, factor);
+        let steps = self.own_steps(&coarse);
+        // On its own cells the model has the same stride, and no coarser cells to look for.
+        let rain = Rain { rules: Rules::new(self, &coarse), model: self.clone(), last: steps - 1, within };
+        if factor == 1 {
+            return Ok(Box::new(rain));
+        }
+        Ok(Box::new(Coarsened { factor, rounds: self.rounds(grid), steps, inner: Box::new(rain) }))
+    }
+
+    /// Droplet `number` at a place southward and eastward of the world's first cell's centre, in cells; `None` beyond the
+    /// terrain, at sea, and among cells without data.
+    fn set_out(&self, terrain: &Terrain, number: u64, [y, x]: [f64; 2]) -> Option<Droplet> {
+        let grid = &terrain.grid;
+        let cell = [y as i64, x as i64];
+        let local = [0, 1].map(|a| cell[a] - grid.origin[a]);
+        if [0, 1].iter().any(|a| local[*a] < 0 || local[*a] + 1 >= grid.size[*a] as i64) {
+            return None;
+        }
+        let [i, j] = local.map(|x| x as usize);
+        let at_sea = grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] < sea);
+        let void = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].iter().any(|(i, j)| terrain.is_nodata(*i, *j));
+        (!at_sea && !void).then_some(Droplet {
+            number,
+            cell,
+            part: [(y - y.floor()) as f32, (x - x.floor()) as f32],
+            direction: [0.0, 0.0],
+            velocity: self.velocity as f32,
+            water: self.water as f32,
+            carried: 0,
+            remainder: 0.0,
+            age: 0,
+        })
+    }
 }
 
 impl Model for Droplets {
@@ -213,16 +257,7 @@ impl Model for Droplets {
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
-        self.check(grid)?;
-        let factor = self.factor(grid);
-        let coarse = coarse::grid(grid, factor);
-        let steps = self.own_steps(&coarse);
-        // On its own cells the model has the same stride, and no coarser cells to look for.
-        let rain = Rain { rules: Rules::new(self, &coarse), model: self.clone(), last: steps - 1 };
-        if factor == 1 {
-            return Ok(Box::new(rain));
-        }
-        Ok(Box::new(Coarsened { factor, rounds: self.rounds(grid), steps, inner: Box::new(rain) }))
+        self.stepper(grid, None)
     }
 }
 
@@ -231,6 +266,8 @@ struct Rain {
     model: Droplets,
     rules: Rules,
     last: u32,
+    /// Where droplets start; anywhere without one.
+    within: Option<Circle>,
 }
 
 impl Stepper for Rain {
@@ -298,28 +335,14 @@ impl Rain {
         let rain = terrain.float(&RAIN);
         let start = |number: u64| {
             let key: Key = tick.key.and(number);
-            let at = key.pair();
-            let [y, x] = [at[0] * room[0], at[1] * room[1]];
-            let cell = [y as i64, x as i64];
-            let local = [0, 1].map(|a| cell[a] - grid.origin[a]);
-            if [0, 1].iter().any(|a| local[*a] < 0 || local[*a] + 1 >= grid.size[*a] as i64) {
-                return None;
+            if let Some(circle) = &self.within {
+                return self.model.set_out(terrain, number, circle.draw(key, grid)?);
             }
-            let [i, j] = local.map(|x| x as usize);
+            let at = key.pair();
+            let droplet = self.model.set_out(terrain, number, [at[0] * room[0], at[1] * room[1]])?;
+            let [i, j] = [0, 1].map(|a| (droplet.cell[a] - grid.origin[a]) as usize);
             let dry = rain.is_some_and(|rain| key.and(1).unit() >= f64::from(rain[(i, j)]));
-            let at_sea = grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] < sea);
-            let void = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].iter().any(|(i, j)| terrain.is_nodata(*i, *j));
-            (!dry && !at_sea && !void).then_some(Droplet {
-                number,
-                cell,
-                part: [(y - y.floor()) as f32, (x - x.floor()) as f32],
-                direction: [0.0, 0.0],
-                velocity: self.model.velocity as f32,
-                water: self.model.water as f32,
-                carried: 0,
-                remainder: 0.0,
-                age: 0,
-            })
+            (!dry).then_some(droplet)
         };
         // In two goes, the second in place: collected at once, they would stand in memory twice.
         let first = numbers.start;

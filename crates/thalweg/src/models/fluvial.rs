@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules, share_of};
 use crate::models::fluvial::state::{State, Tally, Water};
@@ -175,6 +175,10 @@ impl Model for Fluvial {
 
     fn steps(&self, grid: &Grid) -> u32 {
         if self.steps > 0 { self.steps } else { (self.duration / self.seconds(grid)).ceil().min(1e6) as u32 }
+    }
+
+    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+        Some(f64::from(step) * self.seconds(grid) / YEAR)
     }
 
     fn reach(&self, _grid: &Grid) -> Reach {

@@ -99,6 +99,11 @@ impl Model for Hillslope {
         (self.spread(grid) / (PASS * STEP_PASSES)).ceil().max(1.0) as u32
     }
 
+    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+        let steps = self.steps(grid);
+        Some(self.years * f64::from(step.min(steps)) / f64::from(steps))
+    }
+
     fn reach(&self, _grid: &Grid) -> Reach {
         Reach::Whole
     }

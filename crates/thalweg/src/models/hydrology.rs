@@ -208,6 +208,13 @@ impl Model for Hydrology {
         self.drops(grid).div_ceil(self.batch(grid)).min(u64::from(u32::MAX)) as u32
     }
 
+    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+        // The last batch may start fewer drops.
+        let drops = self.drops(grid);
+        let started = u64::from(step).saturating_mul(self.batch(grid)).min(drops);
+        Some(self.years * started as f64 / drops.max(1) as f64)
+    }
+
     fn reach(&self, _grid: &Grid) -> Reach {
         // Lakes join what lies at their shores at once.
         Reach::Whole

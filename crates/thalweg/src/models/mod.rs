@@ -10,6 +10,7 @@ pub mod fault_formation;
 pub mod fluvial;
 pub mod fourier_synthesis;
 pub mod gradient_noise;
+pub mod hands;
 pub mod hillslope;
 pub mod hydrology;
 pub mod midpoint_displacement;
@@ -50,6 +51,7 @@ pub const MODELS: &[Make] = &[
     || Box::<hydrology::Hydrology>::default(),
     || Box::<trees::Trees>::default(),
     || Box::<river_network::RiverNetwork>::default(),
+    || Box::<hands::Hands>::default(),
 ];
 
 /// The model of that name with default parameters.

@@ -13,7 +13,7 @@ mod wet;
 use crate::choice;
 use crate::error::{Error, Result};
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
+use crate::model::{About, Family, Model, Reach, Stepper, YEAR};
 use crate::params;
 use crate::springs::SPRINGS;
 use crate::terrain::{CellType, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
@@ -231,6 +231,10 @@ impl Model for Pipes {
 
     fn steps(&self, grid: &Grid) -> u32 {
         self.count(grid).min(MOST_STEPS) as u32
+    }
+
+    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+        Some(f64::from(step) * self.time_step(grid) / YEAR)
     }
 
     fn reach(&self, _grid: &Grid) -> Reach {

@@ -198,6 +198,16 @@ impl Model for StreamPower {
         self.levels(grid).iter().map(Level::outer_steps).sum()
     }
 
+    fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
+        let mut left = step;
+        let years = |level: &Level| {
+            let taken = left.min(level.outer_steps());
+            left -= taken;
+            level.years(taken)
+        };
+        Some(self.levels(grid).iter().map(years).sum())
+    }
+
     fn reach(&self, _grid: &Grid) -> Reach {
         Reach::Whole
     }

@@ -6,7 +6,7 @@ use crate::flow::{self, Land, accumulate};
 use crate::forest::{Forest, KINDS, Rules, Site, TREES};
 use crate::grid::Grid;
 use crate::height::Height;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
 use crate::params;
 use crate::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
 
@@ -89,9 +89,6 @@ pub const FERTILITY: LayerSpec = LayerSpec {
 /// Years that one step of the stepper takes: reading and writing the table then costs little beside them.
 const YEARS: u32 = 10;
 
-/// Seconds in a year of 365.25 days.
-const YEAR: f64 = 31_557_600.0;
-
 impl Trees {
     /// As the forest takes them.
     fn rules(&self) -> Rules {
@@ -134,6 +131,10 @@ impl Model for Trees {
 
     fn steps(&self, _grid: &Grid) -> u32 {
         self.years.div_ceil(YEARS)
+    }
+
+    fn years(&self, _grid: &Grid, step: u32) -> Option<f64> {
+        Some(step.saturating_mul(YEARS).min(self.years).into())
     }
 
     fn reach(&self, _grid: &Grid) -> Reach {

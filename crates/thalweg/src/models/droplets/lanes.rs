@@ -22,7 +22,7 @@ pub const LANES: usize = 8;
 pub type Lane<T> = [T; LANES];
 
 /// A bit for each lane.
-type Mask = u32;
+pub(super) type Mask = u32;
 
 /// Which optional planes a run has, and where they stand in the patch.
 pub(super) struct Kinetics<'a> {
@@ -157,24 +157,24 @@ fn mask(flags: Lane<bool>) -> Mask {
 }
 
 /// The droplets under way, in the patch's coordinates. An idle lane holds harmless leftovers.
-struct Lanes {
+pub(super) struct Lanes {
     number: Lane<u64>,
-    i: Lane<i32>,
-    j: Lane<i32>,
-    v: Lane<f32>,
-    u: Lane<f32>,
+    pub(super) i: Lane<i32>,
+    pub(super) j: Lane<i32>,
+    pub(super) v: Lane<f32>,
+    pub(super) u: Lane<f32>,
     dy: Lane<f32>,
     dx: Lane<f32>,
-    velocity: Lane<f32>,
-    water: Lane<f32>,
-    carried: Lane<i32>,
+    pub(super) velocity: Lane<f32>,
+    pub(super) water: Lane<f32>,
+    pub(super) carried: Lane<i32>,
     remainder: Lane<f32>,
     age: Lane<u32>,
 }
 
 /// What the droplets mean to do next: where and how they will be, what they will move, and which lanes do what.
-struct Plan {
-    at: Lane<usize>,
+pub(super) struct Plan {
+    pub(super) at: Lane<usize>,
     new_at: Lane<usize>,
     i: Lane<i32>,
     j: Lane<i32>,
@@ -198,11 +198,13 @@ struct Plan {
     digs: Mask,
     climbs: Mask,
     /// Lanes whose droplet leaves the tile.
-    leaves: Mask,
+    pub(super) leaves: Mask,
+    /// Units that it can carry.
+    pub(super) capacity: Lane<f32>,
 }
 
 impl Lanes {
-    fn idle([i, j]: [i32; 2]) -> Self {
+    pub(super) fn idle([i, j]: [i32; 2]) -> Self {
         let none = [0.0; LANES];
         Self {
             number: [0; LANES],
@@ -221,7 +223,7 @@ impl Lanes {
     }
 
     #[inline(always)]
-    fn load(&mut self, l: usize, d: &Droplet, origin: [i64; 2]) {
+    pub(super) fn load(&mut self, l: usize, d: &Droplet, origin: [i64; 2]) {
         self.number[l] = d.number;
         [self.i[l], self.j[l]] = [0, 1].map(|a| (d.cell[a] - origin[a]) as i32);
         [self.v[l], self.u[l]] = d.part;
@@ -234,7 +236,7 @@ impl Lanes {
     }
 
     #[inline(always)]
-    fn store(&self, l: usize, origin: [i64; 2]) -> Droplet {
+    pub(super) fn store(&self, l: usize, origin: [i64; 2]) -> Droplet {
         Droplet {
             number: self.number[l],
             cell: [origin[0] + i64::from(self.i[l]), origin[1] + i64::from(self.j[l])],
@@ -250,7 +252,7 @@ impl Lanes {
 
     /// Looks ahead, all lanes at once.
     #[inline(always)]
-    fn plan(&self, rules: &Rules, map: &Map<'_>) -> Plan {
+    pub(super) fn plan(&self, rules: &Rules, map: &Map<'_>) -> Plan {
         let none = [0.0f32; LANES];
         let (mut at, mut new_at) = ([0; LANES], [0; LANES]);
         for l in 0..LANES {
@@ -288,6 +290,7 @@ impl Lanes {
 
         // What it can carry, and so what it moves.
         let (mut velocity, mut exact, mut remainder, mut amount) = (none, none, none, [0; LANES]);
+        let mut capacities = none;
         let (mut digs, mut climbs, mut carries) = ([false; LANES], [false; LANES], [0; LANES]);
         for l in 0..LANES {
             let old = here.above(l, self.v[l], self.u[l]);
@@ -298,6 +301,7 @@ impl Lanes {
             let at_sea = rules.has_sea && depth > 0.0;
             let capacity = drop.max(rules.min_drop) * self.velocity[l] * self.water[l] * rules.capacity;
             let capacity = if at_sea { 0.0 } else { capacity };
+            capacities[l] = capacity;
             let carried = self.carried[l] as f32;
             climbs[l] = rise > 0.0;
             digs[l] = !(climbs[l] || carried > capacity);
@@ -344,12 +348,13 @@ impl Lanes {
             digs: mask(digs),
             climbs: mask(climbs),
             leaves: mask(leaves),
+            capacity: capacities,
         }
     }
 
     /// Lets the lanes of `alive` be as planned.
     #[inline(always)]
-    fn advance(&mut self, plan: &Plan, alive: Mask, rules: &Rules) {
+    pub(super) fn advance(&mut self, plan: &Plan, alive: Mask, rules: &Rules) {
         for l in 0..LANES {
             let on = alive & (1 << l) != 0;
             self.i[l] = if on { plan.i[l] } else { self.i[l] };
@@ -376,7 +381,7 @@ impl Lanes {
 /// Changes the ground as planned for the lanes of `busy`, and the plan where the ground did not allow it; those whose
 /// droplets live on are returned.
 #[inline(always)]
-fn act<const GENERAL: bool, const LAYERS: bool>(
+pub(super) fn act<const GENERAL: bool, const LAYERS: bool>(
     busy: Mask,
     plan: &mut Plan,
     lanes: &Lanes,

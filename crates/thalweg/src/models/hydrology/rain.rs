@@ -4,10 +4,11 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::height::UNITS;
+use crate::model::YEAR;
 use crate::model::{Budget, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::drop::{COUNT_BITS, Drop, MAX_WATER, SPRING, portions};
-use crate::models::hydrology::rules::{Rules, YEAR};
+use crate::models::hydrology::rules::Rules;
 use crate::soils;
 use crate::springs;
 use crate::terrain::{RAIN, Terrain};

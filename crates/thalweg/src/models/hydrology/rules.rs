@@ -2,10 +2,8 @@
 
 use crate::grid::{Edges, Grid};
 use crate::height::UNITS;
+use crate::model::YEAR;
 use crate::models::hydrology::{Hydrology, RuleSet};
-
-/// Seconds in a year of 365.25 days.
-pub const YEAR: f64 = 31_557_600.0;
 
 /// Cells of the stride that give the article's map one drop in a batch: 512 drops on 512 × 512 cells.
 const CELLS_PER_DROP: f64 = 512.0;

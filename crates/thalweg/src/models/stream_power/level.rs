@@ -33,6 +33,12 @@ impl Level {
         if self.factor == 1 { self.steps } else { self.steps.div_ceil(self.rounds()) }
     }
 
+    /// Years that so many of those take.
+    pub fn years(&self, outer_steps: u32) -> f64 {
+        let own = if self.factor == 1 { outer_steps } else { outer_steps.saturating_mul(self.rounds()) };
+        f64::from(own.min(self.steps)) * self.step
+    }
+
     /// The level's stepper, given that on its own cells.
     pub fn stepper(self, own: Box<dyn Stepper>) -> Box<dyn Stepper> {
         if self.factor == 1 {

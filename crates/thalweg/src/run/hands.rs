@@ -1,0 +1,120 @@
+//! Strokes in a run: those of the recipe at their steps, and those that are made while it runs.
+
+use std::time::Instant;
+
+use crate::error::{Error, Result};
+use crate::model::{Budget, Model};
+use crate::models;
+use crate::models::droplets::Droplets;
+use crate::params::Parameters;
+use crate::recipe::{MAX_STAGES, Stage};
+use crate::rng::Key;
+use crate::run::Run;
+use crate::strokes::{Hand, MAX_STROKES, Stroke};
+
+/// The model whose stages take the strokes that are made when nothing else runs.
+const HANDS: &str = "hands";
+
+/// Sets the random numbers of strokes apart from those of their stage.
+const KEY: u64 = 0x7374_726f_6b65;
+
+impl Run {
+    /// Makes a stroke now, before the next step, and writes it into the running stage with the present step: a build of the
+    /// recipe as it then is gives the same bits. Strokes of the recipe that are due come first. When all is done it goes into
+    /// a stage of the model `hands` at the recipe's end, which is added if need be; the run is done again after a step.
+    /// What the stroke did is returned.
+    ///
+    /// # Errors
+    /// As [`Stroke::check`] and [`Stroke::act`]; when the stage that comes next cannot begin; when the recipe has no room. The
+    /// stroke is then neither made nor written.
+    pub fn stroke(&mut self, stroke: Stroke) -> Result<Budget> {
+        // What a muted stage has is not made.
+        while self.recipe.stages.get(self.stage).is_some_and(|stage| stage.muted) {
+            self.begin()?;
+            self.end();
+        }
+        let springs = self.recipe.stages.get(self.stage).is_some_and(Stage::takes_springs);
+        stroke.check("stroke", &self.terrain.grid, springs)?;
+        if self.is_done() {
+            self.open_hands()?;
+        }
+        self.begin()?;
+        self.make_strokes()?;
+        let written = self.recipe.stages.get(self.stage).map_or(0, |stage| stage.strokes.len());
+        if written >= MAX_STROKES {
+            return Err(Error::value("strokes", written + 1, format!("up to {MAX_STROKES} in a stage")));
+        }
+        let stroke = Stroke { step: self.step, ..stroke };
+        let budget = self.make(&stroke)?;
+        if let Some(stage) = self.recipe.stages.get_mut(self.stage) {
+            stage.strokes.push(stroke);
+        }
+        Ok(budget)
+    }
+
+    /// Goes back into the last stage if it is one of hands, at its end; else adds one.
+    fn open_hands(&mut self) -> Result<()> {
+        let stages = &mut self.recipe.stages;
+        if let Some(last) = stages.last().filter(|last| last.model.about().name == HANDS && !last.muted) {
+            self.stage -= 1;
+            self.step = last.steps(&self.terrain.grid);
+            self.strokes = last.strokes_at(self.step).count();
+            return Ok(());
+        }
+        if stages.len() >= MAX_STAGES {
+            return Err(Error::value("stages", stages.len() + 1, format!("up to {MAX_STAGES}")));
+        }
+        let is_free = |label: &String| !stages.iter().any(|stage| stage.label == *label);
+        let labels = std::iter::once(HANDS.to_string()).chain((2..).map(|n| format!("{HANDS} {n}")));
+        let label = labels.into_iter().find(is_free).unwrap_or_default();
+        stages.push(Stage::new(label, models::find(HANDS)?));
+        Ok(())
+    }
+
+    /// Makes the strokes of the present step that are not made yet.
+    pub(super) fn make_strokes(&mut self) -> Result<Budget> {
+        let Some(stage) = self.recipe.stages.get(self.stage).filter(|stage| !stage.muted) else {
+            return Ok(Budget::default());
+        };
+        let due: Vec<Stroke> = stage.strokes_at(self.step).skip(self.strokes).cloned().collect();
+        due.iter().try_fold(Budget::default(), |mut sum, stroke| {
+            sum += self.make(stroke)?;
+            Ok(sum)
+        })
+    }
+
+    /// Makes a stroke of the present step.
+    fn make(&mut self, stroke: &Stroke) -> Result<Budget> {
+        let start = Instant::now();
+        let label = self.recipe.stages.get(self.stage).map_or("", |stage| &stage.label);
+        let key = Key::new(self.recipe.seed, label).and(KEY).and(self.step.into()).and(self.strokes as u64);
+        let droplets = self.droplets()?;
+        let budget = stroke.act(&mut self.terrain, &Hand { droplets: &droplets, key })?;
+        self.strokes += 1;
+        // It may know which cells are wet, or how high they are.
+        self.stepper = None;
+        if let Some(report) = self.reports.last_mut() {
+            report.seconds += start.elapsed().as_secs_f64();
+            report.budget += budget;
+        }
+        Ok(budget)
+    }
+
+    /// The settings that droplets of a hand have now: those of the last stage of droplets up to here, else the model's.
+    ///
+    /// # Errors
+    /// None that a checked recipe gives.
+    pub fn droplets(&self) -> Result<Droplets> {
+        let mut droplets = Droplets::default();
+        let name = droplets.about().name;
+        let stages = self.recipe.stages.iter().take(self.stage + 1).rev();
+        if let Some(stage) = stages.filter(|stage| !stage.muted).find(|stage| stage.model.about().name == name) {
+            for param in droplets.declared() {
+                if let Some(value) = stage.model.get(param.name) {
+                    droplets.set(name, param.name, &value.to_toml())?;
+                }
+            }
+        }
+        Ok(droplets)
+    }
+}
