@@ -1,0 +1,2 @@
+//! The studio.
+pub use eframe;
