@@ -1,0 +1,50 @@
+//! Water over the land: streams that the land itself makes, where no model has let any flow yet, and depths.
+
+use thalweg::Result;
+use thalweg::field::Field;
+use thalweg::flow::{self, Land, accumulate};
+use thalweg::grid::Grid;
+use thalweg::height::Height;
+use thalweg::pictures::relief::Relief;
+use thalweg::pictures::water::{Streams, Water};
+use thalweg::terrain::Terrain;
+
+/// Water that a square metre of land gives to its streams in m/s: 30 l/s from a km², as in temperate mountains.
+const YIELD: f64 = 3e-8;
+
+/// The share of each of the relief's samples that streams cover, 0 to 1: of the terrain's discharge if any water runs
+/// there, or else of what the land would gather.
+pub(super) fn cover(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
+    let water = Water::of(terrain);
+    let runs = |streams: &Streams<'_>| streams.discharge.as_slice().iter().any(|q| *q > 0.0 && q.is_finite());
+    if let Some(streams) = water.streams.filter(runs) {
+        return Ok(streams.on(relief, terrain.grid.size));
+    }
+    let discharge = gathered(terrain, relief)?;
+    Ok(Streams::of(&discharge).on(relief, relief.size()))
+}
+
+/// Discharge in m³/s by sample if rain fell evenly on the relief and all of it ran off.
+fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
+    let cell = f64::from(relief.cell[0].max(relief.cell[1])).clamp(1e-3, 1e5);
+    let grid = Grid { edges: terrain.grid.edges, sea_level: terrain.grid.sea_level, ..Grid::new(relief.size(), cell)? };
+    let ground = relief.heights.map(|h| Height::saturating(f64::from(*h)));
+    let land = Land { grid: &grid, ground: &ground, nodata: relief.nodata.as_ref(), outlets: &[] };
+    let (_, directions) = flow::drain(&land);
+    let from_cell = YIELD * cell * cell;
+    Ok(accumulate::cells(&directions).map(|n| (f64::from(*n) * from_cell) as f32))
+}
+
+/// Depth of the water over each cell in metres: the sea's, a pool's, or what flows; 0 where it is dry.
+pub(super) fn wet_depth(terrain: &Terrain) -> Field<f32> {
+    let water = Water::of(terrain);
+    let sea = terrain.grid.sea_level;
+    Field::generate(terrain.grid.size, |i, j| {
+        let ground = terrain.ground[(i, j)];
+        let sunk = sea.map_or(0.0, |level| (level.metres() - ground.metres()) as f32);
+        let pool = water.pools.filter(|f| f.size() == terrain.grid.size).map_or(0.0, |f| f[(i, j)].metres_f32());
+        let flow = water.depth.filter(|f| f.size() == terrain.grid.size).map_or(0.0, |f| f[(i, j)]);
+        // NaN counts as dry.
+        sunk.max(pool).max(flow).max(0.0)
+    })
+}
