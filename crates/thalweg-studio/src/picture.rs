@@ -62,7 +62,7 @@ impl View {
 
 /// How to draw.
 #[derive(Debug, Clone)]
-pub struct PictureOptions {
+pub struct PictureOptions<'a> {
     /// Width and height in pixels, 1 to 16384 and at most the GPU's.
     pub size: [u32; 2],
     /// From where.
@@ -77,11 +77,13 @@ pub struct PictureOptions {
     pub exaggeration: Option<f32>,
     /// Data laid over the land.
     pub overlay: Option<Overlay>,
+    /// The terrain at the start, for overlays that compare with it.
+    pub start: Option<&'a Terrain>,
     /// All else; its exaggeration is not heeded.
     pub look: Look,
 }
 
-impl Default for PictureOptions {
+impl Default for PictureOptions<'_> {
     fn default() -> Self {
         Self {
             size: [1280, 800],
@@ -91,6 +93,7 @@ impl Default for PictureOptions {
             zoom: 1.0,
             exaggeration: None,
             overlay: None,
+            start: None,
             look: Look::default(),
         }
     }
@@ -103,7 +106,7 @@ const MOST: u32 = 16_384;
 ///
 /// # Errors
 /// When an option is outside what it may be, nothing on this machine can draw, or the terrain cannot be shown so.
-pub fn picture(terrain: &Terrain, options: &PictureOptions) -> Result<Picture, String> {
+pub fn picture(terrain: &Terrain, options: &PictureOptions<'_>) -> Result<Picture, String> {
     options.check()?;
     draw(&Gpu::headless()?, terrain, options)
 }
@@ -112,7 +115,7 @@ pub fn picture(terrain: &Terrain, options: &PictureOptions) -> Result<Picture, S
 ///
 /// # Errors
 /// As [`picture`].
-pub fn draw(gpu: &Gpu, terrain: &Terrain, options: &PictureOptions) -> Result<Picture, String> {
+pub fn draw(gpu: &Gpu, terrain: &Terrain, options: &PictureOptions<'_>) -> Result<Picture, String> {
     options.check()?;
     let most = gpu.device.limits().max_texture_dimension_2d;
     let [width, height] = options.size;
@@ -128,6 +131,7 @@ pub fn draw(gpu: &Gpu, terrain: &Terrain, options: &PictureOptions) -> Result<Pi
         sun: options.look.sun,
         exaggeration: options.exaggeration.unwrap_or(0.0),
         overlay: options.overlay.clone(),
+        start: options.start,
         ..Wanted::default()
     };
     let surface = Surface::of(terrain, &wanted).map_err(|error| error.to_string())?;
@@ -148,7 +152,7 @@ pub fn draw(gpu: &Gpu, terrain: &Terrain, options: &PictureOptions) -> Result<Pi
     }
 }
 
-impl PictureOptions {
+impl PictureOptions<'_> {
     fn check(&self) -> Result<(), String> {
         if self.size.iter().any(|n| !(1..=MOST).contains(n)) {
             let [width, height] = self.size;

@@ -18,22 +18,18 @@ pub const NO_ADAPTER: &str = "no GPU and no software Vulkan was found; install a
      mesa-vulkan-drivers draws without a GPU too), or use `thalweg view`, which draws on the CPU";
 
 impl Gpu {
-    /// The best adapter of this machine: a GPU before software, Vulkan, Metal or DirectX 12 before OpenGL. The
-    /// environment's `WGPU_BACKEND` narrows the choice.
+    /// The best adapter of this machine: a GPU before software, and OpenGL where there is no Vulkan, Metal or DirectX 12.
+    /// The environment's `WGPU_BACKEND` narrows the choice.
     ///
     /// # Errors
     /// When there is none, in words that say what to install; or when it gives no device.
     pub fn headless() -> Result<Self, String> {
-        let backends = Backends::from_env().unwrap_or(Backends::PRIMARY | Backends::GL);
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-            backends,
-            // Not those of a debug build: validation layers are for work on the renderer.
-            flags: wgpu::InstanceFlags::empty().with_env(),
-            ..wgpu::InstanceDescriptor::new_without_display_handle()
-        });
-        let adapters = pollster::block_on(instance.enumerate_adapters(backends));
-        let adapter = adapters.into_iter().min_by_key(|adapter| rank(&adapter.get_info())).ok_or(NO_ADAPTER)?;
-        Self::of(adapter)
+        let found = match Backends::from_env() {
+            Some(backends) => best(backends),
+            // OpenGL is not even asked before: without a display, drivers of it speak where nobody listens.
+            None => best(Backends::PRIMARY).or_else(|| best(Backends::GL)),
+        };
+        Self::of(found.ok_or(NO_ADAPTER)?)
     }
 
     /// A device of this adapter, with as much of it as [`limits`] asks for.
@@ -67,14 +63,24 @@ pub fn is_software(device: &wgpu::Device) -> bool {
     device.adapter_info().device_type == DeviceType::Cpu
 }
 
-/// The less, the better it draws.
-fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
-    let kind = match info.device_type {
-        DeviceType::DiscreteGpu => 0,
-        DeviceType::IntegratedGpu => 1,
-        DeviceType::VirtualGpu => 2,
-        DeviceType::Other => 3,
-        DeviceType::Cpu => 4,
-    };
-    (kind, info.backend == Backend::Gl)
+/// The best adapter that these ways to a GPU lead to.
+fn best(backends: Backends) -> Option<wgpu::Adapter> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        // Not those of a debug build: validation layers are for work on the renderer.
+        flags: wgpu::InstanceFlags::empty().with_env(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let adapters = pollster::block_on(instance.enumerate_adapters(backends));
+    adapters.into_iter().min_by_key(|adapter| {
+        let info = adapter.get_info();
+        let kind = match info.device_type {
+            DeviceType::DiscreteGpu => 0,
+            DeviceType::IntegratedGpu => 1,
+            DeviceType::VirtualGpu => 2,
+            DeviceType::Other => 3,
+            DeviceType::Cpu => 4,
+        };
+        (kind, info.backend == Backend::Gl)
+    })
 }

@@ -337,7 +337,7 @@ impl Renderer {
             sun: with(look.sun.direction(), on(camera.map)),
             picture: [shot.area[2], shot.area[3], pixel, long],
             air: [camera.distance, 1.1 * long, haze, on(look.sides && slot.is_some())],
-            half: [east, north, exaggeration.clamp(1.0, 1.6), 1.0],
+            half: [east, north, exaggeration.clamp(1.0, 1.3), 1.0],
         };
         let seen = Seen { clip, eye, above, map: camera.map, pixel, wide: WIDE[hasty], exaggeration, base, sides };
         let most = PLANTS[hasty];
@@ -432,7 +432,7 @@ fn framed([width, height]: [u32; 2], most: usize, shot: &Shot<'_>) -> Option<([f
     // Beyond this a viewport is refused by the device.
     let most = most as f32;
     let sound = shot.area.iter().all(|n| n.is_finite()) && w >= 1.0 && h >= 1.0;
-    if !sound || x.abs().max(y.abs()).max(w).max(h) >= most {
+    if !sound || w.max(h) > most || x.abs().max(y.abs()) >= most {
         return None;
     }
     let clip = shot.clip.unwrap_or(shot.area);
