@@ -408,7 +408,7 @@ fn begin<'a>(encoder: &'a mut wgpu::CommandEncoder, target: &Target) -> wgpu::Re
         Some(smooth) => (smooth, Some(target.view()), wgpu::StoreOp::Discard),
         None => (target.view(), None, wgpu::StoreOp::Store),
     };
-    let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
         label: Some("picture"),
         color_attachments: &[Some(wgpu::RenderPassColorAttachment {
             view,
@@ -422,8 +422,7 @@ fn begin<'a>(encoder: &'a mut wgpu::CommandEncoder, target: &Target) -> wgpu::Re
             stencil_ops: None,
         }),
         ..wgpu::RenderPassDescriptor::default()
-    });
-    pass
+    })
 }
 
 /// A shot's viewport and the part of the picture that it may draw on; `None` where there is no such part.

@@ -5,7 +5,7 @@ use thalweg::field::Field;
 use thalweg::flow::{self, Land, accumulate};
 use thalweg::grid::Grid;
 use thalweg::height::Height;
-use thalweg::pictures::relief::{Relief, quantile};
+use thalweg::pictures::relief::{Relief, bilinear, quantile};
 use thalweg::pictures::water::{Streams, Water};
 use thalweg::terrain::Terrain;
 
@@ -16,8 +16,20 @@ const YIELD: f64 = 2e-7;
 const SHOWN: [f64; 2] = [0.016, 0.003];
 
 /// The share of each of the relief's samples that streams cover, 0 to 1: of the terrain's discharge if any water runs
-/// there, or else of what the land would gather.
+/// there, or else of what the land would gather. No stream is narrower than a good half of a cell.
 pub(super) fn cover(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
+    // On samples much finer than cells the thinnest stream would be a hair.
+    let most = terrain.grid.size.map(|n| 2 * n.max(2) - 1);
+    let size = [0, 1].map(|k| relief.size()[k].min(most[k]));
+    if size == relief.size() {
+        return cover_of(terrain, relief);
+    }
+    let cover = cover_of(terrain, &relief.resized(size))?;
+    let step = [0, 1].map(|k| (size[k] - 1) as f32 / (relief.size()[k] - 1) as f32);
+    Ok(Field::generate(relief.size(), |i, j| bilinear(&cover, i as f32 * step[0], j as f32 * step[1])))
+}
+
+fn cover_of(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     let water = Water::of(terrain);
     let runs = |streams: &Streams<'_>| streams.discharge.as_slice().iter().any(|q| *q > 0.0 && q.is_finite());
     if let Some(streams) = water.streams.filter(runs) {
@@ -45,7 +57,8 @@ fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     let cells = accumulate::cells(&directions);
     let from_cell = YIELD * cell * cell;
     let [rows, cols] = relief.size();
-    let on_rim = |k: usize| k < cols || k >= (rows - 1) * cols || k % cols == 0 || (k + 1) % cols == 0;
+    let on_rim =
+        |k: usize| k < cols || k >= (rows - 1) * cols || k.is_multiple_of(cols) || (k + 1).is_multiple_of(cols);
     // What runs along the rim only seeks a lower way out: there, what comes from inside counts alone.
     let mut discharge = cells.map(|n| (f64::from(*n) * from_cell) as f32);
     let mut arrived = vec![0f32; discharge.len()];
