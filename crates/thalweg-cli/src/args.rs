@@ -61,6 +61,9 @@ pub enum Command {
     View(View),
     /// Draw terrains side by side: two in perspective, or a sheet of several.
     Compare(Compare),
+    /// Draw a terrain as the studio shows it.
+    #[cfg(feature = "studio")]
+    Picture(crate::picture::Picture),
     /// Write a mesh with normals and tangents.
     Mesh(Mesh),
     /// Write a normal map, or a bump map.
@@ -673,7 +676,7 @@ pub fn command(typed: &[OsString]) -> clap::Command {
 }
 
 /// Recipes hold seeds as TOML integers, which end at 2⁶³ − 1.
-fn seed() -> RangedU64ValueParser<u64> {
+pub(crate) fn seed() -> RangedU64ValueParser<u64> {
     RangedU64ValueParser::new().range(0..=i64::MAX as u64)
 }
 
@@ -731,12 +734,12 @@ fn sides(text: &str) -> Result<Sides, String> {
     sides.ok_or_else(|| "allowed is COLSxROWS or COLS, whole numbers from 1".into())
 }
 
-fn pixels(text: &str) -> Result<[usize; 2], String> {
+pub(crate) fn pixels(text: &str) -> Result<[usize; 2], String> {
     let Sides { cols, rows } = sides(text)?;
     rows.map(|rows| [rows, cols]).ok_or_else(|| "allowed is WIDTHxHEIGHT in pixels".into())
 }
 
-fn two_numbers(text: &str) -> Result<[f64; 2], String> {
+pub(crate) fn two_numbers(text: &str) -> Result<[f64; 2], String> {
     let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[f64; 2]>::try_from(n).ok());
     numbers.filter(|n| n.iter().all(|x| x.is_finite())).ok_or_else(|| "allowed is MIN,MAX, two numbers".into())

@@ -35,12 +35,7 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
 
 /// The recipe with what the command line overrides.
 fn recipe(args: &Build) -> Result<Recipe> {
-    let path = Path::new(&args.recipe);
-    let mut recipe = match presets::find(&args.recipe) {
-        Some(preset) => preset?,
-        None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Recipe::read(path)?,
-        None => return Err(Error::unknown("preset", &args.recipe, presets::names())),
-    };
+    let mut recipe = named(&args.recipe)?;
     if let Some(cells) = args.cells {
         if let Some(from) = &recipe.from {
             let allowed = format!("no --cells: the recipe's grid comes from {}", from.display());
@@ -63,6 +58,19 @@ fn recipe(args: &Build) -> Result<Recipe> {
     Ok(recipe)
 }
 
+/// The preset of that name, or the recipe in that file.
+///
+/// # Errors
+/// When there is neither.
+pub fn named(name: &str) -> Result<Recipe> {
+    let path = Path::new(name);
+    match presets::find(name) {
+        Some(preset) => preset,
+        None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Recipe::read(path),
+        None => Err(Error::unknown("preset", name, presets::names())),
+    }
+}
+
 /// The number of the stage of that label.
 fn stage(recipe: &Recipe, label: &str) -> Result<usize> {
     let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
@@ -75,7 +83,10 @@ fn stem(args: &Build) -> String {
 }
 
 /// The run from the recipe's own start, warnings said.
-fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
+///
+/// # Errors
+/// When the recipe cannot be run, or its own terrain not be read.
+pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
     let Some(path) = &recipe.from else { return Run::new(recipe) };
     let loaded = load(recipe.folder.join(path), &LoadOptions::default())?;
     voice.warn_all(loaded.warnings);

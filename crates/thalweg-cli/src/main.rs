@@ -12,6 +12,8 @@ mod measure;
 mod memory;
 mod models;
 mod output;
+#[cfg(feature = "studio")]
+mod picture;
 mod pictures;
 mod presets;
 mod reshape;
@@ -70,6 +72,8 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Shade(args) => pictures::shade(&args, voice)?,
         Command::View(args) => pictures::view(&args, voice)?,
         Command::Compare(args) => pictures::compare(&args, voice)?,
+        #[cfg(feature = "studio")]
+        Command::Picture(args) => picture::picture(&args, voice)?,
         Command::Mesh(args) => pictures::mesh(&args, voice)?,
         Command::Normals(args) => pictures::normals(&args, voice)?,
         Command::Resample(args) => reshape::resample(&args, voice)?,

@@ -28,6 +28,8 @@ use thalweg::products::wetness::{Rules, wetness};
 use thalweg::recipe::Recipe;
 use thalweg::rivers::{Network, Vertex};
 use thalweg::terrain::{DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain, WATER};
+#[cfg(feature = "studio")]
+use thalweg::terrain::{SOIL, SUSPENDED, TREE_DENSITY};
 use thalweg::{Error, Result};
 
 use crate::args::{CameraArgs, Compare, LoadArgs, LookArgs, Mesh, Normals, Shade, View, WaterArgs};
@@ -353,6 +355,27 @@ fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result
     Ok(terrain)
 }
 
+/// The same with all that the studio shows: further layers, and the trees.
+///
+/// # Errors
+/// When a file cannot be read, or is none of this terrain.
+#[cfg(feature = "studio")]
+pub fn world(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
+    let mut terrain = input(path, args, sea, voice)?;
+    for spec in [SOIL, SUSPENDED, TREE_DENSITY] {
+        let file = path.join(format!("{}.tif", spec.name));
+        if file.is_file() {
+            let cells = load_layer_of(file, &terrain, &spec)?;
+            terrain.insert(&spec, cells)?;
+        }
+    }
+    let trees = trees(table(None, path).as_deref(), &terrain, voice)?;
+    if !trees.is_empty() {
+        Forest::of(trees, &terrain.grid)?.write(&mut terrain)?;
+    }
+    Ok(terrain)
+}
+
 /// The table of trees that was given, or else the folder's.
 fn table(given: Option<&Path>, input: &Path) -> Option<PathBuf> {
     let own = || Some(input.join("trees.csv")).filter(|file| file.is_file());
@@ -373,6 +396,10 @@ fn ground(path: &Path, args: &LoadArgs, voice: Voice) -> Result<Terrain> {
     Ok(loaded.terrain)
 }
 
-fn write(path: &Path, picture: &Picture) -> Result<()> {
+/// Writes a picture whole, or not at all.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(path: &Path, picture: &Picture) -> Result<()> {
     atomic(path, |file| picture.encode(file).map_err(Error::io(path, "write")))
 }

@@ -13,9 +13,9 @@ use crate::pictures::shade::{brush, hatch};
 use crate::terrain::Terrain;
 
 /// Reflectance of the ground under the data.
-pub(crate) const GREY: f32 = 0.62;
+pub const GREY: f32 = 0.62;
 /// Cover of the data's colour where it is strongest.
-pub(crate) const COVER: f32 = 0.9;
+pub const COVER: f32 = 0.9;
 
 /// How to draw a data layer.
 #[derive(Debug, Clone)]
@@ -123,7 +123,7 @@ pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>)
 }
 
 /// A range that shows the layer; a unit wide where there is nothing to show.
-pub(crate) fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
+pub fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
     let sorted = relief.sorted(|i, j| Some(values[(i, j)]).filter(|v| v.is_finite() && (*v > 0.0 || !log)));
     let (low, high) = (quantile(&sorted, 0.005), quantile(&sorted, 0.995));
     match (log, low < 0.0) {

@@ -7,30 +7,32 @@ use crate::pictures::ramps::{Ramp, Table};
 use crate::pictures::relief::{Relief, bilinear, quantile};
 use crate::pictures::water::STREAM;
 
-/// Shares of sun, side lights and sky on flat open ground; they sum to 1, so flat ground shows the ramp's own colour.
-const SUN: f32 = 0.70;
-const SIDE: f32 = 0.08;
-const SKY: f32 = 0.22;
+/// The sun's share of the light on flat open ground. The three shares sum to 1, so flat ground shows the ramp's own colour.
+pub const SUN: f32 = 0.70;
+/// The side lights' share.
+pub const SIDE: f32 = 0.08;
+/// The sky's share.
+pub const SKY: f32 = 0.22;
 /// The sun is a little warm, the sky as much cooler as makes the sum white on flat ground.
-const WARM: Linear = [1.05, 1.0, 0.90];
+pub const WARM: Linear = [1.05, 1.0, 0.90];
 /// How far the side lights stand from the sun, in degrees.
-const ASIDE: f64 = 75.0;
+pub const ASIDE: f64 = 75.0;
 /// What is left of the sun in full shadow.
-const SHADE: f32 = 0.35;
+pub const SHADE: f32 = 0.35;
 /// Share of the bed's light that is seen through the sea.
-const THROUGH: f32 = 0.45;
+pub const THROUGH: f32 = 0.45;
 /// Depth in metres at which a layer's water hides half of the ground.
-const MURKY: f32 = 0.25;
+pub const MURKY: f32 = 0.25;
 /// Depth in metres at which it is halfway to its darkest.
 const DEEP: f32 = 25.0;
 /// Depth in metres at which a pool is halfway to its darkest.
-const DARK: f32 = 10.0;
+pub const DARK: f32 = 10.0;
 /// Share of the bed's light that a pool's shallows let through.
-const SHALLOW: f32 = 0.16;
+pub const SHALLOW: f32 = 0.16;
 /// The sky in standing water.
-const SKYLIGHT: Linear = [0.50, 0.64, 0.78];
+pub const SKYLIGHT: Linear = [0.50, 0.64, 0.78];
 /// Foam along the sea's shore.
-const SHORE: Linear = [0.80, 0.87, 0.86];
+pub const SHORE: Linear = [0.80, 0.87, 0.86];
 
 /// How to paint.
 #[derive(Debug, Clone, Copy)]

@@ -10,9 +10,9 @@ use crate::pictures::relief::Relief;
 pub type Point = [f32; 3];
 
 /// Earth on the block's sides, at the surface and at the foot.
-const EARTH: [Linear; 2] = [[0.30, 0.215, 0.145], [0.135, 0.105, 0.085]];
+pub const EARTH: [Linear; 2] = [[0.30, 0.215, 0.145], [0.135, 0.105, 0.085]];
 /// Water on the block's sides.
-const WATER: [Linear; 2] = [[0.06, 0.20, 0.34], [0.015, 0.055, 0.13]];
+pub const WATER: [Linear; 2] = [[0.06, 0.20, 0.34], [0.015, 0.055, 0.13]];
 /// Quads on a side of the tiles that are drawn or passed over together.
 const TILE: usize = 32;
 

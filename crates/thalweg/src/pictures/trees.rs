@@ -11,7 +11,7 @@ use crate::pictures::scene::{Camera, Point};
 use crate::rng::Key;
 
 /// Colour of each kind's crown in full light.
-pub(crate) const COLOURS: [Linear; KINDS.len()] = [
+pub const COLOURS: [Linear; KINDS.len()] = [
     [0.030, 0.085, 0.036],
     [0.075, 0.160, 0.034],
     [0.120, 0.190, 0.075],

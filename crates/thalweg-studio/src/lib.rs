@@ -1,0 +1,5 @@
+//! The studio.
+pub mod picture;
+pub mod view;
+
+pub use eframe;

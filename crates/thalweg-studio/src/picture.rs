@@ -1,0 +1,193 @@
+//! [`picture`]: the studio's view, drawn without a window.
+
+use thalweg::pictures::picture::Picture;
+use thalweg::terrain::Terrain;
+
+use crate::view::camera::Camera;
+use crate::view::gpu::Gpu;
+use crate::view::look::{Look, Shot};
+use crate::view::overlay::Overlay;
+use crate::view::renderer::Renderer;
+use crate::view::surface::{Surface, Wanted};
+use crate::view::target::Target;
+
+/// From where a terrain is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// The whole block, from the south-south-west.
+    Iso,
+    /// The whole block, from almost straight above.
+    Top,
+    /// A map: from straight above, without perspective.
+    Map,
+    /// The whole block, from the north.
+    North,
+    /// From the east.
+    East,
+    /// From the south.
+    South,
+    /// From the west.
+    West,
+}
+
+impl View {
+    /// All of them.
+    pub const ALL: [Self; 7] = [Self::Iso, Self::Top, Self::Map, Self::North, Self::East, Self::South, Self::West];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Iso => "iso",
+            Self::Top => "top",
+            Self::Map => "map",
+            Self::North => "north",
+            Self::East => "east",
+            Self::South => "south",
+            Self::West => "west",
+        }
+    }
+
+    /// Azimuth and elevation of the camera in degrees.
+    fn stand(self) -> [f32; 2] {
+        match self {
+            Self::Iso | Self::Map => [205.0, 34.0],
+            Self::Top => [180.0, 80.0],
+            Self::North => [0.0, 28.0],
+            Self::East => [90.0, 28.0],
+            Self::South => [180.0, 28.0],
+            Self::West => [270.0, 28.0],
+        }
+    }
+}
+
+/// How to draw.
+#[derive(Debug, Clone)]
+pub struct PictureOptions<'a> {
+    /// Width and height in pixels, 1 to 16384 and at most the GPU's.
+    pub size: [u32; 2],
+    /// From where.
+    pub view: View,
+    /// Where the camera stands instead, degrees clockwise from north.
+    pub azimuth: Option<f32>,
+    /// Degrees above the horizon that it stands instead.
+    pub elevation: Option<f32>,
+    /// How near it looks: 1 frames the whole terrain; 0.1 to 1000.
+    pub zoom: f32,
+    /// Factor on heights; `None` chooses one at which relief and extent are in good proportion.
+    pub exaggeration: Option<f32>,
+    /// Data laid over the land.
+    pub overlay: Option<Overlay>,
+    /// The terrain at the start, for overlays that compare with it.
+    pub start: Option<&'a Terrain>,
+    /// All else; its exaggeration is not heeded.
+    pub look: Look,
+}
+
+impl Default for PictureOptions<'_> {
+    fn default() -> Self {
+        Self {
+            size: [1280, 800],
+            view: View::Iso,
+            azimuth: None,
+            elevation: None,
+            zoom: 1.0,
+            exaggeration: None,
+            overlay: None,
+            start: None,
+            look: Look::default(),
+        }
+    }
+}
+
+/// Most pixels of a picture's side.
+const MOST: u32 = 16_384;
+
+/// A terrain as the studio shows it, drawn off screen.
+///
+/// # Errors
+/// When an option is outside what it may be, nothing on this machine can draw, or the terrain cannot be shown so.
+pub fn picture(terrain: &Terrain, options: &PictureOptions<'_>) -> Result<Picture, String> {
+    options.check()?;
+    draw(&Gpu::headless()?, terrain, options)
+}
+
+/// The same by a device that is there already.
+///
+/// # Errors
+/// As [`picture`].
+pub fn draw(gpu: &Gpu, terrain: &Terrain, options: &PictureOptions<'_>) -> Result<Picture, String> {
+    options.check()?;
+    let most = gpu.device.limits().max_texture_dimension_2d;
+    let [width, height] = options.size;
+    if width.max(height) > most {
+        return Err(format!("size = {width} × {height}: allowed is at most {most}, the largest picture of this GPU"));
+    }
+    // Drawn twice as large where that fits, and its light averaged: finer edges than any number of samples gives.
+    let fine = if 2 * width.max(height) <= most.min(8192) { 2 } else { 1 };
+    let drawn = [width * fine, height * fine];
+    let wanted = Wanted {
+        most: (most as usize).min(4096),
+        least: (width.max(height) as usize).min(2048),
+        sun: options.look.sun,
+        exaggeration: options.exaggeration.unwrap_or(0.0),
+        overlay: options.overlay.clone(),
+        start: options.start,
+        ..Wanted::default()
+    };
+    let surface = Surface::of(terrain, &wanted).map_err(|error| error.to_string())?;
+    let look = Look { exaggeration: surface.exaggeration(), ..options.look };
+    let mut renderer = Renderer::new(&gpu.device, &gpu.queue);
+    renderer.set_fine();
+    renderer.load(0, &surface);
+    let target = Target::with(&gpu.device, drawn, if fine > 1 { 1 } else { 4 });
+    let camera = options.camera(&surface, width as f32 / height as f32);
+    renderer.draw(&target, &[Shot::whole(0, camera, &look, drawn)]);
+    if let Some(fault) = renderer.fault() {
+        return Err(fault);
+    }
+    let picture = target.read(gpu)?;
+    match renderer.fault() {
+        Some(fault) => Err(fault),
+        None => Ok(picture.reduced([height as usize, width as usize])),
+    }
+}
+
+impl PictureOptions<'_> {
+    fn check(&self) -> Result<(), String> {
+        if self.size.iter().any(|n| !(1..=MOST).contains(n)) {
+            let [width, height] = self.size;
+            return Err(format!("size = {width} × {height}: allowed is 1 to {MOST} pixels each"));
+        }
+        let within = |name: &str, value: Option<f32>, low: f32, high: f32| match value {
+            Some(value) if !(low..=high).contains(&value) => {
+                Err(format!("{name} = {value}: allowed is {low} to {high}"))
+            }
+            _ => Ok(()),
+        };
+        within("azimuth", self.azimuth, -360.0, 360.0)?;
+        within("elevation", self.elevation, 1.0, 90.0)?;
+        within("zoom", Some(self.zoom), 0.1, 1000.0)?;
+        within("exaggeration", self.exaggeration, 1e-3, 1000.0)?;
+        within("snow line", self.look.snow_line, -16_000.0, 16_000.0)?;
+        within("sea level", self.look.sea_level, -16_000.0, 16_000.0)?;
+        self.look.sun.check().map_err(|error| error.to_string())
+    }
+
+    fn camera(&self, surface: &Surface, aspect: f32) -> Camera {
+        let bounds = surface.bounds();
+        let mut camera = if self.view == View::Map {
+            Camera::map(&bounds, aspect)
+        } else {
+            let [azimuth, elevation] = self.view.stand();
+            let stand = Camera {
+                azimuth: self.azimuth.unwrap_or(azimuth),
+                elevation: self.elevation.unwrap_or(elevation),
+                ..Camera::default()
+            };
+            stand.framed(&bounds, aspect)
+        };
+        camera.zoom(self.zoom, Some(camera.target));
+        camera.keep_above(surface, surface.exaggeration());
+        camera
+    }
+}

@@ -1,0 +1,115 @@
+//! [`Look`] and [`Shot`]: how a terrain is shown, and where in the picture.
+
+use thalweg::pictures::light::Sun;
+
+use crate::view::camera::Camera;
+
+/// How a terrain is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// Factor on heights.
+    pub exaggeration: f32,
+    /// Where the light comes from. Cast shadows are those of the sun that the surface was made for.
+    pub sun: Sun,
+    /// Level of the sea in metres; `None` takes the terrain's.
+    pub sea_level: Option<f32>,
+    /// Whether sea, lakes and flowing water are drawn.
+    pub water: bool,
+    /// Whether streams are drawn.
+    pub streams: bool,
+    /// Whether trees are drawn, with their shadows.
+    pub trees: bool,
+    /// Whether loose ground is tinted.
+    pub sediment: bool,
+    /// Height in metres above which snow lies, less where it is steep.
+    pub snow_line: Option<f32>,
+    /// Whether hills cast shadows and valleys see less sky.
+    pub shadows: bool,
+    /// Whether steep ground is rock.
+    pub rock: bool,
+    /// How much of the surface's overlay is seen, 0 to 1.
+    pub overlay: f32,
+    /// Share of the land's colours, 0 (grey relief) to 1.
+    pub tint: f32,
+    /// Whether the air takes colour from what is far away.
+    pub haze: bool,
+    /// Whether the block has sides, and the ground below it a shadow.
+    pub sides: bool,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            exaggeration: 1.0,
+            sun: Sun::default(),
+            sea_level: None,
+            water: true,
+            streams: true,
+            trees: true,
+            sediment: true,
+            snow_line: None,
+            shadows: true,
+            rock: true,
+            overlay: 1.0,
+            tint: 1.0,
+            haze: true,
+            sides: true,
+        }
+    }
+}
+
+/// A disc that faces the viewer, such as a moving droplet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dot {
+    /// Its place: metres, height exaggerated.
+    pub at: [f32; 3],
+    /// Its colour, sRGB and opacity, each 0 to 1.
+    pub colour: [f32; 4],
+    /// Its width in pixels.
+    pub pixels: f32,
+}
+
+/// A straight line, such as a part of a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line {
+    /// One end: metres, height exaggerated.
+    pub from: [f32; 3],
+    /// The other end.
+    pub to: [f32; 3],
+    /// Its colour, sRGB and opacity, each 0 to 1.
+    pub colour: [f32; 4],
+    /// Its width in pixels.
+    pub pixels: f32,
+}
+
+/// One terrain seen by one camera in one part of a picture.
+#[derive(Debug, Clone, Copy)]
+pub struct Shot<'a> {
+    /// Which of the renderer's terrains.
+    pub slot: usize,
+    /// Where it is seen from.
+    pub camera: Camera,
+    /// How it is shown. Of several shots of one terrain in a picture the first one's colours count for all.
+    pub look: &'a Look,
+    /// Where in the picture: left, top, width and height in pixels.
+    pub area: [f32; 4],
+    /// The part of the area that is drawn, in the same terms; `None` draws all of it.
+    pub clip: Option<[f32; 4]>,
+    /// Discs, hidden by what is before them.
+    pub dots: &'a [Dot],
+    /// Lines, hidden by what is before them.
+    pub lines: &'a [Line],
+}
+
+impl<'a> Shot<'a> {
+    /// The whole of a picture of width and height in pixels, without dots and lines.
+    pub fn whole(slot: usize, camera: Camera, look: &'a Look, [width, height]: [u32; 2]) -> Self {
+        let area = [0.0, 0.0, width as f32, height as f32];
+        Self { slot, camera, look, area, clip: None, dots: &[], lines: &[] }
+    }
+
+    /// Width over height.
+    pub fn aspect(&self) -> f32 {
+        self.area[2] / self.area[3].max(1e-3)
+    }
+}

@@ -1,0 +1,76 @@
+//! Buffers of what changes with every frame: they grow with it, and are used again.
+
+use bytemuck::{NoUninit, Pod, Zeroable};
+
+use crate::view::look::{Dot, Line};
+
+/// A dot as the shader reads it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+pub(super) struct DotMark {
+    place: [f32; 4],
+    colour: [f32; 4],
+}
+
+/// A line as the shader reads it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+pub(super) struct LineMark {
+    from: [f32; 4],
+    to: [f32; 4],
+    colour: [f32; 4],
+}
+
+impl From<&Dot> for DotMark {
+    fn from(dot: &Dot) -> Self {
+        let [x, y, z] = dot.at;
+        Self { place: [x, y, z, dot.pixels], colour: dot.colour }
+    }
+}
+
+impl From<&Line> for LineMark {
+    fn from(line: &Line) -> Self {
+        let ([a, b, c], [x, y, z]) = (line.from, line.to);
+        Self { from: [a, b, c, line.pixels], to: [x, y, z, 0.0], colour: line.colour }
+    }
+}
+
+/// A buffer of things of one kind.
+pub(super) struct Growing {
+    label: &'static str,
+    usage: wgpu::BufferUsages,
+    buffer: Option<wgpu::Buffer>,
+}
+
+impl Growing {
+    pub fn new(label: &'static str, usage: wgpu::BufferUsages) -> Self {
+        Self { label, usage: usage | wgpu::BufferUsages::COPY_DST, buffer: None }
+    }
+
+    /// The buffer with these things from its start on, as many as the device can hold; `None` where there are none.
+    pub fn fill<T: NoUninit>(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        things: &[T],
+    ) -> Option<&wgpu::Buffer> {
+        let most = device.limits().max_buffer_size as usize / size_of::<T>().max(1);
+        let bytes: &[u8] = bytemuck::cast_slice(&things[..things.len().min(most)]);
+        if bytes.is_empty() {
+            return None;
+        }
+        let need = (bytes.len() as u64).next_multiple_of(256);
+        if self.buffer.as_ref().is_none_or(|buffer| buffer.size() < need) {
+            self.buffer = Some(device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(self.label),
+                // Half as much again, so that what grows slowly is not moved every time.
+                size: (need + need / 2).next_multiple_of(256).min(device.limits().max_buffer_size / 256 * 256),
+                usage: self.usage,
+                mapped_at_creation: false,
+            }));
+        }
+        let buffer = self.buffer.as_ref()?;
+        queue.write_buffer(buffer, 0, bytes);
+        Some(buffer)
+    }
+}

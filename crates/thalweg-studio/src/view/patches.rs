@@ -1,0 +1,323 @@
+//! Level of detail: which patches of the land are drawn, and how coarse each is (CDLOD, Strugar 2009).
+//!
+//! A patch is 16 × 16 quads; at level k a quad spans 2ᵏ samples. Distance alone decides, and the shader moves every other
+//! corner of a patch to its neighbour as the distance comes near that of the next level, so levels meet without a seam.
+
+use thalweg::field::{Field, Size};
+
+use crate::view::camera::Point;
+
+/// Quads on a side of a patch.
+pub(super) const QUADS: usize = 16;
+
+/// Least range of a level in quads of it: shorter, a patch could meet one two levels coarser.
+const LEAST_RANGE: f32 = 160.0;
+
+/// Lowest and highest surface of every patch of every level.
+#[derive(Debug, Clone)]
+pub(super) struct Pyramid {
+    /// From the finest level; low > high where there is nothing to draw.
+    levels: Vec<Field<[f32; 2]>>,
+}
+
+/// A patch to be drawn.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub(super) struct Patch {
+    /// First column and row, samples to a quad, distance at which the next coarser level follows.
+    pub at: [f32; 4],
+}
+
+/// A side under a patch on the rim.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub(super) struct Side {
+    pub patch: Patch,
+    /// North, east, south, west: 0 to 3.
+    pub rim: u32,
+}
+
+/// What decides about patches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// From metres as seen from the eye to clip space, by columns.
+    pub clip: [[f32; 4]; 4],
+    pub eye: Point,
+    /// How far the eye is above all land.
+    pub above: f32,
+    /// Whether the picture is a map, and a pixel's width in metres (at one metre's distance in perspective).
+    pub map: bool,
+    pub pixel: f32,
+    /// Pixels that a quad is wide where levels change.
+    pub wide: f32,
+    /// Factor on heights.
+    pub exaggeration: f32,
+    /// Height of the block's foot, exaggerated.
+    pub base: f32,
+    /// Side of a sample, south and east.
+    pub sides: [f32; 2],
+}
+
+impl Pyramid {
+    /// Of a field of `size` samples, whose surfaces in metres `top` gives; `None` where there is no data.
+    pub fn of(size: Size, top: impl Fn(usize, usize) -> Option<f32> + Sync) -> Self {
+        let blocks = size.map(|n| (n - 1).div_ceil(QUADS).max(1));
+        let span = |k: usize, n: usize| k * QUADS..((k + 1) * QUADS + 1).min(n);
+        let first = Field::generate(blocks, |bi, bj| {
+            let tops = span(bi, size[0]).flat_map(|i| span(bj, size[1]).map(move |j| (i, j)));
+            tops.filter_map(|(i, j)| top(i, j)).fold([f32::MAX, f32::MIN], |[low, high], z| [low.min(z), high.max(z)])
+        });
+        let mut levels = vec![first];
+        while let Some(last) = levels.last().filter(|last| last.len() > 1) {
+            let [rows, cols] = last.size();
+            let next = Field::generate([rows.div_ceil(2), cols.div_ceil(2)], |i, j| {
+                let children = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(a, b)| (2 * i + a, 2 * j + b));
+                let there = children.into_iter().filter(|(r, c)| *r < rows && *c < cols);
+                there.fold([f32::MAX, f32::MIN], |[low, high], at| [low.min(last[at][0]), high.max(last[at][1])])
+            });
+            levels.push(next);
+        }
+        Self { levels }
+    }
+
+    /// The patches to be drawn, and the sides under them, of a surface of `size` samples.
+    pub fn select(&self, size: Size, seen: &Seen) -> (Vec<Patch>, Vec<Side>) {
+        let mut chosen = Chosen { size, seen, patches: Vec::new(), sides: Vec::new() };
+        let top = self.levels.len() - 1;
+        self.descend(top, 0, 0, &mut chosen);
+        (chosen.patches, chosen.sides)
+    }
+
+    fn descend(&self, level: usize, i: usize, j: usize, chosen: &mut Chosen<'_>) {
+        let [low, high] = self.levels[level][(i, j)];
+        let Seen { exaggeration, base, map, .. } = *chosen.seen;
+        if low > high || !chosen.is_visible(level, i, j, [base, high * exaggeration]) {
+            return;
+        }
+        let finer = level > 0 && if map { chosen.seen.map_level() < level } else { chosen.is_near(level, i, j) };
+        if !finer {
+            chosen.add(level, i, j);
+            return;
+        }
+        let [rows, cols] = self.levels[level - 1].size();
+        for (r, c) in [(2 * i, 2 * j), (2 * i, 2 * j + 1), (2 * i + 1, 2 * j), (2 * i + 1, 2 * j + 1)] {
+            if r < rows && c < cols {
+                self.descend(level - 1, r, c, chosen);
+            }
+        }
+    }
+}
+
+impl Seen {
+    /// Distance up to which a level is drawn.
+    fn range(&self, level: usize) -> f32 {
+        let quads = (1.0 / (self.pixel * self.wide)).max(LEAST_RANGE);
+        self.sides[0].max(self.sides[1]) * (level as f32).exp2() * quads
+    }
+
+    /// The level of a map.
+    fn map_level(&self) -> usize {
+        let samples = self.wide * self.pixel / self.sides[0].max(self.sides[1]);
+        samples.max(1.0).log2().floor().min(40.0) as usize
+    }
+}
+
+struct Chosen<'a> {
+    size: Size,
+    seen: &'a Seen,
+    patches: Vec<Patch>,
+    sides: Vec<Side>,
+}
+
+impl Chosen<'_> {
+    /// West, east, south and north of a patch in metres.
+    fn extent(&self, level: usize, i: usize, j: usize) -> [f32; 4] {
+        let span = QUADS << level;
+        let at = |k: usize, axis: usize| {
+            let last = self.size[axis] - 1;
+            ((k * span).min(last) as f32 - last as f32 / 2.0) * self.seen.sides[axis]
+        };
+        [at(j, 1), at(j + 1, 1), -at(i + 1, 0), -at(i, 0)]
+    }
+
+    /// Whether any of it comes nearer than the finer level is drawn.
+    fn is_near(&self, level: usize, i: usize, j: usize) -> bool {
+        let [west, east, south, north] = self.extent(level, i, j);
+        let [x, y, _] = self.seen.eye;
+        let off = [(x - x.clamp(west, east)), (y - y.clamp(south, north)), self.seen.above];
+        let range = self.seen.range(level - 1);
+        off.iter().map(|d| d * d).sum::<f32>() < range * range
+    }
+
+    /// Whether any of the box over a patch may be in the picture.
+    fn is_visible(&self, level: usize, i: usize, j: usize, [low, high]: [f32; 2]) -> bool {
+        let [west, east, south, north] = self.extent(level, i, j);
+        let ends = [[west, east], [south, north], [low, high]];
+        // Bit k stays set while all corners are beyond side k of the picture.
+        let mut beyond = 0b1_1111u8;
+        for n in 0..8 {
+            let from: Point = std::array::from_fn(|k| ends[k][n >> k & 1] - self.seen.eye[k]);
+            let clip = |row: usize| {
+                let c = &self.seen.clip;
+                c[0][row] * from[0] + c[1][row] * from[1] + c[2][row] * from[2] + c[3][row]
+            };
+            let (x, y, w) = (clip(0), clip(1), clip(3));
+            for (k, out) in [x > w, x < -w, y > w, y < -w, w <= 0.0].into_iter().enumerate() {
+                if !out {
+                    beyond &= !(1 << k);
+                }
+            }
+        }
+        beyond == 0
+    }
+
+    fn add(&mut self, level: usize, i: usize, j: usize) {
+        let span = QUADS << level;
+        let [row, col] = [i * span, j * span];
+        let far = if self.seen.map { f32::MAX } else { self.seen.range(level) };
+        let patch = Patch { at: [col as f32, row as f32, (1u64 << level) as f32, far] };
+        self.patches.push(patch);
+        let [rows, cols] = self.size;
+        let rims = [row == 0, col + span >= cols - 1, row + span >= rows - 1, col == 0];
+        self.sides.extend((0..4).filter(|rim| rims[*rim]).map(|rim| Side { patch, rim: rim as u32 }));
+    }
+}
+
+/// Corners of the quads of a patch, by threes, into rows of 17 corners.
+pub(super) fn patch_indices() -> Vec<u16> {
+    quads(QUADS)
+}
+
+/// Corners of the two strips of a side: its four rows are surface, ground, ground and foot.
+pub(super) fn side_indices() -> Vec<u16> {
+    let all = quads(3);
+    let row = 6 * QUADS;
+    [&all[..row], &all[2 * row..]].concat()
+}
+
+fn quads(rows: usize) -> Vec<u16> {
+    let corner = |i: usize, j: usize| (i * (QUADS + 1) + j) as u16;
+    let quad = |i: usize, j: usize| {
+        let [a, b, c, d] = [corner(i, j), corner(i, j + 1), corner(i + 1, j), corner(i + 1, j + 1)];
+        [a, c, b, b, c, d]
+    };
+    (0..rows).flat_map(|i| (0..QUADS).flat_map(move |j| quad(i, j))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::camera::Camera;
+
+    fn seen(camera: &Camera, exaggeration: f32) -> Seen {
+        Seen {
+            clip: camera.matrix(1.5),
+            eye: camera.eye(),
+            above: 0.0,
+            map: camera.map,
+            pixel: 2.0 * camera.half() / 800.0 * if camera.map { camera.distance } else { 1.0 },
+            wide: 4.0,
+            exaggeration,
+            base: -50.0,
+            sides: [10.0; 2],
+        }
+    }
+
+    /// Which level draws each quad of the finest level; the count of those drawn more than once.
+    fn drawn(size: Size, patches: &[Patch]) -> (Field<Option<usize>>, usize) {
+        let mut by = Field::new(size.map(|n| n - 1), None);
+        let mut twice = 0;
+        for patch in patches {
+            let [col, row, step, _] = patch.at;
+            let (level, span) = ((step as usize).ilog2() as usize, QUADS * step as usize);
+            for i in row as usize..(row as usize + span).min(size[0] - 1) {
+                for j in col as usize..(col as usize + span).min(size[1] - 1) {
+                    twice += usize::from(by[(i, j)].is_some());
+                    by[(i, j)] = Some(level);
+                }
+            }
+        }
+        (by, twice)
+    }
+
+    #[test]
+    fn every_quad_is_drawn_once_and_levels_differ_by_one_at_most() {
+        for size in [[513, 700], [2, 2], [3000, 7], [18, 17], [1000, 1000]] {
+            let pyramid = Pyramid::of(size, |i, j| Some(((i * 7 + j * 13) % 90) as f32));
+            for (distance, azimuth, elevation) in [(300.0, 20.0, 10.0), (4000.0, 205.0, 34.0), (90_000.0, 0.0, 88.0)] {
+                let camera = Camera { distance, azimuth, elevation, fov: 149.0, ..Camera::default() };
+                let mut seen = seen(&camera, 1.0);
+                // A lens that sees all round: nothing is left out for being beside the picture.
+                seen.clip = [[0.0; 4], [0.0; 4], [0.0; 4], [0.0, 0.0, 0.0, 1.0]];
+                let (by, twice) = drawn(size, &pyramid.select(size, &seen).0);
+                assert!(twice == 0 && by.as_slice().iter().all(Option::is_some), "{size:?}");
+                let differ = |a: Option<usize>, b: Option<usize>| a.unwrap().abs_diff(b.unwrap());
+                for i in 0..by.rows() {
+                    for j in 0..by.cols() {
+                        let right = (j + 1 < by.cols()).then(|| differ(by[(i, j)], by[(i, j + 1)]));
+                        let below = (i + 1 < by.rows()).then(|| differ(by[(i, j)], by[(i + 1, j)]));
+                        assert!(right.max(below).unwrap_or(0) <= 1, "{size:?} {distance} at {i}, {j}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn where_levels_meet_the_finer_has_wholly_moved_and_the_coarser_not_begun() {
+        let size = [1200, 1200];
+        let pyramid = Pyramid::of(size, |_, _| Some(0.0));
+        let camera = Camera { distance: 900.0, elevation: 25.0, target: [300.0, -900.0, 0.0], ..Camera::default() };
+        let mut seen = seen(&camera, 1.0);
+        seen.clip = [[0.0; 4], [0.0; 4], [0.0; 4], [0.0, 0.0, 0.0, 1.0]];
+        seen.above = seen.eye[2];
+        let patches = pyramid.select(size, &seen).0;
+        let (by, _) = drawn(size, &patches);
+        let mut met = 0;
+        for i in 0..by.rows() {
+            for j in 1..by.cols() {
+                let (a, b) = (by[(i, j - 1)].unwrap(), by[(i, j)].unwrap());
+                if a != b {
+                    met += 1;
+                    let at = |k: usize, side: f32| (k as f32 - 599.5) * side;
+                    let (x, y) = (at(j, 10.0) - seen.eye[0], -at(i, 10.0) - seen.eye[1]);
+                    let far = (x * x + y * y + seen.above * seen.above).sqrt();
+                    assert!(far >= 0.98 * seen.range(a.min(b)) && far <= 0.65 * seen.range(a.max(b)), "{i}, {j}");
+                }
+            }
+        }
+        assert!(met > 100);
+    }
+
+    #[test]
+    fn what_is_beside_or_behind_is_left_out() {
+        let size = [1025, 1025];
+        let pyramid = Pyramid::of(size, |_, _| Some(0.0));
+        let all = pyramid.select(size, &seen(&Camera { distance: 40_000.0, ..Camera::default() }, 1.0)).0.len();
+        let near = Camera { distance: 300.0, elevation: 20.0, ..Camera::default() };
+        let some = pyramid.select(size, &seen(&near, 1.0)).0;
+        let span = |patch: &Patch| patch.at[2] * patch.at[2];
+        let share = some.iter().map(span).sum::<f32>() / (1024.0 * 1024.0 / 256.0);
+        assert!(all > 0 && share < 0.5, "{share}");
+        let away = Camera { target: [0.0, 90_000.0, 0.0], azimuth: 180.0, ..near };
+        assert!(pyramid.select(size, &seen(&away, 1.0)).0.is_empty());
+    }
+
+    #[test]
+    fn sides_run_once_round_the_rim() {
+        let size = [100, 330];
+        let pyramid = Pyramid::of(size, |_, _| Some(0.0));
+        let camera = Camera { distance: 30_000.0, ..Camera::default() };
+        let sides = pyramid.select(size, &seen(&camera, 1.0)).1;
+        let span = |side: &Side| {
+            let along = if side.rim % 2 == 0 { 0 } else { 1 };
+            let from = side.patch.at[along] as usize;
+            let last = if along == 0 { size[1] - 1 } else { size[0] - 1 };
+            (from + QUADS * side.patch.at[2] as usize).min(last) - from
+        };
+        for rim in 0..4 {
+            let long: usize = sides.iter().filter(|side| side.rim == rim).map(span).sum();
+            assert_eq!(long, if rim % 2 == 0 { 329 } else { 99 });
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! [`Target`]: the picture that is drawn into.
+
+use thalweg::field::Field;
+use thalweg::pictures::picture::Picture;
+
+use crate::view::gpu::{Gpu, is_software};
+
+/// Format of pictures: 8-bit sRGB whose coding the shaders do themselves, as egui's textures are.
+pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+/// Format of depths.
+pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+/// Most pixels of a picture whose edges are drawn from four samples to a pixel.
+const MOST_SMOOTH: u64 = 3840 * 2400;
+
+/// A picture of some size, to be drawn into and then shown or read.
+///
+/// Its pixels are sRGB codes in an [`FORMAT`] texture, opaque: register [`Target::view`] as a native texture of egui and
+/// show it as any image.
+#[derive(Debug, Clone)]
+pub struct Target {
+    size: [u32; 2],
+    pub(super) samples: u32,
+    colour: wgpu::Texture,
+    view: wgpu::TextureView,
+    pub(super) smooth: Option<wgpu::TextureView>,
+    pub(super) depth: wgpu::TextureView,
+}
+
+impl Target {
+    /// A picture of width and height in pixels, each held within 1 and what the device allows. Edges are smooth but on
+    /// software, to which that is dear, and in very large pictures.
+    pub fn new(device: &wgpu::Device, size: [u32; 2]) -> Self {
+        let many = u64::from(size[0]) * u64::from(size[1]) > MOST_SMOOTH;
+        Self::with(device, size, if is_software(device) || many { 1 } else { 4 })
+    }
+
+    /// The same with so many samples to a pixel, 1 or 4.
+    pub fn with(device: &wgpu::Device, size: [u32; 2], samples: u32) -> Self {
+        let size = size.map(|n| n.clamp(1, device.limits().max_texture_dimension_2d));
+        let samples = if samples > 1 { 4 } else { 1 };
+        let texture = |label, format, samples, usage| {
+            device.create_texture(&wgpu::TextureDescriptor {
+                label: Some(label),
+                size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
+                mip_level_count: 1,
+                sample_count: samples,
+                dimension: wgpu::TextureDimension::D2,
+                format,
+                usage,
+                view_formats: &[],
+            })
+        };
+        let drawn = wgpu::TextureUsages::RENDER_ATTACHMENT;
+        let used = drawn | wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_SRC;
+        let colour = texture("picture", FORMAT, 1, used);
+        let view = |texture: &wgpu::Texture| texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let smooth = (samples > 1).then(|| view(&texture("samples", FORMAT, samples, drawn)));
+        let depth = view(&texture("depth", DEPTH, samples, drawn));
+        Self { size, samples, view: view(&colour), colour, smooth, depth }
+    }
+
+    /// Width and height in pixels.
+    pub fn size(&self) -> [u32; 2] {
+        self.size
+    }
+
+    /// The picture as a texture.
+    pub fn view(&self) -> &wgpu::TextureView {
+        &self.view
+    }
+
+    /// The picture, once all that was drawn is done.
+    ///
+    /// # Errors
+    /// When the device is lost or out of memory.
+    pub fn read(&self, gpu: &Gpu) -> Result<Picture, String> {
+        let [width, height] = self.size;
+        // Rows of a copy are multiples of 256 bytes.
+        let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+        let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("picture read"),
+            size: u64::from(row) * u64::from(height),
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        if let Some(error) = pollster::block_on(scope.pop()) {
+            return Err(format!("a picture of {width} × {height} pixels cannot be read from the GPU: {error}"));
+        }
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_texture_to_buffer(
+            self.colour.as_image_copy(),
+            wgpu::TexelCopyBufferInfo {
+                buffer: &buffer,
+                layout: wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(row), rows_per_image: None },
+            },
+            self.colour.size(),
+        );
+        gpu.queue.submit([encoder.finish()]);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        buffer.map_async(wgpu::MapMode::Read, .., move |done| {
+            // Nobody waits any more if this fails.
+            let _ = sender.send(done);
+        });
+        let lost = |why: String| format!("the GPU gave no picture back: {why}");
+        gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(error.to_string()))?;
+        receiver.recv().map_err(|_| lost("it never answered".into()))?.map_err(|error| lost(error.to_string()))?;
+        let bytes = buffer.get_mapped_range(..).map_err(|error| lost(error.to_string()))?;
+        let rows = bytes.chunks_exact(row as usize).map(|row| &row[..width as usize * 4]);
+        let pixels = rows.flat_map(|row| row.as_chunks::<4>().0).map(|[r, g, b, _]| [*r, *g, *b]).collect();
+        let rgb = Field::from_vec([height as usize, width as usize], pixels).map_err(|error| error.to_string())?;
+        Ok(Picture { rgb })
+    }
+}
