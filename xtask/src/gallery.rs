@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use thalweg::model::Family;
 use thalweg::models;
+use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
 
-use crate::shell::{Outcome, built, cargo, program, root, run};
+use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
 /// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
 const PICTURES: &[(&str, &str)] = &[
@@ -28,6 +29,7 @@ const PICTURES: &[(&str, &str)] = &[
         "compare worlds/forest_basic worlds/forest_combined worlds/forest_trees --size 216x216 \
          --caption basic --caption combined --caption trees -o forest_settings.png",
     ),
+    ("lakes", "picture worlds/lakes --size 760x480 -o lakes_picture.png"),
     // A river at three times.
     ("rivers", "build rivers --cells 512 --set water.drops=1.0 --out worlds/rivers_1"),
     ("rivers", "build rivers --cells 512 --set water.drops=1.5 --out worlds/rivers_2"),
@@ -38,6 +40,15 @@ const PICTURES: &[(&str, &str)] = &[
          -o rivers_time.png",
     ),
 ];
+
+/// Longer side of the small pictures that the studio shows of presets, made of their views.
+const THUMBNAIL: usize = 144;
+/// Where they are.
+const THUMBNAILS: &str = "crates/thalweg-cli/thumbnails";
+
+/// A line that draws the studio's window, and the command that does.
+const WINDOW: &str = "window ";
+const WINDOW_COMMAND: &str = "cargo run --release --package thalweg-studio --example window --";
 
 /// No picture is larger, so that the page loads at once.
 const MOST_BYTES: u64 = 400_000;
@@ -60,7 +71,7 @@ struct Entry {
 
 /// Draws the pictures of those presets and models, or all, writes the page, and removes pictures that it does not show.
 pub fn draw(names: &[&str]) -> Outcome {
-    cargo(&["build", "--release", "--package", "thalweg-cli"])?;
+    cargo(&["build", "--release", "--package", "thalweg-cli", "--features", "studio"])?;
     let target = built()?.parent().ok_or("there is no target folder")?.to_path_buf();
     let command = target.join(format!("release/thalweg{}", std::env::consts::EXE_SUFFIX));
     let (worlds, folder) = (target.join("gallery"), root().join("docs/gallery"));
@@ -76,12 +87,29 @@ pub fn draw(names: &[&str]) -> Outcome {
             None if word.ends_with(".png") => folder.join(word),
             None => PathBuf::from(word),
         };
+        if let Some(rest) = line.strip_prefix(WINDOW) {
+            let args = WINDOW_COMMAND.split_whitespace().skip(1).map(PathBuf::from);
+            run(cargo_command().args(args).args(rest.split_whitespace().map(word)))?;
+            continue;
+        }
         let quiet = ["build", "apply"].iter().any(|verb| line.starts_with(verb)).then_some("--quiet");
         run(program(&command).args(line.split_whitespace().map(word)).args(quiet))?;
     }
     tidy(&folder, &entries)?;
+    presets()?.iter().try_for_each(|name| thumbnail(name))?;
     let page = page_path();
     fs::write(&page, page_of(&entries)).map_err(|error| format!("{}: {error}", page.display()))
+}
+
+/// Makes the small picture of a preset.
+fn thumbnail(name: &str) -> Outcome {
+    let [from, to] = [format!("docs/gallery/{name}_view.png"), format!("{THUMBNAILS}/{name}.png")];
+    let draw = || -> std::io::Result<()> {
+        let view = Picture::decode(std::io::BufReader::new(fs::File::open(root().join(&from))?))?;
+        fs::create_dir_all(root().join(THUMBNAILS))?;
+        fs::write(root().join(&to), view.within(THUMBNAIL).png()?)
+    };
+    draw().map_err(|error| format!("{to} from {from}: {error}"))
 }
 
 /// What the gallery shows, in order.
@@ -90,6 +118,12 @@ fn entries() -> Outcome<Vec<Entry>> {
     for name in presets()? {
         entries.push(preset(&name)?);
     }
+    entries.push(Entry {
+        name: "studio".to_string(),
+        title: "The [studio](studio.md)".to_string(),
+        about: "The window, while the preset `alpine` is being made; drawn without a display.".to_string(),
+        lines: vec![format!("{WINDOW}recipes/alpine.toml 46 studio.png")],
+    });
     for model in models::all() {
         let about = model.about();
         entries.push(self::model(about.name, about.family)?);
@@ -169,7 +203,11 @@ fn page_of(entries: &[Entry]) -> String {
         for picture in pictures(entry) {
             let _ = writeln!(page, "![{0}](gallery/{0})", picture);
         }
-        let lines: String = entry.lines.iter().map(|line| format!("thalweg {line}\n")).collect();
+        let shown = |line: &String| match line.strip_prefix(WINDOW) {
+            Some(rest) => format!("{WINDOW_COMMAND} {rest}\n"),
+            None => format!("thalweg {line}\n"),
+        };
+        let lines: String = entry.lines.iter().map(shown).collect();
         let _ = write!(page, "\n```sh long\n{lines}```\n");
     }
     page
@@ -201,6 +239,10 @@ mod tests {
         assert!(page == page_of(&entries), "docs/gallery.md is stale: run `cargo xtask gallery`");
         for picture in entries.iter().flat_map(pictures) {
             assert!(root().join("docs/gallery").join(picture).is_file(), "{picture}: run `cargo xtask gallery`");
+        }
+        for name in presets().unwrap() {
+            let small = root().join(THUMBNAILS).join(format!("{name}.png"));
+            assert!(small.is_file(), "{}: run `cargo xtask gallery {name}`", small.display());
         }
     }
 }

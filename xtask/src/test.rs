@@ -8,12 +8,16 @@ use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
 const REQUIREMENTS: &str = "tests/interop/requirements.txt";
 
-/// All tests. Python comes first: to find it missing after half an hour would be a pity.
+/// With the studio, which the command has only where it is asked for.
+const STUDIO: &str = "thalweg-cli/studio";
+
+/// All tests. What they need comes first: to find it missing after half an hour would be a pity.
 pub fn test() -> Outcome {
     let python = python()?;
-    cargo(&["test", "--workspace"])?;
+    screen()?;
+    cargo(&["test", "--workspace", "--features", STUDIO])?;
     // The profile of the line above: what it built is built already.
-    cargo(&["build", "--package", "thalweg-cli", "--profile", "test"])?;
+    cargo(&["build", "--workspace", "--features", STUDIO, "--bin", "thalweg", "--profile", "test"])?;
     let programs = built()?;
     let command = programs.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
     run(program(python)
@@ -60,6 +64,35 @@ fn make_venv() -> Outcome {
         )
     })
 }
+
+/// What the studio is tested with on Linux: a driver that needs no GPU, and a display that needs no screen. Where a
+/// system has its own Vulkan driver and lacks only a program of these, the same packages bring it.
+fn screen() -> Outcome {
+    if !cfg!(target_os = "linux") {
+        println!(
+            "xtask: the scripted session in a window is run on Linux alone; here the panels are tested without one"
+        );
+        return Ok(());
+    }
+    let drivers = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"]
+        .iter()
+        .any(|folder| fs::read_dir(folder).is_ok_and(|mut files| files.any(|file| file.is_ok())));
+    let missing = |name: &&str| program("sh").args(["-c", &format!("command -v {name} > /dev/null")]).status();
+    let lacking: Vec<&str> =
+        ["Xvfb", "xdotool"].into_iter().filter(|name| !missing(name).is_ok_and(|found| found.success())).collect();
+    if drivers && lacking.is_empty() {
+        return Ok(());
+    }
+    println!("xtask: the studio's tests need a Vulkan driver, Xvfb and xdotool; trying to install them");
+    let installed = apt(&["update"]).and_then(|()| apt(&[&["install", "-y"], SCREEN].concat()));
+    installed.map_err(|problem| {
+        format!("the studio's tests need (on Debian: apt-get install {}); {problem}", SCREEN.join(" "))
+    })
+}
+
+/// Debian's packages for a window without a screen.
+const SCREEN: &[&str] =
+    &["mesa-vulkan-drivers", "libvulkan1", "xvfb", "xdotool", "libxkbcommon-x11-0", "libgl1", "libegl1"];
 
 /// Runs apt-get, as root or with a sudo that asks nothing.
 fn apt(args: &[&str]) -> Outcome {

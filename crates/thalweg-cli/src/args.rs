@@ -24,6 +24,8 @@ pub struct Cli {
 pub enum Command {
     /// Build a world from a preset or a recipe into a folder.
     Build(Build),
+    /// Open the studio: a window in which the land erodes.
+    Studio(Studio),
     /// Make ground with one base model.
     Generate(Generate),
     /// Run one model over an elevation model.
@@ -107,6 +109,26 @@ pub struct Build {
     pub set: Vec<(String, String)>,
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// `studio`.
+#[derive(Args)]
+pub struct Studio {
+    /// A preset's name (see `thalweg presets`), a recipe file, or an elevation model.
+    #[arg(value_name = "RECIPE|FILE", default_value = "alpine")]
+    pub recipe: String,
+    /// Cells on the long side [default: the recipe's, for presets at most 512].
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    pub cells: Option<usize>,
+    /// The world's seed.
+    #[arg(long, value_name = "N", value_parser = seed())]
+    pub seed: Option<u64>,
+    /// Open without beginning to erode.
+    #[arg(long)]
+    pub paused: bool,
+    /// The folder in which pictures are saved [default: the current one].
+    #[arg(long, value_name = "DIR")]
+    pub pictures: Option<PathBuf>,
 }
 
 /// `generate`.

@@ -177,6 +177,20 @@ impl Ending {
     }
 }
 
+/// Writes a run's world into a folder, as `build` does.
+///
+/// # Errors
+/// When a file cannot be written.
+#[cfg(feature = "studio")]
+pub fn export(run: &Run, dir: &Path) -> Result<()> {
+    let dir = absolute(dir)?;
+    let checkpoint = dir.join("checkpoint.thalweg");
+    let job = Job { ending: Ending::World { dir }, report: None, checkpoint, keep: true, every: None, frames: None };
+    job.check()?;
+    let seconds = run.reports().iter().map(|report| report.seconds).sum();
+    job.finish(run, seconds, Voice { quiet: true, json: false })
+}
+
 /// Writes a text file whole.
 ///
 /// # Errors

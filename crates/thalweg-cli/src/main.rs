@@ -19,6 +19,7 @@ mod presets;
 mod reshape;
 mod resume;
 mod rivers;
+mod studio;
 mod voice;
 mod water;
 
@@ -58,6 +59,7 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
 fn act(command: Command, voice: Voice) -> Result<ExitCode> {
     match command {
         Command::Build(args) => return build::build(&args, voice),
+        Command::Studio(args) => return studio::studio(&args, voice),
         Command::Generate(args) => return apply::generate(&args, voice),
         Command::Apply(args) => return apply::apply(&args, voice),
         Command::Resume(args) => return resume::resume(&args, voice),

@@ -34,6 +34,31 @@ pub fn find(name: &str) -> Option<Result<Recipe>> {
     PRESETS.iter().find(|(known, _)| *known == name).map(|(_, text)| Recipe::parse(text))
 }
 
+/// Name, text and small picture (PNG) of each.
+#[cfg(feature = "studio")]
+pub fn with_thumbnails() -> impl Iterator<Item = (&'static str, &'static str, &'static [u8])> {
+    PRESETS.iter().map(|(name, text)| {
+        let picture = THUMBNAILS.iter().find(|(known, _)| known == name);
+        (*name, *text, picture.map_or(&[] as &[u8], |(_, picture)| picture))
+    })
+}
+
+/// Small pictures of the presets, drawn by `cargo xtask gallery`.
+#[cfg(feature = "studio")]
+const THUMBNAILS: &[(&str, &[u8])] = &[
+    ("alpine", include_bytes!("../thumbnails/alpine.png")),
+    ("canyon", include_bytes!("../thumbnails/canyon.png")),
+    ("forest", include_bytes!("../thumbnails/forest.png")),
+    ("hills", include_bytes!("../thumbnails/hills.png")),
+    ("island", include_bytes!("../thumbnails/island.png")),
+    ("lakes", include_bytes!("../thumbnails/lakes.png")),
+    ("rivers", include_bytes!("../thumbnails/rivers.png")),
+    ("spring", include_bytes!("../thumbnails/spring.png")),
+    ("storm", include_bytes!("../thumbnails/storm.png")),
+    ("uplift", include_bytes!("../thumbnails/uplift.png")),
+    ("volcano", include_bytes!("../thumbnails/volcano.png")),
+];
+
 /// Prints name, extent and landform of each.
 ///
 /// # Errors
@@ -58,6 +83,14 @@ mod tests {
             assert_eq!(recipe.name, name);
             assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
             recipe.grid().unwrap();
+        }
+    }
+
+    #[cfg(feature = "studio")]
+    #[test]
+    fn every_preset_has_a_small_picture() {
+        for (name, _, picture) in with_thumbnails() {
+            assert!(thalweg::pictures::picture::Picture::decode(std::io::Cursor::new(picture)).is_ok(), "{name}");
         }
     }
 

@@ -44,8 +44,13 @@ impl Voice {
 
     /// The one message of a failure.
     pub fn error(self, error: &Error) {
-        eprint(&format!("error: {error}\n"));
-        self.event(&json!({"event": "error", "message": error.to_string()}));
+        self.problem(&error.to_string());
+    }
+
+    /// The one message of a failure, in words.
+    pub fn problem(self, message: &str) {
+        eprint(&format!("error: {message}\n"));
+        self.event(&json!({"event": "error", "message": message}));
     }
 
     /// A line of JSON, if that is wanted (its schema is docs/report.schema.json).

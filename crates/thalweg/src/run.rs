@@ -193,6 +193,11 @@ impl Run {
         (self.step, self.strokes) = (0, 0);
     }
 
+    /// Number of the running stage, that of all stages when done, and the steps taken in it.
+    pub fn position(&self) -> (usize, u32) {
+        (self.stage, self.step)
+    }
+
     /// Whether all stages are done.
     pub fn is_done(&self) -> bool {
         self.stage >= self.recipe.stages.len()

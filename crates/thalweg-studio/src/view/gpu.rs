@@ -74,13 +74,26 @@ fn best(backends: Backends) -> Option<wgpu::Adapter> {
     let adapters = pollster::block_on(instance.enumerate_adapters(backends));
     adapters.into_iter().min_by_key(|adapter| {
         let info = adapter.get_info();
-        let kind = match info.device_type {
-            DeviceType::DiscreteGpu => 0,
-            DeviceType::IntegratedGpu => 1,
-            DeviceType::VirtualGpu => 2,
-            DeviceType::Other => 3,
-            DeviceType::Cpu => 4,
-        };
-        (kind, info.backend == Backend::Gl)
+        (kind(&info), info.backend == Backend::Gl)
     })
+}
+
+/// The best of these adapters for a window: as without one, but for software OpenGL before software Vulkan, whose
+/// driver (lavapipe of Mesa 22) gives back no memory of the pictures that it drew.
+pub fn for_window<'a>(adapters: impl Iterator<Item = &'a wgpu::Adapter>) -> Option<&'a wgpu::Adapter> {
+    adapters.min_by_key(|adapter| {
+        let info = adapter.get_info();
+        (kind(&info), (info.backend == Backend::Gl) != (info.device_type == DeviceType::Cpu))
+    })
+}
+
+/// The less, the better it draws.
+fn kind(info: &wgpu::AdapterInfo) -> u8 {
+    match info.device_type {
+        DeviceType::DiscreteGpu => 0,
+        DeviceType::IntegratedGpu => 1,
+        DeviceType::VirtualGpu => 2,
+        DeviceType::Other => 3,
+        DeviceType::Cpu => 4,
+    }
 }

@@ -310,7 +310,7 @@ mod tests {
         let camera = Camera { distance: 30_000.0, ..Camera::default() };
         let sides = pyramid.select(size, &seen(&camera, 1.0)).1;
         let span = |side: &Side| {
-            let along = if side.rim % 2 == 0 { 0 } else { 1 };
+            let along = usize::from(!side.rim.is_multiple_of(2));
             let from = side.patch.at[along] as usize;
             let last = if along == 0 { size[1] - 1 } else { size[0] - 1 };
             (from + QUADS * side.patch.at[2] as usize).min(last) - from

@@ -1,0 +1,79 @@
+//! `studio`: the live window, where this program was built with it.
+
+use std::process::ExitCode;
+
+use thalweg::Result;
+
+use crate::args::Studio;
+use crate::voice::Voice;
+
+/// Says how to come by a studio.
+///
+/// # Errors
+/// None.
+#[cfg(not(feature = "studio"))]
+pub fn studio(_: &Studio, voice: Voice) -> Result<ExitCode> {
+    voice.problem(
+        "this program was built without its window; build it with `--features studio`: \
+         cargo run --release --features studio -- studio",
+    );
+    Ok(ExitCode::FAILURE)
+}
+
+/// Opens the window and stays until it is closed.
+///
+/// # Errors
+/// No such recipe, or a file that is neither recipe nor terrain.
+#[cfg(feature = "studio")]
+pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use thalweg::Error;
+    use thalweg_studio::{Options, Preset};
+
+    use crate::presets;
+
+    let path = PathBuf::from(&args.recipe);
+    let preset = presets::find(&args.recipe);
+    let own = preset.is_none();
+    let mut recipe = match preset {
+        Some(preset) => preset?,
+        None if path.exists() => thalweg_studio::files::opened(&path)?,
+        None if path.extension().is_some() => {
+            return Err(Error::io(&path, "read")(std::io::ErrorKind::NotFound.into()));
+        }
+        None => return Err(Error::unknown("preset", &args.recipe, presets::names())),
+    };
+    match args.cells {
+        Some(cells) if recipe.from.is_none() => recipe.cells = cells,
+        None if !own => recipe.cells = recipe.cells.min(CELLS),
+        _ => {}
+    }
+    recipe.seed = args.seed.unwrap_or(recipe.seed);
+    if recipe.from.is_none() {
+        crate::memory::check(&recipe, &recipe.grid()?)?;
+    }
+    let is_recipe = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
+    let options = Options {
+        recipe,
+        path: (own && is_recipe).then_some(path),
+        playing: !args.paused,
+        presets: presets::with_thumbnails().map(|(name, text, thumbnail)| Preset { name, text, thumbnail }).collect(),
+        cells: args.cells.unwrap_or(CELLS),
+        export: Some(Arc::new(crate::job::export)),
+        pictures: args.pictures.clone().unwrap_or_default(),
+        asker: Box::new(thalweg_studio::seam::ask),
+    };
+    match thalweg_studio::open(options) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(problem) => {
+            voice.problem(&problem);
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// Cells on the long side at which presets open: a world that lives on two cores.
+#[cfg(feature = "studio")]
+const CELLS: usize = 512;

@@ -1,0 +1,271 @@
+//! The one row at the top: preset, seed, play, age, rain, export; all else is folded away.
+
+use eframe::egui::{self, Button, Color32, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
+use thalweg::params::{Kind, Value};
+use thalweg::recipe::Recipe;
+
+use crate::Preset;
+use crate::seam::{self, Ask};
+
+/// What the row asks for.
+pub enum Wish {
+    /// Begin another recipe.
+    Preset(usize),
+    /// The recipe was changed.
+    Changed,
+    /// Go on, or stop.
+    Play(bool),
+    /// Ask for a file or folder.
+    Ask(Ask),
+    /// Save the recipe where it came from.
+    Save,
+    /// Go back in the recipe's history, or forth again.
+    Undo,
+    /// Forth again.
+    Redo,
+    /// Save a picture of the view, so many times its size.
+    Picture(u32),
+    /// Write no more frames.
+    StopFrames,
+    /// Put the command line that builds this world on the clipboard.
+    CopyCommand,
+    /// Show or hide the keys.
+    Keys,
+}
+
+/// The knobs that turn many parameters at once: factors on what the recipe said before they were turned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Knobs {
+    /// Factor on the time that erosion has.
+    age: f64,
+    /// Factor on rain.
+    rain: f64,
+    /// The recipe before.
+    base: String,
+    /// The recipe as turned; any other was changed elsewhere, and is what the knobs turn next.
+    turned: String,
+}
+
+impl Default for Knobs {
+    fn default() -> Self {
+        Self { age: 1.0, rain: 1.0, base: String::new(), turned: String::new() }
+    }
+}
+
+impl Knobs {
+    /// Begins anew where the recipe was changed elsewhere.
+    fn meet(&mut self, recipe: &Recipe) {
+        let now = recipe.to_toml();
+        if now != self.turned {
+            *self = Self { base: now.clone(), turned: now, ..Self::default() };
+        }
+    }
+
+    /// Turns the recipe's parameters: what they were before, times the factors.
+    fn turn(&mut self, recipe: &mut Recipe) {
+        let Ok(base) = Recipe::parse(&self.base) else { return };
+        turn(recipe, &base, &AGE, self.age);
+        turn(recipe, &base, &RAIN, self.rain);
+        self.turned = recipe.to_toml();
+    }
+}
+
+/// Parameters that are time at work, or grow with it, by model.
+const AGE: [(&str, &str); 9] = [
+    ("thermal", "distance"),
+    ("stream_power", "years"),
+    ("hillslope", "years"),
+    ("droplets", "density"),
+    ("droplets", "count"),
+    ("fluvial", "duration"),
+    ("pipes", "seconds"),
+    ("hydrology", "drops"),
+    ("trees", "years"),
+];
+/// Parameters that are rain.
+const RAIN: [(&str, &str); 4] =
+    [("fluvial", "rain"), ("pipes", "rain"), ("hydrology", "rain"), ("river_network", "rain")];
+
+/// What the row shows besides the recipe.
+pub struct Shown<'a> {
+    /// The presets.
+    pub presets: &'a [Preset],
+    /// Their thumbnails.
+    pub thumbnails: &'a [Option<egui::TextureHandle>],
+    /// Whether the run goes on.
+    pub playing: bool,
+    /// Whether something can be undone, redone.
+    pub undo: [bool; 2],
+}
+
+/// Draws the row.
+pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'_>) -> Option<Wish> {
+    let mut wish = None;
+    ui.horizontal_wrapped(|ui| {
+        ui.menu_button(RichText::new(&recipe.name).strong(), |ui| wish = presets(ui, shown))
+            .response
+            .on_hover_text("Presets and files");
+        ui.separator();
+        ui.label("Seed");
+        let mut seed = recipe.seed as i64;
+        let mut reseeded = ui.add(DragValue::new(&mut seed).speed(0.1)).accessible_name("seed").changed();
+        if ui.button("Dice").on_hover_text("Another world of this kind").clicked() {
+            seed = seam::dice() as i64;
+            reseeded = true;
+        }
+        if reseeded {
+            recipe.seed = seed as u64;
+            wish = Some(Wish::Changed);
+        }
+        ui.separator();
+        let play = if shown.playing { RichText::new("Pause") } else { RichText::new("Play").strong() };
+        if ui.add(Button::new(play).min_size(vec2(56.0, 0.0))).on_hover_text("P").clicked() {
+            wish = Some(Wish::Play(!shown.playing));
+        }
+        ui.separator();
+        knobs.meet(recipe);
+        let before = (knobs.age, knobs.rain);
+        knob(
+            ui,
+            "Age",
+            &mut knobs.age,
+            "How long all erosion works: a factor on years, durations and numbers of droplets.",
+        );
+        knob(ui, "Rain", &mut knobs.rain, "How much rain falls: a factor on the rain of all stages.");
+        if (knobs.age, knobs.rain) != before {
+            knobs.turn(recipe);
+            wish = Some(Wish::Changed);
+        }
+        ui.separator();
+        ui.menu_button("Export", |ui| export(ui, &mut wish));
+        ui.separator();
+        let [undo, redo] = shown.undo;
+        if ui.add_enabled(undo, Button::new("Undo")).on_hover_text("Ctrl+Z").clicked() {
+            wish = Some(Wish::Undo);
+        }
+        if ui.add_enabled(redo, Button::new("Redo")).on_hover_text("Ctrl+Shift+Z, Ctrl+Y").clicked() {
+            wish = Some(Wish::Redo);
+        }
+        if ui.button("Keys").on_hover_text("F1").clicked() {
+            wish = Some(Wish::Keys);
+        }
+    });
+    wish
+}
+
+fn knob(ui: &mut Ui, name: &str, value: &mut f64, about: &str) {
+    ui.label(name);
+    let slider = Slider::new(value, 0.1..=10.0).logarithmic(true).max_decimals(2).prefix("×");
+    ui.spacing_mut().slider_width = 90.0;
+    ui.add(slider).accessible_name(name).on_hover_text(about);
+}
+
+fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<Wish> {
+    let mut wish = None;
+    ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
+        egui::Grid::new("presets").num_columns(2).show(ui, |ui| {
+            for (number, preset) in shown.presets.iter().enumerate() {
+                let chosen = match shown.thumbnails.get(number).and_then(Option::as_ref) {
+                    Some(texture) => ui
+                        .add(Button::image_and_text(
+                            Image::new(texture).fit_to_exact_size(vec2(120.0, 68.0)),
+                            preset.name,
+                        ))
+                        .on_hover_text(preset.name),
+                    None => ui.button(preset.name),
+                };
+                if chosen.clicked() {
+                    wish = Some(Wish::Preset(number));
+                    ui.close();
+                }
+                if number % 2 == 1 {
+                    ui.end_row();
+                }
+            }
+        });
+    });
+    ui.separator();
+    let mut item = |ui: &mut Ui, text: &str, then: Wish| {
+        if ui.button(text).clicked() {
+            wish = Some(then);
+            ui.close();
+        }
+    };
+    item(ui, "Open a recipe or an elevation model …   Ctrl+O", Wish::Ask(Ask::Open));
+    item(ui, "Save the recipe   Ctrl+S", Wish::Save);
+    item(ui, "Save the recipe as …", Wish::Ask(Ask::Save));
+    wish
+}
+
+fn export(ui: &mut Ui, wish: &mut Option<Wish>) {
+    let mut item = |ui: &mut Ui, text: &str, about: &str, then: Wish| {
+        if ui.button(text).on_hover_text(about).clicked() {
+            *wish = Some(then);
+            ui.close();
+        }
+    };
+    item(
+        ui,
+        "All layers …",
+        "Heights, layers, map, recipe and report, as `thalweg build` writes them",
+        Wish::Ask(Ask::Export),
+    );
+    item(ui, "Picture   S", "The view as it is, as PNG", Wish::Picture(1));
+    item(ui, "Picture, 2× as large", "", Wish::Picture(2));
+    item(ui, "Picture, 4× as large", "", Wish::Picture(4));
+    item(ui, "Turntable …", "120 frames once round the land, as PNG", Wish::Ask(Ask::Turntable));
+    item(ui, "Time-lapse …", "A frame whenever the land has changed, until it is done", Wish::Ask(Ask::TimeLapse));
+    item(ui, "Stop writing frames", "", Wish::StopFrames);
+    item(ui, "Copy command line", "The command that builds this world", Wish::CopyCommand);
+}
+
+/// Sets those parameters, in all stages, to the base's times a factor, within what they allow.
+fn turn(recipe: &mut Recipe, base: &Recipe, which: &[(&str, &str)], factor: f64) {
+    for (stage, base) in recipe.stages.iter_mut().zip(&base.stages) {
+        let owner = stage.model.about().name;
+        for param in stage.model.declared().iter().filter(|param| which.contains(&(owner, param.name))) {
+            let next = match (base.model.get(param.name), param.kind) {
+                (Some(Value::Number(x)), Kind::Number { min, max }) => Value::Number((x * factor).clamp(min, max)),
+                (Some(Value::Count(n)), Kind::Count { min, max }) => {
+                    Value::Count((f64::from(n) * factor).round().clamp(f64::from(min), f64::from(max)) as u32)
+                }
+                _ => continue,
+            };
+            // Within its range it is taken.
+            let _ = stage.model.set(owner, param.name, &next.to_toml());
+        }
+    }
+}
+
+/// Words in the colour of trouble.
+pub fn trouble(text: &str) -> RichText {
+    RichText::new(text).color(Color32::from_rgb(255, 150, 120))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knobs_turn_what_they_say_and_back() {
+        let text = "extent = [1000.0, 1000.0]\n\
+                    [[stage]]\nmodel = \"stream_power\"\nyears = 2e6\n[[stage]]\nmodel = \"hydrology\"\n";
+        let mut recipe = Recipe::parse(text).unwrap();
+        let plain = recipe.to_toml();
+        let mut knobs = Knobs::default();
+        for (age, years) in [(2.0, 4e6), (0.1, 2e5), (1.0, 2e6)] {
+            knobs.meet(&recipe);
+            knobs.age = age;
+            knobs.turn(&mut recipe);
+            assert_eq!(recipe.stages[0].model.get("years"), Some(Value::Number(years)));
+        }
+        assert_eq!(recipe.to_toml(), plain);
+        knobs.rain = 3.0;
+        knobs.turn(&mut recipe);
+        assert_ne!(recipe.to_toml(), plain);
+        // A recipe that was changed elsewhere is where they begin anew.
+        recipe.seed = 9;
+        knobs.meet(&recipe);
+        assert_eq!((knobs.age, knobs.rain), (1.0, 1.0));
+    }
+}

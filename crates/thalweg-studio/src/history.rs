@@ -1,0 +1,86 @@
+//! [`History`]: every state of the recipe, for undo and redo without limit.
+
+/// The recipe's texts, the oldest first, and which of them is the present one.
+pub struct History {
+    states: Vec<String>,
+    at: usize,
+}
+
+impl History {
+    /// Begins with a text.
+    pub fn new(text: String) -> Self {
+        Self { states: vec![text], at: 0 }
+    }
+
+    /// Remembers a new text after the present one; what had been undone is forgotten.
+    pub fn push(&mut self, text: &str) {
+        if self.states[self.at] != text {
+            self.states.truncate(self.at + 1);
+            self.states.push(text.to_string());
+            self.at += 1;
+        }
+    }
+
+    /// The text before, which is then the present one.
+    pub fn undo(&mut self) -> Option<&str> {
+        self.at = self.at.checked_sub(1)?;
+        Some(&self.states[self.at])
+    }
+
+    /// The text after, which is then the present one.
+    pub fn redo(&mut self) -> Option<&str> {
+        if self.can_redo() {
+            self.at += 1;
+            return Some(&self.states[self.at]);
+        }
+        None
+    }
+
+    /// Forgets the present text, which was refused, in favour of the one before.
+    pub fn refuse(&mut self, text: &str) {
+        if self.at > 0 && self.states[self.at] == text {
+            self.states.remove(self.at);
+            self.at -= 1;
+        }
+    }
+
+    /// Whether something can be undone.
+    pub fn can_undo(&self) -> bool {
+        self.at > 0
+    }
+
+    /// Whether something can be redone.
+    pub fn can_redo(&self) -> bool {
+        self.at + 1 < self.states.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undo_and_redo_walk_through_all_states() {
+        let mut history = History::new("a".into());
+        assert!(history.undo().is_none() && history.redo().is_none());
+        ["b", "b", "c"].iter().for_each(|text| history.push(text));
+        assert_eq!(history.undo(), Some("b"));
+        assert_eq!(history.undo(), Some("a"));
+        assert_eq!(history.undo(), None);
+        assert_eq!(history.redo(), Some("b"));
+        history.push("d");
+        assert!(!history.can_redo() && history.can_undo());
+        assert_eq!(history.undo(), Some("b"));
+    }
+
+    #[test]
+    fn what_was_refused_is_forgotten() {
+        let mut history = History::new("a".into());
+        history.push("b");
+        history.push("bad");
+        history.refuse("another");
+        history.refuse("bad");
+        history.push("b");
+        assert_eq!(history.undo(), Some("a"));
+    }
+}

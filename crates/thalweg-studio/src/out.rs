@@ -1,0 +1,267 @@
+//! What leaves the window: pictures, the frames of a turntable and of a time-lapse, the command line.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use thalweg::Error;
+use thalweg::io::atomic::atomic;
+use thalweg::pictures::picture::Picture;
+use thalweg::recipe::{From, Recipe};
+
+use crate::app::Studio;
+use crate::seam;
+use crate::worker::again;
+
+/// Frames of a turntable.
+const TURN: u32 = 120;
+/// Width and height of a frame in pixels.
+const FRAME: [u32; 2] = [1280, 720];
+
+/// Frames that are being written, one each time the window is drawn.
+pub struct Frames {
+    folder: PathBuf,
+    written: u32,
+    kind: Kind,
+}
+
+/// What the frames are of.
+enum Kind {
+    /// Once round the land.
+    Turntable,
+    /// The land whenever it has changed; the version drawn last.
+    TimeLapse(Option<u64>),
+}
+
+impl Frames {
+    /// A turntable into a new folder in this one.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn turntable(folder: &Path) -> Result<Self, String> {
+        Ok(Self { folder: new_folder(folder, "turntable")?, written: 0, kind: Kind::Turntable })
+    }
+
+    /// A time-lapse into a new folder in this one.
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
+    pub fn time_lapse(folder: &Path) -> Result<Self, String> {
+        Ok(Self { folder: new_folder(folder, "time-lapse")?, written: 0, kind: Kind::TimeLapse(None) })
+    }
+}
+
+impl Frames {
+    /// Whether they are of a turntable, which moves by itself.
+    pub fn is_turntable(&self) -> bool {
+        matches!(self.kind, Kind::Turntable)
+    }
+}
+
+/// Makes a folder of that name, or with a number behind it, that was not there.
+fn new_folder(within: &Path, name: &str) -> Result<PathBuf, String> {
+    let path = free(within, name);
+    std::fs::create_dir_all(&path).map_err(|error| Error::io(&path, "make the folder")(error).to_string())?;
+    Ok(path)
+}
+
+impl Studio {
+    /// Saves the view, so many times its size, with the number of droplets in the picture's name.
+    pub fn save_picture(&mut self, times: u32) {
+        let name = format!("{}-{}-droplets.png", self.stem(), self.snapshot.particles);
+        let path = free(&self.options.pictures, &name);
+        let size = self.drawn_size;
+        let written = self.rendered(size, times).and_then(|picture| write(&path, &picture));
+        match written {
+            Ok(()) => self.say(format!("Saved {}", path.display())),
+            Err(problem) => self.complain(problem),
+        }
+    }
+
+    /// The view as a picture.
+    fn rendered(&mut self, size: [u32; 2], times: u32) -> Result<Picture, String> {
+        let frame = self.frame(size);
+        if frame.parts.is_empty() {
+            return Err("there is nothing to be seen yet".into());
+        }
+        let scene = self.scene.as_mut().ok_or("there is no GPU to draw a picture with")?;
+        scene.picture(&frame, times)
+    }
+
+    /// Writes the next of the frames that are being written.
+    pub fn write_frames(&mut self) {
+        let Some(mut frames) = self.frames.take() else { return };
+        let version = self.painted.as_ref().map(|painted| painted.version);
+        let (camera, map) = (self.orbit_camera, self.map);
+        match &mut frames.kind {
+            Kind::Turntable => {
+                self.map = false;
+                self.orbit_camera.azimuth = camera.azimuth + 360.0 * frames.written as f32 / TURN as f32;
+            }
+            Kind::TimeLapse(last) if *last == version => {
+                let finished = self.snapshot.done && self.snapshot.version == version.unwrap_or(0);
+                if finished {
+                    self.say(format!("{} frames are in {}", frames.written, frames.folder.display()));
+                } else {
+                    self.frames = Some(frames);
+                }
+                return;
+            }
+            Kind::TimeLapse(last) => *last = version,
+        }
+        let path = frames.folder.join(format!("frame-{:05}.png", frames.written));
+        let written = self.rendered(FRAME, 1).and_then(|picture| write(&path, &picture));
+        (self.orbit_camera, self.map) = (camera, map);
+        frames.written += 1;
+        match written {
+            Err(problem) => self.complain(problem),
+            Ok(()) if matches!(frames.kind, Kind::Turntable) && frames.written == TURN => {
+                self.say(format!("{TURN} frames are in {}", frames.folder.display()));
+            }
+            Ok(()) => self.frames = Some(frames),
+        }
+    }
+
+    /// Saves the recipe.
+    pub fn save_recipe(&mut self, path: &Path) {
+        let text = match placed(&self.recipe, path) {
+            Ok(text) => text,
+            Err(error) => return self.complain(error.to_string()),
+        };
+        match atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write"))) {
+            Ok(()) => {
+                self.say(format!("Saved {}", path.display()));
+                self.path = Some(path.to_path_buf());
+            }
+            Err(error) => self.complain(error.to_string()),
+        }
+    }
+
+    /// The command that builds this world. A recipe that is in no file as it is now is saved in one of its own.
+    pub fn command_line(&mut self) -> Option<String> {
+        if let Some(line) = preset_line(&self.recipe, &self.options.presets) {
+            return Some(line);
+        }
+        let is_now = |path: &&PathBuf| std::fs::read_to_string(path).is_ok_and(|text| text == self.recipe.to_toml());
+        let path = match self.path.as_ref().filter(is_now) {
+            Some(path) => return Some(format!("thalweg build {}", quoted(&path.to_string_lossy()))),
+            None => free(&self.options.pictures, &format!("{}.toml", self.stem())),
+        };
+        let own = self.path.clone();
+        self.save_recipe(&path);
+        let saved = self.path.clone();
+        if own.is_some() {
+            self.path = own;
+        }
+        saved.filter(|saved| *saved == path).map(|path| format!("thalweg build {}", quoted(&path.to_string_lossy())))
+    }
+
+    /// Name and seed, fit for a file.
+    fn stem(&self) -> String {
+        let name: String =
+            self.recipe.name.chars().map(|c| if c.is_alphanumeric() || c == '-' { c } else { '_' }).collect();
+        format!("{name}-{}", self.recipe.seed)
+    }
+}
+
+/// The recipe's text for a file: where that lies in another folder than the recipe came from, its own files are named from
+/// the root on.
+fn placed(recipe: &Recipe, path: &Path) -> thalweg::Result<String> {
+    let here = |folder: &Path| std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
+    let folder = path.parent().unwrap_or(Path::new("."));
+    if here(folder).ok() == here(&recipe.folder).ok() {
+        return Ok(recipe.to_toml());
+    }
+    let mut copy = again(recipe)?;
+    let whole = |path: &PathBuf| {
+        let path = recipe.folder.join(path);
+        std::path::absolute(&path).map_err(Error::io(&path, "find"))
+    };
+    copy.from = copy.from.as_ref().map(whole).transpose()?;
+    for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
+        if let From::File(path) = &source.from {
+            source.from = From::File(whole(path)?);
+        }
+    }
+    Ok(copy.to_toml())
+}
+
+/// The command line of a preset of which only cells, seed and parameters were changed.
+fn preset_line(recipe: &Recipe, presets: &[crate::Preset]) -> Option<String> {
+    let preset = presets.iter().find(|preset| preset.name == recipe.name)?;
+    let mut plain = Recipe::parse(preset.text).ok()?;
+    let mut line = format!("thalweg build {}", preset.name);
+    if plain.cells != recipe.cells {
+        line += &format!(" --cells {}", recipe.cells);
+    }
+    if plain.seed != recipe.seed {
+        line += &format!(" --seed {}", recipe.seed);
+    }
+    (plain.cells, plain.seed) = (recipe.cells, recipe.seed);
+    for (old, new) in plain.stages.iter_mut().zip(&recipe.stages) {
+        if old.model.about().name != new.model.about().name {
+            return None;
+        }
+        for param in new.model.declared() {
+            let value = new.model.get(param.name)?;
+            if old.model.get(param.name) != Some(value) {
+                let owner = old.model.about().name;
+                old.model.set(owner, param.name, &value.to_toml()).ok()?;
+                line += &format!(" --set {}", quoted(&format!("{}.{}={value}", old.label, param.name)));
+            }
+        }
+    }
+    (plain.to_toml() == recipe.to_toml()).then_some(line)
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,+:".contains(c);
+    if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// A path that nothing has yet; a number goes before the name's ending.
+fn free(folder: &Path, name: &str) -> PathBuf {
+    let (stem, ending) = name.rsplit_once('.').map_or((name, String::new()), |(stem, end)| (stem, format!(".{end}")));
+    let named = |n: u64| match n {
+        1 => folder.join(name),
+        n => folder.join(format!("{stem}-{n}{ending}")),
+    };
+    (1..10_000).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(seam::dice() + 10_000))
+}
+
+/// Writes a picture beside its place, then renames it.
+fn write(path: &Path, picture: &Picture) -> Result<(), String> {
+    let encode = |file: &mut _| picture.encode(file).map_err(Error::io(path, "write"));
+    atomic(path, encode).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "name = \"demo\"\nextent = [1000.0, 1000.0]\ncells = 64\n\
+                        [[stage]]\nmodel = \"gradient_noise\"\nlabel = \"two words\"\n";
+
+    #[test]
+    fn a_changed_preset_is_a_line_with_settings_and_any_other_recipe_is_none() {
+        let presets = [crate::Preset { name: "demo", text: TEXT, thumbnail: &[] }];
+        let mut recipe = Recipe::parse(TEXT).unwrap();
+        assert_eq!(preset_line(&recipe, &presets).as_deref(), Some("thalweg build demo"));
+        recipe.seed = 9;
+        recipe.cells = 128;
+        recipe.stages[0].model.set("gradient_noise", "amplitude", &toml::Value::Float(12.5)).unwrap();
+        let line = preset_line(&recipe, &presets).unwrap();
+        assert_eq!(line, "thalweg build demo --cells 128 --seed 9 --set 'two words.amplitude=12.5'");
+        recipe.stages.clear();
+        assert_eq!(preset_line(&recipe, &presets), None);
+    }
+
+    #[test]
+    fn files_are_never_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = free(folder.path(), "a.png");
+        std::fs::write(&first, "x").unwrap();
+        let second = free(folder.path(), "a.png");
+        assert_eq!(second, folder.path().join("a-2.png"));
+    }
+}

@@ -1,0 +1,203 @@
+//! The painter: a thread that makes terrains ready for the GPU, so that neither window nor worker waits for it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use thalweg::field::Field;
+use thalweg::models::droplets::{Droplets, trace};
+use thalweg::pictures::light::Sun;
+use thalweg::rng::Key;
+use thalweg::terrain::Terrain;
+
+use crate::seam;
+use crate::view::overlay::Overlay;
+use crate::view::surface::{Surface, Wanted};
+
+/// Most droplets that are followed for the eye.
+const MOST: u64 = 1500;
+/// Time that may go into following them.
+const MOMENT: Duration = Duration::from_millis(30);
+
+/// What is to be painted.
+#[derive(Clone)]
+pub struct Job {
+    /// The terrain's number.
+    pub version: u64,
+    /// The last edit that the run knew of.
+    pub revision: u64,
+    /// The terrain.
+    pub terrain: Arc<Terrain>,
+    /// The terrain before erosion.
+    pub before: Arc<Terrain>,
+    /// Whether erosion has begun.
+    pub eroding: bool,
+    /// Droplets that run now.
+    pub falling: Option<Droplets>,
+    /// Whether the terrain before is to be painted too.
+    pub compare: bool,
+    /// How.
+    pub wants: Wants,
+}
+
+/// How a terrain is to be painted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wants {
+    /// Most cells on a side.
+    pub most: usize,
+    /// The sun, for shadows.
+    pub sun: Sun,
+    /// Factor on heights, for shadows; 0 chooses one that fits.
+    pub exaggeration: f32,
+    /// Strength of the light on slopes; none takes it from the ground.
+    pub light: Option<f32>,
+    /// The layer over the ground.
+    pub overlay: Option<Overlay>,
+    /// Whether to work out, for the probe, to which basin each cell belongs: while the run stands still.
+    pub basins: bool,
+}
+
+/// What was painted.
+pub struct Painted {
+    /// The terrain's number.
+    pub version: u64,
+    /// The last edit that the run knew of.
+    pub revision: u64,
+    /// What could not be shown, in words.
+    pub problem: Option<String>,
+    /// The terrain.
+    pub terrain: Arc<Terrain>,
+    /// Whether erosion had begun.
+    pub eroding: bool,
+    /// Its surface.
+    pub now: Surface,
+    /// The surface of the terrain before, if it was asked for.
+    pub before: Option<Surface>,
+    /// Paths of some droplets, for the eye: places in metres from the north-western corner.
+    pub paths: Vec<Vec<[f64; 2]>>,
+    /// What the probe reads besides layers: titles, units and values.
+    pub read: Vec<(String, String, Field<f32>)>,
+}
+
+#[derive(Default)]
+struct Desk {
+    job: Option<Job>,
+    done: Option<Result<Painted, String>>,
+    busy: bool,
+    closed: bool,
+}
+
+/// The window's end of the painter.
+pub struct Painter {
+    desk: Arc<(Mutex<Desk>, Condvar)>,
+}
+
+impl Painter {
+    /// Starts the thread; `wake` is called when something was painted.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn start(wake: impl Fn() + Send + 'static) -> Result<Self, String> {
+        let desk: Arc<(Mutex<Desk>, Condvar)> = Arc::default();
+        let shared = Arc::clone(&desk);
+        let work = move || {
+            let (desk, bell) = &*shared;
+            loop {
+                let mut open = desk.lock().unwrap_or_else(PoisonError::into_inner);
+                let job = loop {
+                    if open.closed {
+                        return;
+                    }
+                    match open.job.take() {
+                        Some(job) => break job,
+                        None => open = bell.wait(open).unwrap_or_else(PoisonError::into_inner),
+                    }
+                };
+                open.busy = true;
+                drop(open);
+                let painted = catch_unwind(AssertUnwindSafe(|| paint(job)));
+                let painted =
+                    painted.unwrap_or_else(|_| Err("the view cannot be made, by a fault of this program".into()));
+                let mut open = desk.lock().unwrap_or_else(PoisonError::into_inner);
+                (open.busy, open.done) = (false, Some(painted));
+                drop(open);
+                wake();
+            }
+        };
+        seam::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
+        Ok(Self { desk })
+    }
+
+    /// Asks for a picture; one that was not begun yet is forgotten.
+    pub fn ask(&self, job: Job) {
+        self.desk.0.lock().unwrap_or_else(PoisonError::into_inner).job = Some(job);
+        self.desk.1.notify_one();
+    }
+
+    /// What was painted since the last call.
+    pub fn take(&self) -> Option<Result<Painted, String>> {
+        self.desk.0.lock().unwrap_or_else(PoisonError::into_inner).done.take()
+    }
+
+    /// Whether something is being painted, or waits to be.
+    pub fn is_busy(&self) -> bool {
+        let desk = self.desk.0.lock().unwrap_or_else(PoisonError::into_inner);
+        desk.busy || desk.job.is_some()
+    }
+}
+
+impl Drop for Painter {
+    fn drop(&mut self) {
+        self.desk.0.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.desk.1.notify_one();
+    }
+}
+
+fn paint(job: Job) -> Result<Painted, String> {
+    let Job { version, revision, terrain, before, eroding, falling, compare, wants } = job;
+    let surface = |terrain: &Terrain, overlay: Option<Overlay>| {
+        let wanted = Wanted {
+            most: wants.most,
+            sun: wants.sun,
+            exaggeration: wants.exaggeration,
+            light: wants.light,
+            overlay,
+            start: Some(&before),
+            ..Wanted::default()
+        };
+        Surface::of(terrain, &wanted).map_err(|error| error.to_string())
+    };
+    // An overlay that this terrain does not have leaves the land bare.
+    let (now, problem) = match (surface(&terrain, wants.overlay.clone()), &wants.overlay) {
+        (Err(problem), Some(_)) => (surface(&terrain, None)?, Some(problem)),
+        (now, _) => (now?, None),
+    };
+    let then = compare.then(|| surface(&before, None)).transpose()?;
+    let basins = wants.basins.then_some(Overlay::Basins);
+    let read = wants.overlay.iter().chain(&basins).filter(|overlay| !is_plain(overlay)).filter_map(|overlay| {
+        let values = overlay.values(&terrain, Some(&before)).ok()?;
+        Some((overlay.title(), overlay.unit(&terrain), values))
+    });
+    let read = read.collect();
+    let paths = falling.map_or_else(Vec::new, |droplets| paths(&droplets, &terrain));
+    Ok(Painted { version, revision, problem, now, before: then, read, eroding, paths, terrain })
+}
+
+/// Whether the probe reads an overlay without being asked to.
+fn is_plain(overlay: &Overlay) -> bool {
+    matches!(overlay, Overlay::Height | Overlay::Slope | Overlay::Loose | Overlay::Layer(_))
+}
+
+/// Paths of droplets that start anywhere, as many as can be followed in a moment.
+fn paths(droplets: &Droplets, terrain: &Terrain) -> Vec<Vec<[f64; 2]>> {
+    // The same places for every snapshot: paths then change as the land does.
+    let key = Key::new(0, "seen");
+    let [height, width] = terrain.grid.extent();
+    let start = Instant::now();
+    let follow = |number: u64| {
+        let [x, y] = key.and(number).pair();
+        let points = trace(droplets, terrain, [x * width, y * height], 2000).ok()?;
+        Some(points.into_iter().map(|point| point.place).collect())
+    };
+    (0..MOST).take_while(|_| start.elapsed() < MOMENT).filter_map(follow).collect()
+}

@@ -1,0 +1,487 @@
+//! The window's panels, driven and drawn without a window.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use eframe::egui::accesskit::Role;
+use eframe::egui::{
+    DroppedFile, Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, PointerButton, Pos2, TouchPhase, Vec2, vec2,
+};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
+use thalweg::params::Value;
+use thalweg::pictures::picture::Picture;
+use thalweg::recipe::Recipe;
+use thalweg::run::Run;
+use thalweg_studio::app::Studio;
+use thalweg_studio::seam::Ask;
+use thalweg_studio::worker::Order;
+use thalweg_studio::{Options, Preset};
+
+const HILLS: &str = r#"
+name = "small"
+about = "Hills under rain."
+extent = [6400.0, 6400.0]
+cells = 64
+seed = 3
+
+[[stage]]
+model = "gradient_noise"
+label = "hills"
+amplitude = 600.0
+wavelength = 3000.0
+
+[[stage]]
+model = "stream_power"
+label = "rivers"
+years = 400000.0
+step = 20000.0
+erodibility = 5e-6
+
+[[stage]]
+model = "droplets"
+label = "shower"
+count = 20000
+"#;
+
+/// A studio in a harness, made at its first frame.
+struct Bench {
+    harness: Harness<'static, Option<Studio>>,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new(playing: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("own.toml");
+        std::fs::write(&own, HILLS).unwrap();
+        // Every question is answered with another world.
+        let other = folder.path().join("other.toml");
+        std::fs::write(&other, HILLS.replace("\"small\"", "\"other\"").replace("seed = 3", "seed = 8")).unwrap();
+        let pictures = folder.path().to_path_buf();
+        let setup = default_wgpu_setup();
+        let state = create_render_state(setup, eframe::egui_wgpu::RendererOptions::PREDICTABLE);
+        let gpu = state.clone();
+        let harness = Harness::builder()
+            .with_size(vec2(1280.0, 800.0))
+            .renderer(WgpuTestRenderer::from_render_state(state))
+            .build_ui_state(
+                move |ui, studio: &mut Option<Studio>| {
+                    let options = || Options {
+                        recipe: Recipe::parse(HILLS).unwrap(),
+                        path: Some(own.clone()),
+                        playing,
+                        presets: vec![Preset { name: "small", text: HILLS, thumbnail: &[] }],
+                        cells: 64,
+                        export: Some(Arc::new(|run, folder| {
+                            let path = folder.join("hash.txt");
+                            std::fs::write(&path, run.recipe().hash()).map_err(thalweg::Error::io(&path, "write"))
+                        })),
+                        pictures: pictures.clone(),
+                        asker: {
+                            let (other, folder) = (other.clone(), pictures.clone());
+                            Box::new(move |ask| {
+                                let (sender, receiver) = std::sync::mpsc::channel();
+                                let folders = [Ask::Export, Ask::Turntable, Ask::TimeLapse];
+                                let answer = if folders.contains(&ask) { &folder } else { &other };
+                                sender.send(Some(answer.clone())).unwrap();
+                                receiver
+                            })
+                        },
+                    };
+                    studio
+                        .get_or_insert_with(|| Studio::new(options(), ui.ctx(), Some(gpu.clone())).unwrap())
+                        .frame_ui(ui);
+                },
+                None,
+            );
+        Self { harness, folder }
+    }
+
+    fn studio(&self) -> &Studio {
+        self.harness.state().as_ref().unwrap()
+    }
+
+    /// Frames until something holds; a minute at most.
+    fn until(&mut self, what: &str, holds: impl Fn(&Studio) -> bool) {
+        let start = Instant::now();
+        loop {
+            self.harness.step();
+            if self.harness.state().as_ref().is_some_and(&holds) {
+                return;
+            }
+            assert!(start.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Hills in view: the first stage's one step.
+    fn painted(&mut self) {
+        self.harness.step();
+        self.studio().order(Order::Step(1));
+        self.until("the hills are in view", |studio| studio.snapshot().all[0] == 1 && studio.is_settled());
+    }
+
+    fn click(&mut self, label: &str) {
+        self.harness.get_by_label(label).click();
+        self.harness.step();
+        self.harness.step();
+    }
+
+    fn key(&mut self, key: Key) {
+        self.harness.key_press(key);
+        self.harness.step();
+        self.harness.step();
+    }
+
+    fn pictures(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.folder.path()).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().to_string_lossy().into_owned());
+        let mut names: Vec<_> = names.filter(|name| name.ends_with(".png")).collect();
+        names.sort();
+        names
+    }
+
+    /// Presses S; the picture's bytes.
+    fn picture(&mut self) -> Vec<u8> {
+        let before = self.pictures();
+        self.key(Key::S);
+        let name = self.pictures().into_iter().find(|name| !before.contains(name)).unwrap();
+        std::fs::read(self.folder.path().join(name)).unwrap()
+    }
+
+    fn button(&mut self, pos: Pos2, button: PointerButton, pressed: bool, modifiers: Modifiers) {
+        self.harness.event(Event::ModifiersChanged(modifiers));
+        self.harness.event(Event::PointerMoved(pos));
+        self.harness.event(Event::PointerButton { pos, button, pressed, modifiers });
+        self.harness.step();
+    }
+
+    /// Drags from the middle by so much.
+    fn drag(&mut self, button: PointerButton, modifiers: Modifiers, by: Vec2) {
+        self.button(MIDDLE, button, true, modifiers);
+        for part in [0.3, 0.6, 1.0] {
+            self.harness.event(Event::PointerMoved(MIDDLE + part * by));
+            self.harness.step();
+        }
+        self.button(MIDDLE + by, button, false, modifiers);
+        self.harness.event(Event::ModifiersChanged(Modifiers::NONE));
+        self.harness.run_steps(2);
+    }
+}
+
+/// A place in the view, over land.
+const MIDDLE: Pos2 = Pos2::new(700.0, 400.0);
+
+#[test]
+fn every_panel_opens_and_shows_what_is_declared() {
+    let mut bench = Bench::new(false);
+    bench.painted();
+    for stage in Recipe::parse(HILLS).unwrap().stages {
+        bench.harness.get_by_label(&stage.label).click();
+        bench.harness.run_steps(12);
+        for param in stage.model.declared() {
+            assert!(bench.harness.query_all_by_label(param.name).count() >= 2, "{}: no name and control", param.name);
+        }
+        // The model's page in a window of its own.
+        bench.harness.get_by_role_and_label(Role::Button, stage.model.about().name).click();
+        bench.harness.run_steps(4);
+        bench.harness.get_by_label(&format!("docs/models/{}.md", stage.model.about().name));
+        bench.harness.get_by_label(&stage.label).click();
+        bench.harness.run_steps(12);
+    }
+    bench.click("Text");
+    assert!(bench.harness.get_by_role(Role::MultilineTextInput).value().unwrap().contains("erodibility"));
+    bench.click("Stages");
+    bench.key(Key::F1);
+    for (keys, does) in thalweg_studio::keys::HABITS {
+        bench.harness.get_by_label(keys);
+        bench.harness.get_by_label(does);
+    }
+    bench.key(Key::F1);
+    for (menu, item) in
+        [("Export", "Copy command line"), ("+ Add a stage", "thermal"), ("small", "Save the recipe as …")]
+    {
+        bench.click(menu);
+        bench.harness.get_by_label_contains(item);
+        bench.key(Key::Escape);
+    }
+    for side in ["Recipe", "View"] {
+        bench.click(side);
+        bench.click(side);
+    }
+}
+
+#[test]
+fn a_recipe_with_errors_is_shown_in_place_while_the_last_good_one_runs_on() {
+    let mut bench = Bench::new(false);
+    bench.painted();
+    let before = bench.studio().recipe_text();
+    bench.click("Text");
+    let broken = before.replace("erodibility", "erodability");
+    bench.harness.get_by_role(Role::MultilineTextInput).focus();
+    bench.harness.run_steps(2);
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    bench.harness.step();
+    bench.harness.event(Event::Paste(broken));
+    bench.harness.run_steps(3);
+    bench.harness.get_by_label_contains("did you mean");
+    assert_eq!(bench.studio().recipe_text(), before);
+}
+
+#[test]
+fn a_run_played_in_the_window_is_the_build_of_its_recipe() {
+    let mut bench = Bench::new(true);
+    bench.until("the run is done", |studio| studio.snapshot().done);
+    bench.key(Key::Space);
+    bench.until("the shower has fallen", |studio| studio.snapshot().done && studio.snapshot().particles == 30_000);
+    let snapshot = bench.studio().snapshot();
+    let mut run = Run::new(Recipe::parse(&snapshot.recipe).unwrap()).unwrap();
+    while run.step().unwrap().is_some() {}
+    assert!(run.terrain().ground == snapshot.terrain.ground, "the build differs from what the window showed");
+}
+
+#[test]
+fn sliders_change_the_recipe_and_undo_brings_it_back() {
+    let mut bench = Bench::new(false);
+    bench.painted();
+    let before = bench.studio().recipe_text();
+    bench.harness.get_by_label("rivers").click();
+    bench.harness.run_steps(12);
+    let slider =
+        bench.harness.get_by(|node| node.role() == Role::Slider && node.label().as_deref() == Some("erodibility"));
+    slider.set_value_accesskit(2e-6);
+    bench.harness.run_steps(3);
+    let recipe = Recipe::parse(&bench.studio().recipe_text()).unwrap();
+    let Some(Value::Number(value)) = recipe.stages[1].model.get("erodibility") else { panic!("no such parameter") };
+    assert!((value / 2e-6 - 1.0).abs() < 1e-3, "{value}");
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    bench.harness.run_steps(3);
+    assert_eq!(bench.studio().recipe_text(), before);
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Y);
+    bench.harness.run_steps(3);
+    assert_ne!(bench.studio().recipe_text(), before);
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    bench.harness.run_steps(3);
+    bench.harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
+    bench.harness.run_steps(3);
+    assert_ne!(bench.studio().recipe_text(), before);
+}
+
+#[test]
+fn the_mouse_moves_the_camera_and_the_sun() {
+    let mut bench = Bench::new(false);
+    bench.painted();
+    let first = bench.studio().camera();
+    bench.drag(PointerButton::Primary, Modifiers::NONE, vec2(80.0, 30.0));
+    let turned = bench.studio().camera();
+    assert!(turned.azimuth != first.azimuth && turned.elevation != first.elevation, "left drag turns the land");
+    assert_eq!(turned.target, first.target);
+    bench.drag(PointerButton::Middle, Modifiers::NONE, vec2(60.0, 0.0));
+    let moved = bench.studio().camera();
+    assert!(moved.target != turned.target && moved.azimuth == turned.azimuth, "middle drag moves along");
+    bench.drag(PointerButton::Primary, Modifiers::COMMAND | Modifiers::CTRL, vec2(-60.0, 0.0));
+    assert!(bench.studio().camera().target != moved.target, "Ctrl + left drag moves along");
+    let before = bench.studio().camera();
+    bench.drag(PointerButton::Secondary, Modifiers::NONE, vec2(50.0, 0.0));
+    let looked = bench.studio().camera();
+    let apart = |a: [f32; 3], b: [f32; 3]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>().sqrt();
+    assert!(looked.azimuth != before.azimuth, "right drag looks round");
+    assert!(apart(looked.eye(), before.eye()) < 0.01 * before.distance, "from where the eye is");
+    // While the right button is down, letters fly.
+    bench.button(MIDDLE, PointerButton::Secondary, true, Modifiers::NONE);
+    let mut flown = Vec::new();
+    for (key, modifiers) in [Key::W, Key::A, Key::S, Key::D, Key::E, Key::Q]
+        .map(|key| (key, Modifiers::NONE))
+        .into_iter()
+        .chain([(Key::E, Modifiers::SHIFT)])
+    {
+        let from = bench.studio().camera().eye();
+        bench.harness.event(Event::ModifiersChanged(modifiers));
+        bench.harness.key_down(key);
+        bench.harness.run_steps(6);
+        bench.harness.key_up(key);
+        bench.harness.event(Event::ModifiersChanged(Modifiers::NONE));
+        bench.harness.step();
+        flown.push(apart(bench.studio().camera().eye(), from));
+    }
+    bench.button(MIDDLE, PointerButton::Secondary, false, Modifiers::NONE);
+    assert!(flown.iter().all(|metres| *metres > 0.01 * looked.distance), "letters fly: {flown:?}");
+    assert!(flown[6] > 1.5 * flown[4], "Shift flies faster: {flown:?}");
+    assert!(bench.pictures().is_empty());
+    let sun = bench.studio().sun();
+    assert_eq!((sun.azimuth, sun.altitude), (315.0, 45.0));
+    bench.drag(PointerButton::Primary, Modifiers::SHIFT, vec2(40.0, 20.0));
+    assert!(bench.studio().sun() != sun, "Shift + drag moves the sun");
+    let far = bench.studio().camera();
+    bench.harness.hover_at(MIDDLE);
+    bench.harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Line,
+        delta: vec2(0.0, 3.0),
+        phase: TouchPhase::Move,
+        modifiers: Modifiers::NONE,
+        source: MouseWheelSource::Unknown,
+    });
+    bench.harness.run_steps(20);
+    let near = bench.studio().camera();
+    assert!(near.distance < far.distance, "the wheel brings the land nearer: {far:?} {near:?}");
+    bench.key(Key::Home);
+    let home = bench.studio().camera();
+    assert!((home.distance / first.distance - 1.0).abs() < 0.3, "Home frames the land");
+    bench.key(Key::M);
+    assert!(bench.studio().camera().map);
+    let map = bench.studio().camera();
+    bench.drag(PointerButton::Primary, Modifiers::NONE, vec2(50.0, 0.0));
+    assert!(bench.studio().camera().target != map.target, "left drag moves the map");
+    bench.key(Key::M);
+    assert!(!bench.studio().camera().map);
+}
+
+#[test]
+fn keys_and_clicks_do_what_the_list_says() {
+    let mut bench = Bench::new(false);
+    bench.painted();
+    // Far enough that there is something to compare.
+    bench.studio().order(Order::Step(15));
+    bench.until("15 steps are taken", |studio| studio.snapshot().all[0] == 16 && !studio.snapshot().playing);
+    // A click drops a droplet and shows its path; S saves with the number of droplets in the name.
+    bench.button(MIDDLE, PointerButton::Primary, true, Modifiers::NONE);
+    bench.button(MIDDLE, PointerButton::Primary, false, Modifiers::NONE);
+    bench.until("the droplet is followed", |studio| studio.snapshot().trace.points.len() > 3);
+    assert_eq!(bench.studio().snapshot().particles, 1);
+    assert!(bench.studio().read_out().unwrap().contains("here: elevation"));
+    bench.until("all is painted", Studio::is_settled);
+    let now = bench.picture();
+    assert_eq!(bench.pictures(), ["small-3-1-droplets.png"]);
+    bench.harness.key_down(Key::B);
+    bench.harness.run_steps(2);
+    bench.until("the land before is painted", Studio::is_settled);
+    let before = bench.picture();
+    bench.harness.key_up(Key::B);
+    bench.harness.run_steps(2);
+    assert!(now != before, "B shows the land before");
+    // Brackets change the brush.
+    bench.click("Hands");
+    bench.harness.run_steps(10);
+    bench.click("raise");
+    let radius = bench.studio().brush_radius();
+    bench.key(Key::CloseBracket);
+    assert!(bench.studio().brush_radius() > radius);
+    bench.key(Key::OpenBracket);
+    assert!((bench.studio().brush_radius() / radius - 1.0).abs() < 1e-9);
+    // A stroke of it is one step of history.
+    let plain = bench.studio().recipe_text();
+    bench.drag(PointerButton::Primary, Modifiers::NONE, vec2(40.0, 0.0));
+    bench.until("the stroke is in the recipe", |studio| studio.recipe_text().contains("tool = \"raise\""));
+    bench.harness.run_steps(2);
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    bench.harness.run_steps(2);
+    assert_eq!(bench.studio().recipe_text(), plain);
+    bench.key(Key::P);
+    bench.until("it plays", |studio| studio.snapshot().playing || studio.snapshot().done);
+    bench.until("it is done", |studio| studio.snapshot().done);
+    // The first mark is at the left end of the time bar.
+    let bar = Pos2::new(12.0, 786.0);
+    bench.button(bar, PointerButton::Primary, true, Modifiers::NONE);
+    bench.button(bar, PointerButton::Primary, false, Modifiers::NONE);
+    bench.until("it is back at the start", |studio| studio.snapshot().all[0] == 0);
+    // The meaning of a parameter comes under the cursor.
+    bench.click("rivers");
+    bench.harness.run_steps(12);
+    bench.harness.get_all_by_label("erodibility").next().unwrap().hover();
+    bench.harness.run_steps(40);
+    assert!(bench.harness.query_by_label_contains("default 0.00").is_some(), "no meaning is shown");
+}
+
+#[test]
+fn files_are_saved_opened_and_dropped() {
+    let mut bench = Bench::new(false);
+    bench.painted();
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
+    bench.harness.run_steps(2);
+    let saved = std::fs::read_to_string(bench.folder.path().join("own.toml")).unwrap();
+    assert_eq!(saved, bench.studio().recipe_text());
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::O);
+    bench.until("the other world is open", |studio| studio.recipe_text().contains("seed = 8"));
+    bench.until("and runs", |studio| studio.snapshot().recipe.contains("seed = 8"));
+
+    #[derive(Debug)]
+    struct Dropped(std::path::PathBuf);
+    impl DroppedFile for Dropped {
+        fn path(&self) -> &std::path::Path {
+            &self.0
+        }
+        fn bytes(&self) -> Result<Vec<u8>, String> {
+            std::fs::read(&self.0).map_err(|error| error.to_string())
+        }
+    }
+    let drop = |bench: &mut Bench, path: std::path::PathBuf| {
+        bench.harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(path)));
+        bench.harness.run_steps(2);
+        bench.harness.input_mut().dropped_files.clear();
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let junk = folder.path().join("junk.tif");
+    std::fs::write(&junk, "no terrain").unwrap();
+    drop(&mut bench, junk.clone());
+    drop(&mut bench, folder.path().join("own.xyz"));
+    bench.until("the junk is refused", |studio| studio.snapshot().problem.is_some());
+    bench.harness.run_steps(2);
+    assert!(bench.studio().snapshot().problem.as_ref().unwrap().contains("junk.tif"));
+    // The last good one keeps running, the panels show it again, and it is not saved over the junk.
+    assert!(bench.studio().recipe_text().contains("seed = 8"));
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
+    bench.harness.run_steps(2);
+    assert_eq!(std::fs::read_to_string(&junk).unwrap(), "no terrain");
+    let saved = std::fs::read_to_string(bench.folder.path().join("other.toml")).unwrap();
+    assert_eq!(saved, bench.studio().recipe_text());
+    // A good one opens.
+    let third = folder.path().join("third.toml");
+    std::fs::write(&third, HILLS.replace("seed = 3", "seed = 12")).unwrap();
+    drop(&mut bench, third);
+    bench.until("the third world runs", |studio| studio.snapshot().recipe.contains("seed = 12"));
+}
+
+#[test]
+fn layers_and_frames_are_exported() {
+    let mut bench = Bench::new(false);
+    bench.painted();
+    let path = |bench: &Bench, name: &str| bench.folder.path().join(name);
+    bench.click("Export");
+    bench.click("All layers …");
+    let hash = path(&bench, "hash.txt");
+    bench.until("the layers are written", |_| hash.exists());
+    assert_eq!(std::fs::read_to_string(&hash).unwrap(), Recipe::parse(&bench.studio().recipe_text()).unwrap().hash());
+    bench.click("Export");
+    bench.click("Picture, 2× as large");
+    let large = bench.pictures();
+    let size = |name: &std::path::Path| {
+        Picture::decode(std::io::BufReader::new(std::fs::File::open(name).unwrap())).unwrap().size()
+    };
+    let double = size(&path(&bench, &large[0]));
+    bench.key(Key::S);
+    let plain = bench.pictures().into_iter().find(|name| !large.contains(name)).unwrap();
+    assert_eq!(double, size(&path(&bench, &plain)).map(|n| 2 * n));
+    bench.click("Export");
+    bench.click("Turntable …");
+    let third = path(&bench, "turntable/frame-00002.png");
+    bench.until("three frames of the turntable are written", |_| third.exists());
+    assert_eq!(size(&third), [720, 1280]);
+    bench.click("Export");
+    bench.click("Time-lapse …");
+    bench.studio().order(Order::Play(true));
+    let second = path(&bench, "time-lapse/frame-00001.png");
+    bench.until("frames of the time-lapse are written", |studio| studio.snapshot().done && second.exists());
+    bench.click("Export");
+    bench.click("Copy command line");
+    assert!(bench.studio().said_last().unwrap().contains("thalweg build small"), "{:?}", bench.studio().said_last());
+}
+
+#[test]
+fn the_page_lists_the_habits() {
+    let page = include_str!("../../../docs/studio.md");
+    for (keys, does) in thalweg_studio::keys::HABITS {
+        assert!(page.contains(&format!("| {keys} | {does} |")), "docs/studio.md lacks: {keys}, {does}");
+    }
+}
