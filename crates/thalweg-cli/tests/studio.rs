@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use thalweg::pictures::picture::Picture;
@@ -19,18 +20,25 @@ impl Drop for Process {
     }
 }
 
+/// One window at a time: several on few cores would wait for one another.
+static ONE: Mutex<()> = Mutex::new(());
+
 /// A window on a display of its own.
 struct Session {
     studio: Process,
     _server: Process,
     display: String,
     folder: tempfile::TempDir,
+    // The last to go.
+    _turn: MutexGuard<'static, ()>,
 }
 
 impl Session {
     fn open(args: &[&str]) -> Self {
+        let turn = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let mut server = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
+            // Without -noreset it begins anew when its last client leaves, and refuses those who come meanwhile.
+            .args(["-displayfd", "1", "-noreset", "-screen", "0", "1280x800x24", "-nolisten", "tcp"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -54,7 +62,7 @@ impl Session {
             .env("XDG_RUNTIME_DIR", folder.path())
             .spawn()
             .unwrap();
-        let mut session = Self { studio: Process(studio), _server: Process(server), display, folder };
+        let mut session = Self { studio: Process(studio), _server: Process(server), display, folder, _turn: turn };
         session.wait("the window opens", |session| {
             session.said(&["search", "--onlyvisible", "--name", "thalweg studio"]).is_some_and(|id| !id.is_empty())
         });

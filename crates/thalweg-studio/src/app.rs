@@ -124,6 +124,7 @@ impl Studio {
             // The worker hangs the first snapshot out before anything else.
             match worker.latest() {
                 Some(snapshot) => break snapshot,
+                None if worker.is_broken() => return Err("the simulation breaks down at once".into()),
                 None => std::thread::yield_now(),
             }
         };
