@@ -16,8 +16,7 @@ pub fn test() -> Outcome {
     let python = python()?;
     screen()?;
     cargo(&["test", "--workspace", "--features", STUDIO])?;
-    // The profile of the line above: what it built is built already.
-    cargo(&["build", "--workspace", "--features", STUDIO, "--bin", "thalweg", "--profile", "test"])?;
+    // The tests of the command have built the command itself, and its examples, beside us.
     let programs = built()?;
     let command = programs.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
     run(program(python)
