@@ -20,7 +20,7 @@ impl Default for Timeline {
 }
 
 const DONE: Color32 = Color32::from_rgb(74, 110, 138);
-const TODO: Color32 = Color32::from_rgb(52, 56, 62);
+const AHEAD: Color32 = Color32::from_rgb(52, 56, 62);
 const MARK: Color32 = Color32::from_rgb(230, 200, 120);
 
 impl Timeline {
@@ -120,7 +120,7 @@ fn bar(ui: &mut Ui, recipe: &Recipe, snapshot: &Snapshot) -> Option<Order> {
     };
     let x = |share: f32| area.left() + share * width;
     let here = if snapshot.done { count } else { share(snapshot.stage, snapshot.step) };
-    painter.rect_filled(area, 3.0, TODO);
+    painter.rect_filled(area, 3.0, AHEAD);
     painter.rect_filled(egui::Rect::from_min_max(area.min, pos2(x(here), area.bottom())), 3.0, DONE);
     for (number, stage) in recipe.stages.iter().enumerate() {
         let left = x(number as f32);
