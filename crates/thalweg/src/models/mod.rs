@@ -2,13 +2,17 @@
 
 pub mod base;
 pub mod cellular_noise;
+pub mod coast;
+pub mod delta;
 pub mod diamond_square;
 pub mod drainage;
 pub mod droplets;
+pub mod dunes;
 pub mod elevation;
 pub mod fault_formation;
 pub mod fluvial;
 pub mod fourier_synthesis;
+pub mod glacier;
 pub mod gradient_noise;
 pub mod hands;
 pub mod hillslope;
@@ -46,11 +50,15 @@ pub const MODELS: &[Make] = &[
     || Box::<soils::Soils>::default(),
     || Box::<hillslope::Hillslope>::default(),
     || Box::<planation::Planation>::default(),
+    || Box::<glacier::Glacier>::default(),
+    || Box::<dunes::Dunes>::default(),
+    || Box::<coast::Coast>::default(),
     || Box::<fluvial::Fluvial>::default(),
     || Box::<pipes::Pipes>::default(),
     || Box::<hydrology::Hydrology>::default(),
     || Box::<trees::Trees>::default(),
     || Box::<river_network::RiverNetwork>::default(),
+    || Box::<delta::Delta>::default(),
     || Box::<hands::Hands>::default(),
 ];
 
@@ -63,6 +71,21 @@ pub fn find(name: &str) -> Result<Box<dyn Model>> {
         let names: Vec<&str> = all().map(|model| model.about().name).collect();
         Error::unknown("model", name, names)
     })
+}
+
+/// The model once more, with the same parameters.
+///
+/// # Errors
+/// When it is none of the list.
+pub fn copy(model: &dyn Model) -> Result<Box<dyn Model>> {
+    let owner = model.about().name;
+    let mut copy = find(owner)?;
+    for param in model.declared() {
+        if let Some(value) = model.get(param.name) {
+            copy.set(owner, param.name, &value.to_toml())?;
+        }
+    }
+    Ok(copy)
 }
 
 /// Every model with default parameters, in the list's order.

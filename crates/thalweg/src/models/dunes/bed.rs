@@ -1,0 +1,172 @@
+//! Sand on the ground, and how it slides.
+
+/// The greatest drops at which sand stands, straight and diagonal, in units.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Repose([i32; 2]);
+
+impl Repose {
+    /// For a drop of so many units from a cell to the next.
+    pub(super) fn new(drop: f64) -> Self {
+        let whole = |drop: f64| drop.round().min(f64::from(i32::MAX)) as i32;
+        Self([whole(drop), whole(drop * std::f64::consts::SQRT_2)])
+    }
+}
+
+/// Ground with the loose sand on it, a patch of a terrain or all of it.
+pub(super) struct Bed<'a> {
+    /// Elevation in units.
+    pub(super) ground: &'a mut [i32],
+    /// Thickness of the loose part.
+    pub(super) loose: &'a mut [i32],
+    /// Cells without data.
+    pub(super) outside: Option<&'a [bool]>,
+    /// Cells from one row to the next.
+    pub(super) stride: usize,
+    /// First row and column that exist, and one past the last.
+    pub(super) valid: [[i32; 2]; 2],
+    pub(super) repose: Repose,
+    /// Units that have slid, counted at every cell.
+    pub(super) slid: i64,
+}
+
+/// The farthest that one disturbance makes sand slide, in cells; the next one takes it on from there.
+pub(super) const SLIDES: usize = 14;
+
+/// The most rounds of coming to rest.
+const ROUNDS: usize = 500;
+
+/// Neighbours, the straight ones first.
+const AROUND: [[i32; 2]; 8] = [[-1, 0], [0, 1], [1, 0], [0, -1], [-1, 1], [1, 1], [1, -1], [-1, -1]];
+
+impl Bed<'_> {
+    /// Index of row `i`, column `j`.
+    #[inline(always)]
+    pub(super) fn at(&self, [i, j]: [i32; 2]) -> usize {
+        i as usize * self.stride + j as usize
+    }
+
+    /// Whether the cell exists and has data.
+    #[inline(always)]
+    pub(super) fn is_there(&self, [i, j]: [i32; 2]) -> bool {
+        let [first, end] = self.valid;
+        let inside = i >= first[0] && i < end[0] && j >= first[1] && j < end[1];
+        inside && self.outside.is_none_or(|out| !out[self.at([i, j])])
+    }
+
+    /// Lets what stands too steep over its neighbours slide from the cell, and on from where it comes to; whether any did.
+    pub(super) fn slide_down(&mut self, cell: [i32; 2]) -> bool {
+        let mut here = cell;
+        for _ in 0..SLIDES {
+            let at = self.at(here);
+            if self.loose[at] <= 0 {
+                break;
+            }
+            let z = self.ground[at];
+            let Some((excess, next)) = self.steepest(here, |other, _| z - other) else { break };
+            let amount = excess.min(self.loose[at]);
+            self.shift(at, self.at(next), amount);
+            here = next;
+        }
+        here != cell
+    }
+
+    /// Lets sand slide into a cell that has sunk, and so on upwards.
+    pub(super) fn slide_in(&mut self, cell: [i32; 2]) {
+        let mut here = cell;
+        for _ in 0..SLIDES {
+            let z = self.ground[self.at(here)];
+            let Some((excess, next)) = self.steepest(here, |other, loose| if loose > 0 { other - z } else { 0 }) else {
+                break;
+            };
+            let from = self.at(next);
+            let amount = excess.min(self.loose[from]);
+            self.shift(from, self.at(here), amount);
+            here = next;
+        }
+    }
+
+    /// Lets all cells creep towards their eastern and southern neighbours, but where the sand is near its angle of repose.
+    pub(super) fn even_out(&mut self, share: f32) {
+        let [first, end] = self.valid;
+        for i in first[0]..end[0] {
+            for j in first[1]..end[1] {
+                for beside in [[i, j + 1], [i + 1, j]] {
+                    if self.is_there([i, j]) && self.is_there(beside) {
+                        let (a, b) = (self.at([i, j]), self.at(beside));
+                        let fall = self.ground[a].saturating_sub(self.ground[b]).saturating_abs();
+                        if fall < self.repose.0[0] / 2 {
+                            self.creep(a, b, share);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets all cells slide until nothing does.
+    pub(super) fn rest(&mut self) {
+        let [first, end] = self.valid;
+        for _ in 0..ROUNDS {
+            let mut any = false;
+            for i in first[0]..end[0] {
+                for j in first[1]..end[1] {
+                    any |= self.is_there([i, j]) && self.slide_down([i, j]);
+                }
+            }
+            if !any {
+                break;
+            }
+        }
+    }
+
+    /// Moves `share` of the difference between two neighbours from the higher to the lower, or what loose ground there is.
+    #[inline(always)]
+    pub(super) fn creep(&mut self, a: usize, b: usize, share: f32) {
+        let rise = self.ground[a].saturating_sub(self.ground[b]);
+        let (from, to) = if rise > 0 { (a, b) } else { (b, a) };
+        let amount = (rise.saturating_abs() as f32 * share) as i32;
+        let amount = amount.min(self.loose[from]);
+        if amount > 0 {
+            self.shift(from, to, amount);
+        }
+    }
+
+    /// The neighbour to which `drop(its ground, its loose part)` is the most over what stands, and by how much.
+    #[inline(always)]
+    fn steepest(&self, [i, j]: [i32; 2], drop: impl Fn(i32, i32) -> i32) -> Option<(i32, [i32; 2])> {
+        let mut most = (0, [i, j]);
+        let [first, end] = self.valid;
+        if self.outside.is_none() && i > first[0] && i + 1 < end[0] && j > first[1] && j + 1 < end[1] {
+            let at = self.at([i, j]) as isize;
+            for (k, [di, dj]) in AROUND.into_iter().enumerate() {
+                let near = (at + di as isize * self.stride as isize + dj as isize) as usize;
+                let excess = drop(self.ground[near], self.loose[near]).saturating_sub(self.repose.0[k / 4]);
+                if excess > most.0 {
+                    most = (excess, [i + di, j + dj]);
+                }
+            }
+            return (most.0 > 0).then_some(most);
+        }
+        for (k, [di, dj]) in AROUND.into_iter().enumerate() {
+            let cell = [i + di, j + dj];
+            if !self.is_there(cell) {
+                continue;
+            }
+            let at = self.at(cell);
+            let excess = drop(self.ground[at], self.loose[at]).saturating_sub(self.repose.0[k / 4]);
+            if excess > most.0 {
+                most = (excess, cell);
+            }
+        }
+        (most.0 > 0).then_some(most)
+    }
+
+    #[inline(always)]
+    fn shift(&mut self, from: usize, to: usize, amount: i32) {
+        self.ground[from] -= amount;
+        self.loose[from] -= amount;
+        self.ground[to] += amount;
+        self.loose[to] = self.loose[to].saturating_add(amount);
+        self.slid += i64::from(amount);
+    }
+}

@@ -1,0 +1,167 @@
+//! The stepper: ice flows for a while, then its bed is worn, and again.
+
+use crate::error::Result;
+use crate::field::Field;
+use crate::grid::Grid;
+use crate::height::{Height, UNITS};
+use crate::model::{Budget, Stepper, Tick};
+use crate::models::glacier::cell::Rates;
+use crate::models::glacier::flow::{Climate, Flow, Land, Spent};
+use crate::models::glacier::{Glacier, ICE, SNOW, bed, till};
+use crate::models::hillslope::SLOPE_LIMIT;
+use crate::rng::Key;
+use crate::slopes::{Bounds, Guards, book_cut, carry_off, factors, jittered, limit};
+use crate::terrain::{Cells, HARDNESS, PROTECT, Terrain};
+
+/// Weight of ice in bar/m: 917 kg/m³ · 9.81 m/s².
+const WEIGHT: f64 = 0.089_957_7;
+
+/// Glaciers through the ages.
+pub struct Ages {
+    model: Glacier,
+    flow: Flow,
+    /// The steepest slope that stands, for a stage's key.
+    steepest: Option<(Key, Field<f32>)>,
+    /// Steps in which ice grows, and all steps.
+    counts: [u32; 2],
+}
+
+impl Ages {
+    pub fn new(model: Glacier, grid: &Grid) -> Self {
+        let [growth, wear] = model.counts();
+        let counts = [growth as u32, (growth + wear) as u32];
+        Self { model, flow: Flow::new(grid), steepest: None, counts }
+    }
+
+    /// Γs in 1/(m·a).
+    fn slide(&self) -> f64 {
+        self.model.sliding * WEIGHT * WEIGHT * WEIGHT
+    }
+
+    /// Years of wear in a step.
+    fn wears(&self) -> f64 {
+        self.model.years / f64::from(self.counts[1] - self.counts[0]).max(1.0)
+    }
+
+    /// Lets ice flow for a step.
+    fn let_flow(&mut self, terrain: &Terrain, ice: &mut Field<Height>, step: u32) -> Spent {
+        let model = &self.model;
+        let age = (f64::from(step) - f64::from(self.counts[0])).max(0.0) * self.wears();
+        let swing = model.swing * libm::cos(std::f64::consts::TAU * age / model.cycle);
+        let climate = Climate {
+            snowline: model.snowline - swing,
+            gradient: model.gradient,
+            most: model.accumulation,
+            snow: factors(&terrain.layers, &SNOW),
+        };
+        let rates = Rates { creep: 0.4 * model.softness * WEIGHT * WEIGHT * WEIGHT, slide: self.slide() };
+        let (mut spent, mut left) = (Spent::default(), model.ice_years);
+        for _ in 0..model.ice_steps {
+            left -= self.flow.advance(land(terrain), ice, (&rates, &climate), left, &mut spent);
+            if left <= 0.0 {
+                break;
+            }
+        }
+        spent
+    }
+
+    /// Lets the ice wear its bed, carry and lay down, and what is too steep fall.
+    fn wear(&mut self, terrain: &mut Terrain, ice: &Field<Height>, key: Key) -> Result<Budget> {
+        let years = self.wears();
+        let (slide, coupling) = (self.slide(), self.model.coupling);
+        let speed = bed::speed(&mut self.flow, land(terrain), ice, slide, coupling);
+        let before = terrain.ground.clone();
+        let mut worn = before.clone();
+        let limited = bed::wear(&self.model, land(terrain), ice, &speed, years, &mut worn);
+        let size = terrain.grid.size;
+        let mut loose = terrain.loose.take().unwrap_or_else(|| Field::new(size, Height::ZERO));
+        let [protect, hardness] = [PROTECT, HARDNESS].map(|spec| factors(&terrain.layers, &spec));
+        let removed = book_cut(&before, &mut worn, &mut loose, Guards { protect, hardness })?;
+
+        let share = self.model.till;
+        let cuts = before.as_slice().iter().zip(worn.as_slice());
+        let mut load: Vec<i64> = cuts.map(|(a, b)| (f64::from(a.0 - b.0) * share) as i64).collect();
+        let taken: i64 = load.iter().sum();
+        let left = till::carry(&self.flow, land(terrain), &mut load);
+        let mut surplus = 0;
+        let cells = worn.as_mut_slice().iter_mut().zip(loose.as_mut_slice());
+        for ((height, loose), load) in cells.zip(&load) {
+            // Beyond the accepted heights nothing is laid.
+            let laid = (*load).min(i64::from(Height::MAX.0) - i64::from(height.0)).min(i64::from(i32::MAX - loose.0));
+            height.0 += laid as i32;
+            loose.0 += laid as i32;
+            surplus += load - laid;
+        }
+        terrain.ground = worn;
+        terrain.loose = Some(loose);
+        let laid = taken - left - surplus;
+        let mut budget = Budget { eroded: laid.into(), deposited: laid.into(), limited, ..Budget::default() };
+        budget += carry_off(terrain, removed - laid)?;
+        budget += self.fall(terrain, key)?;
+        Ok(budget)
+    }
+
+    /// Lets what is too steep fall, and melt water carry it off.
+    fn fall(&mut self, terrain: &mut Terrain, key: Key) -> Result<Budget> {
+        let Glacier { slope_limit, slope_variation, slope_wavelength, .. } = self.model;
+        if slope_limit >= 90.0 {
+            return Ok(Budget::default());
+        }
+        if self.steepest.as_ref().is_none_or(|(of, _)| *of != key) {
+            let tan = libm::tan(slope_limit.to_radians());
+            let mut steepest = jittered(&terrain.grid, tan, slope_variation, slope_wavelength, key);
+            if let Some(factors) = factors(&terrain.layers, &SLOPE_LIMIT) {
+                for (tan, factor) in steepest.as_mut_slice().iter_mut().zip(factors.as_slice()) {
+                    *tan *= factor;
+                }
+            }
+            self.steepest = Some((key, steepest));
+        }
+        let Some((_, steepest)) = &self.steepest else { return Ok(Budget::default()) };
+        let before = terrain.ground.clone();
+        let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
+        limit(ground, steepest, grid.cell, Bounds { nodata: nodata.as_ref(), held: None })?;
+        let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+        let guards = Guards { protect: factors(layers, &PROTECT), hardness: None };
+        let removed = book_cut(&before, ground, loose, guards)?;
+        carry_off(terrain, removed)
+    }
+}
+
+impl Stepper for Ages {
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        let mut ice = self.take(terrain);
+        let spent = self.let_flow(terrain, &mut ice, tick.step);
+        let mut budget = Budget { limited: spent.limited, ..Budget::default() };
+        if tick.step >= self.counts[0] {
+            budget += self.wear(terrain, &ice, tick.key)?;
+        }
+        let mut lost = i128::from(spent.lost);
+        if self.model.melt && tick.step + 1 == self.counts[1] {
+            lost += ice.as_slice().iter().map(|ice| i128::from(ice.0)).sum::<i128>();
+        } else {
+            terrain.insert(&ICE, Cells::Height(ice))?;
+        }
+        let volume = terrain.grid.cell_area() / UNITS;
+        budget.rained = spent.gained as f64 * volume;
+        budget.drained = lost as f64 * volume;
+        Ok(budget)
+    }
+}
+
+impl Ages {
+    /// The ice that there is.
+    fn take(&self, terrain: &mut Terrain) -> Field<Height> {
+        match terrain.take(&ICE) {
+            // What a stage before has raised, or a layer given with less than nothing, leaves no room.
+            Cells::Height(ice) => Field::generate(ice.size(), |i, j| {
+                Height(ice[(i, j)].0.min(Height::MAX.0.saturating_sub(terrain.ground[(i, j)].0)).max(0))
+            }),
+            _ => Field::new(terrain.grid.size, Height::ZERO),
+        }
+    }
+}
+
+fn land(terrain: &Terrain) -> Land<'_> {
+    Land { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref() }
+}

@@ -1,0 +1,94 @@
+//! What sliding ice does to its bed.
+
+use rayon::prelude::*;
+
+use crate::field::Field;
+use crate::height::{Height, UNITS};
+use crate::models::glacier::Glacier;
+use crate::models::glacier::flow::{Flow, Land};
+use crate::models::glacier::lines::blur;
+use crate::power::{exp2, log2};
+
+/// The most that a cell is cut in a step, as a part of its width.
+const MOST: f64 = 0.25;
+
+/// Speed of sliding in m/a, the mean over a distance of `coupling` metres; `slide` is Γs.
+///
+/// Through each side ice slides as it is given there; a cell's speed is the mean of what passes its opposite sides.
+pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, coupling: f64) -> Field<f32> {
+    flow.look(land, ice);
+    let flow = &*flow;
+    let cols = ice.cols();
+    let thick = |k: usize| ice.as_slice()[k].metres();
+    // Speed over each side, out of the cell.
+    let leaves = |k: usize| {
+        let falls = flow.falls(land, k);
+        let (across, along) = (falls[0].max(falls[1]), falls[2].max(falls[3]));
+        let here = thick(k);
+        [0, 1, 2, 3].map(|side| {
+            let mean = land.beside(k, side).map_or(here, |to| 0.5 * (here + thick(to)));
+            let h = mean.min(here);
+            slide * h * h * (across * across + along * along) * falls[side]
+        })
+    };
+    let sides = Field::generate(ice.size(), |i, j| {
+        let k = i * cols + j;
+        if ice[(i, j)].0 > 0 && !land.is_void(k) { leaves(k).map(|u| u as f32) } else { [0.0; 4] }
+    });
+    let mut speed = Field::generate(ice.size(), |i, j| {
+        let k = i * cols + j;
+        if ice[(i, j)].0 == 0 {
+            return 0.0;
+        }
+        let out = sides.as_slice()[k];
+        // What comes in over a side leaves the neighbour over its opposite one.
+        let comes = |side: usize| land.beside(k, side).map_or(0.0, |from| sides.as_slice()[from][side ^ 1]);
+        let u = 0.5 * ((out[1] + comes(0)) - (out[0] + comes(1)));
+        let v = 0.5 * ((out[3] + comes(2)) - (out[2] + comes(3)));
+        (u * u + v * v).sqrt()
+    });
+    blur(&mut speed, coupling / land.grid.cell);
+    speed
+}
+
+/// Lowers the ground `out` where ice slides over it, for `years`; the number of cells that would have been cut deeper than is
+/// allowed.
+pub fn wear(
+    model: &Glacier,
+    land: Land<'_>,
+    ice: &Field<Height>,
+    speed: &Field<f32>,
+    years: f64,
+    out: &mut Field<Height>,
+) -> u64 {
+    let cell = land.grid.cell;
+    let cols = land.grid.cols();
+    let per = 1.0 / (cell * UNITS);
+    let most = (MOST * cell * UNITS) as i64;
+    let ground = land.ground.as_slice();
+    out.par_rows_mut()
+        .map(|(i, row)| {
+            let mut limited = 0;
+            for (j, height) in row.iter_mut().enumerate() {
+                let (k, thick) = (i * cols + j, ice[(i, j)].metres());
+                if thick <= 0.0 || land.is_void(k) || land.is_base_level(k) {
+                    continue;
+                }
+                let here = i64::from(ground[k].0);
+                let fall = |side: usize| match land.beside(k, side) {
+                    Some(to) if !land.is_void(to) => (here - i64::from(ground[to].0)).max(0) as f64 * per,
+                    _ => 0.0,
+                };
+                let (across, along) = (fall(0).max(fall(1)), fall(2).max(fall(3)));
+                let aside = model.widening * model.widening * (across * across + along * along);
+                let power = f64::from(exp2(model.exponent as f32 * log2(speed[(i, j)].max(f32::MIN_POSITIVE))));
+                let held = thick * thick / (thick * thick + model.grip * model.grip);
+                let cut = (model.erosion * power * held * (1.0 + aside).sqrt() * years * UNITS) as i64;
+                let allowed = most.min(here - i64::from(Height::MIN.0)).max(0);
+                limited += u64::from(cut > allowed);
+                height.0 -= cut.clamp(0, allowed) as i32;
+            }
+            limited
+        })
+        .sum()
+}

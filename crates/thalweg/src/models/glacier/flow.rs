@@ -1,0 +1,268 @@
+//! The flow of ice: one sweep over the cells, from the highest surface to the lowest.
+
+use rayon::prelude::*;
+
+use crate::field::Field;
+use crate::grid::{Edge, Grid};
+use crate::height::{Height, UNITS};
+use crate::models::glacier::cell::{Beyond, Rates, STEEPEST};
+
+/// Bytes a cell that a flow and a bed at work hold.
+pub const SCRATCH: u64 = 72;
+
+/// The ground that ice lies on.
+#[derive(Clone, Copy)]
+pub struct Land<'a> {
+    pub grid: &'a Grid,
+    pub ground: &'a Field<Height>,
+    pub nodata: Option<&'a Field<bool>>,
+}
+
+impl Land<'_> {
+    /// Whether cell number `k` has no data.
+    pub fn is_void(&self, k: usize) -> bool {
+        self.nodata.is_some_and(|mask| mask.as_slice()[k])
+    }
+
+    /// The cell beyond the west, east, north or south side of cell `k`; none beyond an edge.
+    pub fn beside(&self, k: usize, side: usize) -> Option<usize> {
+        let [rows, cols] = self.grid.size;
+        match side {
+            0 => (!k.is_multiple_of(cols)).then(|| k - 1),
+            1 => (k % cols + 1 < cols).then_some(k + 1),
+            2 => (k >= cols).then(|| k - cols),
+            _ => (k + cols < rows * cols).then_some(k + cols),
+        }
+    }
+
+    /// Whether cell `k` lies at an open edge, where the ground keeps its height: beyond it nothing would
+    /// hold a cut back.
+    pub fn is_base_level(&self, k: usize) -> bool {
+        (0..4).any(|side| self.opens(side) && self.beside(k, side).is_none())
+    }
+
+    /// Whether the edge at a side is open.
+    fn opens(&self, side: usize) -> bool {
+        let [north, east, south, west] = self.grid.edges;
+        [west, east, north, south][side] == Edge::Open
+    }
+}
+
+/// Snow and melt.
+#[derive(Clone, Copy)]
+pub struct Climate<'a> {
+    /// Elevation in metres at which nothing is gained.
+    pub snowline: f64,
+    /// Gain with each metre, in 1/a, and the most of it, in m/a.
+    pub gradient: f64,
+    pub most: f64,
+    /// Factor of what is gained.
+    pub snow: Option<&'a Field<f32>>,
+}
+
+impl Climate<'_> {
+    /// Metres gained, or below zero lost, in a year by cell `k` with its surface at a level in units.
+    fn gain(&self, level: i32, k: usize) -> f64 {
+        let rate = (self.gradient * (Height(level).metres() - self.snowline)).min(self.most);
+        match self.snow {
+            // The product with what is no number is none either, and the greater of it and zero is zero.
+            Some(snow) if rate > 0.0 => (rate * f64::from(snow.as_slice()[k])).max(0.0),
+            _ => rate,
+        }
+    }
+}
+
+/// What became of the ice, in units × cells.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spent {
+    /// Fell as snow.
+    pub gained: i64,
+    /// Melted, broke off, or left over an edge.
+    pub lost: i64,
+    /// Cells with more ice than the accepted heights have room for.
+    pub limited: u64,
+}
+
+/// Densities of ice and of sea water in kg/m³.
+const ICE_DENSITY: i64 = 917;
+const SEA_DENSITY: i64 = 1028;
+
+/// How far a step may go: the most of D·dt/dx² over all cells, D = |q|/|∇s| the diffusivity. On rough mountains steps are steady
+/// up to some 80.
+const REACH: f64 = 30.0;
+
+/// The flow over a grid.
+pub struct Flow {
+    /// Level of the surface, of ice, bare ground or the sea, in units.
+    pub surface: Field<i32>,
+    /// Cells with ice or beside it, from the highest surface to the lowest, in the low half of the bits.
+    pub order: Vec<u64>,
+    /// Units that each cell gave over its west, east, north and south side in the last step.
+    pub gave: Vec<[i32; 4]>,
+    /// Units that melted there, or broke off.
+    pub gone: Vec<i64>,
+    /// Units on their way to cells.
+    comes: Vec<i64>,
+}
+
+impl Flow {
+    pub fn new(grid: &Grid) -> Self {
+        Self {
+            surface: Field::new(grid.size, 0),
+            order: Vec::new(),
+            gave: vec![[0; 4]; grid.len()],
+            gone: vec![0; grid.len()],
+            comes: vec![0; grid.len()],
+        }
+    }
+
+    /// Finds the surface.
+    pub fn look(&mut self, land: Land<'_>, ice: &Field<Height>) {
+        let sea = land.grid.sea_level.map_or(i32::MIN, |sea| sea.0);
+        self.surface.par_rows_mut().for_each(|(i, row)| {
+            for ((level, ground), ice) in row.iter_mut().zip(land.ground.row(i)).zip(ice.row(i)) {
+                *level = (ground.0 + ice.0).max(sea);
+            }
+        });
+    }
+
+    /// Slopes down from cell `k` to its west, east, north and south; none up, nor where there is no data or no cell.
+    pub fn falls(&self, land: Land<'_>, k: usize) -> [f64; 4] {
+        let level = self.surface.as_slice();
+        let per = 1.0 / (land.grid.cell * UNITS);
+        [0, 1, 2, 3].map(|side| match land.beside(k, side) {
+            Some(to) if !land.is_void(to) => {
+                ((i64::from(level[k]) - i64::from(level[to])).max(0) as f64 * per).min(STEEPEST)
+            }
+            _ => 0.0,
+        })
+    }
+
+    /// The longest step in years that is steady, at most `longest`.
+    fn steady(&self, land: Land<'_>, ice: &Field<Height>, rates: &Rates, longest: f64) -> f64 {
+        let (cols, ice) = (land.grid.cols(), ice.as_slice());
+        let row = |i: usize| {
+            let spread = |k: usize| {
+                let h = ice[k].metres();
+                let [west, east, north, south] = self.falls(land, k);
+                let (across, along) = (west.max(east), north.max(south));
+                (rates.creep * h * h + rates.slide) * h * h * h * (across * across + along * along)
+            };
+            let icy = (i * cols..(i + 1) * cols).filter(|k| ice[*k].0 > 0 && !land.is_void(*k));
+            icy.map(spread).fold(0.0, f64::max)
+        };
+        let most = (0..land.grid.rows()).into_par_iter().map(row).reduce(|| 0.0, f64::max);
+        if most * longest > REACH * land.grid.cell_area() { REACH * land.grid.cell_area() / most } else { longest }
+    }
+
+    /// Puts the cells that matter in order.
+    fn sort(&mut self, land: Land<'_>, ice: &Field<Height>, climate: &Climate<'_>) {
+        let cols = land.grid.cols();
+        let (level, ice) = (self.surface.as_slice(), ice.as_slice());
+        let live = |k: usize| !land.is_void(k) && (ice[k].0 > 0 || climate.gain(level[k], k) > 0.0);
+        let matters =
+            |k: &usize| !land.is_void(*k) && (live(*k) || (0..4).any(|side| land.beside(*k, side).is_some_and(live)));
+        // The depth under the highest level that is accepted fits the upper half.
+        let key = |k: usize| ((i64::from(Height::MAX.0) - i64::from(level[k])) as u64) << 32 | k as u64;
+        let rows = (0..land.grid.rows()).into_par_iter();
+        self.order.clear();
+        self.order.par_extend(rows.flat_map_iter(|i| (i * cols..(i + 1) * cols).filter(matters).map(key)));
+        self.order.par_sort_unstable();
+    }
+
+    /// Lets snow fall, ice melt, flow, and break off in the sea, for at most `longest` years; the years that passed.
+    ///
+    /// Each cell in its turn shares out what it has and what has come to it ([`Rates::share`]). So nothing is made or lost, no
+    /// cell gives more than it has, and where the ice is in balance the length of the step does not show.
+    pub fn advance(
+        &mut self,
+        land: Land<'_>,
+        ice: &mut Field<Height>,
+        (rates, climate): (&Rates, &Climate<'_>),
+        longest: f64,
+        spent: &mut Spent,
+    ) -> f64 {
+        self.look(land, ice);
+        let years = self.steady(land, ice, rates, longest);
+        self.sort(land, ice, climate);
+        self.gave.fill([0; 4]);
+        self.gone.fill(0);
+        let order = std::mem::take(&mut self.order);
+        for k in order.iter().map(|key| (key & u64::from(u32::MAX)) as usize) {
+            self.visit(land, ice.as_mut_slice(), (rates, climate), years, k, spent);
+        }
+        self.order = order;
+        // What has come to cells that were not visited.
+        for (k, (comes, ice)) in self.comes.iter_mut().zip(ice.as_mut_slice()).enumerate().filter(|(_, c)| *c.0 > 0) {
+            let room = i64::from(Height::MAX.0) - i64::from(land.ground.as_slice()[k].0) - i64::from(ice.0);
+            let kept = (*comes).min(room);
+            spent.lost += *comes - kept;
+            ice.0 += kept as i32;
+            *comes = 0;
+        }
+        years
+    }
+
+    /// One cell's turn.
+    fn visit(
+        &mut self,
+        land: Land<'_>,
+        ice: &mut [Height],
+        (rates, climate): (&Rates, &Climate<'_>),
+        years: f64,
+        k: usize,
+        spent: &mut Spent,
+    ) {
+        let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
+        let moved = i64::from(ice[k].0) + std::mem::take(&mut self.comes[k]);
+        let depth = land.grid.sea_level.map_or(0, |sea| (i64::from(sea.0) - i64::from(ground[k].0)).max(0));
+        // Snow on the open sea is gone.
+        let gain = if moved == 0 && depth > 0 { 0 } else { (climate.gain(level[k], k) * years * UNITS) as i64 };
+        let melts = (-gain).clamp(0, moved);
+        let there = moved + gain.max(0) - melts;
+        spent.gained += gain.max(0);
+        self.gone[k] = melts;
+        let mut keeps = there;
+        if there > 0 {
+            let metres = |units: i64| units as f64 / UNITS;
+            let beyond = self.beyond(land, ice, k);
+            let (kept, over) = rates.share(metres(there), ice[k].metres(), &beyond, land.grid.cell, years);
+            let sum: f64 = over.iter().sum();
+            let gives = there - ((kept * UNITS) as i64).clamp(0, there);
+            for side in 0..4 {
+                if sum > 0.0 && over[side] > 0.0 {
+                    // Rounded down, the four are never more than what is given.
+                    let units = ((gives as f64 * (over[side] / sum)) as i64).clamp(0, keeps).min(i32::MAX.into());
+                    keeps -= units;
+                    self.gave[k][side] = units as i32;
+                    match land.beside(k, side) {
+                        Some(to) => self.comes[to] += units,
+                        None => spent.lost += units,
+                    }
+                }
+            }
+        }
+        let room = (i64::from(Height::MAX.0) - i64::from(ground[k].0)).max(0);
+        let floats = keeps * ICE_DENSITY < depth * SEA_DENSITY;
+        let stays = if floats { 0 } else { keeps.min(room) };
+        spent.limited += u64::from(!floats && keeps > room);
+        self.gone[k] += keeps - stays;
+        spent.lost += self.gone[k];
+        ice[k] = Height(stays as i32);
+    }
+
+    /// What lies beyond the sides of a cell.
+    fn beyond(&self, land: Land<'_>, ice: &[Height], k: usize) -> [Beyond; 4] {
+        let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
+        [0, 1, 2, 3].map(|side| match land.beside(k, side) {
+            Some(to) if land.is_void(to) || (level[to], k) > (level[k], to) => Beyond::Wall,
+            Some(to) => Beyond::Cell {
+                level: (i64::from(level[to]) - i64::from(ground[k].0)) as f64 / UNITS,
+                ice: ice[to].metres(),
+            },
+            // Over an open edge it falls on bare, level ground: by a slope from behind it would dam itself up.
+            None if land.opens(side) => Beyond::Cell { level: 0.0, ice: 0.0 },
+            None => Beyond::Wall,
+        })
+    }
+}
