@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use thalweg::levels::Coarsest;
 use thalweg::model::Family;
 use thalweg::models;
 use thalweg::pictures::picture::Picture;
@@ -16,6 +17,19 @@ use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 /// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
 const PICTURES: &[(&str, &str)] = &[
     ("alpine", "view worlds/alpine --size 1000x480 --from 205,28 --zoom 1.12 -o wide.png"),
+    // What the knobs do: these are shown in docs/knobs.md.
+    ("alpine", "vary alpine --age 0.3,1,3 --rain 0.3,1,3 --pixels 140 -o knobs_alpine_age_rain.png"),
+    (
+        "alpine",
+        "vary alpine --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 140 -o knobs_alpine_rock_relief.png",
+    ),
+    ("alpine", "vary alpine --size 0.5,1,2 --sea -150,0 --pixels 140 -o knobs_alpine_size_sea.png"),
+    ("canyon", "vary canyon --age 0.3,1,3 --rain 0.3,1,3 --pixels 148 -o knobs_canyon_age_rain.png"),
+    (
+        "canyon",
+        "vary canyon --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_canyon_rock_relief.png",
+    ),
+    ("canyon", "vary canyon --size 0.5,1,2 --sea 100,300 --pixels 148 -o knobs_canyon_size_sea.png"),
     // The three settings that McDonald's article compares.
     (
         "forest",
@@ -29,6 +43,9 @@ const PICTURES: &[(&str, &str)] = &[
         "compare worlds/forest_basic worlds/forest_combined worlds/forest_trees --size 216x216 \
          --caption basic --caption combined --caption trees -o forest_settings.png",
     ),
+    ("hills", "vary hills --age 0.5,1,2 --rain 0.5,1,2 --pixels 148 -o knobs_hills_age_rain.png"),
+    ("hills", "vary hills --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_hills_rock_relief.png"),
+    ("hills", "vary hills --size 0.5,1,2 --sea 100,250 --pixels 148 -o knobs_hills_size_sea.png"),
     ("lakes", "picture worlds/lakes --size 760x480 -o lakes_picture.png"),
     // A river at three times.
     ("rivers", "build rivers --cells 512 --set water.drops=1.0 --out worlds/rivers_1"),
@@ -92,7 +109,7 @@ pub fn draw(names: &[&str]) -> Outcome {
             run(cargo_command().args(args).args(rest.split_whitespace().map(word)))?;
             continue;
         }
-        let quiet = ["build", "apply"].iter().any(|verb| line.starts_with(verb)).then_some("--quiet");
+        let quiet = ["build", "apply", "vary"].iter().any(|verb| line.starts_with(verb)).then_some("--quiet");
         run(program(&command).args(line.split_whitespace().map(word)).args(quiet))?;
     }
     tidy(&folder, &entries)?;
@@ -136,11 +153,20 @@ fn preset(name: &str) -> Outcome<Entry> {
     // Trees are grain, which takes room in a file.
     let side = if name == "forest" { 400 } else { 448 };
     let recipe = read(&format!("recipes/{name}.toml"))?;
+    let in_levels = recipe.coarsest != Coarsest::None;
+    let cells = match (recipe.from.is_some(), in_levels) {
+        (true, _) => "",
+        (_, true) => " --cells 1024",
+        _ => " --cells 768",
+    };
     let mut lines = vec![
-        format!("build {name} --cells 768 --out worlds/{name}"),
+        format!("build {name}{cells} --out worlds/{name}"),
         format!("shade worlds/{name} --scale --max-size {side} -o {name}.png"),
         format!("view worlds/{name} --size 760x480 -o {name}_view.png"),
     ];
+    if in_levels {
+        lines.push(format!("vary {name} --seeds 3 --cells 256 --pixels 252 -o {name}_seeds.png"));
+    }
     lines.extend(PICTURES.iter().filter(|(preset, _)| *preset == name).map(|(_, line)| (*line).to_string()));
     Ok(Entry { name: name.to_string(), title: format!("Preset `{name}`"), about: recipe.about, lines })
 }

@@ -2,6 +2,7 @@
 
 mod book;
 mod gallery;
+mod levels;
 mod shell;
 mod test;
 
@@ -13,6 +14,8 @@ Tasks:
   bless          run the golden tests and take what they see for right
   book           write docs/models/*.md from the models' declarations; --check only compares
   gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
+  levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
+                 they agree
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
                  river_network, fluvial, pipes, hydrology, pools, trees, presets
 ";
@@ -26,6 +29,10 @@ fn main() -> ExitCode {
         ["book"] => book::write(),
         ["book", "--check"] => book::check(),
         ["gallery", names @ ..] => gallery::draw(names),
+        ["levels", rest @ ..] => match rest {
+            [names @ .., most] if most.parse::<usize>().is_ok() => levels::measure(names, most.parse().unwrap_or(4096)),
+            names => levels::measure(names, 4096),
+        },
         ["bench", rest @ ..] => {
             shell::cargo(&[&["bench", "--package", "thalweg", "--bench", "models", "--"], rest].concat())
         }

@@ -10,6 +10,8 @@ use thalweg::io::terrain::LoadOptions;
 use thalweg::models;
 use thalweg::pictures::ramps::RAMPS;
 
+use crate::knobs::KnobArgs;
+
 /// Makes terrain, erodes it, and writes it for game engines and GIS.
 #[derive(Parser)]
 #[command(name = "thalweg", version, max_term_width = 120, subcommand_required = true, arg_required_else_help = true)]
@@ -24,6 +26,8 @@ pub struct Cli {
 pub enum Command {
     /// Build a world from a preset or a recipe into a folder.
     Build(Build),
+    /// Build variations of a recipe, and draw them on one sheet: seeds, knobs, parameters.
+    Vary(crate::vary::Vary),
     /// Open the studio: a window in which the land erodes.
     Studio(Studio),
     /// Make ground with one base model.
@@ -39,6 +43,8 @@ pub enum Command {
     },
     /// List the presets that `build` knows.
     Presets,
+    /// List the rocks that --rock knows, with their figures.
+    Rocks,
     /// Print the JSON Schema of recipes, for editors.
     Schema,
     /// Say what is in a terrain file.
@@ -95,6 +101,12 @@ pub struct Build {
     /// Cells on the long side; more make the same world finer.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
+    /// Begin with this elevation model, in a recipe that begins with one (see the preset `aged`).
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Build the first levels only, up to the first with more than 256 cells on the long side: the same land, coarser.
+    #[arg(long)]
+    pub preview: bool,
     /// The world's seed.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
@@ -107,6 +119,8 @@ pub struct Build {
     /// Set a parameter of a stage: LABEL.PARAMETER=VALUE.
     #[arg(long, value_name = "SET", value_parser = pair)]
     pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub knobs: KnobArgs,
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -702,7 +716,7 @@ pub(crate) fn seed() -> RangedU64ValueParser<u64> {
     RangedU64ValueParser::new().range(0..=i64::MAX as u64)
 }
 
-fn threads() -> RangedU64ValueParser<usize> {
+pub(crate) fn threads() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=1024)
 }
 
@@ -742,7 +756,7 @@ fn placed(text: &str) -> Result<([usize; 2], f64), String> {
     Ok((cell(place).map_err(|_| wrong())?, number))
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
+pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("allowed is NAME=VALUE")?;
     Ok((name.trim().to_string(), value.trim().to_string()))
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use thalweg::io::terrain::{LoadOptions, load};
+use thalweg::levels::Coarsest;
 use thalweg::params::typed;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
@@ -33,29 +34,69 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     drive(start(recipe, voice)?, job, voice)
 }
 
-/// The recipe with what the command line overrides.
+/// The recipe with what the command line overrides. Knobs come first: a parameter that is set is as it is set.
 fn recipe(args: &Build) -> Result<Recipe> {
     let mut recipe = named(&args.recipe)?;
-    if let Some(cells) = args.cells {
-        if let Some(from) = &recipe.from {
-            let allowed = format!("no --cells: the recipe's grid comes from {}", from.display());
-            return Err(Error::value("--cells", cells, allowed));
+    if let Some(from) = &args.from {
+        if recipe.from.is_none() {
+            let allowed = "a recipe that begins with an elevation model, such as aged";
+            return Err(Error::value("--from", &recipe.name, allowed));
         }
-        recipe.cells = cells;
+        recipe.from = Some(output::absolute(from)?);
+    }
+    if let Some(cells) = args.cells {
+        set_cells(&mut recipe, cells)?;
+    }
+    if args.preview {
+        if recipe.coarsest == Coarsest::None {
+            let allowed =
+                "a recipe with `coarsest`, which is built in levels; with --cells any recipe is built coarser";
+            return Err(Error::value("--preview", &recipe.name, allowed));
+        }
+        recipe.cells = recipe.preview()?;
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
+    args.knobs.single()?.turn(&mut recipe)?;
     for (key, value) in &args.set {
-        let Some((label, param)) = key.split_once('.') else {
-            return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
-        };
-        let number = stage(&recipe, label)?;
-        recipe.stages[number].model.set(label, param, &typed(value))?;
+        set(&mut recipe, key, value)?;
     }
-    if let Some(label) = &args.until {
-        let number = stage(&recipe, label)?;
-        recipe.stages.truncate(number + 1);
-    }
+    args.until.as_deref().map_or(Ok(()), |label| end_at(&mut recipe, label))?;
     Ok(recipe)
+}
+
+/// Sets the number of cells.
+///
+/// # Errors
+/// When the recipe's grid is a file's.
+pub fn set_cells(recipe: &mut Recipe, cells: usize) -> Result<()> {
+    if let Some(from) = &recipe.from {
+        let allowed = format!("no --cells: the recipe's grid comes from {}", from.display());
+        return Err(Error::value("--cells", cells, allowed));
+    }
+    recipe.cells = cells;
+    Ok(())
+}
+
+/// Sets LABEL.PARAMETER to a value as typed.
+///
+/// # Errors
+/// No such stage or parameter, a value that it does not take.
+pub fn set(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
+    let Some((label, param)) = key.split_once('.') else {
+        return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
+    };
+    let number = stage(recipe, label)?;
+    recipe.stages[number].model.set(label, param, &typed(value))
+}
+
+/// Leaves out the stages after that one.
+///
+/// # Errors
+/// No such stage.
+pub fn end_at(recipe: &mut Recipe, label: &str) -> Result<()> {
+    let number = stage(recipe, label)?;
+    recipe.stages.truncate(number + 1);
+    Ok(())
 }
 
 /// The preset of that name, or the recipe in that file.

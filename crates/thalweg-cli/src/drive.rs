@@ -18,7 +18,7 @@ use crate::voice::Voice;
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// What a process ended by Ctrl-C returns, by custom (128 + SIGINT).
-const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED: u8 = 130;
 
 /// The shortest time between two lines of progress.
 const THROTTLE: Duration = Duration::from_millis(250);
@@ -30,7 +30,9 @@ const THROTTLE: Duration = Duration::from_millis(250);
 pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     listen(voice);
-    if !steps(&mut run, &mut job, voice)? {
+    let mut saved = Instant::now();
+    let after = |run: &Run, progress: &Progress| after_step(&mut job, &mut saved, run, progress, voice);
+    if !steps(&mut run, &mut Show::new(voice, None), after)? {
         run.save(&job.checkpoint, &job.note())?;
         let resume = format!("thalweg resume {}", quoted(&job.checkpoint));
         let [done, all] = run.steps();
@@ -42,34 +44,41 @@ pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether all steps were taken; if not, Ctrl-C came.
-fn steps(run: &mut Run, job: &mut Job, voice: Voice) -> Result<bool> {
-    let mut show = Show::new(voice);
-    let mut saved = Instant::now();
+/// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came.
+///
+/// # Errors
+/// As the run's steps.
+pub fn steps(run: &mut Run, show: &mut Show, mut after: impl FnMut(&Run, &Progress)) -> Result<bool> {
     while let Some(progress) = run.step()? {
         show.step(&progress, run);
-        if let Some(Err(error)) = job.frames.as_mut().map(|frames| frames.step(run, &progress)) {
-            voice.warn(&format!("no frame: {error}"));
-        }
+        after(run, &progress);
         if run.is_done() {
             break;
         }
         if STOP.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        if job.every.is_some_and(|every| saved.elapsed().as_secs_f64() >= every) {
-            if let Err(error) = run.save(&job.checkpoint, &job.note()) {
-                // The run itself is well; better to go on without than to lose it.
-                voice.warn(&format!("no checkpoint: {error}"));
-            }
-            saved = Instant::now();
-        }
     }
     Ok(true)
 }
 
+/// Draws the frame and saves the checkpoint that are due after a step; without either the run goes on.
+fn after_step(job: &mut Job, saved: &mut Instant, run: &Run, progress: &Progress, voice: Voice) {
+    if let Some(Err(error)) = job.frames.as_mut().map(|frames| frames.step(run, progress)) {
+        voice.warn(&format!("no frame: {error}"));
+    }
+    let is_due = job.every.is_some_and(|every| saved.elapsed().as_secs_f64() >= every);
+    if is_due && !run.is_done() {
+        if let Err(error) = run.save(&job.checkpoint, &job.note()) {
+            // The run itself is well; better to go on without than to lose it.
+            voice.warn(&format!("no checkpoint: {error}"));
+        }
+        *saved = Instant::now();
+    }
+}
+
 /// Catches Ctrl-C and SIGTERM.
-fn listen(voice: Voice) {
+pub fn listen(voice: Voice) {
     let heard = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(INTERRUPTED.into());
@@ -87,20 +96,21 @@ fn quoted(path: &Path) -> String {
     if plain { text.into_owned() } else { format!("\"{text}\"") }
 }
 
-/// Progress as it is shown.
-enum Show {
+/// Progress as it is shown, of the world of that name where there are several.
+pub enum Show {
     /// On a terminal: one bar a stage.
-    Bar(ProgressBar, Option<usize>),
+    Bar(ProgressBar, Option<usize>, Option<String>),
     /// Lines of JSON; when the last one was written.
-    Lines(Voice, Instant, Option<Instant>),
+    Lines(Voice, Instant, Option<Instant>, Option<String>),
     /// Not at all.
     Nothing,
 }
 
 impl Show {
-    fn new(voice: Voice) -> Self {
+    /// Nothing shown yet.
+    pub fn new(voice: Voice, world: Option<String>) -> Self {
         if voice.json {
-            return Self::Lines(voice, Instant::now(), None);
+            return Self::Lines(voice, Instant::now(), None, world);
         }
         if voice.quiet || !std::io::stderr().is_terminal() {
             return Self::Nothing;
@@ -110,44 +120,54 @@ impl Show {
         if let Ok(style) = style {
             bar.set_style(style);
         }
-        Self::Bar(bar, None)
+        Self::Bar(bar, None, world)
     }
 
     fn step(&mut self, progress: &Progress, run: &Run) {
         match self {
             Self::Nothing => {}
-            Self::Bar(bar, stage) => {
+            Self::Bar(bar, stage, world) => {
                 // Stages differ too much for one estimate over all of them.
-                if *stage != Some(progress.stage) {
-                    *stage = Some(progress.stage);
+                if *stage != Some(progress.turn) {
+                    *stage = Some(progress.turn);
                     bar.reset();
                     bar.set_length(progress.steps.into());
-                    bar.set_prefix(format!("[{}/{}]", progress.stage + 1, progress.stages));
-                    bar.set_message(progress.label.clone());
+                    let world = world.as_ref().map_or(String::new(), |world| format!("{world} "));
+                    bar.set_prefix(format!("{world}[{}/{}]", progress.turn + 1, progress.turns));
+                    let [rows, cols] = run.terrain().grid.size;
+                    let on = if progress.level[1] > 1 { format!(" · {}", rows.max(cols)) } else { String::new() };
+                    bar.set_message(format!("{}{on}", progress.label));
                 }
                 bar.set_position(progress.step.into());
                 if run.is_done() {
                     bar.finish_and_clear();
                 }
             }
-            Self::Lines(voice, start, last) => {
+            Self::Lines(voice, start, last, world) => {
                 let stage_ends = progress.step >= progress.steps;
                 if !stage_ends && last.is_some_and(|last| last.elapsed() < THROTTLE) {
                     return;
                 }
                 *last = Some(Instant::now());
                 let [done, all] = run.steps();
-                voice.event(&json!({
+                let mut line = json!({
                     "event": "progress",
-                    "stage": progress.stage + 1,
-                    "stages": progress.stages,
+                    "stage": progress.turn + 1,
+                    "stages": progress.turns,
+                    "level": progress.level[0] + 1,
+                    "levels": progress.level[1],
+                    "cells": run.terrain().grid.size.iter().max(),
                     "label": progress.label,
                     "step": progress.step,
                     "steps": progress.steps,
                     "done": done,
                     "all": all,
                     "seconds": start.elapsed().as_secs_f64(),
-                }));
+                });
+                if let Some(world) = world {
+                    line["world"] = world.as_str().into();
+                }
+                voice.event(&line);
             }
         }
     }
@@ -156,7 +176,7 @@ impl Show {
 impl Drop for Show {
     fn drop(&mut self) {
         // Whatever is said next must not stand behind a bar.
-        if let Self::Bar(bar, _) = self {
+        if let Self::Bar(bar, ..) = self {
             bar.finish_and_clear();
         }
     }

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thalweg::io::atomic::atomic;
-use thalweg::model::Family;
 use thalweg::pictures::animation;
 use thalweg::pictures::picture::Picture;
 use thalweg::pictures::shade::ShadeOptions;
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Recipe, Stage};
 use thalweg::run::{Progress, Run};
 use thalweg::{Error, Result};
 
@@ -36,7 +35,7 @@ pub struct Frames {
 /// Colours and light of a stage's frames: all have those of the first, so that nothing flickers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Look {
-    stage: usize,
+    turn: usize,
     range: Option<[f32; 2]>,
     exaggeration: Option<f64>,
 }
@@ -85,13 +84,13 @@ impl Frames {
         let terrain = run.terrain();
         // Ground that is being made changes altogether: its frames have a look each.
         let makes_ground =
-            run.recipe().stages.get(progress.stage).is_some_and(|s| s.model.about().family == Family::Base);
-        let kept = self.look.take().filter(|look| look.stage == progress.stage && !makes_ground);
+            progress.stage.is_none_or(|number| run.recipe().stages.get(number).is_some_and(Stage::is_base));
+        let kept = self.look.take().filter(|look| look.turn == progress.turn && !makes_ground);
         let look = match kept {
             Some(look) => look,
             None => {
                 let settled = ShadeOptions::default().settled(terrain)?;
-                Look { stage: progress.stage, range: settled.range, exaggeration: settled.exaggeration }
+                Look { turn: progress.turn, range: settled.range, exaggeration: settled.exaggeration }
             }
         };
         let options = ShadeOptions {

@@ -10,7 +10,7 @@ use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{SaveOptions, save, save_layer};
 use thalweg::io::trees::save_trees;
 use thalweg::pictures::shade::ShadeOptions;
-use thalweg::recipe::{From, Recipe};
+use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg::terrain::{Cells, Terrain};
 use thalweg::{Error, Result};
@@ -224,22 +224,10 @@ fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
     shaded(terrain, options, &path)?;
     files.push(path);
     let path = dir.join("recipe.toml");
-    write_text(&path, &resolved(run.recipe())?)?;
+    // The folder it is written to is not the one it was read from.
+    write_text(&path, &run.recipe().absolute()?.to_toml())?;
     files.push(path);
     Ok(files)
-}
-
-/// The recipe with its paths from the root on, for the folder it is written to is not the one it was read from.
-fn resolved(recipe: &Recipe) -> Result<String> {
-    let mut copy = Recipe::parse(&recipe.to_toml())?;
-    let whole = |path: &PathBuf| absolute(&recipe.folder.join(path));
-    copy.from = copy.from.as_ref().map(whole).transpose()?;
-    for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
-        if let From::File(path) = &source.from {
-            source.from = From::File(whole(path)?);
-        }
-    }
-    Ok(copy.to_toml())
 }
 
 /// Every layer but the ground, each as a TIFF of its name.

@@ -8,6 +8,7 @@ mod drive;
 mod frames;
 mod info;
 mod job;
+mod knobs;
 mod measure;
 mod memory;
 mod models;
@@ -20,6 +21,7 @@ mod reshape;
 mod resume;
 mod rivers;
 mod studio;
+mod vary;
 mod voice;
 mod water;
 
@@ -45,6 +47,7 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
         Command::Build(build) => &build.run,
         Command::Generate(generate) => &generate.run,
         Command::Apply(apply) => &apply.run,
+        Command::Vary(vary) => return (vary.threads, vary.voice.into()),
         Command::Drain(drain) => return (drain.threads, drain.voice.into()),
         Command::Rivers(rivers) => return (rivers.threads, rivers.voice.into()),
         Command::CheckRivers { json, .. } => return (None, Voice { quiet: false, json: *json }),
@@ -59,12 +62,14 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
 fn act(command: Command, voice: Voice) -> Result<ExitCode> {
     match command {
         Command::Build(args) => return build::build(&args, voice),
+        Command::Vary(args) => return vary::vary(&args, voice),
         Command::Studio(args) => return studio::studio(&args, voice),
         Command::Generate(args) => return apply::generate(&args, voice),
         Command::Apply(args) => return apply::apply(&args, voice),
         Command::Resume(args) => return resume::resume(&args, voice),
         Command::Models { name } => models::models(name.as_deref())?,
         Command::Presets => presets::list()?,
+        Command::Rocks => models::rocks()?,
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
         Command::Drain(args) => drain::drain(&args, voice)?,

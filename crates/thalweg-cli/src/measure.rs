@@ -7,7 +7,9 @@ use serde_json::json;
 use thalweg::height::Height;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::load;
+use thalweg::products::agreement::{Agreement, agreement};
 use thalweg::products::measure::{Group, Measure, Measures, Settings, measure as measured, sheet};
+use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 
 use crate::args;
@@ -27,7 +29,13 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
     let settings = Settings { channel_area: args.channel_area, search: args.search, flatness: args.flatness };
     // What can be refused at once is, before files are read.
     settings.check()?;
-    let found = files.iter().map(|file| one(file, args, &settings, voice)).collect::<Result<Vec<_>>>()?;
+    let both = files.iter().map(|file| one(file, args, &settings, voice)).collect::<Result<Vec<_>>>()?;
+    let same = match both.as_slice() {
+        // Two builds of one world; of others there is nothing to say.
+        [(_, first), (_, second)] => agreement(first, second).ok(),
+        _ => None,
+    };
+    let found: Vec<Measures> = both.into_iter().map(|(found, _)| found).collect();
     let titles: Vec<String> = files.iter().map(|file| title(file)).collect();
     if let Some(plot) = &args.plot {
         let named: Vec<(&str, &Measures)> = titles.iter().map(String::as_str).zip(&found).collect();
@@ -39,22 +47,39 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
             let differences = first.differences(second);
             print(&format!(
                 "{}\n",
-                json!({"first": named(files[0], first), "second": named(files[1], second), "differences": differences})
+                json!({"first": named(files[0], first), "second": named(files[1], second), "differences": differences,
+                       "agreement": same})
             ))
         }
         [first, ..] if voice.json => print(&format!("{}\n", named(files[0], first))),
-        [first, second] => print(&beside([&titles[0], &titles[1]], first, second)),
+        [first, second] => {
+            let same = same.as_ref().map(agreed).unwrap_or_default();
+            print(&(beside([&titles[0], &titles[1]], first, second) + &same))
+        }
         [first, ..] => print(&table(&titles[0], first, args.explain)),
         [] => Ok(()),
     }
 }
 
-fn one(file: &Path, args: &args::Measure, settings: &Settings, voice: Voice) -> Result<Measures> {
+fn one(file: &Path, args: &args::Measure, settings: &Settings, voice: Voice) -> Result<(Measures, Terrain)> {
     let loaded = load(file, &args.load.options())?;
     voice.warn_all(loaded.warnings);
     let mut terrain = loaded.terrain;
     terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
-    measured(&terrain, settings)
+    Ok((measured(&terrain, settings)?, terrain))
+}
+
+/// How far two builds of one world agree, in lines.
+fn agreed(same: &Agreement) -> String {
+    let mut text =
+        format!("\nAs two builds of one world: heights correlate by {:.4}, slopes by {:.3}", same.heights, same.slopes);
+    if let (Some(rivers), Some(shift)) = (same.rivers, same.shift) {
+        text += &format!(
+            "; of the ten largest rivers {:.0} % lie within 2 coarse cells, {shift:.0} m off in the mean",
+            100.0 * rivers
+        );
+    }
+    text + ".\n"
 }
 
 fn title(file: &Path) -> String {

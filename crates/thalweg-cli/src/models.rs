@@ -1,4 +1,4 @@
-//! `models`, `schema`, `completions`, `man`: what the declarations say.
+//! `models`, `rocks`, `schema`, `completions`, `man`: what the declarations say.
 
 use clap_complete::Shell;
 use thalweg::model::Family;
@@ -26,6 +26,22 @@ pub fn models(name: Option<&str>) -> Result<()> {
         for about in thalweg::models::all().map(|model| model.about()).filter(|about| about.family == family) {
             print(&format!("  {:<width$}  {}\n", about.name, about.summary))?;
         }
+    }
+    Ok(())
+}
+
+/// Lists the rocks with their figures.
+///
+/// # Errors
+/// When nothing can be printed.
+pub fn rocks() -> Result<()> {
+    let table = thalweg::rocks::table();
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = table.lines().filter(|line| !line.starts_with("|--")).map(cells).collect();
+    let width = |n: usize| rows.iter().filter_map(|row| row.get(n)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    for row in &rows {
+        let line: Vec<String> = row.iter().enumerate().map(|(n, cell)| format!("{cell:<w$}", w = width(n))).collect();
+        print(&format!("{}\n", line.join("  ").trim_end()))?;
     }
     Ok(())
 }

@@ -308,6 +308,19 @@ impl LookArgs {
         let [azimuth, altitude] = self.sun;
         Sun { azimuth, altitude }
     }
+
+    /// A view of this look from the usual place.
+    ///
+    /// # Errors
+    /// An unknown ramp.
+    pub fn options<'a>(&self) -> Result<ViewOptions<'a>> {
+        Ok(ViewOptions {
+            ramp: self.ramp()?,
+            sun: self.sun(),
+            exaggeration: self.exaggeration,
+            ..ViewOptions::default()
+        })
+    }
 }
 
 impl CameraArgs {
@@ -318,11 +331,8 @@ impl CameraArgs {
             azimuth,
             elevation,
             zoom: self.zoom,
-            ramp: look.ramp()?,
-            sun: look.sun(),
-            exaggeration: look.exaggeration,
             title: self.title.as_deref(),
-            ..ViewOptions::default()
+            ..look.options()?
         })
     }
 }

@@ -47,6 +47,66 @@ fn recipes_that_cannot_be() {
 }
 
 #[test]
+fn knobs_that_cannot_be() {
+    let place = Place::with_dem();
+    place.write("r.toml", "extent = [100, 100]\ncells = 4\n[[stage]]\nmodel = \"shape\"\n");
+    place.write("real.toml", "from = \"dem.tif\"\n[[stage]]\nmodel = \"thermal\"\n");
+    for (line, words) in [
+        ("r.toml --age 0", &["age = 0", "0.1 to 10"][..]),
+        ("r.toml --age -1", &["age = -1", "0.1 to 10"]),
+        ("r.toml --rain nan", &["rain = NaN", "0.1 to 10"]),
+        ("r.toml --relief 9", &["relief = 9", "0.25 to 4"]),
+        ("r.toml --size 0.1", &["size = 0.1", "0.25 to 4"]),
+        ("r.toml --sea 1e9", &["1000000000", "16000"]),
+        ("r.toml --rock granit", &["unknown rock `granit`", "`granite`"]),
+        ("r.toml --rock granite,shale", &["--rock = granite,shale", "one value", "vary"]),
+        ("r.toml --age 1,2", &["--age = 1,2", "one value", "vary"]),
+        ("real.toml --size 2", &["size = 2", "dem.tif"]),
+        ("real.toml --relief 2", &["relief = 2", "dem.tif"]),
+    ] {
+        place.refuses(&format!("build {line} --out w"), words);
+    }
+    place.write("rock.toml", "extent = [100, 100]\nrock = \"chese\"\n");
+    place.refuses("build rock.toml --out w", &["rock.toml", "unknown rock `chese`", "granite", "clay"]);
+}
+
+/// All of it before any work: no world is begun, no file is written.
+#[test]
+fn variations_that_cannot_be() {
+    let place = Place::with_dem();
+    place.write("r.toml", "extent = [100, 100]\ncells = 4\n[[stage]]\nmodel = \"shape\"\n");
+    place.write("real.toml", "from = \"dem.tif\"\n[[stage]]\nmodel = \"thermal\"\n");
+    for (line, words) in [
+        ("r.toml --seeds 0", &["--seeds = 0", "1 to 100"][..]),
+        ("r.toml --seeds 200", &["--seeds = 200", "1 to 100"]),
+        ("r.toml --seeds 3,five", &["--seeds = 3,five", "1 to 100"]),
+        ("r.toml --seeds 3,5,3", &["--seeds = seed 3", "each value once"]),
+        ("r.toml --age 1,2,1", &["--age = age 1", "each value once"]),
+        ("r.toml --age 1,2,99", &["age 99", "age = 99", "0.1 to 10"]),
+        ("r.toml --rock granite,chese", &["unknown rock `chese`"]),
+        ("r.toml --set shape.height=1,2,1e9", &["shape.height 1e9", "shape.height = 1000000000", "16000"]),
+        ("r.toml --set shape.height=1,many", &["shape.height many", "many"]),
+        ("r.toml --set shape.heigth=1,2", &["`heigth`", "`height`"]),
+        ("r.toml --set shap.height=1,2", &["unknown stage `shap`", "`shape`"]),
+        ("r.toml --set height=1,2", &["height", "LABEL.PARAMETER=VALUE"]),
+        ("r.toml --until nosuch", &["unknown stage `nosuch`"]),
+        ("r.toml --age 1,2 --rain 1,2 --seeds 3", &["--age, --rain, --seeds", "one or two"]),
+        ("r.toml --seeds 20 --age 1,2,3,4,5,6", &["worlds on a sheet = 120", "1 to 100"]),
+        ("real.toml --cells 9", &["--cells = 9", "dem.tif"]),
+        ("real.toml --size 1,2", &["size 2", "dem.tif"]),
+        ("nosuch", &["unknown preset `nosuch`"]),
+    ] {
+        place.refuses(&format!("vary {line} -o x.png"), words);
+    }
+    place.refuses("vary r.toml -o x.jpg", &["x.jpg", ".png"]);
+    place.refuses("vary r.toml -o nosuch/x.png", &["nosuch", "cannot write"]);
+    // What only the work shows is said with the world that it comes from.
+    let stage = "[[stage]]\nmodel = \"shape\"\nlayers = { amount = \"nosuch.tif\" }\n";
+    place.write("late.toml", format!("extent = [100, 100]\n{stage}"));
+    place.refuses("vary late.toml --seeds 2 -o x.png", &["seed 1", "nosuch.tif", "cannot read"]);
+}
+
+#[test]
 fn files_that_are_not_what_they_should_be() {
     let place = Place::with_dem();
     let dem = place.read("dem.tif");

@@ -28,7 +28,7 @@ fn lists_come_from_the_declarations() {
     }
     assert!(place.works("apply --help").contains("thalweg models NAME"));
     let presets = place.works("presets");
-    assert!(["alpine", "hills", "island", "volcano"].iter().all(|name| presets.contains(name)));
+    assert!(["alpine", "hills", "badlands", "aged"].iter().all(|name| presets.contains(name)));
     let schema: serde_json::Value = serde_json::from_str(&place.works("schema")).unwrap();
     assert_eq!(schema["title"], "thalweg recipe");
 }
@@ -74,6 +74,67 @@ fn a_stage_is_set_by_its_label() {
     place.refuses("build r.toml --out w --set bse.height=1", &["unknown stage `bse`", "`base`"]);
     place.refuses("build r.toml --out w --set base.heigth=1", &["`heigth`", "`height`"]);
     place.refuses("build r.toml --out w --set height=1", &["height", "LABEL.PARAMETER=VALUE"]);
+}
+
+#[test]
+fn knobs_turn_the_recipe_that_is_written() {
+    let place = Place::new();
+    let recipe = "extent = [1000, 500]\ncells = 20\n\
+                  [[stage]]\nmodel = \"shape\"\n[[stage]]\nmodel = \"stream_power\"\nyears = 1e4\nstep = 1e4\n";
+    place.write("r.toml", recipe);
+    place.works("build r.toml --out plain");
+    place.works("build r.toml --out one --age 1 --rain 1 --relief 1 --size 1 --rock granite");
+    assert_eq!(place.json("plain/report.json")["recipe_hash"], place.json("one/report.json")["recipe_hash"]);
+    place.works(
+        "build r.toml --out w --age 2 --rain 0.5 --relief 0.5 --size 2 --sea 30 --rock shale --set shape.depth=50",
+    );
+    let report = place.json("w/report.json");
+    let value = |stage: usize, name: &str| report["stages"][stage]["parameters"][name].as_f64().unwrap();
+    // What is set is as it is set; the rest is turned.
+    assert_eq!((value(0, "height"), value(0, "depth"), value(1, "years")), (450.0, 50.0, 2e4));
+    assert_eq!((report["cell_size"].as_f64(), value(1, "uplift")), (Some(100.0), 2.5e-4));
+    let written = text(&place.read("w/recipe.toml"));
+    for line in ["extent = [2000.0, 1000.0]", "sea_level = 30.0", "rock = \"shale\""] {
+        assert!(written.contains(line), "{line} is missing in:\n{written}");
+    }
+    // Built again it is the same world: it is of shale already.
+    place.works("build w/recipe.toml --out again --rock shale");
+    assert_eq!(report["recipe_hash"], place.json("again/report.json")["recipe_hash"]);
+    let rocks = place.works("rocks");
+    assert!(thalweg::rocks::names().all(|name| rocks.contains(name)) && rocks.contains("28°"), "{rocks}");
+}
+
+#[test]
+fn variations_stand_on_one_sheet() {
+    let place = Place::new();
+    let recipe = "extent = [1000, 500]\ncells = 600\nseed = 4\n\
+                  [[stage]]\nmodel = \"gradient_noise\"\nlabel = \"a\"\n[[stage]]\nmodel = \"hydrology\"\n";
+    place.write("r.toml", recipe);
+    let size = |line: &str| {
+        place.works(&format!("vary r.toml --cells 24 --pixels 64 -o sheet.png {line}"));
+        size_of_png(&place.read("sheet.png"))
+    };
+    let rows = |height: u32, n: u32, more: u32| 12 + more + n * height + (n - 1) * 12;
+    // Maps of 64 × 32 under captions of 16, three rows of three.
+    let [width, height] = size("");
+    assert_eq!((width, height), (12 + 3 * 76, rows(48, 3, 0)));
+    let first = place.read("sheet.png");
+    size("--seeds 4,5,6,7,8,9,10,11,12 --threads 1");
+    assert!(place.read("sheet.png") == first, "seeds go on from the recipe's own, on any number of threads");
+    size("--seeds 9 --seed 5");
+    assert!(place.read("sheet.png") != first);
+    // One list is a row under heads of 24 and 12, two are rows and columns.
+    assert_eq!(size("--relief 0.5,1,2"), [12 + 3 * (7 * "relief 0.5".len() as u32 + 12), rows(32, 1, 36)]);
+    let side = 12 + 7 * "rock granite".len() as u32;
+    assert_eq!(size("--age 0.5,1 --rock granite,shale,sand"), [side + 12 + 2 * 76, rows(32, 3, 36)]);
+    assert_eq!(size("--set a.amplitude=200,400 --seeds 3,5 --view")[1], rows(42, 2, 36));
+    // What has one value has it in all.
+    let [narrow, _] = size("--set a.amplitude=300 --seeds 1 --sea -50");
+    assert_eq!(narrow, 12 + 64 + 12);
+    let lines = place.works("vary r.toml --cells 24 --pixels 64 -o sheet.png --sea -100,0 --json");
+    let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    assert_eq!(last["worlds"], serde_json::json!(["sea -100 m", "sea 0 m"]));
+    assert!(lines.contains("\"world\":\"[2/2] sea 0 m\""), "{lines}");
 }
 
 #[test]

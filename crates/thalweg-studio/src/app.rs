@@ -24,7 +24,7 @@ use crate::tools::Hands;
 use crate::view::camera::Camera;
 use crate::view::overlay::Overlay;
 use crate::viewport::{Cursor, Drag};
-use crate::worker::{Order, Snapshot, Worker, again};
+use crate::worker::{Order, Snapshot, Worker};
 
 /// Seconds that a word stays.
 const WORDS: f64 = 6.0;
@@ -114,8 +114,8 @@ impl Studio {
     pub fn new(mut options: Options, ctx: &Context, state: Option<RenderState>) -> Result<Self, String> {
         ctx.set_theme(egui::Theme::Dark);
         ctx.set_fonts(fonts());
-        let recipe = again(&options.recipe).map_err(|error| error.to_string())?;
-        let first = std::mem::replace(&mut options.recipe, again(&recipe).map_err(|error| error.to_string())?);
+        let recipe = options.recipe.copy().map_err(|error| error.to_string())?;
+        let first = std::mem::replace(&mut options.recipe, recipe.copy().map_err(|error| error.to_string())?);
         let waker = ctx.clone();
         let worker = Worker::start(first, options.playing, options.export.clone(), move || waker.request_repaint())?;
         let waker = ctx.clone();
@@ -189,7 +189,7 @@ impl Studio {
         let mut changed = false;
         Side::top("bar").show(ui, |ui| changed |= self.top(ui));
         Side::bottom("time").show(ui, |ui| {
-            if let Some(order) = self.timeline.show(ui, &self.recipe, &self.snapshot) {
+            if let Some(order) = self.timeline.show(ui, &self.snapshot) {
                 self.worker.tell(order);
             }
         });
@@ -366,7 +366,7 @@ impl Studio {
 
     /// Sends the recipe to the worker.
     pub(crate) fn send(&mut self) {
-        match again(&self.recipe) {
+        match self.recipe.copy() {
             Ok(recipe) => {
                 self.revision += 1;
                 self.worker.tell(Order::Edit(Box::new(recipe), self.revision, self.snapshot.strokes));

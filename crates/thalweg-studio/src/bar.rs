@@ -1,8 +1,9 @@
-//! The one row at the top: preset, seed, play, age, rain, export; all else is folded away.
+//! The one row at the top: preset, seed, play, age, rain, rock, export; all else is folded away.
 
-use eframe::egui::{self, Button, Color32, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
-use thalweg::params::{Kind, Value};
+use eframe::egui::{self, Button, Color32, ComboBox, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
+use thalweg::knobs::{self, FACTOR};
 use thalweg::recipe::Recipe;
+use thalweg::rocks::ROCKS;
 
 use crate::Preset;
 use crate::seam::{self, Ask};
@@ -33,23 +34,15 @@ pub enum Wish {
     Keys,
 }
 
-/// The knobs that turn many parameters at once: factors on what the recipe said before they were turned.
-#[derive(Debug, Clone, PartialEq)]
+/// The knobs that turn many parameters at once, and what they turn: the recipe as it was before.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Knobs {
-    /// Factor on the time that erosion has.
-    age: f64,
-    /// Factor on rain.
-    rain: f64,
+    /// Where they stand.
+    at: knobs::Knobs,
     /// The recipe before.
     base: String,
     /// The recipe as turned; any other was changed elsewhere, and is what the knobs turn next.
     turned: String,
-}
-
-impl Default for Knobs {
-    fn default() -> Self {
-        Self { age: 1.0, rain: 1.0, base: String::new(), turned: String::new() }
-    }
 }
 
 impl Knobs {
@@ -61,30 +54,17 @@ impl Knobs {
         }
     }
 
-    /// Turns the recipe's parameters: what they were before, times the factors.
+    /// Turns the recipe: what it was before, by where the knobs stand.
     fn turn(&mut self, recipe: &mut Recipe) {
-        let Ok(base) = Recipe::parse(&self.base) else { return };
-        turn(recipe, &base, &AGE, self.age);
-        turn(recipe, &base, &RAIN, self.rain);
-        self.turned = recipe.to_toml();
+        let Ok(mut base) = Recipe::parse(&self.base) else { return };
+        // A knob beyond its range turns nothing; the sliders know no such place.
+        if self.at.turn(&mut base).is_ok() {
+            base.folder.clone_from(&recipe.folder);
+            *recipe = base;
+            self.turned = recipe.to_toml();
+        }
     }
 }
-
-/// Parameters that are time at work, or grow with it, by model.
-const AGE: [(&str, &str); 9] = [
-    ("thermal", "distance"),
-    ("stream_power", "years"),
-    ("hillslope", "years"),
-    ("droplets", "density"),
-    ("droplets", "count"),
-    ("fluvial", "duration"),
-    ("pipes", "seconds"),
-    ("hydrology", "drops"),
-    ("trees", "years"),
-];
-/// Parameters that are rain.
-const RAIN: [(&str, &str); 4] =
-    [("fluvial", "rain"), ("pipes", "rain"), ("hydrology", "rain"), ("river_network", "rain")];
 
 /// What the row shows besides the recipe.
 pub struct Shown<'a> {
@@ -124,15 +104,16 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
         }
         ui.separator();
         knobs.meet(recipe);
-        let before = (knobs.age, knobs.rain);
+        let before = knobs.at.clone();
         knob(
             ui,
             "Age",
-            &mut knobs.age,
+            &mut knobs.at.age,
             "How long all erosion works: a factor on years, durations and numbers of droplets.",
         );
-        knob(ui, "Rain", &mut knobs.rain, "How much rain falls: a factor on the rain of all stages.");
-        if (knobs.age, knobs.rain) != before {
+        knob(ui, "Rain", &mut knobs.at.rain, "How much rain falls: a factor on the rain of all stages.");
+        rock(ui, recipe.rock.name, &mut knobs.at);
+        if knobs.at != before {
             knobs.turn(recipe);
             wish = Some(Wish::Changed);
         }
@@ -155,9 +136,23 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
 
 fn knob(ui: &mut Ui, name: &str, value: &mut f64, about: &str) {
     ui.label(name);
-    let slider = Slider::new(value, 0.1..=10.0).logarithmic(true).max_decimals(2).prefix("×");
+    let slider = Slider::new(value, FACTOR).logarithmic(true).max_decimals(2).prefix("×");
     ui.spacing_mut().slider_width = 90.0;
     ui.add(slider).accessible_name(name).on_hover_text(about);
+}
+
+/// The rock that the land is of.
+fn rock(ui: &mut Ui, now: &str, at: &mut knobs::Knobs) {
+    ui.label("Rock");
+    let list = ComboBox::from_id_salt("rock").selected_text(now).show_ui(ui, |ui| {
+        for rock in &ROCKS {
+            if ui.selectable_label(rock.name == now, rock.name).on_hover_text(rock.about).clicked() {
+                at.rock = Some(rock);
+            }
+        }
+    });
+    let about = "What the land is made of: how readily rivers cut it, and how steep it stands.";
+    list.response.accessible_name("Rock").on_hover_text(about);
 }
 
 fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<Wish> {
@@ -219,24 +214,6 @@ fn export(ui: &mut Ui, wish: &mut Option<Wish>) {
     item(ui, "Copy command line", "The command that builds this world", Wish::CopyCommand);
 }
 
-/// Sets those parameters, in all stages, to the base's times a factor, within what they allow.
-fn turn(recipe: &mut Recipe, base: &Recipe, which: &[(&str, &str)], factor: f64) {
-    for (stage, base) in recipe.stages.iter_mut().zip(&base.stages) {
-        let owner = stage.model.about().name;
-        for param in stage.model.declared().iter().filter(|param| which.contains(&(owner, param.name))) {
-            let next = match (base.model.get(param.name), param.kind) {
-                (Some(Value::Number(x)), Kind::Number { min, max }) => Value::Number((x * factor).clamp(min, max)),
-                (Some(Value::Count(n)), Kind::Count { min, max }) => {
-                    Value::Count((f64::from(n) * factor).round().clamp(f64::from(min), f64::from(max)) as u32)
-                }
-                _ => continue,
-            };
-            // Within its range it is taken.
-            let _ = stage.model.set(owner, param.name, &next.to_toml());
-        }
-    }
-}
-
 /// Words in the colour of trouble.
 pub fn trouble(text: &str) -> RichText {
     RichText::new(text).color(Color32::from_rgb(255, 150, 120))
@@ -244,6 +221,9 @@ pub fn trouble(text: &str) -> RichText {
 
 #[cfg(test)]
 mod tests {
+    use thalweg::params::Value;
+    use thalweg::rocks::Rock;
+
     use super::*;
 
     #[test]
@@ -251,21 +231,30 @@ mod tests {
         let text = "extent = [1000.0, 1000.0]\n\
                     [[stage]]\nmodel = \"stream_power\"\nyears = 2e6\n[[stage]]\nmodel = \"hydrology\"\n";
         let mut recipe = Recipe::parse(text).unwrap();
+        recipe.folder = "somewhere".into();
         let plain = recipe.to_toml();
         let mut knobs = Knobs::default();
         for (age, years) in [(2.0, 4e6), (0.1, 2e5), (1.0, 2e6)] {
             knobs.meet(&recipe);
-            knobs.age = age;
+            knobs.at.age = age;
             knobs.turn(&mut recipe);
             assert_eq!(recipe.stages[0].model.get("years"), Some(Value::Number(years)));
         }
         assert_eq!(recipe.to_toml(), plain);
-        knobs.rain = 3.0;
+        for rock in ["shale", "granite"] {
+            knobs.meet(&recipe);
+            knobs.at.rock = Some(Rock::find(rock).unwrap());
+            knobs.turn(&mut recipe);
+            assert_eq!(recipe.rock.name, rock);
+        }
+        // There and back is the recipe as it was, to the bit: it is always what it was before that is turned.
+        assert_eq!((recipe.to_toml(), recipe.folder.to_str()), (plain.clone(), Some("somewhere")));
+        knobs.at.rain = 3.0;
         knobs.turn(&mut recipe);
         assert_ne!(recipe.to_toml(), plain);
         // A recipe that was changed elsewhere is where they begin anew.
         recipe.seed = 9;
         knobs.meet(&recipe);
-        assert_eq!((knobs.age, knobs.rain), (1.0, 1.0));
+        assert_eq!(knobs.at, knobs::Knobs::default());
     }
 }

@@ -7,8 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use thalweg::Result;
+use thalweg::finer;
+use thalweg::levels::{Turn, When};
 use thalweg::mark::Mark;
-use thalweg::model::Family;
 use thalweg::models;
 use thalweg::models::droplets::{Droplets, trace};
 use thalweg::products::resample::reduce;
@@ -18,7 +19,7 @@ use thalweg::strokes::{Stroke, Tool};
 use thalweg::terrain::Terrain;
 
 use crate::tools;
-use crate::worker::{Board, Export, MarkAt, Order, PACE, SHOWN, Snapshot, Trace, again};
+use crate::worker::{Board, Export, MarkAt, Order, PACE, SHOWN, Snapshot, Trace, TurnAt};
 
 /// Shortest time between two snapshots while the run goes on.
 const SNAPSHOTS: Duration = Duration::from_millis(40);
@@ -30,6 +31,9 @@ const MARKS: Duration = Duration::from_secs(2);
 const DRAG: Duration = Duration::from_millis(400);
 /// Memory that marks may take in all.
 const MARKS_BYTES: u64 = 192 << 20;
+
+/// By this name the cost of making ground finer is kept.
+const FINER: &str = "finer";
 
 /// The run on the worker's bench.
 pub(crate) struct Bench {
@@ -51,7 +55,7 @@ pub(crate) struct Bench {
     marked: Instant,
     /// Time to be let pass between two marks: it doubles when they take too much memory.
     spacing: Duration,
-    /// Seconds that a step of each model took lately.
+    /// Seconds a cell that a step of each model took lately.
     costs: HashMap<&'static str, f64>,
     trace: Arc<Trace>,
     /// Whether the last stroke was a shower.
@@ -204,7 +208,7 @@ impl Bench {
                 self.begin(recipe)?;
             }
             Order::Back(to) => {
-                let reached = |(_, mark): &(u64, Mark)| (mark.stage(), mark.step()) <= (to.stage, to.step);
+                let reached = |(_, mark): &(u64, Mark)| (mark.turn(), mark.step()) <= (to.turn, to.step);
                 if let Some(number) = self.kept.iter().rposition(reached) {
                     self.run = Run::from_mark(self.copy()?, &self.kept[number].1)?;
                     // Later marks can still be gone to, until something is done here.
@@ -239,7 +243,7 @@ impl Bench {
 
     /// The run's recipe once more.
     fn copy(&self) -> Result<Recipe> {
-        again(self.run.recipe())
+        self.run.recipe().copy()
     }
 
     fn begin(&mut self, recipe: Recipe) -> Result<()> {
@@ -276,15 +280,15 @@ impl Bench {
             return Ok(());
         }
         if let Some(recipe) = self.set_at_once(recipe)? {
-            let (stage, step) = self.run.position();
+            let (turn, step) = self.run.position();
             // During a run back to where it stood, that place still counts.
-            let until = if self.playing { None } else { self.until.max(Some(MarkAt { stage, step })) };
+            let until = if self.playing { None } else { self.until.max(Some(MarkAt { turn, step })) };
             match self.kept.iter().rposition(|(_, mark)| mark.agrees(&recipe)) {
                 Some(number) => {
                     self.run = Run::from_mark(recipe, &self.kept[number].1)?;
                     self.kept.truncate(number + 1);
                     self.at = None;
-                    if self.kept.iter().all(|(_, mark)| self.is_base(mark.stage())) {
+                    if self.kept.iter().all(|(_, mark)| self.is_base(mark.turn())) {
                         self.before = None;
                     }
                     self.changed_past();
@@ -296,15 +300,20 @@ impl Bench {
         Ok(())
     }
 
-    fn is_base(&self, stage: usize) -> bool {
-        let stage = self.run.recipe().stages.get(stage);
-        stage.is_some_and(|stage| stage.muted || stage.model.about().family == Family::Base)
+    /// The stage of a turn, if it has one.
+    fn stage_of(&self, turn: usize) -> Option<&Stage> {
+        self.run.recipe().stages.get(self.run.turns().get(turn)?.stage?)
+    }
+
+    fn is_base(&self, turn: usize) -> bool {
+        self.stage_of(turn).is_some_and(|stage| stage.muted || stage.is_base())
     }
 
     /// Changes parameters of the running stage where only they differ; gives the recipe back where more does.
     fn set_at_once(&mut self, recipe: Recipe) -> Result<Option<Recipe>> {
-        let (number, step) = self.run.position();
+        let (turn, step) = self.run.position();
         let mut trial = self.copy()?;
+        let Some(number) = self.run.turns().get(turn).and_then(|turn| turn.stage) else { return Ok(Some(recipe)) };
         let (Some(old), Some(new)) = (trial.stages.get_mut(number), recipe.stages.get(number)) else {
             return Ok(Some(recipe));
         };
@@ -321,7 +330,7 @@ impl Bench {
             }
             changed.push((param.name, value.to_toml()));
         }
-        if step == 0 || !trial.same_until(&recipe, number, step) {
+        if step == 0 || !trial.same_until(&recipe, turn, step) {
             return Ok(Some(recipe));
         }
         for (name, value) in &changed {
@@ -351,10 +360,12 @@ impl Bench {
         }
         self.run.stroke(stroke.clone())?;
         self.version += 1;
-        let (stage, step) = self.run.position();
-        if let Some(stage) = self.run.recipe().stages.get(stage) {
+        let made = self
+            .stage_of(self.run.position().0)
+            .and_then(|stage| Some((stage.label.clone(), stage.strokes.last()?.clone())));
+        if let Some((label, stroke)) = made {
             self.strokes += 1;
-            self.made.push((self.strokes, stage.label.clone(), Stroke { step, ..stroke }));
+            self.made.push((self.strokes, label, stroke));
         }
         Ok(())
     }
@@ -367,7 +378,7 @@ impl Bench {
         let is_free = |label: &String| !recipe.stages.iter().any(|stage| stage.label == *label);
         let labels = std::iter::once("springs".to_string()).chain((2..).map(|n| format!("springs {n}")));
         let label = labels.into_iter().find(is_free).unwrap_or_default();
-        recipe.stages.push(Stage::new(label, model));
+        recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, model) });
         let here = self.run.mark();
         self.run = Run::from_mark(recipe, &here)?;
         self.playing = true;
@@ -377,31 +388,30 @@ impl Bench {
     /// Takes a step, and a mark before it when it is time.
     fn step(&mut self) {
         self.leave_mark();
-        let (stage, step) = self.run.position();
-        if self.before.is_none() && !self.is_base(stage) {
+        let (turn, step) = self.run.position();
+        if self.before.is_none() && !self.is_base(turn) {
             self.before = Some(Arc::new(shown(self.run.terrain())));
         }
         if step == 0 || self.marked.elapsed() >= self.spacing {
             self.keep();
         }
         let start = Instant::now();
-        let model = self.run.recipe().stages.get(stage).map(|stage| stage.model.about().name);
+        let model = self.stage_of(turn).map_or(FINER, |stage| stage.model.about().name);
         match self.run.step() {
             Ok(Some(_)) => {
                 self.version += 1;
-                if let Some(model) = model {
-                    let seconds = start.elapsed().as_secs_f64();
-                    let known = self.costs.entry(model).or_insert(seconds);
-                    *known += 0.2 * (seconds - *known);
-                }
+                let seconds = start.elapsed().as_secs_f64() / self.run.terrain().grid.len() as f64;
+                let known = self.costs.entry(model).or_insert(seconds);
+                *known += 0.2 * (seconds - *known);
+                self.keep_before_as_fine();
                 if let Some(left) = &mut self.left {
                     *left -= 1;
                     if *left == 0 {
                         self.left = None;
                     }
                 }
-                let (stage, step) = self.run.position();
-                if self.run.is_done() || self.until.is_some_and(|until| (stage, step) >= (until.stage, until.step)) {
+                let (turn, step) = self.run.position();
+                if self.run.is_done() || self.until.is_some_and(|until| (turn, step) >= (until.turn, until.step)) {
                     self.until = None;
                 }
                 if self.run.is_done() {
@@ -413,6 +423,15 @@ impl Bench {
                 self.trouble(error.to_string());
                 (self.playing, self.until, self.left) = (false, None, None);
             }
+        }
+    }
+
+    /// What was before is shown beside what is: on cells as fine, once the run has gone on to those.
+    fn keep_before_as_fine(&mut self) {
+        let Some(before) = &self.before else { return };
+        let size = self.run.terrain().grid.size;
+        if before.grid.size[0] < size[0].min(SHOWN) && before.grid.size.map(|n| 2 * n) == size {
+            self.before = Some(Arc::new(shown(&finer::terrain(before))));
         }
     }
 
@@ -445,8 +464,15 @@ impl Bench {
         };
         self.last = Some((self.version, Arc::clone(&terrain)));
         let grid = self.run.terrain().grid.clone();
-        let (stage, step) = self.run.position();
-        let running = self.run.recipe().stages.get(stage);
+        let (turn, step) = self.run.position();
+        let running = self.stage_of(turn);
+        let here = self.run.turns().get(turn).copied();
+        let turns = self.run.turns().iter().map(|turn| TurnAt {
+            label: self.run.label(*turn).to_string(),
+            level: turn.level,
+            steps: self.run.steps_of(*turn),
+            muted: turn.stage.and_then(|stage| self.run.recipe().stages.get(stage)).is_some_and(|stage| stage.muted),
+        });
         let before = self.before.clone().unwrap_or_else(|| Arc::clone(&terrain));
         let model = running.map(|stage| stage.model.about().name);
         Snapshot {
@@ -455,20 +481,22 @@ impl Bench {
             eroding: self.before.is_some(),
             recipe: self.run.recipe().to_toml().into(),
             revision: self.revision,
-            stage,
+            stage: here.and_then(|here| here.stage).unwrap_or(self.run.recipe().stages.len()),
+            turn,
+            turns: turns.collect(),
             step,
-            steps: running.map_or(0, |stage| stage.steps(&grid)),
+            steps: here.map_or(0, |here| self.run.steps_of(here)),
             all: self.run.steps(),
             done: self.run.is_done(),
             playing: self.is_going(),
-            pace: model
-                .and_then(|model| self.costs.get(model))
-                .map_or(0.0, |seconds| (1.0 / seconds.max(1e-6)).min(self.pace.unwrap_or(f64::INFINITY))),
+            pace: model.and_then(|model| self.costs.get(model)).map_or(0.0, |seconds| {
+                (1.0 / (seconds * grid.len() as f64).max(1e-6)).min(self.pace.unwrap_or(f64::INFINITY))
+            }),
             years: self.run.years(),
             falling: self.falling(model),
             particles: self.run.reports().iter().map(|report| report.budget.particles).sum(),
             seconds_left: self.seconds_left(),
-            marks: self.kept.iter().map(|(_, mark)| MarkAt { stage: mark.stage(), step: mark.step() }).collect(),
+            marks: self.kept.iter().map(|(_, mark)| MarkAt { turn: mark.turn(), step: mark.step() }).collect(),
             trace: Arc::clone(&self.trace),
             problem: self.problem.clone(),
             problems: self.problems,
@@ -488,16 +516,17 @@ impl Bench {
     /// Steps to come by what a step of their model took lately; none while a model to come has not been seen.
     fn seconds_left(&self) -> Option<f64> {
         let (at, step) = self.run.position();
-        let grid = &self.run.terrain().grid;
-        let cost = |(number, stage): (usize, &Stage)| {
-            let steps = stage.steps(grid).saturating_sub(if number == at { step } else { 0 });
+        let cost = |(number, turn): (usize, &Turn)| {
+            let steps = self.run.steps_of(*turn).saturating_sub(if number == at { step } else { 0 });
             if steps == 0 {
                 return Some(0.0);
             }
             let least = self.pace.map_or(0.0, |pace| 1.0 / pace);
-            self.costs.get(stage.model.about().name).map(|seconds| seconds.max(least) * f64::from(steps))
+            let cells = self.run.grids().get(turn.level)?.len() as f64;
+            let model = self.stage_of(number).map_or(FINER, |stage| stage.model.about().name);
+            self.costs.get(model).map(|seconds| (seconds * cells).max(least) * f64::from(steps))
         };
-        self.run.recipe().stages.iter().enumerate().skip(at).map(cost).sum()
+        self.run.turns().iter().enumerate().skip(at).map(cost).sum()
     }
 }
 
@@ -506,7 +535,7 @@ fn take_over(recipe: &mut Recipe, label: &str, stroke: &Stroke) -> Result<()> {
     let number = match recipe.stages.iter().position(|stage| stage.label == label) {
         Some(number) => number,
         None => {
-            recipe.stages.push(Stage::new(label, models::find("hands")?));
+            recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, models::find("hands")?) });
             recipe.stages.len() - 1
         }
     };

@@ -10,7 +10,7 @@ use crate::app::{Left, Studio};
 use crate::history::History;
 use crate::out::Frames;
 use crate::seam::Ask;
-use crate::worker::{Order, again};
+use crate::worker::Order;
 
 impl Studio {
     /// Opens files that were dropped on the window.
@@ -73,7 +73,7 @@ impl Studio {
 
     pub(crate) fn open_preset(&mut self, number: usize) {
         let Some(preset) = self.options.presets.get(number) else { return };
-        match Recipe::parse(preset.text) {
+        match Recipe::parse(&preset.text) {
             Ok(mut recipe) => {
                 recipe.cells = recipe.cells.min(self.options.cells);
                 self.begin(recipe, None);
@@ -84,7 +84,7 @@ impl Studio {
 
     /// Begins another world.
     pub(crate) fn begin(&mut self, recipe: Recipe, path: Option<PathBuf>) {
-        match again(&recipe) {
+        match recipe.copy() {
             Ok(copy) => {
                 self.revision += 1;
                 self.worker.tell(Order::Open(Box::new(copy), self.revision));

@@ -31,12 +31,12 @@ use crate::app::Studio;
 use crate::worker::Export;
 
 /// A recipe that comes with the program.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
     /// Its text.
-    pub text: &'static str,
+    pub text: String,
     /// A small picture of it as PNG; empty without one.
     pub thumbnail: &'static [u8],
 }

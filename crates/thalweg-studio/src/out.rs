@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use thalweg::Error;
 use thalweg::io::atomic::atomic;
 use thalweg::pictures::picture::Picture;
-use thalweg::recipe::{From, Recipe};
+use thalweg::recipe::Recipe;
 
 use crate::app::Studio;
 use crate::seam;
-use crate::worker::again;
 
 /// Frames of a turntable.
 const TURN: u32 = 120;
@@ -171,24 +170,13 @@ fn placed(recipe: &Recipe, path: &Path) -> thalweg::Result<String> {
     if here(folder).ok() == here(&recipe.folder).ok() {
         return Ok(recipe.to_toml());
     }
-    let mut copy = again(recipe)?;
-    let whole = |path: &PathBuf| {
-        let path = recipe.folder.join(path);
-        std::path::absolute(&path).map_err(Error::io(&path, "find"))
-    };
-    copy.from = copy.from.as_ref().map(whole).transpose()?;
-    for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
-        if let From::File(path) = &source.from {
-            source.from = From::File(whole(path)?);
-        }
-    }
-    Ok(copy.to_toml())
+    Ok(recipe.absolute()?.to_toml())
 }
 
 /// The command line of a preset of which only cells, seed and parameters were changed.
 fn preset_line(recipe: &Recipe, presets: &[crate::Preset]) -> Option<String> {
     let preset = presets.iter().find(|preset| preset.name == recipe.name)?;
-    let mut plain = Recipe::parse(preset.text).ok()?;
+    let mut plain = Recipe::parse(&preset.text).ok()?;
     let mut line = format!("thalweg build {}", preset.name);
     if plain.cells != recipe.cells {
         line += &format!(" --cells {}", recipe.cells);

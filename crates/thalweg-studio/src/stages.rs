@@ -335,16 +335,12 @@ fn apply(recipe: &mut Recipe, act: Act) -> bool {
         Act::Swap(a, b) => recipe.stages.swap(a, b),
         Act::Duplicate(number) => {
             let stage = &recipe.stages[number];
-            let Ok(mut model) = models::find(stage.model.about().name) else { return false };
-            for param in stage.model.declared() {
-                if let Some(value) = stage.model.get(param.name) {
-                    // A value that one model of a kind holds, another takes.
-                    let _ = model.set(stage.model.about().name, param.name, &value.to_toml());
-                }
-            }
+            let Ok(model) = models::copy(&*stage.model) else { return false };
             let copy = Stage {
                 label: free(recipe, &stage.label),
                 model,
+                when: stage.when,
+                finer: stage.finer.clone(),
                 layers: stage.layers.clone(),
                 tables: stage.tables.clone(),
                 muted: stage.muted,

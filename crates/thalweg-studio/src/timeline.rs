@@ -1,7 +1,6 @@
-//! Time: the row at the bottom. The stages side by side, how far the run is, and the marks it can go back to.
+//! Time: the row at the bottom. The turns side by side, how far the run is, and the marks it can go back to.
 
 use eframe::egui::{self, Align2, Color32, DragValue, FontId, RichText, Sense, Stroke, Ui, pos2, vec2};
-use thalweg::recipe::Recipe;
 
 use crate::worker::{Order, PACE, Snapshot};
 
@@ -25,7 +24,7 @@ const MARK: Color32 = Color32::from_rgb(230, 200, 120);
 
 impl Timeline {
     /// Draws the row; orders go to the worker.
-    pub fn show(&mut self, ui: &mut Ui, recipe: &Recipe, snapshot: &Snapshot) -> Option<Order> {
+    pub fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
         let mut order = None;
         ui.horizontal(|ui| {
             if ui.button("Step").on_hover_text("Takes so many steps, then stops").clicked() {
@@ -48,20 +47,23 @@ impl Timeline {
                 order = Some(Order::Pace(self.pace));
             }
             ui.separator();
-            ui.label(said(recipe, snapshot));
+            ui.label(said(snapshot));
         });
-        bar(ui, recipe, snapshot).or(order)
+        bar(ui, snapshot).or(order)
     }
 }
 
 /// Where the run stands, in words.
-fn said(recipe: &Recipe, snapshot: &Snapshot) -> RichText {
-    let mut words = match recipe.stages.get(snapshot.stage) {
-        Some(stage) if !snapshot.done => {
-            format!("{} · step {} of {}", stage.label, snapshot.step, snapshot.steps)
+fn said(snapshot: &Snapshot) -> RichText {
+    let mut words = match snapshot.turns.get(snapshot.turn) {
+        Some(turn) if !snapshot.done => {
+            format!("{} · step {} of {}", turn.label, snapshot.step, snapshot.steps)
         }
         _ => "done".to_string(),
     };
+    if snapshot.turns.last().is_some_and(|turn| turn.level > 0) {
+        words += &format!(" · {} cells", snapshot.grid.rows().max(snapshot.grid.cols()));
+    }
     if snapshot.playing && snapshot.pace > 0.0 {
         words += &format!(" · {:.1}/s", snapshot.pace);
     }
@@ -108,42 +110,46 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// The bar of stages: as wide each as the others, for a short one matters as much; marks can be clicked.
-fn bar(ui: &mut Ui, recipe: &Recipe, snapshot: &Snapshot) -> Option<Order> {
+/// The bar of turns: as wide each as the others, for a short one matters as much; marks can be clicked.
+fn bar(ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
     let (response, painter) = ui.allocate_painter(vec2(ui.available_width(), 22.0), Sense::click_and_drag());
     let area = response.rect.shrink2(vec2(2.0, 2.0));
-    let count = recipe.stages.len().max(1) as f32;
+    let turns = &snapshot.turns;
+    let count = turns.len().max(1) as f32;
     let width = area.width() / count;
-    let share = |stage: usize, step: u32| {
-        let steps = recipe.stages.get(stage).map_or(1, |s| s.steps(&snapshot.grid)).max(1);
-        (stage as f32 + (step as f32 / steps as f32).min(1.0)).min(count)
+    let share = |number: usize, step: u32| {
+        let steps = turns.get(number).map_or(1, |turn| turn.steps).max(1);
+        (number as f32 + (step as f32 / steps as f32).min(1.0)).min(count)
     };
     let x = |share: f32| area.left() + share * width;
-    let here = if snapshot.done { count } else { share(snapshot.stage, snapshot.step) };
+    let here = if snapshot.done { count } else { share(snapshot.turn, snapshot.step) };
     painter.rect_filled(area, 3.0, AHEAD);
     painter.rect_filled(egui::Rect::from_min_max(area.min, pos2(x(here), area.bottom())), 3.0, DONE);
-    for (number, stage) in recipe.stages.iter().enumerate() {
+    for (number, turn) in turns.iter().enumerate() {
         let left = x(number as f32);
         if number > 0 {
-            painter.line_segment([pos2(left, area.top()), pos2(left, area.bottom())], Stroke::new(1.0, Color32::BLACK));
+            // Where a level begins the line is wider.
+            let line = if turns[number - 1].level < turn.level { 3.0 } else { 1.0 };
+            painter
+                .line_segment([pos2(left, area.top()), pos2(left, area.bottom())], Stroke::new(line, Color32::BLACK));
         }
-        let colour = if stage.muted { Color32::from_gray(110) } else { Color32::from_gray(215) };
+        let colour = if turn.muted { Color32::from_gray(110) } else { Color32::from_gray(215) };
         let inner = egui::Rect::from_min_max(pos2(left, area.top()), pos2(left + width, area.bottom()));
         painter.with_clip_rect(inner).text(
             inner.left_center() + vec2(6.0, 0.0),
             Align2::LEFT_CENTER,
-            &stage.label,
+            &turn.label,
             FontId::proportional(11.0),
             colour,
         );
     }
     for mark in &snapshot.marks {
-        let at = x(share(mark.stage, mark.step));
+        let at = x(share(mark.turn, mark.step));
         painter.line_segment([pos2(at, area.bottom() - 5.0), pos2(at, area.bottom())], Stroke::new(2.0, MARK));
     }
     let response = response.on_hover_text("Click to go back to the nearest mark");
     let pointer = response.interact_pointer_pos().filter(|_| response.clicked() || response.drag_stopped())?;
-    let distance = |mark: &crate::worker::MarkAt| (x(share(mark.stage, mark.step)) - pointer.x).abs();
+    let distance = |mark: &crate::worker::MarkAt| (x(share(mark.turn, mark.step)) - pointer.x).abs();
     let nearest = snapshot.marks.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     nearest.map(|mark| Order::Back(*mark))
 }

@@ -59,10 +59,23 @@ pub type Export = dyn Fn(&Run, &std::path::Path) -> Result<()> + Send + Sync;
 /// Where a mark lies in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MarkAt {
-    /// The stage.
-    pub stage: usize,
+    /// Number of the turn: where there is one level, that of the stage.
+    pub turn: usize,
     /// Steps taken in it.
     pub step: u32,
+}
+
+/// What is done in one of a run's turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnAt {
+    /// The label of its stage.
+    pub label: String,
+    /// The level, from 0, the coarsest.
+    pub level: usize,
+    /// Its steps.
+    pub steps: u32,
+    /// Whether its stage is muted.
+    pub muted: bool,
 }
 
 /// The path of a droplet.
@@ -90,8 +103,12 @@ pub struct Snapshot {
     pub recipe: Arc<str>,
     /// Number of the last edit that the run knows of.
     pub revision: u64,
-    /// Number of the running stage, that of all stages when done.
+    /// Number of the running stage in the recipe, that of all stages when done or while the ground is made finer.
     pub stage: usize,
+    /// Number of the running turn, that of all turns when done.
+    pub turn: usize,
+    /// What is done, in order.
+    pub turns: Vec<TurnAt>,
     /// Steps taken in it.
     pub step: u32,
     /// Steps it takes.
@@ -199,11 +216,4 @@ impl Drop for Worker {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
-}
-
-/// A recipe once more, with its folder.
-pub fn again(recipe: &Recipe) -> Result<Recipe> {
-    let mut copy = Recipe::parse(&recipe.to_toml())?;
-    copy.folder.clone_from(&recipe.folder);
-    Ok(copy)
 }

@@ -72,7 +72,7 @@ impl Bench {
                         recipe: Recipe::parse(HILLS).unwrap(),
                         path: Some(own.clone()),
                         playing,
-                        presets: vec![Preset { name: "small", text: HILLS, thumbnail: &[] }],
+                        presets: vec![Preset { name: "small", text: HILLS.to_string(), thumbnail: &[] }],
                         cells: 64,
                         export: Some(Arc::new(|run, folder| {
                             let path = folder.join("hash.txt");

@@ -9,7 +9,7 @@ use thalweg::rng::Key;
 use thalweg::run::Run;
 use thalweg::strokes::{Stroke, Tool};
 use thalweg::terrain::Terrain;
-use thalweg_studio::worker::{Order, Snapshot, Worker, again};
+use thalweg_studio::worker::{Order, Snapshot, Worker};
 
 const WORLD: &str = r#"
 extent = [3200.0, 3200.0]
@@ -164,7 +164,7 @@ fn strokes_are_kept_in_the_recipe_and_undone() {
     worker.tell(Order::Play(true));
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
     assert!(done.terrain.ground == built(&done.recipe).ground);
-    let plain = again(&Recipe::parse(&flat.recipe).unwrap()).unwrap();
+    let plain = Recipe::parse(&flat.recipe).unwrap();
     worker.tell(Order::Edit(Box::new(plain), 7, u64::MAX));
     let undone = until(&worker, "it is done without", |snapshot| snapshot.revision == 7 && snapshot.done);
     assert!(undone.terrain.ground == built(WORLD).ground);
@@ -174,7 +174,7 @@ fn strokes_are_kept_in_the_recipe_and_undone() {
 fn going_back_to_a_mark_stops_there() {
     let worker = worker(true);
     let done = until(&worker, "it is done", |snapshot| snapshot.done);
-    let mark = *done.marks.iter().find(|mark| (mark.stage, mark.step) == (1, 0)).unwrap();
+    let mark = *done.marks.iter().find(|mark| (mark.turn, mark.step) == (1, 0)).unwrap();
     worker.tell(Order::Back(mark));
     let back = until(&worker, "it is back", |snapshot| snapshot.stage == 1 && !snapshot.playing);
     assert_eq!(back.step, 0);
@@ -275,7 +275,7 @@ fn parameters_turned_wildly_on_a_running_simulation_never_end_it() {
         if draw() < 0.05 {
             worker.tell(Order::Restart);
         }
-        worker.tell(Order::Edit(Box::new(again(&recipe).unwrap()), revision, u64::MAX));
+        worker.tell(Order::Edit(Box::new(recipe.copy().unwrap()), revision, u64::MAX));
         if draw() < 0.3 {
             std::thread::sleep(Duration::from_millis((20.0 * draw()) as u64));
         }

@@ -28,7 +28,9 @@ const MAX_HEADER: u64 = 64 << 20;
 struct Header {
     recipe: String,
     folder: String,
-    stage: usize,
+    /// Number of the turn; older files, of one level, call it by its stage.
+    #[serde(alias = "stage")]
+    turn: usize,
     step: u32,
     /// Strokes of this step that are made.
     #[serde(default)]
@@ -72,7 +74,7 @@ impl Run {
         let header = Header {
             recipe: self.recipe.to_toml(),
             folder: folder.to_string_lossy().into_owned(),
-            stage: self.stage,
+            turn: self.turn,
             step: self.step,
             strokes: self.strokes,
             reports: self.reports.clone(),
@@ -126,7 +128,7 @@ impl Run {
             return Err(bad(flaw));
         }
         terrain.grid = header.grid;
-        let place = [header.stage, header.strokes];
+        let place = [header.turn, header.strokes];
         let run = Self::restored(recipe, terrain, place, header.step, header.reports);
         Ok((run.map_err(|error| bad(&error.to_string()))?, header.note))
     }

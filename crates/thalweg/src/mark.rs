@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::bytes::Values;
 use crate::error::Result;
+use crate::levels::{Coarsest, Turn};
 use crate::recipe::{From, Recipe, Stage};
 use crate::run::{Run, StageReport};
 use crate::terrain::Terrain;
@@ -13,7 +14,7 @@ use crate::terrain::Terrain;
 #[derive(Clone)]
 pub struct Mark {
     terrain: Arc<Terrain>,
-    stage: usize,
+    turn: usize,
     step: u32,
     strokes: usize,
     reports: Vec<StageReport>,
@@ -27,9 +28,9 @@ impl Mark {
         &self.terrain
     }
 
-    /// Number of the stage that was running or about to begin, from 0.
-    pub fn stage(&self) -> usize {
-        self.stage
+    /// Number of the turn that was running or about to begin, from 0, among [`Run::turns`].
+    pub fn turn(&self) -> usize {
+        self.turn
     }
 
     /// Steps that it had taken.
@@ -54,21 +55,21 @@ impl Mark {
     /// fresh run of that recipe comes to. (A run whose parameters or terrain were changed between steps has another past than
     /// its recipe tells; its marks agree with the recipe as it was then.)
     pub fn agrees(&self, recipe: &Recipe) -> bool {
-        recipe.past(self.stage, self.step, self.strokes, self.reports.len() > self.stage).as_ref() == Some(&self.past)
+        recipe.past(self.turn, self.step, self.strokes, self.reports.len() > self.turn).as_ref() == Some(&self.past)
     }
 }
 
 impl Run {
     /// Remembers the run as it stands. It copies the terrain once.
     pub fn mark(&self) -> Mark {
-        let is_begun = self.reports.len() > self.stage;
+        let is_begun = self.reports.len() > self.turn;
         Mark {
             terrain: Arc::new(self.terrain.clone()),
-            stage: self.stage,
+            turn: self.turn,
             step: self.step,
             strokes: self.strokes,
             reports: self.reports.clone(),
-            past: self.recipe.past(self.stage, self.step, self.strokes, is_begun).unwrap_or_default(),
+            past: self.recipe.past(self.turn, self.step, self.strokes, is_begun).unwrap_or_default(),
         }
     }
 
@@ -78,42 +79,52 @@ impl Run {
     /// # Errors
     /// When the recipe does not have the mark's stage, or that stage not its step or its strokes; as [`Run::over`].
     pub fn from_mark(recipe: Recipe, mark: &Mark) -> Result<Self> {
-        let place = [mark.stage, mark.strokes];
+        let place = [mark.turn, mark.strokes];
         Self::restored(recipe, Terrain::clone(&mark.terrain), place, mark.step, mark.reports.clone())
     }
 }
 
 impl Recipe {
-    /// Whether another recipe gives the same terrain up to after `step` steps of stage number `stage`, before the strokes
-    /// that are made there: the same start, seed and stages before; of the stage, if it has taken a step, the same but for
-    /// strokes from there on. False where one of them has no such stage.
-    pub fn same_until(&self, other: &Self, stage: usize, step: u32) -> bool {
-        let past = |recipe: &Self| recipe.past(stage, step, 0, step > 0);
+    /// Whether another recipe gives the same terrain up to after `step` steps of turn number `turn`, before the strokes
+    /// that are made there: the same start, seed, levels and turns before; of the turn's stage, if it has taken a step, the same
+    /// but for strokes from there on. False where one of them has no such turn.
+    pub fn same_until(&self, other: &Self, turn: usize, step: u32) -> bool {
+        let past = |recipe: &Self| recipe.past(turn, step, 0, step > 0);
         past(self).is_some_and(|own| past(other) == Some(own))
     }
 
-    /// What decides the terrain of a run that stands in stage `stage`, after `step` steps and `strokes` of the strokes made
-    /// there, as text; of that stage nothing if it has not begun. `None` without such a stage.
-    fn past(&self, stage: usize, step: u32, strokes: usize, is_begun: bool) -> Option<String> {
-        let before = self.stages.get(..stage)?;
-        let present = self.stages.get(stage).filter(|_| is_begun);
-        let mut text = format!("{:?} {:?} {:?} ", self.extent, self.extent.map(|_| self.cells), self.from);
+    /// What decides the terrain of a run that stands in turn `turn`, after `step` steps and `strokes` of the strokes made
+    /// there, as text; of that turn nothing if it has not begun. `None` without such a turn. How many levels are yet to come
+    /// decides nothing.
+    fn past(&self, turn: usize, step: u32, strokes: usize, is_begun: bool) -> Option<String> {
+        let grids = if self.coarsest == Coarsest::None { Vec::new() } else { self.grids().ok()? };
+        let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
+        let turns = self.turns(if widths.is_empty() { &[1.0] } else { &widths });
+        let before = turns.get(..turn)?;
+        let present = turns.get(turn).filter(|_| is_begun);
+        let first = grids.first().map_or(self.cells, |grid| grid.size[0].max(grid.size[1]));
+        let mut text = format!("{:?} {:?} {:?} ", self.extent, self.extent.map(|_| first), self.from);
         let _ = writeln!(text, "{} {:?} {:?}", self.seed, self.edges, self.sea_level);
+        let stage = |turn: &Turn| self.stages.get(turn.stage?);
         let reads = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));
-        if self.from.is_some() || before.iter().chain(present).any(reads) {
+        if self.from.is_some() || before.iter().chain(present).filter_map(stage).any(reads) {
             let _ = writeln!(text, "{:?}", self.folder);
         }
-        for stage in before {
+        for turn in before {
+            let Some(stage) = stage(turn) else {
+                text += "finer\n";
+                continue;
+            };
             if stage.muted {
                 // Its place counts and its report stays; what it would do does not matter.
                 let _ = writeln!(text, "muted {:?} {}", stage.label, stage.model.about().name);
             } else {
-                text += &stage.to_toml(stage.strokes.iter());
+                text += &stage.to_toml(stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass));
             }
         }
-        if let Some(stage) = present {
-            let made = stage.strokes.iter().filter(|stroke| stroke.step < step);
-            text += &stage.to_toml(made.chain(stage.strokes_at(step).take(strokes)));
+        if let Some((turn, stage)) = present.and_then(|turn| Some((turn, stage(turn)?))) {
+            let made = stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass && stroke.step < step);
+            text += &stage.to_toml(made.chain(stage.strokes_at(turn.pass, step).take(strokes)));
         }
         Some(text)
     }

@@ -4,9 +4,11 @@
 //! name = "demo"
 //! extent = [15000.0, 15000.0]   # width and height in metres; more cells make the same world finer
 //! cells = 512                   # on the long side
+//! coarsest = "auto"             # optional: built from fewer cells upwards, see [`crate::levels`]
 //! seed = 1
 //! edges = "open"                # or "closed", or { north = "open", east = "closed", … }
 //! sea_level = 0.0               # optional
+//! rock = "granite"              # of which rock the parameters speak; granite when left out
 //!
 //! [[stage]]
 //! model = "gradient_noise"
@@ -16,6 +18,8 @@
 //! model = "droplets"
 //! label = "rain"                # keys the stage's random numbers; the model's name when left out
 //! layers = { hardness = "rock.tif" }
+//! levels = "last"               # optional: on which levels it runs
+//! finer = { density = 0.5 }     # optional: factors on parameters with each finer level
 //!
 //! [[stage]]
 //! model = "fluvial"
@@ -33,9 +37,11 @@ use serde_json::json;
 use crate::error::{Error, Result};
 use crate::grid::{Edge, Edges, Grid};
 use crate::height::Height;
+use crate::levels::{Coarsest, When};
 use crate::model::Model;
 use crate::models;
-use crate::params::Value;
+use crate::params::{Kind, Value};
+use crate::rocks::{self, Rock};
 use crate::springs::SPRINGS;
 use crate::strokes::{self, Stroke};
 use crate::tables::{self, Tables};
@@ -75,6 +81,29 @@ pub struct Stage {
     pub strokes: Vec<Stroke>,
     /// Whether it is kept and not run.
     pub muted: bool,
+    /// On which levels it runs.
+    pub when: When,
+    /// Factors on its parameters with each finer level that it runs on.
+    pub finer: BTreeMap<String, f64>,
+}
+
+/// A stage's model as it runs on one of its levels.
+pub enum ModelAt<'a> {
+    /// As the recipe has it.
+    Plain(&'a dyn Model),
+    /// With other parameters.
+    Changed(Box<dyn Model>),
+}
+
+impl<'a> std::ops::Deref for ModelAt<'a> {
+    type Target = dyn Model + 'a;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Plain(model) => *model,
+            Self::Changed(model) => &**model,
+        }
+    }
 }
 
 impl Stage {
@@ -87,17 +116,47 @@ impl Stage {
             tables: Tables::default(),
             strokes: Vec::new(),
             muted: false,
+            when: When::default(),
+            finer: BTreeMap::new(),
         }
     }
 
-    /// Number of its steps on this grid; a muted stage has none.
-    pub fn steps(&self, grid: &Grid) -> u32 {
-        if self.muted { 0 } else { self.model.steps(grid) }
+    /// Its model as it runs after so many coarser levels: with the parameters of `finer` that many times multiplied.
+    ///
+    /// # Errors
+    /// When a parameter leaves its range.
+    pub fn model_at(&self, pass: u32) -> Result<ModelAt<'_>> {
+        if pass == 0 || self.finer.is_empty() {
+            return Ok(ModelAt::Plain(&*self.model));
+        }
+        let mut model = models::copy(&*self.model)?;
+        let owner = model.about().name;
+        for (name, factor) in &self.finer {
+            let factor = libm::pow(*factor, f64::from(pass));
+            let value = match (model.get(name), model.declared().iter().find(|param| param.name == *name)) {
+                (Some(Value::Number(x)), _) => Value::Number(x * factor),
+                (Some(Value::Count(n)), Some(param)) => {
+                    let least = if let Kind::Count { min, .. } = param.kind { min } else { 0 };
+                    Value::Count(((f64::from(n) * factor).round() as u32).max(least))
+                }
+                _ => continue,
+            };
+            model.set(owner, name, &value.to_toml())?;
+        }
+        Ok(ModelAt::Changed(model))
     }
 
-    /// The strokes that are made after so many steps.
-    pub fn strokes_at(&self, step: u32) -> impl Iterator<Item = &Stroke> {
-        self.strokes.iter().filter(move |stroke| stroke.step == step)
+    /// Number of its steps on this grid after so many coarser levels; a muted stage has none.
+    ///
+    /// # Errors
+    /// As [`Stage::model_at`].
+    pub fn steps(&self, grid: &Grid, pass: u32) -> Result<u32> {
+        if self.muted { Ok(0) } else { Ok(self.model_at(pass)?.steps(grid)) }
+    }
+
+    /// The strokes that are made after so many steps on the level after so many coarser ones.
+    pub fn strokes_at(&self, pass: u32, step: u32) -> impl Iterator<Item = &Stroke> {
+        self.strokes.iter().filter(move |stroke| [stroke.pass, stroke.step] == [pass, step])
     }
 
     /// Whether its model reads springs.
@@ -105,18 +164,21 @@ impl Stage {
         self.model.about().tables.contains(&SPRINGS)
     }
 
-    /// Checks what a grid decides: the model's parameters, where the springs lie, and the strokes. Nothing of a muted stage.
+    /// Checks what a grid decides: the model's parameters, where the springs lie, and the strokes, of the level after so many
+    /// coarser ones. Nothing of a muted stage.
     ///
     /// # Errors
-    /// As [`Model::check`], a spring outside the world, a stroke after more steps than there are, and as [`Stroke::check`].
-    pub fn check(&self, grid: &Grid) -> Result<()> {
+    /// As [`Model::check`], a spring outside the world, a stroke after more steps than there are, as [`Stroke::check`], and as
+    /// [`Stage::model_at`].
+    pub fn check(&self, grid: &Grid, pass: u32) -> Result<()> {
         if self.muted {
             return Ok(());
         }
-        self.model.check(grid)?;
+        let model = self.model_at(pass)?;
+        model.check(grid)?;
         self.tables.check(grid)?;
-        let steps = self.steps(grid);
-        for (number, stroke) in self.strokes.iter().enumerate() {
+        let steps = model.steps(grid);
+        for (number, stroke) in self.strokes.iter().enumerate().filter(|(_, stroke)| stroke.pass == pass) {
             let name = format!("{}.{}", self.label, strokes::name(number));
             stroke.check(&name, grid, self.takes_springs())?;
             if stroke.step > steps {
@@ -134,6 +196,13 @@ impl Stage {
         let _ = writeln!(out, "label = {}", quoted(&self.label));
         if self.muted {
             out.push_str("muted = true\n");
+        }
+        if let Some(when) = self.when.to_toml() {
+            let _ = writeln!(out, "levels = {when}");
+        }
+        if !self.finer.is_empty() {
+            let factors: Vec<_> = self.finer.iter().map(|(name, factor)| format!("{name} = {factor:?}")).collect();
+            let _ = writeln!(out, "finer = {{ {} }}", factors.join(", "));
         }
         for param in self.model.declared() {
             let value = self.model.get(param.name).map(Value::to_toml);
@@ -164,12 +233,16 @@ pub struct Recipe {
     pub extent: Option<[f64; 2]>,
     /// Cells on the long side.
     pub cells: usize,
+    /// Cells on the long side of the level that it is built from; `extent` only.
+    pub coarsest: Coarsest,
     /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
     pub seed: u64,
     /// North, east, south, west.
     pub edges: Edges,
     /// Sea level in metres, if there is a sea.
     pub sea_level: Option<f64>,
+    /// The rock of which the parameters speak; [`Knobs`](crate::knobs::Knobs) turn them to another.
+    pub rock: &'static Rock,
     /// An elevation model to start from instead of flat ground.
     pub from: Option<PathBuf>,
     /// The stages in order.
@@ -178,7 +251,8 @@ pub struct Recipe {
     pub folder: PathBuf,
 }
 
-const KEYS: [&str; 9] = ["name", "about", "extent", "cells", "seed", "edges", "sea_level", "from", "stage"];
+const KEYS: [&str; 11] =
+    ["name", "about", "extent", "cells", "coarsest", "seed", "edges", "sea_level", "rock", "from", "stage"];
 const SIDES: [&str; 4] = ["north", "east", "south", "west"];
 
 impl Recipe {
@@ -191,9 +265,11 @@ impl Recipe {
             about: String::new(),
             extent: None,
             cells: 1024,
+            coarsest: Coarsest::None,
             seed,
             edges: Edges::default(),
             sea_level: None,
+            rock: Rock::usual(),
             from: None,
             stages: vec![stage],
             folder: PathBuf::new(),
@@ -217,6 +293,9 @@ impl Recipe {
     /// Broken TOML, unknown keys, models and parameters, values out of range, labels used twice.
     pub fn parse(text: &str) -> Result<Self> {
         let recipe = Self::parse_stages(text)?;
+        if recipe.from.is_some() && recipe.coarsest != Coarsest::None {
+            return Err(Error::Recipe("`coarsest` goes with `extent`: with `from` the grid is the file's".into()));
+        }
         if recipe.extent.is_none() == recipe.from.is_none() {
             return Err(Error::Recipe(
                 "give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into(),
@@ -236,9 +315,11 @@ impl Recipe {
             about: table.get("about").map_or(Ok(String::new()), |v| text_of("about", v))?,
             extent,
             cells: table.get("cells").map_or(Ok(1024), |v| whole("cells", v, 1, 1 << 20))? as usize,
+            coarsest: table.get("coarsest").map_or(Ok(Coarsest::None), Coarsest::parse)?,
             seed: table.get("seed").map_or(Ok(1), |v| whole("seed", v, i64::MIN, i64::MAX))? as u64,
             edges: table.get("edges").map_or(Ok(Edges::default()), edges)?,
             sea_level: table.get("sea_level").map(sea_level).transpose()?,
+            rock: table.get("rock").map_or(Ok(Rock::usual()), |v| Rock::find(&text_of("rock", v)?))?,
             from,
             stages: Vec::new(),
             folder: PathBuf::new(),
@@ -262,17 +343,13 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// The grid of a recipe that fixes its extent.
+    /// The grid of a recipe that fixes its extent, on its last level.
     ///
     /// # Errors
-    /// When there is no extent, or the cells are too many.
+    /// As [`Recipe::grids`].
     pub fn grid(&self) -> Result<Grid> {
-        let Some([width, height]) = self.extent else {
-            return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
-        };
-        let cell = width.max(height) / self.cells as f64;
-        let count = |side: f64| ((side / cell).round() as usize).max(1);
-        self.framed(Grid::new([count(height), count(width)], cell)?)
+        let mut grids = self.grids()?;
+        grids.pop().ok_or_else(|| Error::Recipe("has no level".into()))
     }
 
     /// `grid` with this recipe's edges and sea level.
@@ -295,6 +372,9 @@ impl Recipe {
         if let Some([width, height]) = self.extent {
             let _ = writeln!(out, "extent = [{width:?}, {height:?}]");
             let _ = writeln!(out, "cells = {}", self.cells);
+            if let Some(coarsest) = self.coarsest.to_toml() {
+                let _ = writeln!(out, "coarsest = {coarsest}");
+            }
         }
         if let Some(from) = &self.from {
             let _ = writeln!(out, "from = {}", quoted(&from.to_string_lossy()));
@@ -306,10 +386,40 @@ impl Recipe {
         if let Some(level) = self.sea_level {
             let _ = writeln!(out, "sea_level = {level:?}");
         }
+        let _ = writeln!(out, "rock = {}", quoted(self.rock.name));
         for stage in &self.stages {
             let _ = write!(out, "\n{}", stage.to_toml(stage.strokes.iter()));
         }
         out
+    }
+
+    /// The same recipe once more.
+    ///
+    /// # Errors
+    /// When what was put into it by hand makes no recipe.
+    pub fn copy(&self) -> Result<Self> {
+        let mut copy = Self::parse_stages(&self.to_toml())?;
+        copy.folder.clone_from(&self.folder);
+        Ok(copy)
+    }
+
+    /// The same recipe with its files named from the root on, so that it may lie in any folder.
+    ///
+    /// # Errors
+    /// As [`Recipe::copy`]; when there is no current folder.
+    pub fn absolute(&self) -> Result<Self> {
+        let mut copy = self.copy()?;
+        let whole = |path: &PathBuf| {
+            let path = self.folder.join(path);
+            std::path::absolute(&path).map_err(Error::io(&path, "find"))
+        };
+        copy.from = copy.from.as_ref().map(whole).transpose()?;
+        for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
+            if let From::File(path) = &source.from {
+                source.from = From::File(whole(path)?);
+            }
+        }
+        Ok(copy)
     }
 
     /// Fingerprint of the resolved recipe (XXH3-64, 16 hexadecimal digits).
@@ -322,6 +432,10 @@ impl Recipe {
         let cells = grid.len() as u64;
         let mut layers = std::collections::BTreeSet::new();
         let mut scratch = 0;
+        if self.coarsest != Coarsest::None {
+            // What the ground was on the level before, what base models make of both, and the fine ground.
+            scratch = 12 * cells;
+        }
         for stage in self.stages.iter().filter(|stage| !stage.muted) {
             let about = stage.model.about();
             layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
@@ -378,10 +492,13 @@ fn stage(value: &toml::Value) -> Result<Stage> {
     let about = model.about();
     let label = table.get("label").map_or(Ok(about.name.to_string()), |v| text_of("label", v))?;
     let (mut layers, mut tables, mut strokes, mut muted) = (BTreeMap::new(), Tables::default(), Vec::new(), false);
+    let (mut when, mut finer) = (When::default(), BTreeMap::new());
     for (key, value) in table {
         match key.as_str() {
             "model" | "label" => {}
             "muted" => muted = value.as_bool().ok_or_else(|| Error::value("muted", value, "true or false"))?,
+            "levels" => when = When::parse(value)?,
+            "finer" => finer = factors(&*model, value)?,
             "tables" => tables = Tables::parse(value, about.tables)?,
             "strokes" => strokes = strokes::parse(value)?,
             "layers" => {
@@ -397,7 +514,24 @@ fn stage(value: &toml::Value) -> Result<Stage> {
             _ => model.set(about.name, key, value)?,
         }
     }
-    Ok(Stage { label, model, layers, tables, strokes, muted })
+    Ok(Stage { label, model, layers, tables, strokes, muted, when, finer })
+}
+
+/// Factors on numbers among a model's parameters.
+fn factors(model: &dyn Model, value: &toml::Value) -> Result<BTreeMap<String, f64>> {
+    let table = value.as_table().ok_or_else(|| Error::value("finer", value, "a table of parameters and factors"))?;
+    let declared = model.declared();
+    let numbers =
+        || declared.iter().filter(|p| matches!(p.kind, Kind::Number { .. } | Kind::Count { .. })).map(|p| p.name);
+    let factor = |(name, value): (&String, &toml::Value)| {
+        if !numbers().any(|known| known == name) {
+            return Err(Error::unknown("number among the parameters", name, numbers()));
+        }
+        let factor = number(value).filter(|factor| (0.001..=1000.0).contains(factor));
+        let factor = factor.ok_or_else(|| Error::value(format!("finer.{name}"), value, "0.001 to 1000"))?;
+        Ok((name.clone(), factor))
+    };
+    table.iter().map(factor).collect()
 }
 
 fn quoted(text: &str) -> String {
@@ -420,7 +554,7 @@ fn whole(name: &str, value: &toml::Value, min: i64, max: i64) -> Result<i64> {
     n.ok_or_else(|| Error::value(name, value, format!("{min} to {max}, whole")))
 }
 
-fn number(value: &toml::Value) -> Option<f64> {
+pub(crate) fn number(value: &toml::Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|n| n as f64)).filter(|x| x.is_finite())
 }
 
@@ -476,6 +610,15 @@ pub fn schema() -> serde_json::Value {
                 .insert("label".into(), json!({"type": "string", "description": "Keys the stage's random numbers."}));
             let muted = json!({"type": "boolean", "default": false, "description": "Kept here, and not run."});
             properties.insert("muted".into(), muted);
+            properties.insert("levels".into(), When::schema());
+            let factor = json!({"type": "number", "minimum": 0.001, "maximum": 1000});
+            let numbers =
+                model.declared().into_iter().filter(|p| matches!(p.kind, Kind::Number { .. } | Kind::Count { .. }));
+            let factors: serde_json::Map<_, _> =
+                numbers.map(|param| (param.name.to_string(), factor.clone())).collect();
+            let finer = json!({"type": "object", "additionalProperties": false, "properties": factors,
+                               "description": "Factors on parameters with each finer level."});
+            properties.insert("finer".into(), finer);
             properties.insert("strokes".into(), json!({"$ref": "#/$defs/strokes"}));
             for param in model.declared() {
                 properties.insert(param.name.into(), param.schema());
@@ -504,9 +647,13 @@ pub fn schema() -> serde_json::Value {
             "extent": {"type": "array", "items": {"type": "number", "minimum": 0.01, "maximum": 1e8},
                        "minItems": 2, "maxItems": 2, "description": "Width and height in metres."},
             "cells": {"type": "integer", "minimum": 1, "default": 1024, "description": "Cells on the long side."},
+            "coarsest": {"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": 1, "maximum": 1 << 20}],
+                         "description": "Cells on the long side of the first of the levels that it is built on; each doubles the one before."},
             "seed": {"type": "integer", "default": 1},
             "edges": {"anyOf": [edge, {"type": "object", "properties": sides, "additionalProperties": false}]},
             "sea_level": {"type": "number", "minimum": -16000, "maximum": 16000},
+            "rock": {"enum": rocks::names().collect::<Vec<_>>(), "default": Rock::usual().name,
+                     "description": "Of which rock the parameters speak."},
             "from": {"type": "string", "description": "An elevation model to start from, instead of extent."},
             "stage": {"type": "array", "items": {"oneOf": stages}},
         },

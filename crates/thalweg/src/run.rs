@@ -1,26 +1,24 @@
 //! [`Run`]: a recipe at work. The caller owns the loop; progress, pause, cancel and live view are then its own.
 
+mod finer;
 mod hands;
+mod layers;
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::field::Field;
 use crate::grid::Grid;
 use crate::io;
-use crate::model::{Budget, Stepper, Tick};
-use crate::models::elevation::ELEVATION;
+use crate::levels::{Coarsest, Turn};
+use crate::model::{Budget, Model, Stepper, Tick};
 use crate::params::Value;
-use crate::products::resample::resample;
-use crate::recipe::{From, Recipe, Source, Stage};
+use crate::recipe::{Recipe, Stage};
 use crate::rng::Key;
 use crate::springs::{self, SPRINGS, Spring};
-use crate::tables;
-use crate::terrain::{Cells, LayerSpec, Terrain};
+use crate::terrain::Terrain;
 
 /// What one stage did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +37,9 @@ pub struct StageReport {
     pub steps: u32,
     /// Its ledger, that of its strokes included.
     pub budget: Budget,
+    /// The level that it ran on, from 0, the coarsest.
+    #[serde(default)]
+    pub level: usize,
     /// Whether it was passed over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub muted: bool,
@@ -63,15 +64,19 @@ pub struct Change {
 /// Where a run stands after a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Number of the stage, from 0.
-    pub stage: usize,
-    /// Number of stages.
-    pub stages: usize,
+    /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage.
+    pub turn: usize,
+    /// Number of turns.
+    pub turns: usize,
+    /// Number of the stage in the recipe; `None` where the ground is made finer.
+    pub stage: Option<usize>,
+    /// The level, from 0, the coarsest, and how many there are.
+    pub level: [usize; 2],
     /// The stage's label.
     pub label: String,
-    /// Steps done in this stage.
+    /// Steps done in this turn.
     pub step: u32,
-    /// Steps of this stage in all.
+    /// Steps of this turn in all.
     pub steps: u32,
     /// The step's ledger, that of the strokes before it, and after the last one, included.
     pub budget: Budget,
@@ -81,7 +86,11 @@ pub struct Progress {
 pub struct Run {
     pub(crate) recipe: Recipe,
     pub(crate) terrain: Terrain,
-    pub(crate) stage: usize,
+    /// The grid of each level, and what is done on them.
+    grids: Vec<Grid>,
+    turns: Vec<Turn>,
+    /// Number of the turn, and steps taken in it.
+    pub(crate) turn: usize,
     pub(crate) step: u32,
     /// Strokes of this step that are made.
     pub(crate) strokes: usize,
@@ -89,56 +98,74 @@ pub struct Run {
     stepper: Option<Box<dyn Stepper>>,
 }
 
+/// The label of turns in which the ground is made finer.
+const FINER: &str = "finer ground";
+
 impl Run {
-    /// A run from the recipe's own start: flat ground of its extent, or its elevation model.
+    /// A run from the recipe's own start: flat ground of its extent on the coarsest level, or its elevation model.
     ///
     /// # Errors
-    /// When the elevation model cannot be read, or a stage's parameters contradict the grid.
+    /// When the elevation model cannot be read, the levels do not come to the cells, or a stage's parameters contradict a grid.
     pub fn new(recipe: Recipe) -> Result<Self> {
-        let terrain = match &recipe.from {
-            None => Terrain::new(recipe.grid()?),
-            Some(path) => {
-                let loaded = io::terrain::load(recipe.folder.join(path), &io::terrain::LoadOptions::default())?;
-                let grid = recipe.framed(loaded.terrain.grid.clone())?;
-                Terrain { grid, ..loaded.terrain }
-            }
+        let Some(path) = &recipe.from else {
+            let grids = recipe.grids()?;
+            let first = grids.first().cloned().ok_or_else(|| Error::Recipe("has no level".into()))?;
+            return Self::on(recipe, Terrain::new(first), grids);
         };
-        Self::over(recipe, terrain)
+        let loaded = io::terrain::load(recipe.folder.join(path), &io::terrain::LoadOptions::default())?;
+        let grid = recipe.framed(loaded.terrain.grid.clone())?;
+        Self::over(recipe, Terrain { grid, ..loaded.terrain })
     }
 
-    /// A run over a given terrain, whose grid it keeps.
+    /// A run over a given terrain, whose grid it keeps: the recipe's levels do not count.
     ///
     /// # Errors
     /// When a stage's parameters contradict the grid.
-    pub fn over(recipe: Recipe, terrain: Terrain) -> Result<Self> {
-        for stage in &recipe.stages {
-            stage.check(&terrain.grid)?;
-        }
-        Ok(Self { recipe, terrain, stage: 0, step: 0, strokes: 0, reports: Vec::new(), stepper: None })
+    pub fn over(mut recipe: Recipe, terrain: Terrain) -> Result<Self> {
+        recipe.coarsest = Coarsest::None;
+        let grids = vec![terrain.grid.clone()];
+        Self::on(recipe, terrain, grids)
+    }
+
+    /// Checks a recipe that fixes its extent, as [`Run::new`] does, without beginning.
+    ///
+    /// # Errors
+    /// As [`Run::new`].
+    pub fn check(recipe: &Recipe) -> Result<()> {
+        planned(recipe, &recipe.grids()?).map(drop)
+    }
+
+    /// A run on levels.
+    fn on(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
+        let turns = planned(&recipe, &grids)?;
+        let reports = Vec::new();
+        Ok(Self { recipe, terrain, grids, turns, turn: 0, step: 0, strokes: 0, reports, stepper: None })
     }
 
     /// Takes the next step, after the strokes that are made before it; `None` when all is done. A muted stage is passed in
-    /// one step that does nothing.
+    /// one step that does nothing; between two levels the ground is made finer in one step.
     ///
     /// # Errors
     /// When a stage's input layer is missing or does not fit, or a stroke's layer does not. The terrain is then as before the
     /// step, but for strokes that went before what failed; they are not made again.
     pub fn step(&mut self) -> Result<Option<Progress>> {
-        if self.is_done() {
-            return Ok(None);
-        }
+        let Some(turn) = self.turns.get(self.turn).copied() else { return Ok(None) };
         self.begin()?;
         let mut budget = self.make_strokes()?;
-        let Some(stage) = self.recipe.stages.get(self.stage) else { return Ok(None) };
-        let steps = stage.steps(&self.terrain.grid);
+        let steps = self.steps_of(turn);
         if self.step < steps {
             let start = Instant::now();
-            let stepper = match &mut self.stepper {
-                Some(stepper) => stepper,
-                none => none.insert(stage.model.start(&self.terrain.grid)?),
+            let done = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+                None => self.make_finer(turn.level)?,
+                Some(stage) => {
+                    let stepper = match &mut self.stepper {
+                        Some(stepper) => stepper,
+                        none => none.insert(stage.model_at(turn.pass)?.start(&self.terrain.grid)?),
+                    };
+                    let key = Key::new(self.recipe.seed, &stage.label);
+                    stepper.step(&mut self.terrain, Tick { key, step: self.step })?
+                }
             };
-            let key = Key::new(self.recipe.seed, &stage.label);
-            let done = stepper.step(&mut self.terrain, Tick { key, step: self.step })?;
             self.step += 1;
             self.strokes = 0;
             if let Some(report) = self.reports.last_mut() {
@@ -151,11 +178,12 @@ impl Run {
         if self.step >= steps {
             budget += self.make_strokes()?;
         }
-        let Some(stage) = self.recipe.stages.get(self.stage) else { return Ok(None) };
         let progress = Progress {
-            stage: self.stage,
-            stages: self.recipe.stages.len(),
-            label: stage.label.clone(),
+            turn: self.turn,
+            turns: self.turns.len(),
+            stage: turn.stage,
+            level: [turn.level, self.grids.len()],
+            label: self.label(turn).to_string(),
             step: self.step,
             steps,
             budget,
@@ -166,41 +194,83 @@ impl Run {
         Ok(Some(progress))
     }
 
-    /// Begins the present stage, if it is not begun: its layers and tables come in.
+    /// The stage of a turn, if it has one.
+    fn stage_of(&self, turn: usize) -> Option<&Stage> {
+        self.recipe.stages.get(self.turns.get(turn)?.stage?)
+    }
+
+    /// What a turn is called: its stage's label.
+    pub fn label(&self, turn: Turn) -> &str {
+        let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
+        stage.map_or(FINER, |stage| &stage.label)
+    }
+
+    /// Steps of a turn.
+    pub fn steps_of(&self, turn: Turn) -> u32 {
+        let Some(grid) = self.grids.get(turn.level) else { return 0 };
+        match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+            // The plan was checked with it.
+            Some(stage) => stage.steps(grid, turn.pass).unwrap_or(0),
+            None => 1,
+        }
+    }
+
+    /// What is done, in order.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// The grid of each level, from the coarsest.
+    pub fn grids(&self) -> &[Grid] {
+        &self.grids
+    }
+
+    /// Begins the present turn, if it is not begun: its layers and tables come in.
     fn begin(&mut self) -> Result<()> {
-        let Some(stage) = self.recipe.stages.get(self.stage).filter(|_| self.reports.len() <= self.stage) else {
+        let Some(turn) = self.turns.get(self.turn).copied().filter(|_| self.reports.len() <= self.turn) else {
             return Ok(());
         };
-        if !stage.muted {
-            prepare(stage, &self.recipe.folder, &mut self.terrain)?;
-        }
-        self.reports.push(begun(stage, &self.terrain.grid));
+        let cells = self.grids.get(turn.level).map_or(0, |grid| grid.len() as u64);
+        let report = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+            Some(stage) => {
+                if !stage.muted {
+                    let layers = layers::fetched(stage, &self.recipe.folder, &self.terrain, &self.grids)?;
+                    layers::put(stage, layers, &mut self.terrain)?;
+                }
+                let parameters = parameters(&*stage.model_at(turn.pass)?);
+                let [label, model] = [&stage.label, stage.model.about().name].map(String::from);
+                StageReport { label, model, parameters, muted: stage.muted, ..StageReport::empty(turn.level, cells) }
+            }
+            None => {
+                let [label, model] = [FINER.to_string(), "finer".to_string()];
+                StageReport { label, model, ..StageReport::empty(turn.level, cells) }
+            }
+        };
+        self.reports.push(report);
         Ok(())
     }
 
-    /// Ends the present stage: what was its alone goes.
+    /// Ends the present turn: what was its stage's alone goes.
     fn end(&mut self) {
-        if let Some(stage) = self.recipe.stages.get(self.stage).filter(|stage| !stage.muted) {
-            // A layer that the model also writes is its result.
-            let writes = stage.model.about().writes;
-            for name in stage.layers.keys().filter(|name| !writes.iter().any(|spec| spec.name == *name)) {
-                self.terrain.layers.remove(name);
+        if let Some(stage) = self.turns.get(self.turn).and_then(|turn| self.recipe.stages.get(turn.stage?)) {
+            if !stage.muted {
+                layers::take(stage, &mut self.terrain);
             }
-            tables::take(&mut self.terrain, stage.model.about().tables);
         }
         self.stepper = None;
-        self.stage += 1;
+        self.turn += 1;
         (self.step, self.strokes) = (0, 0);
     }
 
-    /// Number of the running stage, that of all stages when done, and the steps taken in it.
+    /// Number of the running turn, that of all turns when done, and the steps taken in it. Where there is one level, turns
+    /// are the recipe's stages.
     pub fn position(&self) -> (usize, u32) {
-        (self.stage, self.step)
+        (self.turn, self.step)
     }
 
     /// Whether all stages are done.
     pub fn is_done(&self) -> bool {
-        self.stage >= self.recipe.stages.len()
+        self.turn >= self.turns.len()
     }
 
     /// The terrain as it stands.
@@ -225,36 +295,38 @@ impl Run {
         let labels = self.recipe.stages.iter().map(|stage| stage.label.as_str());
         let number = labels.clone().position(|known| known == label);
         let number = number.ok_or_else(|| Error::unknown("stage", label, labels))?;
-        if number < self.stage {
+        if !self.turns.iter().skip(self.turn).any(|turn| turn.stage == Some(number)) {
             return Err(Error::value("stage", label, "one that is not done yet"));
         }
+        let here = self.turns.get(self.turn).copied().filter(|turn| turn.stage == Some(number));
         let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
         let owner = stage.model.about().name;
         let before = stage.model.get(parameter);
         stage.model.set(owner, parameter, value)?;
-        let (after, grid) = (stage.model.get(parameter), &self.terrain.grid);
+        let after = stage.model.get(parameter);
         let Some(before) = before.filter(|before| Some(*before) != after) else { return Ok(()) };
-        let taken = if number == self.stage { self.step } else { 0 };
-        let refusal = match stage.check(grid) {
-            Ok(()) if taken > 0 && stage.steps(grid) <= taken => {
+        let taken = if here.is_some() { self.step } else { 0 };
+        let refusal = match planned(&self.recipe, &self.grids) {
+            Ok(_) if taken > 0 && here.is_some_and(|turn| self.steps_of(turn) <= taken) => {
                 let allowed = format!("a value that leaves the stage more than the {taken} steps it has taken");
                 Some(Error::value(format!("{owner}.{parameter}"), value, allowed))
             }
             checked => checked.err(),
         };
+        let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
         if let Some(refusal) = refusal {
             stage.model.set(owner, parameter, &before.to_toml())?;
             return Err(refusal);
         }
-        if number == self.stage {
+        if here.is_some() {
             self.stepper = None;
         }
-        if let Some(report) = self.reports.get_mut(number) {
+        if let Some((report, turn)) = here.and_then(|turn| Some((self.reports.get_mut(self.turn)?, turn))) {
             let json =
                 |value: Option<Value>| value.and_then(|v| serde_json::to_value(v.to_toml()).ok()).unwrap_or_default();
             let change =
                 Change { step: taken, parameter: parameter.to_string(), from: json(Some(before)), to: json(after) };
-            report.parameters = parameters(stage);
+            report.parameters = parameters(&*stage.model_at(turn.pass)?);
             report.changes.push(change);
         }
         Ok(())
@@ -265,7 +337,7 @@ impl Run {
     /// # Errors
     /// When the stage's model reads no springs, or the spring is none or lies outside the world.
     pub fn add_spring(&mut self, spring: Spring) -> Result<()> {
-        match self.recipe.stages.get(self.stage) {
+        match self.stage_of(self.turn) {
             Some(stage) if stage.takes_springs() => springs::add(&mut self.terrain, &[spring]),
             stage => {
                 let model = stage.map_or("none", |stage| stage.model.about().name);
@@ -284,20 +356,21 @@ impl Run {
         &self.reports
     }
 
-    /// Steps done and steps in all, over all stages.
+    /// Steps done and steps in all, over all turns.
     pub fn steps(&self) -> [u64; 2] {
-        let of = |stage: &Stage| u64::from(stage.steps(&self.terrain.grid));
-        let done: u64 = self.recipe.stages.iter().take(self.stage).map(of).sum();
-        let all = self.recipe.stages.iter().map(of).sum();
+        let of = |turn: &Turn| u64::from(self.steps_of(*turn));
+        let done: u64 = self.turns.iter().take(self.turn).map(of).sum();
+        let all = self.turns.iter().map(of).sum();
         [done + u64::from(self.step), all]
     }
 
-    /// Simulated years so far, over all stages whose models know time; `None` before the first of them.
+    /// Simulated years so far, over all turns of models that know time; `None` before the first of them.
     pub fn years(&self) -> Option<f64> {
-        let grid = &self.terrain.grid;
-        let stages = self.recipe.stages.iter().take(self.reports.len()).enumerate();
-        let years = stages.filter(|(_, stage)| !stage.muted).filter_map(|(number, stage)| {
-            stage.model.years(grid, if number < self.stage { stage.steps(grid) } else { self.step })
+        let begun = self.turns.iter().take(self.reports.len()).enumerate();
+        let years = begun.filter_map(|(number, turn)| {
+            let stage = self.recipe.stages.get(turn.stage?).filter(|stage| !stage.muted)?;
+            let (model, grid) = (stage.model_at(turn.pass).ok()?, self.grids.get(turn.level)?);
+            model.years(grid, if number < self.turn { model.steps(grid) } else { self.step })
         });
         years.fold(None, |sum, years| Some(sum.unwrap_or(0.0) + years))
     }
@@ -327,109 +400,86 @@ impl Run {
     /// A run taken up again from a checkpoint's or a mark's parts, which are checked.
     ///
     /// # Errors
-    /// A stage that does not exist, a step that it does not have, more strokes than are made there; as [`Run::over`].
+    /// A turn that does not exist, a step that it does not have, more strokes than are made there, a terrain of another level;
+    /// as [`Run::new`].
     pub(crate) fn restored(
         recipe: Recipe,
         terrain: Terrain,
-        [stage, strokes]: [usize; 2],
+        [turn, strokes]: [usize; 2],
         step: u32,
         reports: Vec<StageReport>,
     ) -> Result<Self> {
-        let run = Self { stage, step, strokes, reports, ..Self::over(recipe, terrain)? };
-        let stages = run.recipe.stages.len();
-        if stage > stages {
-            return Err(Error::value("stage", stage, format!("0 to {stages} (the recipe's stages, and their end)")));
+        let grids = if recipe.coarsest == Coarsest::None { vec![terrain.grid.clone()] } else { recipe.grids()? };
+        let run = Self { turn, step, strokes, reports, ..Self::on(recipe, terrain, grids)? };
+        let turns = run.turns.len();
+        if turn > turns {
+            return Err(Error::value("turn", turn, format!("0 to {turns} (the recipe's turns, and their end)")));
         }
-        // A stage has its report from its beginning on.
+        // A turn has its report from its beginning on.
         let begun = run.reports.len();
-        if begun < stage || begun > stages.min(stage + 1) || (begun == stage && (step > 0 || strokes > 0)) {
-            return Err(Error::value("reports", begun, "one for every stage that has begun"));
+        if begun < turn || begun > turns.min(turn + 1) || (begun == turn && (step > 0 || strokes > 0)) {
+            return Err(Error::value("reports", begun, "one for every turn that has begun"));
         }
-        let here = run.recipe.stages.get(stage);
-        let steps = here.map_or(0, |here| here.steps(&run.terrain.grid));
+        let here = run.turns.get(turn).copied();
+        let steps = here.map_or(0, |here| run.steps_of(here));
         if step > steps {
-            return Err(Error::value("step", step, format!("0 to {steps} (the stage's steps)")));
+            return Err(Error::value("step", step, format!("0 to {steps} (the turn's steps)")));
         }
-        let made = here.map_or(0, |here| here.strokes_at(step).count());
+        let made = run.stage_of(turn).zip(here).map_or(0, |(stage, here)| stage.strokes_at(here.pass, step).count());
         if strokes > made {
             return Err(Error::value("strokes", strokes, format!("0 to {made} (those of the step)")));
+        }
+        let level = match here {
+            Some(Turn { level, stage: None, .. }) if step == 0 => level.saturating_sub(1),
+            Some(Turn { level, .. }) => level,
+            None => run.grids.len() - 1,
+        };
+        let [want, have] = [run.grids.get(level).map(|grid| grid.size), Some(run.terrain.grid.size)];
+        if want != have {
+            let [rows, cols] = run.terrain.grid.size;
+            return Err(Error::value(
+                "terrain",
+                format!("{cols} × {rows} cells"),
+                format!("the size of level {level}"),
+            ));
         }
         Ok(run)
     }
 }
 
-/// The parameters of a stage's model, by name.
-fn parameters(stage: &Stage) -> serde_json::Value {
-    let value = |name: &str| serde_json::to_value(stage.model.get(name)?.to_toml()).ok();
-    let declared = stage.model.declared();
+impl StageReport {
+    fn empty(level: usize, cells: u64) -> Self {
+        Self {
+            label: String::new(),
+            model: String::new(),
+            parameters: json!({}),
+            seconds: 0.0,
+            cells,
+            steps: 0,
+            budget: Budget::default(),
+            level,
+            muted: false,
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// The turns of a recipe on these grids, checked.
+fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
+    let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
+    let turns = recipe.turns(&widths);
+    for turn in &turns {
+        match turn.stage.and_then(|stage| recipe.stages.get(stage)) {
+            Some(stage) => stage.check(&grids[turn.level], turn.pass)?,
+            None => drop(recipe.octaves(&widths, turn.level)?),
+        }
+    }
+    Ok(turns)
+}
+
+/// The parameters of a model, by name.
+fn parameters(model: &dyn Model) -> serde_json::Value {
+    let value = |name: &str| serde_json::to_value(model.get(name)?.to_toml()).ok();
+    let declared = model.declared();
     declared.iter().filter_map(|p| Some((p.name.to_string(), value(p.name)?))).collect()
-}
-
-fn begun(stage: &Stage, grid: &Grid) -> StageReport {
-    StageReport {
-        label: stage.label.clone(),
-        model: stage.model.about().name.to_string(),
-        parameters: parameters(stage),
-        seconds: 0.0,
-        cells: grid.len() as u64,
-        steps: 0,
-        budget: Budget::default(),
-        muted: stage.muted,
-        changes: Vec::new(),
-    }
-}
-
-/// Brings a stage's input layers and tables into the terrain and checks that those it needs are there.
-fn prepare(stage: &Stage, folder: &std::path::Path, terrain: &mut Terrain) -> Result<()> {
-    let about = stage.model.about();
-    for spec in about.needs {
-        if !stage.layers.contains_key(spec.name) && !terrain.layers.contains_key(spec.name) {
-            let problem = format!("is needed by `{}` and missing ({})", about.name, spec.meaning);
-            return Err(Error::layer(spec.name, problem));
-        }
-    }
-    // All are fetched before one is put in: a failure leaves the terrain as it was.
-    let wanted = about.needs.iter().chain(about.uses).filter_map(|spec| Some((spec, stage.layers.get(spec.name)?)));
-    let fetched: Vec<_> =
-        wanted.map(|(spec, source)| Ok((spec, fetch(spec, source, folder, terrain)?))).collect::<Result<_>>()?;
-    stage.tables.fit(terrain)?;
-    fetched.into_iter().try_for_each(|(spec, cells)| terrain.insert(spec, cells))?;
-    stage.tables.put(terrain)
-}
-
-fn fetch(spec: &LayerSpec, source: &Source, folder: &std::path::Path, terrain: &Terrain) -> Result<Cells> {
-    let cells = match &source.from {
-        From::File(path) => {
-            let path: PathBuf = folder.join(path);
-            if *spec == ELEVATION {
-                // An elevation model brings its own size; it is laid over the whole world.
-                let loaded = io::terrain::load(&path, &io::terrain::LoadOptions::default())?;
-                let laid = resample(&loaded.terrain, terrain.grid.size)?;
-                let metres = |i, j| if laid.is_nodata(i, j) { f32::NAN } else { laid.ground[(i, j)].metres_f32() };
-                Cells::Float(Field::generate(terrain.grid.size, metres))
-            } else {
-                io::terrain::load_layer(&path, &terrain.grid, spec)?
-            }
-        }
-        From::Layer(name) => layer(name, terrain)?,
-    };
-    let Some([zero, one]) = source.scale else { return Ok(cells) };
-    let values = cells.to_float();
-    Ok(Cells::Float(values.map(|x| ((f64::from(*x) - zero) / (one - zero)).clamp(0.0, 1.0) as f32)))
-}
-
-/// A layer left by an earlier stage, as real numbers.
-fn layer(name: &str, terrain: &Terrain) -> Result<Cells> {
-    let float = |heights: &Field<crate::height::Height>| Cells::Float(heights.map(|h| h.metres_f32()));
-    match (name, &terrain.loose) {
-        ("ground", _) => Ok(float(&terrain.ground)),
-        ("loose", Some(loose)) => Ok(float(loose)),
-        _ => match terrain.layers.get(name) {
-            Some(layer) => Ok(Cells::Float(layer.cells.to_float())),
-            None => {
-                let known = terrain.layers.keys().map(String::as_str).chain(["ground"]);
-                Err(Error::unknown("layer", name, known))
-            }
-        },
-    }
 }

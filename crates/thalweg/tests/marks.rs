@@ -140,8 +140,8 @@ proptest! {
             prop_assert!(last || !agrees);
             last = agrees;
             // No stroke was made live: none of its step is made at a mark, but at the end of a stage.
-            prop_assert_eq!(agrees, before.same_until(&after, mark.stage(), mark.step()));
-            prop_assert_eq!(after.same_until(&before, mark.stage(), mark.step()), agrees);
+            prop_assert_eq!(agrees, before.same_until(&after, mark.turn(), mark.step()));
+            prop_assert_eq!(after.same_until(&before, mark.turn(), mark.step()), agrees);
             if agrees {
                 let mut run = Run::from_mark(Recipe::parse(&other.text()).unwrap(), mark).unwrap();
                 prop_assert_eq!(run.steps()[1], fresh.steps()[1]);
@@ -162,7 +162,7 @@ fn a_mark_knows_what_decides_it() {
         change(&mut other);
         let recipe = Recipe::parse(&other.text()).unwrap();
         let agree: Vec<_> = marks.iter().filter(|mark| mark.agrees(&recipe)).collect();
-        agree.last().map(|mark| (mark.stage(), mark.step()))
+        agree.last().map(|mark| (mark.turn(), mark.step()))
     };
     let end = Some((4, 0));
     assert_eq!(agreeing(&|plan| plan.about = 7), end);
@@ -211,10 +211,10 @@ fn a_mark_without_its_stage_is_refused() {
     let refused = |change: &dyn Fn(&mut Plan), stage: usize, step: u32| {
         let mut other = plan.clone();
         change(&mut other);
-        let mark = marks.iter().find(|mark| (mark.stage(), mark.step()) == (stage, step)).unwrap();
+        let mark = marks.iter().find(|mark| (mark.turn(), mark.step()) == (stage, step)).unwrap();
         Run::from_mark(Recipe::parse(&other.text()).unwrap(), mark).err().unwrap().to_string()
     };
-    assert!(refused(&|plan| plan.parts.truncate(2), 3, 0).contains("stage = 3: allowed is 0 to 2"));
+    assert!(refused(&|plan| plan.parts.truncate(2), 3, 0).contains("turn = 3: allowed is 0 to 2"));
     assert!(refused(&|plan| plan.parts.truncate(3), 3, 1).contains("reports = 4"));
     assert!(refused(&|plan| plan.parts[3].muted = true, 3, 2).contains("step = 2: allowed is 0 to 0"));
 }
@@ -230,7 +230,7 @@ fn years_pass_where_models_know_time() {
     let (mut before, mut ends) = (0.0, Vec::new());
     while let Some(progress) = run.step().unwrap() {
         let years = run.years();
-        assert!(years.is_none() == (progress.stage == 0) && years.unwrap_or(0.0) >= before);
+        assert!(years.is_none() == (progress.turn == 0) && years.unwrap_or(0.0) >= before);
         before = years.unwrap_or(0.0);
         if progress.step == progress.steps {
             ends.push(before);

@@ -1,15 +1,113 @@
-//! A preset is the same world at any resolution.
+//! What every preset keeps to: the same world at any resolution, land that drains, and no sign of the grid.
 
 mod same;
+
+use thalweg::field::Field;
+use thalweg::flow::{self, Land};
+use thalweg::grid::Grid;
+use thalweg::height::{Height, UNITS};
+use thalweg::levels::Coarsest;
+use thalweg::products::agreement::agreement;
+use thalweg::products::slope::gradient;
+use thalweg::recipe::Recipe;
+use thalweg::run::Run;
+use thalweg::terrain::{POOL, Terrain};
 
 /// The goal's bound; docs/benchmarks.md has the figures at the goal's sizes, 512 and 1024 cells.
 const BOUND: f64 = 0.95;
 
+/// Presets of mountains: those for which builds have to agree most. docs/levels.md has the figures from 512 cells on.
+const MOUNTAINS: [&str; 3] = ["alpine", "canyon", "hills"];
+
+/// Where sand lies as the wind blows, nothing drains and everything points one way.
+const WINDY: [&str; 1] = ["desert"];
+
+fn built(text: &str, cells: usize) -> Terrain {
+    let mut recipe = Recipe::parse(text).expect("a preset");
+    recipe.cells = cells;
+    let mut run = Run::new(recipe).expect("a preset starts");
+    while run.step().expect("a preset steps").is_some() {}
+    run.terrain().clone()
+}
+
 #[test]
 fn finer_presets_are_the_same_world() {
     for (name, text) in same::presets() {
+        if Recipe::parse(&text).expect("a preset").coarsest != Coarsest::None {
+            continue;
+        }
         let alike = same::likeness(&text, [128, 256], 64).expect("a preset runs");
         assert!(alike >= BOUND, "{name} at 128 and 256 cells: correlation {alike:.4}");
         assert!(alike < 0.999_999, "{name}: two resolutions cannot be the same to the bit");
+    }
+}
+
+#[test]
+fn presets_in_levels_agree_and_look_like_land() {
+    for (name, text) in same::presets() {
+        if Recipe::parse(&text).expect("a preset").coarsest == Coarsest::None {
+            continue;
+        }
+        let (small, large) = (built(&text, 256), built(&text, 512));
+        let same = agreement(&small, &large).expect("of one extent");
+        let [heights, slopes] = if MOUNTAINS.contains(&&*name) { [0.98, 0.9] } else { [BOUND, 0.7] };
+        assert!(same.heights >= heights && same.slopes >= slopes, "{name}: {same:?}");
+        if MOUNTAINS.contains(&&*name) {
+            assert!(same.rivers.expect("rivers") >= 0.9, "{name}: {same:?}");
+        }
+        is_land(&name, &large);
+    }
+}
+
+/// Land drains but for its lakes, has no spikes, and its slopes face the grid's directions no more than others.
+fn is_land(name: &str, terrain: &Terrain) {
+    let grid: &Grid = &terrain.grid;
+    let size = grid.size;
+    let water = terrain.heights(&POOL);
+    let surface =
+        Field::generate(size, |i, j| Height(terrain.ground[(i, j)].0 + water.map_or(0, |pool| pool[(i, j)].0)));
+    let land = Land::of(terrain).under(&surface);
+    let filled = flow::drain(&land).0;
+    let sea = grid.sea_level.map_or(i32::MIN, |sea| sea.0);
+    let cells = || (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j)));
+    let dry: Vec<_> = cells().filter(|at| terrain.ground[*at].0 > sea).collect();
+    // What would have to be filled by more than a hand's breadth does not drain.
+    let held = dry.iter().filter(|at| f64::from(filled[**at].0 - surface[**at].0) > 0.1 * UNITS).count();
+    if !WINDY.contains(&name) {
+        let drained = 1.0 - held as f64 / dry.len() as f64;
+        assert!(drained >= 0.95, "{name}: {:.1} % of the land drains", 100.0 * drained);
+    }
+    // A spike stands over all its neighbours by more than twice a cell's width.
+    let inner = dry.iter().filter(|(i, j)| (1..size[0] - 1).contains(i) && (1..size[1] - 1).contains(j));
+    let spikes = inner.clone().filter(|(i, j)| {
+        let around = (i - 1..=i + 1).flat_map(|r| (j - 1..=j + 1).map(move |c| (r, c))).filter(|at| at != &(*i, *j));
+        let over = around.map(|at| terrain.ground[(*i, *j)].0 - terrain.ground[at].0).min().unwrap_or(0);
+        f64::from(over) > 2.0 * grid.cell * UNITS
+    });
+    assert_eq!(spikes.count(), 0, "{name} has spikes");
+    // Directions of slopes: what repeats four and eight times round is the grid's.
+    let mut sums = [0.0; 4];
+    let mut count = 0.0;
+    for (i, j) in inner {
+        let [x, y] = gradient(terrain, *i, *j);
+        let square = x * x + y * y;
+        if square < 0.02 * 0.02 {
+            continue;
+        }
+        let [c, s] = [(x * x - y * y) / square, 2.0 * x * y / square];
+        let [c4, s4] = [c * c - s * s, 2.0 * c * s];
+        for (sum, part) in sums.iter_mut().zip([c4, s4, c4 * c4 - s4 * s4, 2.0 * c4 * s4]) {
+            *sum += part;
+        }
+        count += 1.0;
+    }
+    let grid_wise = |at: usize| (sums[at] * sums[at] + sums[at + 1] * sums[at + 1]).sqrt() / count;
+    if !WINDY.contains(&name) {
+        assert!(
+            grid_wise(0) <= 0.05 && grid_wise(2) <= 0.05,
+            "{name}: {:.3} four and {:.3} eight times round",
+            grid_wise(0),
+            grid_wise(2)
+        );
     }
 }

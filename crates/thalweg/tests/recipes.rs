@@ -222,7 +222,7 @@ proptest! {
 
     #[test]
     fn any_value_anywhere_is_answered(key in prop::sample::select(vec![
-        "name", "about", "extent", "cells", "seed", "edges", "sea_level", "from", "stage",
+        "name", "about", "extent", "cells", "seed", "edges", "sea_level", "rock", "from", "stage",
     ]), value in prop::sample::select(vec![
         "1", "-9223372036854775808", "1e308", "nan", "inf", "true", "\"\"", "'\\'", "[]", "[[]]", "{}", "[{}]", "1979-05-27T07:32:00Z",
         "[1, 2]", "[nan, inf]", "[1e8, 1e-2]", "{ north = 1979-05-27 }", "[{ model = [] }]", "[{ model = 'shape', layers = 1 }]",

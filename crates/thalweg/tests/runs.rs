@@ -211,9 +211,9 @@ fn headers_that_lie_are_refused() {
     let lies: &[(&str, serde_json::Value)] = &[
         ("/recipe", "model = 1".into()),
         ("/recipe", "[[stage]]\nmodel = 'droplets'".into()),
-        ("/stage", 5.into()),
-        ("/stage", 0.into()),
-        ("/stage", u64::MAX.into()),
+        ("/turn", 5.into()),
+        ("/turn", 0.into()),
+        ("/turn", u64::MAX.into()),
         ("/step", (-1).into()),
         ("/reports", serde_json::json!([])),
         ("/grid/size/0", 0.into()),

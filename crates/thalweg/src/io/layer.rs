@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::terrain::place;
-use super::{SampleType, read};
+use super::{Raster, SampleType, read};
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
@@ -19,7 +19,19 @@ use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
 /// As [`read`]; another size than the grid's; NaN, infinity, no data, or a value that the layer cannot hold (naming the
 /// cell).
 pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Result<Cells> {
-    read_layer(path.as_ref(), grid, spec, None)
+    let path = path.as_ref();
+    read_layer(path, read(path)?, grid, spec, None)
+}
+
+/// As [`load_layer`], of a file that may also be as large as another of a world's levels: it then comes at that size.
+///
+/// # Errors
+/// As [`load_layer`].
+pub fn load_layer_on(path: impl AsRef<Path>, grid: &Grid, levels: &[Grid], spec: &LayerSpec) -> Result<Cells> {
+    let path = path.as_ref();
+    let raster = read(path)?;
+    let own = levels.iter().find(|level| level.size == raster.size).unwrap_or(grid);
+    read_layer(path, raster, own, spec, None)
 }
 
 /// As [`load_layer`], for a layer written with this terrain: cells without data hold 0.
@@ -27,11 +39,11 @@ pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Resu
 /// # Errors
 /// As [`load_layer`], of cells with data.
 pub fn load_layer_of(path: impl AsRef<Path>, terrain: &Terrain, spec: &LayerSpec) -> Result<Cells> {
-    read_layer(path.as_ref(), &terrain.grid, spec, terrain.nodata.as_ref())
+    let path = path.as_ref();
+    read_layer(path, read(path)?, &terrain.grid, spec, terrain.nodata.as_ref())
 }
 
-fn read_layer(path: &Path, grid: &Grid, spec: &LayerSpec, mask: Option<&Field<bool>>) -> Result<Cells> {
-    let raster = read(path)?;
+fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: Option<&Field<bool>>) -> Result<Cells> {
     let [rows, cols] = raster.size;
     if raster.size != grid.size {
         let [want_rows, want_cols] = grid.size;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-pub use super::layer::{load_layer, load_layer_of};
+pub use super::layer::{load_layer, load_layer_of, load_layer_on};
 pub use super::save::{SaveOptions, save, save_layer};
 use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
 use crate::error::{Error, Result};

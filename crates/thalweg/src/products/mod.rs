@@ -3,6 +3,7 @@
 //!
 //! Every function is pure: terrain in, data out; writers take any `impl Write`.
 
+pub mod agreement;
 pub mod channels;
 pub mod lakes;
 pub mod measure;

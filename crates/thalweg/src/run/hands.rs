@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use crate::error::{Error, Result};
+use crate::levels::{Turn, When};
 use crate::model::{Budget, Model};
 use crate::models;
 use crate::models::droplets::Droplets;
 use crate::params::Parameters;
 use crate::recipe::{MAX_STAGES, Stage};
 use crate::rng::Key;
-use crate::run::Run;
+use crate::run::{Run, planned};
 use crate::strokes::{Hand, MAX_STROKES, Stroke};
 
 /// The model whose stages take the strokes that are made when nothing else runs.
@@ -28,25 +29,34 @@ impl Run {
     /// As [`Stroke::check`] and [`Stroke::act`]; when the stage that comes next cannot begin; when the recipe has no room. The
     /// stroke is then neither made nor written.
     pub fn stroke(&mut self, stroke: Stroke) -> Result<Budget> {
-        // What a muted stage has is not made.
-        while self.recipe.stages.get(self.stage).is_some_and(|stage| stage.muted) {
-            self.begin()?;
-            self.end();
+        // What a muted stage has is not made; ground that is to be made finer is, first.
+        while let Some(turn) = self.turns.get(self.turn) {
+            match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+                None => drop(self.step()?),
+                Some(stage) if stage.muted => {
+                    self.begin()?;
+                    self.end();
+                }
+                Some(_) => break,
+            }
         }
-        let springs = self.recipe.stages.get(self.stage).is_some_and(Stage::takes_springs);
+        let springs = self.stage_of(self.turn).is_some_and(Stage::takes_springs);
         stroke.check("stroke", &self.terrain.grid, springs)?;
         if self.is_done() {
             self.open_hands()?;
         }
         self.begin()?;
         self.make_strokes()?;
-        let written = self.recipe.stages.get(self.stage).map_or(0, |stage| stage.strokes.len());
+        let written = self.stage_of(self.turn).map_or(0, |stage| stage.strokes.len());
         if written >= MAX_STROKES {
             return Err(Error::value("strokes", written + 1, format!("up to {MAX_STROKES} in a stage")));
         }
-        let stroke = Stroke { step: self.step, ..stroke };
+        let Some(Turn { stage: Some(number), pass, .. }) = self.turns.get(self.turn).copied() else {
+            return Ok(Budget::default());
+        };
+        let stroke = Stroke { step: self.step, pass, ..stroke };
         let budget = self.make(&stroke)?;
-        if let Some(stage) = self.recipe.stages.get_mut(self.stage) {
+        if let Some(stage) = self.recipe.stages.get_mut(number) {
             stage.strokes.push(stroke);
         }
         Ok(budget)
@@ -54,29 +64,36 @@ impl Run {
 
     /// Goes back into the last stage if it is one of hands, at its end; else adds one.
     fn open_hands(&mut self) -> Result<()> {
-        let stages = &mut self.recipe.stages;
-        if let Some(last) = stages.last().filter(|last| last.model.about().name == HANDS && !last.muted) {
-            self.stage -= 1;
-            self.step = last.steps(&self.terrain.grid);
-            self.strokes = last.strokes_at(self.step).count();
+        let is_hands = |last: &Stage| last.model.about().name == HANDS && !last.muted;
+        let last = self.turns.last().copied();
+        if let Some((turn, stage)) =
+            last.zip(self.stage_of(self.turns.len().saturating_sub(1))).filter(|(_, s)| is_hands(s))
+        {
+            let step = self.steps_of(turn);
+            self.strokes = stage.strokes_at(turn.pass, step).count();
+            (self.turn, self.step) = (self.turn - 1, step);
             return Ok(());
         }
+        let stages = &mut self.recipe.stages;
         if stages.len() >= MAX_STAGES {
             return Err(Error::value("stages", stages.len() + 1, format!("up to {MAX_STAGES}")));
         }
         let is_free = |label: &String| !stages.iter().any(|stage| stage.label == *label);
         let labels = std::iter::once(HANDS.to_string()).chain((2..).map(|n| format!("{HANDS} {n}")));
         let label = labels.into_iter().find(is_free).unwrap_or_default();
-        stages.push(Stage::new(label, models::find(HANDS)?));
+        stages.push(Stage { when: When::Last, ..Stage::new(label, models::find(HANDS)?) });
+        // On the last level, and so at the end.
+        self.turns = planned(&self.recipe, &self.grids)?;
         Ok(())
     }
 
     /// Makes the strokes of the present step that are not made yet.
     pub(super) fn make_strokes(&mut self) -> Result<Budget> {
-        let Some(stage) = self.recipe.stages.get(self.stage).filter(|stage| !stage.muted) else {
+        let Some(stage) = self.stage_of(self.turn).filter(|stage| !stage.muted) else {
             return Ok(Budget::default());
         };
-        let due: Vec<Stroke> = stage.strokes_at(self.step).skip(self.strokes).cloned().collect();
+        let pass = self.turns.get(self.turn).map_or(0, |turn| turn.pass);
+        let due: Vec<Stroke> = stage.strokes_at(pass, self.step).skip(self.strokes).cloned().collect();
         due.iter().try_fold(Budget::default(), |mut sum, stroke| {
             sum += self.make(stroke)?;
             Ok(sum)
@@ -86,8 +103,10 @@ impl Run {
     /// Makes a stroke of the present step.
     fn make(&mut self, stroke: &Stroke) -> Result<Budget> {
         let start = Instant::now();
-        let label = self.recipe.stages.get(self.stage).map_or("", |stage| &stage.label);
+        let label = self.stage_of(self.turn).map_or("", |stage| &stage.label);
         let key = Key::new(self.recipe.seed, label).and(KEY).and(self.step.into()).and(self.strokes as u64);
+        // A stage's first level needs no more of it.
+        let key = if stroke.pass == 0 { key } else { key.and(stroke.pass.into()) };
         let droplets = self.droplets()?;
         let budget = stroke.act(&mut self.terrain, &Hand { droplets: &droplets, key })?;
         self.strokes += 1;
@@ -107,7 +126,7 @@ impl Run {
     pub fn droplets(&self) -> Result<Droplets> {
         let mut droplets = Droplets::default();
         let name = droplets.about().name;
-        let stages = self.recipe.stages.iter().take(self.stage + 1).rev();
+        let stages = self.turns.iter().take(self.turn + 1).rev().filter_map(|turn| self.recipe.stages.get(turn.stage?));
         if let Some(stage) = stages.filter(|stage| !stage.muted).find(|stage| stage.model.about().name == name) {
             for param in droplets.declared() {
                 if let Some(value) = stage.model.get(param.name) {

@@ -137,6 +137,8 @@ fn words() -> &'static [(&'static str, &'static str)] {
 pub struct Stroke {
     /// Steps that its stage has taken before.
     pub step: u32,
+    /// On how many coarser levels its stage has run before.
+    pub pass: u32,
     /// What it is made with.
     pub tool: Tool,
     /// Where: metres eastward and southward from the world's north-western corner, one after another.
@@ -164,7 +166,8 @@ pub struct Hand<'a> {
 impl Stroke {
     /// A stroke before the first step with the tool's defaults.
     pub fn new(tool: Tool, points: Vec<[f64; 2]>) -> Self {
-        let mut stroke = Self { step: 0, tool, points, radius: 0.0, strength: 0.0, value: 0.0, count: 0, rate: 0.0 };
+        let mut stroke =
+            Self { step: 0, pass: 0, tool, points, radius: 0.0, strength: 0.0, value: 0.0, count: 0, rate: 0.0 };
         tool.settings().iter().for_each(|setting| stroke.put(setting.name, setting.default));
         stroke
     }
@@ -251,6 +254,9 @@ impl Stroke {
     /// As it stands in a recipe.
     pub fn to_toml(&self) -> String {
         let mut text = format!("{{ step = {}, tool = \"{}\"", self.step, self.tool.name());
+        if self.pass > 0 {
+            text += &format!(", pass = {}", self.pass);
+        }
         match self.points.as_slice() {
             [] => {}
             [[x, y]] => text += &format!(", x = {x:?}, y = {y:?}"),
@@ -324,9 +330,10 @@ fn stroke(name: &str, row: &toml::Value) -> Result<Stroke> {
     for (key, value) in table {
         match key.as_str() {
             "tool" | "x" | "y" | "points" => {}
-            "step" => {
-                let step = value.as_integer().and_then(|n| u32::try_from(n).ok());
-                stroke.step = step.ok_or_else(|| Error::value(format!("{name}.step"), value, "0 and more, whole"))?;
+            "step" | "pass" => {
+                let count = value.as_integer().and_then(|n| u32::try_from(n).ok());
+                let count = count.ok_or_else(|| Error::value(format!("{name}.{key}"), value, "0 and more, whole"))?;
+                *(if key == "step" { &mut stroke.step } else { &mut stroke.pass }) = count;
             }
             "radius" if stroke.points.is_empty() => {
                 return Err(Error::value(format!("{name}.radius"), value, "nothing where no place is given"));
@@ -370,6 +377,8 @@ pub fn schema() -> serde_json::Value {
             properties.insert("tool".into(), json!({"const": tool.name(), "description": tool.meaning()}));
             let step = "Steps that the stage has taken before; before the first if left out.";
             properties.insert("step".into(), json!({"type": "integer", "minimum": 0, "description": step}));
+            let pass = "On how many coarser levels the stage has run before.";
+            properties.insert("pass".into(), json!({"type": "integer", "minimum": 0, "description": pass}));
             properties.insert("x".into(), metres("Metres eastward from the world's north-western corner."));
             properties.insert("y".into(), metres("Metres southward from there."));
             let about = "Places [x, y], one after another, in place of x and y.";

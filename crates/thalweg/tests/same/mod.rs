@@ -11,7 +11,7 @@ use thalweg::products::statistics::correlation;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 
-/// Names and texts of the recipes that come with the command, by name.
+/// Names and texts of the recipes that come with the command, by name, but for those whose cells are a file's.
 pub fn presets() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
     let files = fs::read_dir(folder).expect("the recipes' folder").map(|entry| entry.expect("its entry").path());
@@ -22,6 +22,7 @@ pub fn presets() -> Vec<(String, String)> {
             (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text)
         })
         .collect();
+    presets.retain(|(_, text)| !text.contains("\nfrom = "));
     presets.sort();
     presets
 }

@@ -1,0 +1,118 @@
+//! The big knobs as they are typed: one value each for `build`, lists for `vary`.
+
+use clap::Args;
+use thalweg::knobs::Knobs;
+use thalweg::rocks::Rock;
+use thalweg::{Error, Result};
+
+/// Knobs that turn many parameters of a recipe at once (docs/knobs.md).
+#[derive(Args)]
+#[command(next_help_heading = "Knobs")]
+pub struct KnobArgs {
+    /// Factor on the time that everything works, 0.1 to 10.
+    #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
+    pub age: Vec<f64>,
+    /// Factor on rain, 0.1 to 10.
+    #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
+    pub rain: Vec<f64>,
+    /// The rock that the land is of (see `thalweg rocks`).
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub rock: Vec<String>,
+    /// Factor on heights, 0.25 to 4.
+    #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
+    pub relief: Vec<f64>,
+    /// Factor on widths, 0.25 to 4: the same landform on ground so many times as wide.
+    #[arg(long, value_name = "F", value_delimiter = ',', allow_hyphen_values = true)]
+    pub size: Vec<f64>,
+    /// Metres by which the sea rises; where there is none, its level.
+    #[arg(long, value_name = "M", value_delimiter = ',', allow_hyphen_values = true)]
+    pub sea: Vec<f64>,
+}
+
+/// A position of one of the knobs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Turn {
+    /// Age.
+    Age(f64),
+    /// Rain.
+    Rain(f64),
+    /// Rock.
+    Rock(&'static Rock),
+    /// Relief.
+    Relief(f64),
+    /// Size.
+    Size(f64),
+    /// Sea.
+    Sea(f64),
+}
+
+impl KnobArgs {
+    /// The knobs that were given, each with the positions that were.
+    ///
+    /// # Errors
+    /// An unknown rock.
+    pub fn turns(&self) -> Result<Vec<Vec<Turn>>> {
+        let factors = |turn: fn(f64) -> Turn, values: &[f64]| values.iter().copied().map(turn).collect::<Vec<_>>();
+        let rocks = self.rock.iter().map(|name| Rock::find(name).map(Turn::Rock)).collect::<Result<Vec<_>>>()?;
+        let knobs = [
+            factors(Turn::Age, &self.age),
+            factors(Turn::Rain, &self.rain),
+            rocks,
+            factors(Turn::Relief, &self.relief),
+            factors(Turn::Size, &self.size),
+            factors(Turn::Sea, &self.sea),
+        ];
+        Ok(knobs.into_iter().filter(|turns| !turns.is_empty()).collect())
+    }
+
+    /// The knobs of one world.
+    ///
+    /// # Errors
+    /// An unknown rock, a knob with several positions.
+    pub fn single(&self) -> Result<Knobs> {
+        let mut knobs = Knobs::default();
+        for turns in self.turns()? {
+            if let [first, _, ..] = turns.as_slice() {
+                let typed: Vec<String> = turns.iter().map(Turn::value).collect();
+                let name = format!("--{}", first.name());
+                return Err(Error::value(name, typed.join(","), "one value; `thalweg vary` takes lists"));
+            }
+            turns.iter().for_each(|turn| turn.put(&mut knobs));
+        }
+        Ok(knobs)
+    }
+}
+
+impl Turn {
+    /// Puts a knob there.
+    pub fn put(&self, knobs: &mut Knobs) {
+        match *self {
+            Self::Age(factor) => knobs.age = factor,
+            Self::Rain(factor) => knobs.rain = factor,
+            Self::Rock(rock) => knobs.rock = Some(rock),
+            Self::Relief(factor) => knobs.relief = factor,
+            Self::Size(factor) => knobs.size = factor,
+            Self::Sea(metres) => knobs.sea = Some(metres),
+        }
+    }
+
+    /// The knob's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Age(_) => "age",
+            Self::Rain(_) => "rain",
+            Self::Rock(_) => "rock",
+            Self::Relief(_) => "relief",
+            Self::Size(_) => "size",
+            Self::Sea(_) => "sea",
+        }
+    }
+
+    /// The position as it was typed.
+    pub fn value(&self) -> String {
+        match self {
+            Self::Rock(rock) => rock.name.to_string(),
+            Self::Age(x) | Self::Rain(x) | Self::Relief(x) | Self::Size(x) | Self::Sea(x) => x.to_string(),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! `vary`: variations of a recipe on one sheet.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use serde_json::json;
+use thalweg::forest::Forest;
+use thalweg::knobs::Knobs;
+use thalweg::pictures::perspective::{Land, ViewOptions};
+use thalweg::pictures::sheet::{Face, Labels, contact};
+use thalweg::pictures::water::Water;
+use thalweg::recipe::Recipe;
+use thalweg::run::Run;
+use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
+use thalweg::{Error, Result};
+
+use crate::args::{LookArgs, VoiceArgs, pair, seed, threads};
+use crate::build::{end_at, named, set, set_cells, start};
+use crate::drive::{INTERRUPTED, Show, listen, steps};
+use crate::knobs::{KnobArgs, Turn};
+use crate::voice::Voice;
+use crate::{memory, output, pictures};
+
+/// Most worlds on a sheet.
+const MOST: usize = 100;
+/// Cells on the long side where nothing is said.
+const CELLS: usize = 256;
+/// Pictures of one list that stand in one row; more make a sheet as wide as it is high.
+const ROW: usize = 5;
+/// Seeds where nothing is varied.
+const SEEDS: &str = "9";
+
+/// `vary`.
+#[derive(Args)]
+pub struct Vary {
+    /// A preset's name (see `thalweg presets`) or a recipe file.
+    pub recipe: String,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// Seeds: a number of them, from the recipe's own on, or a list [default: 9 where nothing else varies].
+    #[arg(long, value_name = "N|LIST")]
+    pub seeds: Option<String>,
+    /// The first of the seeds.
+    #[arg(long, value_name = "N", value_parser = seed())]
+    pub seed: Option<u64>,
+    /// Values of a parameter of a stage: LABEL.PARAMETER=VALUE,VALUE,…; one value sets it in all pictures.
+    #[arg(long, value_name = "SET", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    /// Cells on the long side [default: 256].
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    pub cells: Option<usize>,
+    /// Leave out the stages after this one.
+    #[arg(long, value_name = "LABEL")]
+    pub until: Option<String>,
+    /// Draw perspective views instead of maps.
+    #[arg(long)]
+    pub view: bool,
+    /// Width of each picture in pixels.
+    #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = RangedU64ValueParser::<usize>::new().range(32..=2048))]
+    pub pixels: usize,
+    /// A line above the sheet.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Threads to work with [default: all cores]; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub knobs: KnobArgs,
+    #[command(flatten)]
+    pub look: LookArgs,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
+}
+
+/// One value of what is varied.
+#[derive(Debug, Clone, PartialEq)]
+enum Choice {
+    Seed(u64),
+    Knob(Turn),
+    Set(String, String),
+}
+
+/// What is varied, and how.
+struct Axis {
+    name: String,
+    choices: Vec<Choice>,
+}
+
+/// A world of the sheet.
+struct World {
+    name: String,
+    recipe: Recipe,
+}
+
+/// All worlds, row by row, with what is written beside them.
+struct Plan {
+    worlds: Vec<World>,
+    columns: usize,
+    heads: Vec<String>,
+    sides: Vec<String>,
+    captions: Vec<String>,
+}
+
+/// Builds the variations and draws them.
+///
+/// # Errors
+/// Lists that cannot be, and a recipe, a knob or a value that cannot: all before any work. A world that fails is named.
+pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
+    let begun = Instant::now();
+    output::check_ending(&args.output, &["png"])?;
+    let options =
+        ViewOptions { size: [args.pixels * 2 / 3, args.pixels], title: args.title.as_deref(), ..args.look.options()? };
+    let plan = Plan::of(args)?;
+    let all = plan.worlds.len();
+    room(&plan, args.pixels)?;
+    listen(voice);
+    let mut lands = Vec::new();
+    let mut names = Vec::new();
+    for (number, world) in plan.worlds.into_iter().enumerate() {
+        let shown = format!("[{}/{all}] {}", number + 1, world.name);
+        let grown = grow(world.recipe, &shown, voice).map_err(|error| of_world(&world.name, &error))?;
+        let Some(terrain) = grown else {
+            voice.say(&format!("stopped after {number} of {all} worlds; nothing is written"));
+            voice.event(&json!({"event": "interrupted", "done": number, "all": all}));
+            return Ok(ExitCode::from(INTERRUPTED));
+        };
+        lands.push(terrain);
+        names.push(world.name);
+    }
+    let forests = lands.iter().map(Forest::read).collect::<Result<Vec<_>>>()?;
+    let drawn = lands.iter().zip(&forests);
+    let drawn = drawn.map(|(terrain, forest)| Land { terrain, water: Water::of(terrain), trees: forest.trees() });
+    let face = if args.view { Face::View } else { Face::Map };
+    let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
+    let sheet = contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, &options)?;
+    pictures::write(&args.output, &sheet)?;
+    voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), args.output.display()));
+    voice.event(&json!({"event": "result", "files": [args.output], "worlds": names}));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds a world; `None` after Ctrl-C. Of the result only what pictures show is kept.
+fn grow(recipe: Recipe, shown: &str, voice: Voice) -> Result<Option<Terrain>> {
+    let mut run = start(recipe, voice)?;
+    if !steps(&mut run, &mut Show::new(voice, Some(shown.to_string())), |_, _| {})? {
+        return Ok(None);
+    }
+    let mut terrain = run.terrain().clone();
+    terrain.loose = None;
+    terrain.layers.retain(|name, _| [WATER, POOL, DISCHARGE].iter().any(|spec| spec.name == name));
+    Ok(Some(terrain))
+}
+
+/// An error with the world that it comes from.
+fn of_world(name: &str, error: &Error) -> Error {
+    Error::Recipe(format!("{name}: {error}"))
+}
+
+/// Refuses what does not fit into memory: the land of all worlds with their water, and the sheet.
+fn room(plan: &Plan, pixels: usize) -> Result<()> {
+    let sheet = (plan.worlds.len() * pixels * pixels * 6) as u64;
+    let kept = |world: &World| world.recipe.grid().map_or(0, |grid| 20 * grid.len() as u64);
+    let lands: u64 = plan.worlds.iter().map(kept).sum();
+    memory::room(&format!("a sheet of {} worlds", plan.worlds.len()), lands + sheet)
+}
+
+impl Plan {
+    /// What was asked for, every recipe made and checked.
+    fn of(args: &Vary) -> Result<Self> {
+        let base = named(&args.recipe)?;
+        let (axes, fixed) = parted(axes(args, &base)?);
+        if axes.len() > 2 {
+            let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+            return Err(Error::value("lists", names.join(", "), "one or two: a row, or rows and columns"));
+        }
+        let all: usize = axes.iter().map(|axis| axis.choices.len()).product();
+        if all > MOST {
+            return Err(Error::value("worlds on a sheet", all, format!("1 to {MOST}")));
+        }
+        let labels =
+            |axis: Option<&Axis>| axis.map_or(Vec::new(), |axis| axis.choices.iter().map(Choice::label).collect());
+        let [across, down] = [axes.first(), axes.get(1)];
+        let (heads, sides): (Vec<String>, Vec<String>) = (labels(across), labels(down));
+        let each =
+            |axis: Option<&Axis>| axis.map_or(vec![None], |axis| axis.choices.iter().cloned().map(Some).collect());
+        let mut worlds = Vec::new();
+        for row in each(down) {
+            for column in each(across) {
+                let chosen: Vec<Choice> = column.into_iter().chain(row.clone()).collect();
+                let name = match chosen.as_slice() {
+                    [] => base.name.clone(),
+                    chosen => chosen.iter().map(Choice::label).collect::<Vec<_>>().join(", "),
+                };
+                let recipe =
+                    recipe(args, &base, fixed.iter().chain(&chosen)).map_err(|error| of_world(&name, &error))?;
+                worlds.push(World { name, recipe });
+            }
+        }
+        let count = worlds.len();
+        Ok(match (down, count <= ROW) {
+            (Some(_), _) => Self { worlds, columns: heads.len(), heads, sides, captions: Vec::new() },
+            (None, true) => Self { worlds, columns: count, heads, sides, captions: Vec::new() },
+            (None, false) => Self { worlds, columns: side(count), heads: Vec::new(), sides, captions: heads },
+        })
+    }
+}
+
+/// Columns of a sheet about as wide as it is high.
+fn side(count: usize) -> usize {
+    (1..=count).find(|n| n * n >= count).unwrap_or(1)
+}
+
+/// Everything that was given, one axis each: knobs, then parameters, then seeds.
+fn axes(args: &Vary, base: &Recipe) -> Result<Vec<Axis>> {
+    let mut axes = Vec::new();
+    for turns in args.knobs.turns()? {
+        let name = turns.first().map_or(String::new(), |turn| format!("--{}", turn.name()));
+        axes.push(Axis { name, choices: turns.into_iter().map(Choice::Knob).collect() });
+    }
+    for (key, values) in &args.set {
+        let choices = values.split(',').map(|value| Choice::Set(key.clone(), value.trim().to_string())).collect();
+        axes.push(Axis { name: format!("--set {key}"), choices });
+    }
+    let nothing_varies = axes.iter().all(|axis| axis.choices.len() < 2);
+    if let Some(text) = args.seeds.as_deref().or(nothing_varies.then_some(SEEDS)) {
+        let seeds = seeds(text, args.seed.unwrap_or(base.seed))?;
+        axes.push(Axis { name: "--seeds".into(), choices: seeds.into_iter().map(Choice::Seed).collect() });
+    }
+    for axis in &axes {
+        let again = axis.choices.iter().enumerate().find(|(n, choice)| axis.choices[..*n].contains(choice));
+        if let Some((_, choice)) = again {
+            return Err(Error::value(&axis.name, choice.label(), "each value once"));
+        }
+    }
+    Ok(axes)
+}
+
+/// Lists, and what has one value in all worlds.
+fn parted(axes: Vec<Axis>) -> (Vec<Axis>, Vec<Choice>) {
+    let (lists, single): (Vec<Axis>, Vec<Axis>) = axes.into_iter().partition(|axis| axis.choices.len() > 1);
+    (lists, single.into_iter().flat_map(|axis| axis.choices).collect())
+}
+
+/// Seeds as typed: how many from the first on, or a list.
+fn seeds(text: &str, first: u64) -> Result<Vec<u64>> {
+    let most = i64::MAX as u64;
+    let wrong =
+        || Error::value("--seeds", text, format!("a number of seeds, 1 to {MOST}, or a list of seeds, 0 to {most}"));
+    let numbers: Option<Vec<u64>> = text.split(',').map(|seed| seed.trim().parse().ok()).collect();
+    match numbers.ok_or_else(wrong)?.as_slice() {
+        [count] if (1..=MOST as u64).contains(count) => {
+            let last = first.checked_add(count - 1).filter(|last| *last <= most || first > most);
+            last.map(|last| (first..=last).collect()).ok_or_else(wrong)
+        }
+        list if (2..=MOST).contains(&list.len()) && list.iter().all(|seed| *seed <= most) => Ok(list.to_vec()),
+        _ => Err(wrong()),
+    }
+}
+
+/// The recipe of one world, checked on its grid.
+fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choice>) -> Result<Recipe> {
+    let mut recipe = base.copy()?;
+    match args.cells {
+        Some(cells) => set_cells(&mut recipe, cells)?,
+        None if recipe.extent.is_some() => recipe.cells = CELLS,
+        None => {}
+    }
+    recipe.seed = args.seed.unwrap_or(recipe.seed);
+    let (mut knobs, mut sets) = (Knobs::default(), Vec::new());
+    for choice in choices {
+        match choice {
+            Choice::Seed(seed) => recipe.seed = *seed,
+            Choice::Knob(turn) => turn.put(&mut knobs),
+            Choice::Set(key, value) => sets.push((key, value)),
+        }
+    }
+    knobs.turn(&mut recipe)?;
+    sets.into_iter().try_for_each(|(key, value)| set(&mut recipe, key, value))?;
+    args.until.as_deref().map_or(Ok(()), |label| end_at(&mut recipe, label))?;
+    if recipe.extent.is_some() {
+        memory::check(&recipe, &recipe.grid()?)?;
+        Run::check(&recipe)?;
+    }
+    Ok(recipe)
+}
+
+impl Choice {
+    /// What is written beside its pictures.
+    fn label(&self) -> String {
+        match self {
+            Self::Seed(seed) => format!("seed {seed}"),
+            Self::Knob(turn) => {
+                let (name, value) = (turn.name(), turn.value());
+                if name == "sea" { format!("sea {value} m") } else { format!("{name} {value}") }
+            }
+            Self::Set(key, value) => format!("{key} {value}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_are_counted_or_listed() {
+        assert_eq!(seeds("3", 7).unwrap(), [7, 8, 9]);
+        assert_eq!(seeds("3, 5,8", 7).unwrap(), [3, 5, 8]);
+        assert_eq!(seeds("1", 7).unwrap(), [7]);
+        for wrong in ["0", "101", "200", "", "3,", "-1,2", "a", "1,99999999999999999999"] {
+            let message = seeds(wrong, 7).unwrap_err().to_string();
+            assert!(message.contains("--seeds") && message.contains("1 to 100"), "{message}");
+        }
+        assert!(seeds("2", i64::MAX as u64).is_err());
+    }
+
+    #[test]
+    fn sheets_are_about_as_wide_as_high() {
+        assert_eq!([1, 2, 4, 6, 9, 10, 12, 16, 17, 100].map(side), [1, 2, 2, 3, 3, 4, 4, 4, 5, 10]);
+    }
+}

@@ -1,0 +1,272 @@
+//! Worlds built from coarse to fine.
+
+use thalweg::levels::Turn;
+use thalweg::mark::Mark;
+use thalweg::products::agreement::agreement;
+use thalweg::recipe::Recipe;
+use thalweg::run::Run;
+use thalweg::strokes::{Stroke, Tool};
+use thalweg::terrain::Terrain;
+
+const HEAD: &str = "extent = [2560.0, 1280.0]\ncoarsest = 32\nseed = 4\nedges = \"open\"\n";
+
+/// Noise, rivers on every level, creep on the finest two, droplets on the last.
+const STAGES: &str = "
+[[stage]]
+model = \"gradient_noise\"
+label = \"hills\"
+amplitude = 200.0
+wavelength = 900.0
+octaves = 8
+
+[[stage]]
+model = \"stream_power\"
+label = \"rivers\"
+years = 3e5
+step = 20000.0
+deposition = 0.5
+finer = { years = 0.25, step = 0.6 }
+
+[[stage]]
+model = \"hillslope\"
+label = \"creep\"
+levels = { coarsest = 20.0 }
+years = 1000.0
+
+[[stage]]
+model = \"droplets\"
+label = \"rain\"
+levels = \"last\"
+density = 0.2
+";
+
+fn recipe(cells: usize) -> Recipe {
+    Recipe::parse(&format!("{HEAD}cells = {cells}\n{STAGES}")).unwrap()
+}
+
+fn finished(mut run: Run) -> Run {
+    while run.step().unwrap().is_some() {}
+    run
+}
+
+fn problem(head: &str) -> String {
+    let recipe = Recipe::parse(&format!("{head}{STAGES}"));
+    recipe.and_then(Run::new).err().unwrap_or_else(|| panic!("{head} runs")).to_string()
+}
+
+#[test]
+fn turns_are_taken_level_by_level() {
+    let run = Run::new(recipe(128)).unwrap();
+    let turn = |level, stage, pass| Turn { level, stage, pass };
+    // 80, 40 and 20 m: base ground on the first, creep on the last alone.
+    let wanted = [
+        turn(0, Some(0), 0),
+        turn(0, Some(1), 0),
+        turn(1, None, 0),
+        turn(1, Some(1), 1),
+        turn(2, None, 0),
+        turn(2, Some(1), 2),
+        turn(2, Some(2), 0),
+        turn(2, Some(3), 0),
+    ];
+    assert_eq!(run.turns(), wanted);
+    let sizes: Vec<[usize; 2]> = run.grids().iter().map(|grid| grid.size).collect();
+    assert_eq!(sizes, [[16, 32], [32, 64], [64, 128]]);
+    // A share of the years of the level before, in shorter steps.
+    let steps: Vec<u32> = [1, 3, 5].map(|n| run.steps_of(run.turns()[n])).into();
+    assert_eq!(steps, [15, 7, 3]);
+    let run = finished(run);
+    let rivers: Vec<f64> = run.reports().iter().filter_map(|report| report.parameters["years"].as_f64()).collect();
+    assert_eq!(rivers, [3e5, 7.5e4, 18_750.0, 1000.0]);
+}
+
+#[test]
+fn mass_closes_over_all_levels() {
+    let run = Run::new(recipe(128)).unwrap();
+    let before = run.terrain().solid();
+    assert_eq!(before, 0);
+    let run = finished(run);
+    // Each level's ledger counts cells of its own size: four times as large on the level before.
+    let last = run.grids().len() - 1;
+    let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
+    assert_eq!(run.terrain().solid(), changes.sum::<i128>());
+    assert!(run.reports().iter().any(|report| report.model == "finer" && report.budget.added != 0));
+}
+
+#[test]
+fn a_smaller_build_is_the_first_part_of_a_larger_one() {
+    let mut large = Run::new(recipe(128)).unwrap();
+    let small = {
+        let mut recipe = recipe(64);
+        recipe.stages.pop();
+        finished(Run::new(recipe).unwrap())
+    };
+    while large.position().0 < 4 {
+        large.step().unwrap();
+    }
+    assert_eq!(large.terrain().fingerprints(), small.terrain().fingerprints());
+    let large = finished(large);
+    let same = agreement(small.terrain(), large.terrain()).unwrap();
+    assert!(same.heights > 0.98, "{same:?}");
+}
+
+#[test]
+fn same_bits_for_any_threads_and_after_resume_anywhere() {
+    let whole = finished(Run::new(recipe(128)).unwrap()).terrain().fingerprints();
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        assert_eq!(pool.install(|| finished(Run::new(recipe(128)).unwrap())).terrain().fingerprints(), whole);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.thalweg");
+    let mut run = Run::new(recipe(128)).unwrap();
+    let mut seen = 0;
+    loop {
+        run.save(&path, &serde_json::json!(null)).unwrap();
+        let (resumed, _) = Run::resume(&path).unwrap();
+        assert_eq!(resumed.position(), run.position());
+        // In the middle of each level, and just before and after the ground is made finer.
+        if run.position().1 <= 1 {
+            assert_eq!(finished(resumed).terrain().fingerprints(), whole, "from {:?}", run.position());
+            seen += 1;
+        }
+        if run.step().unwrap().is_none() {
+            break;
+        }
+    }
+    assert!(seen >= 9, "{seen}");
+}
+
+#[test]
+fn marks_agree_over_levels_and_with_more_of_them() {
+    let mut run = Run::new(recipe(64)).unwrap();
+    let mut marks: Vec<Mark> = Vec::new();
+    while !run.is_done() {
+        marks.push(run.mark());
+        run.step().unwrap();
+    }
+    // One more level changes nothing of the first two, but for what runs on the last.
+    let larger = recipe(128);
+    let agreeing: Vec<&Mark> = marks.iter().filter(|mark| mark.agrees(&larger)).collect();
+    assert_eq!(agreeing.last().map(|mark| mark.turn()), Some(4));
+    let on = finished(Run::from_mark(recipe(128), agreeing.last().unwrap()).unwrap());
+    assert_eq!(on.terrain().fingerprints(), finished(Run::new(larger).unwrap()).terrain().fingerprints());
+    // Another share on finer levels leaves the first as it was.
+    let mut other = recipe(64);
+    other.stages[1].finer.insert("years".into(), 0.5);
+    let last = marks.iter().filter(|mark| mark.agrees(&other)).map(Mark::turn).max();
+    assert!(last < Some(2), "{last:?}");
+}
+
+#[test]
+fn strokes_belong_to_their_level_and_hands_come_last() {
+    let mut run = Run::new(recipe(128)).unwrap();
+    while run.position() != (3, 2) {
+        run.step().unwrap();
+    }
+    let mut stroke = Stroke::new(Tool::Raise, vec![[600.0, 600.0]]);
+    stroke.radius = 200.0;
+    run.stroke(stroke.clone()).unwrap();
+    // Where the ground is about to be made finer it is, first.
+    while run.position() != (4, 0) {
+        run.step().unwrap();
+    }
+    run.stroke(stroke.clone()).unwrap();
+    assert_eq!(run.position(), (5, 0));
+    let mut run = finished(run);
+    run.stroke(stroke).unwrap();
+    let run = finished(run);
+    let strokes = |label: &str| {
+        let stage = run.recipe().stages.iter().find(|stage| stage.label == label).unwrap();
+        stage.strokes.iter().map(|stroke| [stroke.pass, stroke.step]).collect::<Vec<_>>()
+    };
+    assert_eq!(strokes("rivers"), [[1, 2], [2, 0]]);
+    assert_eq!(strokes("hands").len(), 1);
+    let again = Recipe::parse(&run.recipe().to_toml()).unwrap();
+    assert_eq!(finished(Run::new(again).unwrap()).terrain().fingerprints(), run.terrain().fingerprints());
+}
+
+#[test]
+fn base_ground_adds_its_octaves_and_nothing_else() {
+    // Ground that nothing erodes is on the last level what it is without levels, but for what a mean of cells is not.
+    let text = |levels: &str| {
+        format!(
+            "extent = [2560.0, 1280.0]\ncells = 128\nseed = 2\n{levels}\n[[stage]]\nmodel = \"gradient_noise\"\n\
+             amplitude = 200.0\nwavelength = 900.0\noctaves = 8\n[[stage]]\nmodel = \"shape\"\nkind = \"cone\"\nheight = 300.0\n\
+             radius = 600.0\n[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"roof\"\namplitude = 20.0\noffset = 250.0\nblend = \"min\"\n"
+        )
+    };
+    let ground =
+        |levels: &str| finished(Run::new(Recipe::parse(&text(levels)).unwrap()).unwrap()).terrain().ground.clone();
+    let (plain, built) = (ground(""), ground("coarsest = 32"));
+    let most = plain.as_slice().iter().zip(built.as_slice()).map(|(a, b)| (a.0 - b.0).abs()).max();
+    assert_eq!(most, Some(0));
+}
+
+#[test]
+fn a_mask_may_be_as_large_as_any_level() {
+    let folder = tempfile::tempdir().unwrap();
+    let with_mask = |cells: usize| {
+        let mask = Terrain::new(recipe(cells).grid().unwrap());
+        let half = thalweg::field::Field::generate(mask.grid.size, |_, j| if j < cells / 2 { 1.0 } else { 0.0 });
+        let path = folder.path().join("mask.tif");
+        let cells = thalweg::terrain::Cells::Float(half);
+        thalweg::io::terrain::save_layer(&path, &mask, "erodibility", &cells).unwrap();
+        let given = STAGES.replace("deposition = 0.5", "layers = { erodibility = \"mask.tif\" }");
+        let mut recipe = Recipe::parse(&format!("{HEAD}cells = 64\n{given}")).unwrap();
+        recipe.folder = folder.path().to_path_buf();
+        let mut run = Run::new(recipe)?;
+        while run.step()?.is_some() {}
+        Ok::<_, thalweg::Error>(run.terrain().ground.clone())
+    };
+    // The mask has the same two halves at every size.
+    let first = with_mask(32).unwrap();
+    assert_eq!(with_mask(64).unwrap().as_slice().len(), first.as_slice().len());
+    let error = with_mask(128).unwrap_err().to_string();
+    assert!(error.contains("128 × 64") && error.contains("32 × 16"), "{error}");
+}
+
+#[test]
+fn bad_levels_are_refused_in_words() {
+    let cases = [
+        ("extent = [1e4, 1e4]\ncells = 100\ncoarsest = 32\n", "64 or 128"),
+        ("extent = [1e4, 1e4]\ncells = 16\ncoarsest = 32\n", "32 (the coarsest level) and more"),
+        ("extent = [1e4, 1e4]\ncells = 1001\ncoarsest = \"auto\"\n", "1000 or 1004"),
+        ("extent = [1e4, 1e4]\ncoarsest = 0\n", "1 to 1048576"),
+        ("extent = [1e4, 1e4]\ncoarsest = \"fine\"\n", "\"auto\""),
+        ("from = \"a.tif\"\ncoarsest = 32\n", "the grid is the file's"),
+    ];
+    for (head, words) in cases {
+        let said = problem(head);
+        assert!(said.contains(words), "{head}: {said}");
+    }
+    let stage = |line: &str| {
+        let text = format!("extent = [1e4, 1e4]\ncells = 64\ncoarsest = 32\n[[stage]]\nmodel = \"thermal\"\n{line}\n");
+        Recipe::parse(&text).and_then(Run::new).err().unwrap_or_else(|| panic!("{line} runs")).to_string()
+    };
+    assert!(stage("levels = \"some\"").contains("\"first\""));
+    assert!(stage("levels = { finest = 10.0, coarsest = 5.0 }").contains("widths of cells"));
+    assert!(stage("finer = { talos = 2.0 }").contains("talus"));
+    assert!(stage("finer = { talus = 0.0 }").contains("0.001 to 1000"));
+    assert!(stage("finer = { talus = 100.0 }").contains("thermal.talus"));
+    // Ground that would undo erosion on finer levels.
+    let roof = "[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"roof\"\nblend = \"min\"\n";
+    let said =
+        Recipe::parse(&format!("{HEAD}cells = 64\n{STAGES}{roof}")).and_then(Run::new).err().unwrap().to_string();
+    assert!(said.contains("roof.blend") && said.contains("first"), "{said}");
+}
+
+#[test]
+fn smallest_worlds_have_one_level() {
+    for (extent, cells) in [("[10.0, 10.0]", 1), ("[3000.0, 10.0]", 255)] {
+        let text = format!("extent = {extent}\ncells = {cells}\ncoarsest = \"auto\"\n{STAGES}");
+        let run = finished(Run::new(Recipe::parse(&text).unwrap()).unwrap());
+        assert_eq!(run.grids().len(), 1);
+    }
+    // Its short side has a whole number of the first level's cells.
+    let text = format!("extent = [10240.0, 3000.0]\ncells = 1024\ncoarsest = \"auto\"\n{STAGES}");
+    let grids = Recipe::parse(&text).unwrap().grids().unwrap();
+    assert_eq!(grids.iter().map(|grid| grid.size).collect::<Vec<_>>(), [[38, 128], [76, 256], [152, 512], [304, 1024]]);
+    let preview = Recipe::parse(&text).unwrap().preview().unwrap();
+    assert_eq!(preview, 512);
+}

@@ -1,0 +1,115 @@
+//! `cargo xtask levels`: builds presets at several resolutions with the built command, and writes how far they agree, how long
+//! they took and how much memory, into the table of docs/levels.md.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use thalweg::io::terrain::{LoadOptions, load};
+use thalweg::levels::Coarsest;
+use thalweg::products::agreement::agreement;
+use thalweg::recipe::Recipe;
+use thalweg::terrain::Terrain;
+
+use crate::shell::{Outcome, built, cargo, program, root, run};
+
+/// Cells on the long side; each is compared with the first.
+const SIZES: [usize; 4] = [512, 1024, 2048, 4096];
+
+/// Where the table stands, and the line under its head.
+const PAGE: &str = "docs/levels.md";
+const RULE: &str = "|---|---|---|---|---|---|---|";
+
+/// Measures those presets, or all that are built in levels, up to `most` cells.
+pub fn measure(names: &[&str], most: usize) -> Outcome {
+    cargo(&["build", "--release", "--package", "thalweg-cli"])?;
+    let target = built()?.parent().ok_or("there is no target folder")?.to_path_buf();
+    let command = target.join(format!("release/thalweg{}", std::env::consts::EXE_SUFFIX));
+    let all = presets()?;
+    let asked: Vec<&String> = all.iter().filter(|name| names.is_empty() || names.contains(&name.as_str())).collect();
+    for name in asked {
+        let mut first: Option<Terrain> = None;
+        for cells in SIZES.into_iter().filter(|cells| *cells <= most) {
+            let world = target.join(format!("levels/{name}_{cells}"));
+            let size = cells.to_string();
+            let mut build = program(&command);
+            run(build.args(["build", name, "--cells", &size, "--quiet", "--out"]).arg(&world))?;
+            let terrain = read(&world)?;
+            let seconds = seconds(&world)?;
+            let row = match &first {
+                None => format!("| `{name}` | {cells} | | | | | {seconds:.0} |"),
+                Some(first) => {
+                    let same = agreement(first, &terrain).map_err(|error| error.to_string())?;
+                    let number =
+                        |value: Option<f64>, places: usize| value.map_or("–".into(), |v| format!("{v:.places$}"));
+                    format!(
+                        "| `{name}` | {cells} | {:.4} | {:.3} | {} | {} | {seconds:.0} |",
+                        same.heights,
+                        same.slopes,
+                        number(same.rivers.map(|share| 100.0 * share), 0),
+                        number(same.shift, 0),
+                    )
+                }
+            };
+            println!("{row}");
+            write(name, cells, &row)?;
+            first.get_or_insert(terrain);
+            fs::remove_dir_all(&world).map_err(|error| format!("{}: {error}", world.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn read(world: &Path) -> Outcome<Terrain> {
+    let loaded = load(world.join("height.tif"), &LoadOptions::default()).map_err(|error| error.to_string())?;
+    let recipe = Recipe::read(&world.join("recipe.toml")).map_err(|error| error.to_string())?;
+    let grid = recipe.framed(loaded.terrain.grid.clone()).map_err(|error| error.to_string())?;
+    Ok(Terrain { grid, ..loaded.terrain })
+}
+
+/// Seconds that the stages took.
+fn seconds(world: &Path) -> Outcome<f64> {
+    let path = world.join("report.json");
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let report: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let stages = report["stages"].as_array().ok_or("the report has no stages")?;
+    Ok(stages.iter().filter_map(|stage| stage["seconds"].as_f64()).sum())
+}
+
+/// Puts a row into the table, in place of the one for the same preset and size, in order.
+fn write(name: &str, cells: usize, row: &str) -> Outcome {
+    let path = root().join(PAGE);
+    let problem = |error: std::io::Error| format!("{}: {error}", path.display());
+    let page = fs::read_to_string(&path).map_err(problem)?;
+    let (head, rest) = page.split_once(RULE).ok_or(format!("{PAGE} has no table"))?;
+    let is_row = |line: &&str| line.starts_with("| `");
+    let mut rows: Vec<String> = rest.lines().skip(1).take_while(is_row).map(String::from).collect();
+    let after: Vec<&str> = rest.lines().skip(1).skip_while(is_row).collect();
+    let key = |row: &str| {
+        let mut parts = row.split('|').skip(1).map(str::trim);
+        let name = parts.next().unwrap_or_default().to_string();
+        (name, parts.next().and_then(|cells| cells.parse::<usize>().ok()).unwrap_or(0))
+    };
+    rows.retain(|old| key(old) != (format!("`{name}`"), cells));
+    rows.push(row.to_string());
+    rows.sort_by_key(|row| key(row));
+    let text = format!("{head}{RULE}\n{}\n{}\n", rows.join("\n"), after.join("\n"));
+    fs::write(&path, text).map_err(problem)
+}
+
+/// Presets that are built in levels.
+fn presets() -> Outcome<Vec<String>> {
+    let folder = root().join("recipes");
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    paths.sort();
+    let mut names = Vec::new();
+    for path in paths {
+        let recipe = Recipe::read(&path).map_err(|error| error.to_string())?;
+        if recipe.coarsest != Coarsest::None {
+            names.push(recipe.name);
+        }
+    }
+    Ok(names)
+}
