@@ -16,7 +16,7 @@ use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
 /// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
 const PICTURES: &[(&str, &str)] = &[
-    ("alpine", "view worlds/alpine --size 1000x480 --from 205,28 --zoom 1.12 -o wide.png"),
+    ("alpine", "view worlds/alpine --size 960x460 --from 205,28 --zoom 1.12 -o wide.png"),
     // What the knobs do: these are shown in docs/knobs.md.
     ("alpine", "vary alpine --age 0.3,1,3 --rain 0.3,1,3 --pixels 140 -o knobs_alpine_age_rain.png"),
     (
@@ -43,7 +43,7 @@ const PICTURES: &[(&str, &str)] = &[
         "compare worlds/forest_basic worlds/forest_combined worlds/forest_trees --size 216x216 \
          --caption basic --caption combined --caption trees -o forest_settings.png",
     ),
-    ("hills", "vary hills --age 0.5,1,2 --rain 0.5,1,2 --pixels 148 -o knobs_hills_age_rain.png"),
+    ("hills", "vary hills --age 0.5,1,2 --rain 0.5,1,2 --pixels 142 -o knobs_hills_age_rain.png"),
     ("hills", "vary hills --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_hills_rock_relief.png"),
     ("hills", "vary hills --size 0.5,1,2 --sea 100,250 --pixels 148 -o knobs_hills_size_sea.png"),
     ("lakes", "picture worlds/lakes --size 760x480 -o lakes_picture.png"),
@@ -165,7 +165,9 @@ fn preset(name: &str) -> Outcome<Entry> {
         format!("view worlds/{name} --size 760x480 -o {name}_view.png"),
     ];
     if in_levels {
-        lines.push(format!("vary {name} --seeds 3 --cells 256 --pixels 252 -o {name}_seeds.png"));
+        // Shores are grain, which takes room in a file.
+        let pixels = if name == "fjords" { 240 } else { 252 };
+        lines.push(format!("vary {name} --seeds 3 --cells 256 --pixels {pixels} -o {name}_seeds.png"));
     }
     lines.extend(PICTURES.iter().filter(|(preset, _)| *preset == name).map(|(_, line)| (*line).to_string()));
     Ok(Entry { name: name.to_string(), title: format!("Preset `{name}`"), about: recipe.about, lines })

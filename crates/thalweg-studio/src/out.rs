@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_changed_preset_is_a_line_with_settings_and_any_other_recipe_is_none() {
-        let presets = [crate::Preset { name: "demo", text: TEXT, thumbnail: &[] }];
+        let presets = [crate::Preset { name: "demo", text: TEXT.to_string(), thumbnail: &[] }];
         let mut recipe = Recipe::parse(TEXT).unwrap();
         assert_eq!(preset_line(&recipe, &presets).as_deref(), Some("thalweg build demo"));
         recipe.seed = 9;

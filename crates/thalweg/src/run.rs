@@ -252,10 +252,9 @@ impl Run {
 
     /// Ends the present turn: what was its stage's alone goes.
     fn end(&mut self) {
-        if let Some(stage) = self.turns.get(self.turn).and_then(|turn| self.recipe.stages.get(turn.stage?)) {
-            if !stage.muted {
-                layers::take(stage, &mut self.terrain);
-            }
+        let stage = self.turns.get(self.turn).and_then(|turn| self.recipe.stages.get(turn.stage?));
+        if let Some(stage) = stage.filter(|stage| !stage.muted) {
+            layers::take(stage, &mut self.terrain);
         }
         self.stepper = None;
         self.turn += 1;

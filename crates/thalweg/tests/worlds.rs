@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use thalweg::levels::Coarsest;
 use thalweg::models;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
@@ -32,7 +33,8 @@ fn recipes() -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
     for folder in ["", "models/"] {
         let entries = fs::read_dir(root().join("recipes").join(folder)).unwrap();
-        for path in entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some()) {
+        let toml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
+        for path in entries.map(|entry| entry.unwrap().path()).filter(toml) {
             found.insert(format!("{folder}{}", path.file_stem().unwrap().to_str().unwrap()), path);
         }
     }
@@ -41,7 +43,8 @@ fn recipes() -> BTreeMap<String, PathBuf> {
 
 fn small(path: &Path) -> Recipe {
     let mut recipe = Recipe::read(path).unwrap();
-    recipe.cells = CELLS;
+    // On one level every stage runs, whatever the width of its cells.
+    (recipe.cells, recipe.coarsest) = (CELLS, Coarsest::None);
     recipe
 }
 
