@@ -65,7 +65,7 @@ params! {
 
 /// Parts of a channel's present discharge below which an arm is forgotten.
 const FORGOTTEN: f64 = 0.02;
-/// How far the cone at the mouth may reach, in metres of its own axes, as multiples of what the greatest depth asks for.
+/// Cells to every side of the mouth that the cone may reach.
 const CONE: usize = 400;
 /// Length of a plug of sand, in widths of the channel.
 const PLUG: f64 = 6.0;
