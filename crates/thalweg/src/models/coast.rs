@@ -208,7 +208,7 @@ impl Waves {
         let steep = libm::tan(model.cliff.to_radians()) as f32;
         let standing =
             Field::generate(grid.size, |i, j| if shore.to_sea[(i, j)] < INLAND { steep } else { f32::INFINITY });
-        limit(ground, &standing, cell, Bounds { nodata: nodata.as_ref(), held: None })?;
+        limit(ground, &standing, None, cell, Bounds { nodata: nodata.as_ref(), held: None })?;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         let thickness = |loose: &Field<Height>| loose.as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
         let was = thickness(loose);

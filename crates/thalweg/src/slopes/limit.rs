@@ -9,7 +9,16 @@ use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::noise::fractal::{Fractal, Settings};
 use crate::rng::Key;
-use crate::slopes::{Bounds, fits};
+use crate::slopes::{Bounds, Pile, fits};
+
+/// Beds of rock, some of which bear steeper slopes than others.
+#[derive(Clone, Copy)]
+pub struct Bedding<'a> {
+    /// The beds, whose weights divide the limit.
+    pub pile: &'a Pile,
+    /// Height of the pile's bottom in a cell (row, column), in units, at most a pile's height off zero.
+    pub bottom: &'a (dyn Fn(usize, usize) -> i64 + Sync),
+}
 
 /// Lowers the ground to the largest surface nowhere above it whose gradient nowhere passes the limit, |∇z| ≤ tan. Returns
 /// the units (height × cells) removed.
@@ -21,12 +30,21 @@ use crate::slopes::{Bounds, fits};
 /// but only cells beside which something has changed). A limit between eight neighbours draws pyramids; this draws cones, but for the
 /// scheme's error of first order: on the first diagonal beside a lone low cell the slope is a fifth too steep.
 ///
+/// Over `beds` a cell's limit is that of each bed between its lower neighbours' heights and its own, divided by the bed's weight:
+/// walls of hard beds stand where they do whatever the width of the cells, even if that passes several beds.
+///
 /// Cells without data hold nothing down; held cells keep their height and hold others down. In integers each update is monotone
 /// in its neighbours, so there is one greatest fixed point and no order of sweeping shows; a second call changes nothing.
 ///
 /// # Errors
 /// When a field is not of the ground's size.
-pub fn limit(ground: &mut Field<Height>, tan: &Field<f32>, cell: f64, bounds: Bounds<'_>) -> Result<i64> {
+pub fn limit(
+    ground: &mut Field<Height>,
+    tan: &Field<f32>,
+    beds: Option<Bedding<'_>>,
+    cell: f64,
+    bounds: Bounds<'_>,
+) -> Result<i64> {
     let [rows, cols] = ground.size();
     bounds.check([rows, cols])?;
     fits("tan", Some(tan.size()), [rows, cols])?;
@@ -57,7 +75,7 @@ pub fn limit(ground: &mut Field<Height>, tan: &Field<f32>, cell: f64, bounds: Bo
             .enumerate()
             .map(|(b, (ground, beyond))| {
                 if active[b] {
-                    Band::new(ground, b * BAND, beyond, tan, cell, bounds).relax(ground)
+                    Band::new(ground, b * BAND, beyond, tan, beds, cell, bounds).relax(ground)
                 } else {
                     Change::default()
                 }
@@ -84,7 +102,10 @@ const BAND: usize = 64;
 const WALL: i32 = 1 << 30;
 
 /// A band's rows with a wall or a neighbour's row round them.
-struct Band {
+struct Band<'a> {
+    beds: Option<Bedding<'a>>,
+    /// The world's row that is the band's first.
+    first: usize,
     width: usize,
     heights: Vec<i32>,
     /// By how much a cell may stand over its lowest neighbour before it is looked at closely.
@@ -117,12 +138,13 @@ fn read(ground: &[Height], void: Option<&[bool]>, row: &mut [i32]) {
     }
 }
 
-impl Band {
+impl<'a> Band<'a> {
     fn new(
         ground: &[Height],
         first: usize,
         beyond: [Option<Vec<i32>>; 2],
         tan: &Field<f32>,
+        beds: Option<Bedding<'a>>,
         cell: f64,
         bounds: Bounds<'_>,
     ) -> Self {
@@ -131,6 +153,8 @@ impl Band {
         let rows = ground.len() / cols;
         let (words, cells) = (width.div_ceil(64), (rows + 2) * width);
         let mut band = Self {
+            beds,
+            first,
             width,
             heights: vec![WALL; cells],
             sure: vec![i32::MAX; cells],
@@ -146,6 +170,9 @@ impl Band {
             band.heights[(rows + 1) * width..].copy_from_slice(&south);
         }
         let scale = cell * UNITS;
+        // A little under 1/√2 of the limit in the softest bed is the least that a cell may rise over its lowest neighbour.
+        let softest = beds.map_or(1.0, |beds| beds.pile.heaviest().max(1.0));
+        let least = (46_340.0 / softest) as i64;
         for (r, ground) in ground.chunks(cols).enumerate() {
             let i = first + r;
             let void = bounds.nodata.map(|mask| mask.row(i));
@@ -159,8 +186,7 @@ impl Band {
                 let drop = band.drop[row.start + j];
                 let still = |mask: Option<&Field<bool>>| mask.is_some_and(|mask| mask[(i, j)]);
                 if drop < WALL && !still(bounds.nodata) && !still(bounds.held) {
-                    // A little under drop/√2, the least that a cell may rise over its lowest neighbour.
-                    *sure = ((i64::from(drop) * 46_340) >> 16) as i32;
+                    *sure = ((i64::from(drop) * least) >> 16) as i32;
                 }
             }
         }
@@ -229,7 +255,17 @@ impl Band {
         let (width, k) = (self.width, r * self.width + j);
         let z = &mut self.heights;
         let (a, b) = (z[k - 1].min(z[k + 1]), z[k - width].min(z[k + width]));
-        let bears = a.min(b) + rise(a.abs_diff(b), self.drop[k]);
+        let bears = match self.beds {
+            None => a.min(b) + rise(a.abs_diff(b), self.drop[k]),
+            Some(beds) => {
+                let bottom = (beds.bottom)(self.first + r - 1, j - 1);
+                let [low, high] = [a.min(b), a.max(b)].map(|z| i64::from(z) - bottom);
+                let apart = beds.pile.counted(high) - beds.pile.counted(low);
+                let by = rise(apart.clamp(0, WALL.into()) as u32, self.drop[k]);
+                // No more than the cell has, so it fits.
+                (beds.pile.climbed(low, by.into(), i64::from(z[k]) - bottom) + bottom) as i32
+            }
+        };
         if z[k] <= bears {
             return;
         }
@@ -334,7 +370,7 @@ mod tests {
         let size = [81, 81];
         let inside = |i: f64, j: f64| (i - 40.0).powi(2) + (j - 40.0).powi(2) < 900.0;
         let mut ground = metres(size, |i, j| if inside(i, j) { 2_000.0 } else { 0.0 });
-        limit(&mut ground, &even(size, 0.8), CELL, Bounds::default()).unwrap();
+        limit(&mut ground, &even(size, 0.8), None, CELL, Bounds::default()).unwrap();
         for i in 0..81usize {
             for j in 0..81usize {
                 let r = ((i as f64 - 40.0).powi(2) + (j as f64 - 40.0).powi(2)).sqrt();
@@ -354,9 +390,9 @@ mod tests {
         // |∇z| is 0.6: the plane 4.8 m a row and 3.6 m a column stands at a limit of 0.601, and not at 0.55.
         let plane = metres([70, 40], |i, j| 4.8 * i - 3.6 * j);
         let mut ground = plane.clone();
-        assert_eq!(limit(&mut ground, &even([70, 40], 0.601), CELL, Bounds::default()).unwrap(), 0);
+        assert_eq!(limit(&mut ground, &even([70, 40], 0.601), None, CELL, Bounds::default()).unwrap(), 0);
         assert_eq!(ground, plane);
-        assert!(limit(&mut ground, &even([70, 40], 0.55), CELL, Bounds::default()).unwrap() > 0);
+        assert!(limit(&mut ground, &even([70, 40], 0.55), None, CELL, Bounds::default()).unwrap() > 0);
         // Far from the lowest corner the slope is the limit along the plane's own direction.
         let slope = ((ground[(40, 5)].metres() - ground[(39, 5)].metres()).powi(2)
             + (ground[(40, 5)].metres() - ground[(40, 6)].metres()).powi(2))
@@ -401,14 +437,55 @@ mod tests {
             let void = Field::generate(size, |i, j| (i * 5 + j * 3) % 13 == 0 && size[0] > 1);
             let bounds = Bounds { nodata: Some(&void), held: None };
             let mut ground = start.clone();
-            let removed = limit(&mut ground, &even(size, tan), CELL, bounds).unwrap();
+            let removed = limit(&mut ground, &even(size, tan), None, CELL, bounds).unwrap();
             let drop = (f64::from(tan) * CELL * UNITS) as i32;
             assert_eq!(ground, plain(&start, drop, |i, j| void[(i, j)]), "{size:?}");
             let sum = |field: &Field<Height>| field.as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
             assert_eq!(removed, sum(&start) - sum(&ground));
             assert!(ground.as_slice().iter().zip(start.as_slice()).all(|(now, then)| now <= then));
-            assert_eq!(limit(&mut ground, &even(size, tan), CELL, bounds).unwrap(), 0, "a second time changes nothing");
+            assert_eq!(
+                limit(&mut ground, &even(size, tan), None, CELL, bounds).unwrap(),
+                0,
+                "a second time changes nothing"
+            );
         }
+    }
+
+    #[test]
+    fn beds_have_their_own_slopes_whatever_the_width_of_cells() {
+        // Beds of 20 m that bear 0.8 and 10 m that bear 0.2: up from 0 m one needs 25 m for the hard and 50 m for the soft.
+        let pile = Pile::new([(10, 0.5), (5, 2.0)]);
+        let wall = |x: f64| {
+            let (beds, along) = ((x / 75.0).floor(), x.rem_euclid(75.0));
+            30.0 * beds + if along < 25.0 { 0.8 * along } else { 20.0 + 0.2 * (along - 25.0) }
+        };
+        for (cell, cells) in [(5.0, 120), (10.0, 60), (50.0, 12), (150.0, 4)] {
+            let size = [3, cells];
+            let mut ground = metres(size, |_, j| if j == 0.0 { 0.0 } else { 1000.0 });
+            let bottom = |_: usize, _: usize| 0;
+            let beds = Some(Bedding { pile: &pile, bottom: &bottom });
+            limit(&mut ground, &even(size, 0.4), beds, cell, Bounds::default()).unwrap();
+            for j in 0..cells {
+                let (is, want) = (ground[(1, j)].metres(), wall(cell * j as f64));
+                assert!((is - want).abs() < 0.01, "{j} cells of {cell} m: {is} {want}");
+            }
+            assert_eq!(limit(&mut ground, &even(size, 0.4), beds, cell, Bounds::default()).unwrap(), 0);
+        }
+        // Beds that lie a row deeper by row are seen from each cell's own.
+        let mut ground = metres([40, 40], |i, j| 3.0 * (i - 20.0).powi(2) + 7.0 * j);
+        let bottom = |i: usize, j: usize| (i * 40_000 + j * 90_000) as i64;
+        let beds = Some(Bedding { pile: &pile, bottom: &bottom });
+        limit(&mut ground, &even([40, 40], 0.4), beds, CELL, Bounds::default()).unwrap();
+        let again = ground.clone();
+        assert_eq!(limit(&mut ground, &even([40, 40], 0.4), beds, CELL, Bounds::default()).unwrap(), 0);
+        assert_eq!(ground, again);
+        // One bed of weight 1 is none.
+        let (mut one, mut none) = (rough([30, 30], 90.0), rough([30, 30], 90.0));
+        let plain = Pile::new([]);
+        let beds = Some(Bedding { pile: &plain, bottom: &bottom });
+        limit(&mut one, &even([30, 30], 0.4), beds, CELL, Bounds::default()).unwrap();
+        limit(&mut none, &even([30, 30], 0.4), None, CELL, Bounds::default()).unwrap();
+        assert_eq!(one, none);
     }
 
     #[test]
@@ -418,16 +495,16 @@ mod tests {
         let bounds = Bounds { nodata: None, held: Some(&held) };
         let start = metres(size, |i, j| if (i, j) == (10.0, 10.0) { 900.0 } else { 100.0 });
         let mut ground = start.clone();
-        assert_eq!(limit(&mut ground, &even(size, 0.5), CELL, bounds).unwrap(), 0);
+        assert_eq!(limit(&mut ground, &even(size, 0.5), None, CELL, bounds).unwrap(), 0);
         for none in [f32::INFINITY, 1e30] {
-            assert_eq!(limit(&mut ground, &even(size, none), CELL, Bounds::default()).unwrap(), 0);
+            assert_eq!(limit(&mut ground, &even(size, none), None, CELL, Bounds::default()).unwrap(), 0);
         }
         for flat in [0.0, -1.0, f32::NAN] {
             let mut ground = start.clone();
-            limit(&mut ground, &even(size, flat), CELL, Bounds::default()).unwrap();
+            limit(&mut ground, &even(size, flat), None, CELL, Bounds::default()).unwrap();
             assert_eq!(ground, metres(size, |_, _| 100.0));
         }
-        assert!(limit(&mut ground, &even([20, 21], 0.5), CELL, Bounds::default()).is_err());
+        assert!(limit(&mut ground, &even([20, 21], 0.5), None, CELL, Bounds::default()).is_err());
     }
 
     #[test]

@@ -5,10 +5,12 @@
 
 pub mod diffuse;
 pub mod limit;
+pub mod pile;
 pub mod settle;
 
 pub use diffuse::diffuse;
-pub use limit::{jittered, limit};
+pub use limit::{Bedding, jittered, limit};
+pub use pile::Pile;
 pub use settle::settle;
 
 use std::collections::BTreeMap;

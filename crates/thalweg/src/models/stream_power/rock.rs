@@ -9,6 +9,7 @@ use crate::models::stream_power::StreamPower;
 use crate::noise::fractal::{Fractal, Settings};
 use crate::power::exp2;
 use crate::rng::Key;
+use crate::slopes::Pile;
 
 /// Octaves of a regional field: from its wavelength down to what the grid carries.
 const OCTAVES: u32 = 16;
@@ -16,11 +17,8 @@ const OCTAVES: u32 = 16;
 /// What a finer octave of a regional field keeps of the one before: a red spectrum.
 const RED: f64 = 0.6;
 
-/// Metres of rock to one entry of the table of beds.
-const BED_GRAIN: f64 = 2.0;
-
-/// Entries of the table of beds, after which they repeat: 131 km of rock.
-const BED_TABLE: usize = 1 << 16;
+/// Grains in the pile of beds, after which they repeat: 131 km of rock.
+const PILE: usize = 1 << 16;
 
 /// Rock as functions of the place, worked out once for a grid.
 pub struct Rock {
@@ -139,29 +137,28 @@ fn log_normal(grid: &Grid, middle: f64, noises: &[Option<Octaves>]) -> Vary {
     Vary::Field(field)
 }
 
-/// Hard and soft beds: the logarithm (base 2) of how much softer than the middle, by height in the pile.
+/// Hard and soft beds: a pile, in which soft beds weigh more.
 struct Beds {
-    table: Vec<f32>,
+    pile: Pile,
     /// Rise of the beds, in metres to a metre east and south.
     dip: [f64; 2],
 }
 
 impl Beds {
     fn new(model: &StreamPower, key: Key) -> Self {
-        let contrast = model.strata * std::f64::consts::LOG2_E;
-        let mut table = Vec::with_capacity(BED_TABLE);
-        let mut bed = 0;
-        while table.len() < BED_TABLE {
-            // Thickness from 0.7 to 1.3 of the mean, softness from a half to the whole of the contrast, in turn hard and soft.
+        // Thickness from 0.7 to 1.3 of the mean, softness from a half to the whole of the contrast, in turn hard and soft.
+        let mut left = PILE;
+        let beds = (0u64..).map_while(|bed| {
             let key = key.and(bed);
             let thickness = model.strata_thickness * (1.0 + 0.3 * key.and(1).signed());
-            let count = (thickness / BED_GRAIN).round().max(1.0) as usize;
-            let softness = contrast * (0.75 + 0.25 * key.and(2).signed()) * if bed % 2 == 0 { 1.0 } else { -1.0 };
-            table.extend(std::iter::repeat_n(softness as f32, count.min(BED_TABLE - table.len())));
-            bed += 1;
-        }
+            let count = ((thickness / Pile::GRAIN).round().max(1.0) as usize).min(left);
+            left -= count;
+            let softness = model.strata * (0.75 + 0.25 * key.and(2).signed()) * if bed % 2 == 0 { 1.0 } else { -1.0 };
+            (count > 0).then(|| (count, libm::exp(softness)))
+        });
+        let pile = Pile::new(beds);
         let (sin, cos) = libm::sincos(model.strata_direction.to_radians());
-        Self { table, dip: [-model.strata_dip * sin, model.strata_dip * cos] }
+        Self { pile, dip: [-model.strata_dip * sin, model.strata_dip * cos] }
     }
 }
 
@@ -173,13 +170,22 @@ pub struct Depth<'a> {
 }
 
 impl Depth<'_> {
+    pub fn pile(&self) -> &Pile {
+        &self.beds.pile
+    }
+
+    /// Height of one of the pile's copies in cell `k`, which lies at (x, y) metres, in units.
+    #[inline]
+    pub fn bottom(&self, k: usize, [x, y]: [f64; 2]) -> i64 {
+        let risen = f64::from(self.uplift.at(k)) * self.time;
+        let bottom = (risen + UNITS * (self.beds.dip[0] * x + self.beds.dip[1] * y)).ceil() as i64;
+        self.beds.pile.within(bottom)
+    }
+
     /// Softness, as a factor, of the rock at `height` units in cell `k`, which lies at (x, y) metres.
     #[inline]
-    pub fn softness(&self, k: usize, height: i32, [x, y]: [f64; 2]) -> f32 {
-        let risen = f64::from(self.uplift.at(k)) * self.time;
-        let metres = (f64::from(height) - risen) / UNITS - (self.beds.dip[0] * x + self.beds.dip[1] * y);
-        let entry = (metres / BED_GRAIN).floor() as i64;
-        exp2(self.beds.table[entry.rem_euclid(BED_TABLE as i64) as usize])
+    pub fn softness(&self, k: usize, height: i32, place: [f64; 2]) -> f64 {
+        self.beds.pile.weight(i64::from(height) - self.bottom(k, place))
     }
 }
 
@@ -242,7 +248,7 @@ mod tests {
         let rock = Rock::new(&model, &grid(10.0, 4), Key::new(3, "rock"));
         let at =
             |metres: f64, x: f64, time: f64| rock.beds(time).unwrap().softness(0, (metres * UNITS) as i32, [x, 0.0]);
-        let column: Vec<f32> = (0..200).map(|z| at(f64::from(z) * 10.0 + 0.5, 0.0, 0.0)).collect();
+        let column: Vec<f64> = (0..200).map(|z| at(f64::from(z) * 10.0 + 0.5, 0.0, 0.0)).collect();
         // 2 km of beds of 126 to 234 m: 8 to 16 boundaries; in turn soft (over 1) and hard.
         let changes = column.windows(2).filter(|pair| (pair[0] > 1.0) != (pair[1] > 1.0)).count();
         assert!((8..=16).contains(&changes), "{changes}");

@@ -17,7 +17,7 @@ use crate::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 use crate::noise::gradient::mix;
 use crate::power::{exp2, log2};
 use crate::rng::Key;
-use crate::slopes::{self, Bounds, Guards};
+use crate::slopes::{self, Bedding, Bounds, Guards};
 use crate::terrain::Terrain;
 
 /// Rivers at work on the cells of a terrain.
@@ -234,9 +234,9 @@ impl Rivers {
                     continue;
                 }
                 let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
-                let bed = beds.as_ref().map_or(1.0, |beds| {
-                    f64::from(beds.softness(k, terrain.ground.as_slice()[k].0, [grid.x(j), grid.y(i)]))
-                });
+                let bed = beds
+                    .as_ref()
+                    .map_or(1.0, |beds| beds.softness(k, terrain.ground.as_slice()[k].0, [grid.x(j), grid.y(i)]));
                 let power = f64::from(exp2(m * log2(*strength as i64 as f32 * area)));
                 *strength = (scale[usize::from(code) % 2] * here * bed * power).to_bits();
             }
@@ -255,15 +255,13 @@ impl Rivers {
         let cut = done.and_then(|creep| {
             budget += creep;
             let Some(limit) = &place.limit else { return Ok(0) };
-            let hardened = place.rock.beds(time).map(|beds| {
-                Field::generate(grid.size, |i, j| {
-                    let k = i * grid.cols() + j;
-                    limit[(i, j)] / beds.softness(k, terrain.ground.as_slice()[k].0, [grid.x(j), grid.y(i)])
-                })
-            });
-            let limit = hardened.as_ref().unwrap_or(limit);
+            let beds = place.rock.beds(time);
+            let bottom = |i: usize, j: usize| {
+                beds.as_ref().map_or(0, |beds| beds.bottom(i * grid.cols() + j, [grid.x(j), grid.y(i)]))
+            };
+            let beds = beds.as_ref().map(|beds| Bedding { pile: beds.pile(), bottom: &bottom });
             let before = terrain.loose.as_ref().map(|_| terrain.ground.clone());
-            let cut = slopes::limit(&mut terrain.ground, limit, grid.cell, bounds)?;
+            let cut = slopes::limit(&mut terrain.ground, limit, beds, grid.cell, bounds)?;
             match (&before, &mut terrain.loose) {
                 (Some(before), Some(loose)) => slopes::book_cut(before, &mut terrain.ground, loose, Guards::default()),
                 _ => Ok(cut),
