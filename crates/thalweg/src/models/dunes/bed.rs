@@ -93,8 +93,7 @@ impl Bed<'_> {
                 for beside in [[i, j + 1], [i + 1, j]] {
                     if self.is_there([i, j]) && self.is_there(beside) {
                         let (a, b) = (self.at([i, j]), self.at(beside));
-                        let fall = self.ground[a].saturating_sub(self.ground[b]).saturating_abs();
-                        if fall < self.repose.0[0] / 2 {
+                        if self.is_gentle(a, b) {
                             self.creep(a, b, share);
                         }
                     }
@@ -117,6 +116,12 @@ impl Bed<'_> {
                 break;
             }
         }
+    }
+
+    /// Whether ground falls by less than half of what stands from one to the other of two neighbours along a row or column.
+    #[inline(always)]
+    pub(super) fn is_gentle(&self, a: usize, b: usize) -> bool {
+        self.ground[a].saturating_sub(self.ground[b]).saturating_abs() < self.repose.0[0] / 2
     }
 
     /// Moves `share` of the difference between two neighbours from the higher to the lower, or what loose ground there is.

@@ -210,7 +210,8 @@ impl Place<'_> {
         (z as f32) * (1.0 / UNITS_F32) < self.shade[at] || z < self.flight.rules.sea
     }
 
-    /// Evens out a cell of the block with two neighbours, unless one of them only is in the wind: brinks stay sharp. Then
+    /// Evens out a cell of the block with two neighbours, but not where it falls off from the wind into its shadow: brinks stay
+    /// sharp, while grooves that run with the wind fill. Then
     /// takes a slab off it, if the wind gets at it and there is sand, and lets it fly.
     fn poll(&mut self, block: &Slab, offset: [i64; 2], queue: &mut Vec<Slab>) {
         let world = [block.cell[0] + offset[0], block.cell[1] + offset[1]];
@@ -221,8 +222,12 @@ impl Place<'_> {
         let at = self.bed.at(cell);
         let sheltered = self.is_sheltered(at);
         for beside in [[cell[0], cell[1] + 1], [cell[0] + 1, cell[1]]] {
-            if self.bed.is_there(beside) && self.is_sheltered(self.bed.at(beside)) == sheltered {
-                self.bed.creep(at, self.bed.at(beside), self.flight.rules.creep);
+            if !self.bed.is_there(beside) {
+                continue;
+            }
+            let next = self.bed.at(beside);
+            if self.is_sheltered(next) == sheltered || self.bed.is_gentle(at, next) {
+                self.bed.creep(at, next, self.flight.rules.creep);
             }
         }
         if self.bed.loose[at] <= 0 || sheltered {
