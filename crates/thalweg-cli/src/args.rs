@@ -400,10 +400,10 @@ pub struct Rivers {
 /// `measure`.
 #[derive(Args)]
 pub struct Measure {
-    /// The terrain file to measure.
+    /// The terrain to measure: a file, or a folder that `build` wrote, with its recipe's edges and sea.
     pub input: PathBuf,
     /// Measure another terrain too and set both side by side.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE or FOLDER")]
     pub against: Option<PathBuf>,
     /// Draw a sheet of the main curves.
     #[arg(long, value_name = "SVG")]

@@ -4,9 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::json;
-use thalweg::height::Height;
 use thalweg::io::atomic::atomic;
-use thalweg::io::terrain::load;
 use thalweg::products::agreement::{Agreement, agreement};
 use thalweg::products::measure::{Group, Measure, Measures, Settings, measure as measured, sheet};
 use thalweg::terrain::Terrain;
@@ -14,6 +12,7 @@ use thalweg::{Error, Result};
 
 use crate::args;
 use crate::output;
+use crate::pictures::input;
 use crate::voice::{Voice, print};
 
 /// Measures one terrain, or two side by side.
@@ -62,10 +61,7 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
 }
 
 fn one(file: &Path, args: &args::Measure, settings: &Settings, voice: Voice) -> Result<(Measures, Terrain)> {
-    let loaded = load(file, &args.load.options())?;
-    voice.warn_all(loaded.warnings);
-    let mut terrain = loaded.terrain;
-    terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
+    let terrain = input(file, &args.load, args.sea_level, voice)?;
     Ok((measured(&terrain, settings)?, terrain))
 }
 

@@ -337,8 +337,11 @@ impl CameraArgs {
     }
 }
 
-/// A terrain from a file; or from a folder that `build` or `drain` wrote, with its layers and, from its recipe, its sea.
-fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
+/// A terrain from a file; or from a folder that `build` or `drain` wrote, with its layers and, from its recipe, its edges and sea.
+///
+/// # Errors
+/// When a file cannot be read, or is none of this terrain.
+pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result<Terrain> {
     let sea = sea.map(Height::from_metres).transpose()?;
     if !path.is_dir() {
         let mut terrain = ground(path, args, voice)?;
@@ -360,8 +363,10 @@ fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Result
         }
     }
     let recipe = file("recipe.toml").as_deref().map(Recipe::read).transpose()?;
-    let by_recipe = recipe.and_then(|recipe| recipe.sea_level).map(Height::from_metres).transpose()?;
-    terrain.grid.sea_level = sea.or(by_recipe);
+    if let Some(recipe) = recipe {
+        terrain.grid = recipe.framed(terrain.grid)?;
+    }
+    terrain.grid.sea_level = sea.or(terrain.grid.sea_level);
     Ok(terrain)
 }
 

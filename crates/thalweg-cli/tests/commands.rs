@@ -339,4 +339,14 @@ fn measure_prints_a_table_json_and_a_sheet() {
     place.refuses("measure dem.tif --plot sheet.pdf", &["sheet.pdf", ".svg"]);
     place.refuses("measure dem.tif --search 0", &["search", "1 to 1000"]);
     place.refuses("measure none.tif", &["none.tif"]);
+    // A world's folder has edges and a sea: of the archipelago only islands are measured.
+    place.works("build archipelago --cells 64 --out world --quiet");
+    let slope = |of: &str| {
+        let json: serde_json::Value = serde_json::from_str(&place.works(&format!("measure {of} --json"))).unwrap();
+        json["measures"].as_array().unwrap().iter().find(|m| m["name"] == "slope_median").unwrap()["value"].clone()
+    };
+    assert_eq!(slope("world"), slope("world/height.tif --sea-level 0"));
+    assert_ne!(slope("world"), slope("world/height.tif"));
+    assert!(place.works("measure world --against world").contains("heights correlate by 1.0000"));
+    place.refuses("measure .", &["height.tif"]);
 }

@@ -23,14 +23,16 @@ params! {
     /// edges the sea goes on. Over land and shoals F falls to a third in each `shelter` metres. In a time t a shore moves back by
     /// retreat·E·t·(1 − hardness): what lies within that distance of the water (a part of a cell by chance) is cut to a platform that falls seaward by
     /// `platform` degrees from the cliff's foot at the level of the sea; rock under water wears down too, by a twentieth of that
-    /// pace, the less the deeper, to `wave_base`. Cliffs steeper than `cliff` fall in.
+    /// pace, the less the deeper, to `wave_base`. Cliffs steeper than `cliff` fall in, up to 600 m from the water. A step lets the most
+    /// exposed shore move by two cells, in 8 to 48 steps in all.
     ///
     /// Of the rock that is cut `sandy` is sand, loose ground all, which waves carry along the shore by `drift` metres and lay on a profile that falls
-    /// by `beach` degrees from `runup` over the sea to `wave_base`, there where shores are sheltered and land lies around: each
+    /// by `beach` degrees from `runup` over the sea to `wave_base`, there where shores are sheltered and land lies around, within 300 m: each
     /// place takes its part of the sand made about it. The rest, and sand without a place, is lost to the deep.
     ///
-    /// With `reef` corals grow where water is under 30 m deep and waves bring food: reef·t·E·(light at the depth), from the distance
-    /// `lagoon` off the land on, to half a metre under the sea. A reef shelters what lies behind it.
+    /// With `reef` corals grow on firm ground under up to d = 30 m of water, where waves bring food, up to half a metre under the sea:
+    /// reef·t·min(1, 2E)²·tanh(15/d·e^(−d/15)), here more and there less (log-normal, over some 600 m), from half of `lagoon` off the
+    /// land on, and fully from all of it. A reef shelters what lies behind it.
     ///
     /// Source: cliffs and platforms Trenhaile (2000, doi:10.1016/S0025-3227(00)00015-1); waves that grow with the root of fetch
     /// Bretschneider (1952); corals and light Bosscher & Schlager (1992, doi:10.1111/j.1365-3091.1992.tb02130.x). We differ:

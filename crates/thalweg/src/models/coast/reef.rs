@@ -12,7 +12,7 @@ use crate::terrain::Terrain;
 /// Depth below which no coral grows, and that to which a reef grows, in metres.
 const DEPTHS: [f64; 2] = [30.0, 0.5];
 
-/// Depth over which light falls to half its strength at full growth's end, in metres.
+/// Depth over which light falls to 1/e of its strength, in metres.
 const LIGHT: f64 = 15.0;
 
 /// From one strong part of a reef to the next, in metres.
