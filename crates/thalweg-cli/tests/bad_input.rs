@@ -22,6 +22,14 @@ fn unknown_names_and_values_out_of_range() {
 }
 
 #[test]
+fn sizes_that_cannot_be() {
+    let place = Place::new();
+    place.refuses("build alpine --cells 1001 --out w", &["cells = 1001", "1000 or 1004"]);
+    place.refuses("build alpine --cells 1048576 --out w", &["1048576 × 1048576 cells", "4294967296"]);
+    place.refuses("build river_delta --cells 3 --out w", &["cells = 3", "256 (the coarsest level) and more"]);
+}
+
+#[test]
 fn recipes_that_cannot_be() {
     let place = Place::new();
     let stage = "extent = [100, 100]\ncells = 4\n[[stage]]\nmodel = \"shape\"\n";

@@ -200,7 +200,9 @@ impl Recipe {
         let count = |side: f64| ((side / cell).round() as usize).max(1);
         let size = [count(height), count(width)];
         let level = |k: u32| self.framed(Grid::new(size.map(|n| n << k), cell / f64::from(1u32 << k))?);
-        (0..=halvings).map(level).collect()
+        // The last first: if it is too large, that is the size that was asked for.
+        let last = level(halvings)?;
+        (0..halvings).map(level).chain([Ok(last)]).collect()
     }
 
     /// Cells on the long side of a preview: of the first level with more than [`PREVIEW`], or of the last.

@@ -427,22 +427,35 @@ impl Recipe {
         format!("{:016x}", xxhash_rust::xxh3::xxh3_64(self.to_toml().as_bytes()))
     }
 
-    /// An estimate of the memory that a run needs, in bytes: ground, the layers that its models write, their scratch.
+    /// An estimate of the memory that a run on this grid needs, in bytes: ground, the layers that models have written by
+    /// then, and the scratch of what is done, on the level where that is most.
     pub fn memory(&self, grid: &Grid) -> u64 {
-        let cells = grid.len() as u64;
+        /// What base models make of the ground on both levels, and a field of half its rows, bytes a cell.
+        const FINER: u64 = 10;
+        // Over a terrain that is there already a recipe has one level.
+        let levels = self.grids().ok().filter(|levels| levels.last().is_some_and(|last| last.size == grid.size));
+        let levels = levels.unwrap_or_else(|| vec![grid.clone()]);
+        let widths: Vec<f64> = levels.iter().map(|level| level.cell).collect();
         let mut layers = std::collections::BTreeSet::new();
-        let mut scratch = 0;
-        if self.coarsest != Coarsest::None {
-            // What the ground was on the level before, what base models make of both, and the fine ground.
-            scratch = 12 * cells;
+        let mut most = 0;
+        for turn in self.turns(&widths) {
+            let Some(level) = levels.get(turn.level) else { continue };
+            let cells = level.len() as u64;
+            let scratch = match turn.stage.and_then(|stage| self.stages.get(stage)) {
+                Some(stage) if stage.muted => continue,
+                Some(stage) => {
+                    let about = stage.model.about();
+                    layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
+                    layers.extend(stage.layers.keys().map(String::as_str));
+                    let model = stage.model_at(turn.pass);
+                    model.map_or_else(|_| stage.model.scratch(level), |model| model.scratch(level))
+                }
+                // All that lay on cells of twice the width, too.
+                None => cells * (1 + layers.len() as u64) + FINER * cells,
+            };
+            most = most.max(cells * 4 * (1 + layers.len() as u64) + scratch);
         }
-        for stage in self.stages.iter().filter(|stage| !stage.muted) {
-            let about = stage.model.about();
-            layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
-            layers.extend(stage.layers.keys().map(String::as_str));
-            scratch = scratch.max(stage.model.scratch(grid));
-        }
-        cells * 4 * (1 + layers.len() as u64) + scratch
+        most
     }
 }
 

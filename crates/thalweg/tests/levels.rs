@@ -232,6 +232,7 @@ fn bad_levels_are_refused_in_words() {
         ("extent = [1e4, 1e4]\ncells = 100\ncoarsest = 32\n", "64 or 128"),
         ("extent = [1e4, 1e4]\ncells = 16\ncoarsest = 32\n", "32 (the coarsest level) and more"),
         ("extent = [1e4, 1e4]\ncells = 1001\ncoarsest = \"auto\"\n", "1000 or 1004"),
+        ("extent = [1e4, 1e4]\ncells = 1048576\ncoarsest = \"auto\"\n", "1048576 × 1048576 cells: allowed"),
         ("extent = [1e4, 1e4]\ncoarsest = 0\n", "1 to 1048576"),
         ("extent = [1e4, 1e4]\ncoarsest = \"fine\"\n", "\"auto\""),
         ("from = \"a.tif\"\ncoarsest = 32\n", "the grid is the file's"),
@@ -254,6 +255,20 @@ fn bad_levels_are_refused_in_words() {
     let said =
         Recipe::parse(&format!("{HEAD}cells = 64\n{STAGES}{roof}")).and_then(Run::new).err().unwrap().to_string();
     assert!(said.contains("roof.blend") && said.contains("first"), "{said}");
+}
+
+#[test]
+fn memory_is_that_of_the_level_where_it_is_most() {
+    let need = |line: &str| {
+        let stage = "[[stage]]\nmodel = \"stream_power\"\ndeposition = 0.3\n";
+        let text = format!("extent = [1e4, 1e4]\ncells = 256\ncoarsest = 32\n{stage}{line}\n");
+        let recipe = Recipe::parse(&text).unwrap();
+        recipe.memory(&recipe.grid().unwrap()) / (256 * 256)
+    };
+    // Ground and loose ground, and what rivers need; or what it takes to make them finer.
+    assert_eq!(need(""), 4 + 4 + 38);
+    assert_eq!(need("levels = \"first\""), 4 + 4 + 2 + 10);
+    assert_eq!(need("muted = true"), 4 + 1 + 10);
 }
 
 #[test]

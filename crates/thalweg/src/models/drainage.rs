@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Land, accumulate, basins, infinity, multiple, streams};
+use crate::flow::{self, Directions, Land, accumulate, basins, infinity, multiple, streams};
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
@@ -113,12 +113,49 @@ impl Model for Drainage {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The filled ground, directions, what is gathered, and the queues of either.
-        32 * grid.len() as u64
+        // The filled ground, directions, streams, and what is gathered: under rain with its weights, or along angles.
+        let gathered = match self.routing {
+            Routing::D8 => 17,
+            Routing::Multiple => 14,
+            Routing::Infinity => 22,
+        };
+        (6 + gathered) * grid.len() as u64
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
         Ok(Box::new(Survey(self.clone())))
+    }
+}
+
+impl Drainage {
+    /// How much land drains through each cell in m², weighed by rain, and where streams run.
+    fn gathered(
+        &self,
+        land: &Land<'_>,
+        directions: &Directions,
+        rain: Option<&Field<f32>>,
+    ) -> Result<(Field<f32>, Field<bool>)> {
+        let area = land.grid.cell_area();
+        // The stream's threshold in parts of a cell.
+        let least = (self.threshold / area * SHARES).ceil().max(1.0) as i64;
+        let weights = || match rain {
+            Some(rain) => rain.map(|share| shares(*share)),
+            None => Field::new(land.grid.size, shares(1.0)),
+        };
+        let sums = match self.routing {
+            Routing::D8 if rain.is_none() => {
+                // Whole cells: half the memory.
+                let cells = accumulate::cells(directions);
+                let least = u32::try_from(least.div_euclid(shares(1.0)) + i64::from(least % shares(1.0) > 0));
+                let streams = streams::streams(land, &cells, least.unwrap_or(u32::MAX))?;
+                return Ok((cells.map(|n| (f64::from(*n) * area) as f32), streams));
+            }
+            Routing::D8 => accumulate::weighted(directions, &weights())?,
+            Routing::Infinity => infinity::accumulate(directions, &infinity::angles(land, directions), &weights())?,
+            Routing::Multiple => multiple::accumulate(land, directions, EXPONENT, weights())?.sums,
+        };
+        let streams = streams::streams(land, &sums, least)?;
+        Ok((sums.map(|sum| (*sum as f64 / SHARES * area) as f32), streams))
     }
 }
 
@@ -127,25 +164,18 @@ struct Survey(Drainage);
 impl Stepper for Survey {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
         let land = Land::of(terrain);
-        let (filled, directions) = flow::drain(&land);
-        let lakes = Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - terrain.ground[(i, j)].0));
-        let land = land.under(&filled);
+        let (mut filled, directions) = flow::drain(&land);
         let area = terrain.grid.cell_area();
-        let rain = terrain.float(&RAIN).map(|rain| rain.map(|share| shares(*share)));
-        let even = || rain.clone().unwrap_or_else(|| Field::new(land.grid.size, shares(1.0)));
-        let sums = match (self.0.routing, &rain) {
-            (Routing::D8, None) => accumulate::cells(&directions).map(|n| i64::from(*n) * shares(1.0)),
-            (Routing::D8, Some(rain)) => accumulate::weighted(&directions, rain)?,
-            (Routing::Infinity, _) => {
-                infinity::accumulate(&directions, &infinity::angles(&land, &directions), &even())?
-            }
-            (Routing::Multiple, _) => multiple::accumulate(&land, &directions, EXPONENT, even())?.sums,
-        };
-        let least = (self.0.threshold / area * SHARES).ceil().max(1.0) as i64;
-        let streams = streams::streams(&land, &sums, least)?;
-        let accumulation = sums.map(|sum| (*sum as f64 / SHARES * area) as f32);
-        let basins = basins::basins(&land, &directions)?;
+        let (accumulation, streams) = self.0.gathered(&land.under(&filled), &directions, terrain.float(&RAIN))?;
+        // Field after field, so that few stand in memory at once.
         let order = streams::strahler(&directions, &streams)?;
+        drop(streams);
+        let basins = basins::basins(&land, &directions)?;
+        drop(directions);
+        for (level, ground) in filled.as_mut_slice().iter_mut().zip(terrain.ground.as_slice()) {
+            level.0 -= ground.0;
+        }
+        let lakes = filled;
         let mut budget = Budget::default();
         if self.0.runoff > 0.0 {
             let flow = self.0.runoff / YEAR;

@@ -81,6 +81,8 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     let rgb = Field::generate(relief.size(), |i, j| {
         if relief.is_hole(i, j) { hatch(i, j, stripe) } else { srgb(painter.cell(i, j)) }
     });
+    // Sky and shadow take as much as the ground; streams need the room.
+    drop(painter);
     let map = Picture { rgb };
     let pixels = map.rgb.cols();
     let mut map = match options.max_size {

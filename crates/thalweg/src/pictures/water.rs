@@ -187,8 +187,12 @@ impl Streams<'_> {
             let metres = if within { cell } else { hydraulic::width(self.discharge[(i, j)]) };
             (0.5 * metres / cell * axes[0].scale).clamp(THIN, 64.0)
         };
-        let half = Field::generate([rows, cols], |i, j| if opacity[(i, j)] > 0.0 { wide(i, j) } else { 0.0 });
-        let widest = half.as_slice().iter().fold(0f32, |a, b| a.max(*b));
+        // Few cells show: their widths are found as they are needed, not kept.
+        let widest = (0..rows).into_par_iter().map(|i| {
+            let shown = (0..cols).filter(|j| opacity[(i, *j)] > 0.0);
+            shown.map(|j| wide(i, j)).fold(0f32, f32::max)
+        });
+        let widest = widest.reduce(|| 0.0, f32::max);
         let reach = widest + 1.0 + axes[0].scale;
         let mut cover = Field::new(size, 0f32);
         cover.as_mut_slice().par_chunks_mut((size[1] * BAND).max(1)).enumerate().for_each(|(n, band)| {
@@ -199,7 +203,7 @@ impl Streams<'_> {
                 for j in (0..cols).filter(|j| opacity[(i, *j)] > 0.0) {
                     let dot = |i: usize, j: usize| Dot {
                         at: [axes[0].at(i), axes[1].at(j)],
-                        half: half[(i, j)],
+                        half: wide(i, j),
                         opacity: opacity[(i, j)],
                     };
                     band.stroke(dot(i, j), dot(i, j));

@@ -13,17 +13,13 @@ pub fn to_set(set: &Field<bool>, cell: f64) -> Field<f32> {
     // Rows to the nearest set cell of the same column.
     let mut down = Field::new([rows, cols], f64::INFINITY);
     for backward in [false, true] {
+        let mut before = vec![f64::INFINITY; cols];
         for step in 0..rows {
             let i = if backward { rows - 1 - step } else { step };
-            for j in 0..cols {
-                let beside = match (backward, i) {
-                    (false, 0) => f64::INFINITY,
-                    (false, i) => down[(i - 1, j)],
-                    (true, i) if i + 1 == rows => f64::INFINITY,
-                    (true, i) => down[(i + 1, j)],
-                };
-                let here = if set[(i, j)] { 0.0 } else { beside + 1.0 };
-                down[(i, j)] = down[(i, j)].min(here);
+            for ((down, before), set) in down.row_mut(i).iter_mut().zip(&mut before).zip(set.row(i)) {
+                let here = if *set { 0.0 } else { *before + 1.0 };
+                *down = down.min(here);
+                *before = *down;
             }
         }
     }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::field::Field;
 use crate::height::{Height, UNITS};
-use crate::models::coast::{Coast, Shore};
+use crate::models::coast::{Coast, Shore, turned};
 use crate::terrain::Terrain;
 
 /// How far around land is looked for, to tell bays from capes, in metres.
@@ -24,7 +24,8 @@ pub(super) fn lay(
     let fall = libm::tan(model.beach.to_radians());
     let radius = AROUND / grid.cell;
     let land = blurred(&Field::generate(grid.size, |i, j| if shore.sea[(i, j)] { 0.0 } else { 1.0 }), radius);
-    let all = blurred(&Field::new(grid.size, 1.0), radius);
+    // Of all that lies about, land or sea, what is within the world: the same for all rows, and for all columns.
+    let all = grid.size.map(|n| means(vec![[1.0; LANES]; n], radius.round() as usize));
     // Room under the beach's profile, in metres: in bays and out of the waves.
     let room = Field::generate(grid.size, |i, j| {
         if nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
@@ -44,7 +45,8 @@ pub(super) fn lay(
         if depth <= 0.0 || under > model.wave_base {
             return 0.0;
         }
-        let bay = smooth((f64::from(land[(i, j)] / all[(i, j)]) - 0.4) / 0.25);
+        let all = all[0][i][0] * all[1][j][0];
+        let bay = smooth((f64::from(land[(i, j)]) / all - 0.4) / 0.25);
         (depth * bay * (1.0 - 0.8 * f64::from(exposure[(i, j)]).min(1.0))) as f32
     });
     let sum = |field: &Field<f32>| field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>();
@@ -92,31 +94,52 @@ fn blurred(field: &Field<f32>, radius: f64) -> Field<f32> {
         return field;
     }
     for _ in 0..2 {
-        let [rows, cols] = field.size();
-        let half = half.min(cols);
-        // Written turned, so that the second time goes along columns and turns back.
-        let mut means = Field::new([rows, cols], 0.0f32);
-        means.par_rows_mut().for_each(|(i, row)| {
-            let mut source: Vec<f64> = field.row(i).iter().map(|x| f64::from(*x)).collect();
-            for _ in 0..3 {
-                let mut total: f64 = source[..half.min(cols)].iter().sum();
-                let mut next = vec![0.0; cols];
-                for (j, mean) in next.iter_mut().enumerate() {
-                    if j + half < cols {
-                        total += source[j + half];
-                    }
-                    *mean = total / (2 * half + 1) as f64;
-                    if j >= half {
-                        total -= source[j - half];
-                    }
+        let cols = field.cols();
+        field.as_mut_slice().par_chunks_mut((LANES * cols).max(1)).for_each(|rows| {
+            let mut lines = vec![[0.0; LANES]; cols];
+            for (lane, row) in rows.chunks(cols).enumerate() {
+                for (line, x) in lines.iter_mut().zip(row) {
+                    line[lane] = f64::from(*x);
                 }
-                source = next;
             }
-            for (to, mean) in row.iter_mut().zip(source) {
-                *to = mean.max(0.0) as f32;
+            let lines = means(lines, half);
+            for (lane, row) in rows.chunks_mut(cols).enumerate() {
+                for (x, line) in row.iter_mut().zip(&lines) {
+                    *x = line[lane].max(0.0) as f32;
+                }
             }
         });
-        field = Field::generate([cols, rows], |i, j| means[(j, i)]);
+        // Turned, so that the second time goes along columns and turns back.
+        field = turned(&field);
     }
     field
+}
+
+/// Lines that are worked through side by side: a sum waits for the one before it, eight do not wait for one another.
+const LANES: usize = 8;
+
+/// Three passes of running means along lines; beyond their ends nothing.
+fn means(mut lines: Vec<[f64; LANES]>, half: usize) -> Vec<[f64; LANES]> {
+    let count = lines.len();
+    let half = half.min(count);
+    let width = (2 * half + 1) as f64;
+    for _ in 0..3 {
+        let mut total = [0.0; LANES];
+        for line in &lines[..half] {
+            (0..LANES).for_each(|k| total[k] += line[k]);
+        }
+        let mut next = vec![[0.0; LANES]; count];
+        for (j, mean) in next.iter_mut().enumerate() {
+            if let Some(line) = lines.get(j + half) {
+                (0..LANES).for_each(|k| total[k] += line[k]);
+            }
+            (0..LANES).for_each(|k| mean[k] = total[k] / width);
+            if j >= half {
+                let line = &lines[j - half];
+                (0..LANES).for_each(|k| total[k] -= line[k]);
+            }
+        }
+        lines = next;
+    }
+    lines
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::field::Field;
 use crate::grid::Edge;
 use crate::height::UNITS;
-use crate::models::coast::Coast;
+use crate::models::coast::{Coast, turned};
 use crate::terrain::Terrain;
 
 /// Directions in which water is looked at.
@@ -22,34 +22,48 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
     let grid = &terrain.grid;
     let shoal = level.saturating_sub((SHOAL * UNITS) as i32);
     let deep = Field::generate(grid.size, |i, j| !terrain.is_nodata(i, j) && terrain.ground[(i, j)].0 < shoal);
-    let mut sum = Field::new(grid.size, 0.0f32);
+    // What runs along rows rather than down them goes over the same sea turned.
+    let [rows, cols] = grid.size;
+    let deep = [turned(&deep), deep];
+    let mut sums = [Field::new([cols, rows], 0.0f32), Field::new([rows, cols], 0.0f32)];
     for first in (0..DIRECTIONS).step_by(TOGETHER) {
-        let parts: Vec<Field<f32>> = (first..first + TOGETHER)
+        let parts: Vec<(bool, Field<f32>)> = (first..first + TOGETHER)
             .into_par_iter()
             .map(|n| {
                 // Half a step aside: no ray runs along the grid.
                 let turn = (n as f64 + 0.5) / DIRECTIONS as f64 * std::f64::consts::TAU;
-                sweep(model, terrain, &deep, [libm::sin(turn), libm::cos(turn)])
+                let [down, along] = [libm::sin(turn), libm::cos(turn)];
+                let is_turned = along.abs() > down.abs();
+                let deep = if is_turned { &deep[0] } else { &deep[1] };
+                (is_turned, sweep(model, terrain, deep, [down, along]))
             })
             .collect();
-        sum.par_rows_mut().for_each(|(i, row)| {
-            for part in &parts {
-                for (sum, open) in row.iter_mut().zip(part.row(i)) {
-                    *sum += open.sqrt() * (1.0 / DIRECTIONS as f32);
+        for (sum, is_turned) in sums.iter_mut().zip([true, false]) {
+            sum.par_rows_mut().for_each(|(i, row)| {
+                for (_, part) in parts.iter().filter(|(turned, _)| *turned == is_turned) {
+                    for (sum, open) in row.iter_mut().zip(part.row(i)) {
+                        *sum += open.sqrt() * (1.0 / DIRECTIONS as f32);
+                    }
                 }
-            }
-        });
+            });
+        }
     }
-    sum
+    let [along, mut down] = sums;
+    let along = turned(&along);
+    for (sum, more) in down.as_mut_slice().iter_mut().zip(along.as_slice()) {
+        *sum += more;
+    }
+    down
 }
 
 /// Open water upwind of each cell, in full fetches, 1 at most, for waves that run southward and eastward by `way`. Rows across
-/// the waves follow one another; what lies before a cell is taken between the two nearest cells of the row before.
+/// the waves follow one another; what lies before a cell is taken between the two nearest cells of the row before. Rows are
+/// columns, in `deep` and what is returned, where waves run more along rows than down them.
 fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) -> Field<f32> {
     let grid = &terrain.grid;
     let turned = way[1].abs() > way[0].abs();
     let [ahead, aside] = if turned { [way[1], way[0]] } else { way };
-    let [rows, cols] = if turned { [grid.size[1], grid.size[0]] } else { grid.size };
+    let [rows, cols] = deep.size();
     // The edges that waves come over: behind the first row, and to the side.
     let [north, east, south, west] = grid.edges.map(|edge| if edge == Edge::Open { 1.0 } else { 0.0 });
     let behind = match (turned, ahead > 0.0) {
@@ -69,9 +83,8 @@ fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) ->
     let grows = (step / model.fetch) as f32;
     let keeps = libm::exp(-step / model.shelter * libm::log(3.0)) as f32;
     let mut open = Field::new([rows, cols], 0.0);
-    let is_water = |r: usize, c: usize| if turned { deep[(c, r)] } else { deep[(r, c)] };
     // Beyond an edge the sea goes on where it reaches it.
-    let over = |edge: f32, r: usize, c: usize| if is_water(r, c) { edge } else { 0.0 };
+    let over = |edge: f32, r: usize, c: usize| if deep[(r, c)] { edge } else { 0.0 };
     let mut before = vec![0.0; cols + 2];
     let first = if ahead > 0.0 { 0 } else { rows - 1 };
     for c in 0..cols {
@@ -87,11 +100,12 @@ fn sweep(model: &Coast, terrain: &Terrain, deep: &Field<bool>, way: [f64; 2]) ->
             before[cols + 1] = over(beside, r, cols - 1);
         }
         let row = open.row_mut(r);
-        for (c, open) in row.iter_mut().enumerate() {
-            let come = (1.0 - part) * before[c + 1] + part * before[c + neighbour];
-            *open = if is_water(r, c) { (come + grows).min(1.0) } else { come * keeps };
+        let behind = before[1..=cols].iter().zip(&before[neighbour..neighbour + cols]);
+        for ((open, is_water), (straight, slant)) in row.iter_mut().zip(deep.row(r)).zip(behind) {
+            let come = (1.0 - part) * straight + part * slant;
+            *open = if *is_water { (come + grows).min(1.0) } else { come * keeps };
         }
         before[1..=cols].copy_from_slice(row);
     }
-    if turned { Field::generate(grid.size, |i, j| open[(j, i)]) } else { open }
+    open
 }

@@ -24,9 +24,9 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
     let leaves = |k: usize| {
         let falls = flow.falls(land, k);
         let (across, along) = (falls[0].max(falls[1]), falls[2].max(falls[3]));
-        let here = thick(k);
+        let (here, around) = (thick(k), land.around(k));
         [0, 1, 2, 3].map(|side| {
-            let mean = land.beside(k, side).map_or(here, |to| 0.5 * (here + thick(to)));
+            let mean = around[side].map_or(here, |to| 0.5 * (here + thick(to)));
             let h = mean.min(here);
             slide * h * h * (across * across + along * along) * falls[side]
         })
@@ -42,7 +42,8 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
         }
         let out = sides.as_slice()[k];
         // What comes in over a side leaves the neighbour over its opposite one.
-        let comes = |side: usize| land.beside(k, side).map_or(0.0, |from| sides.as_slice()[from][side ^ 1]);
+        let around = land.around(k);
+        let comes = |side: usize| around[side].map_or(0.0, |from| sides.as_slice()[from][side ^ 1]);
         let u = 0.5 * ((out[1] + comes(0)) - (out[0] + comes(1)));
         let v = 0.5 * ((out[3] + comes(2)) - (out[2] + comes(3)));
         (u * u + v * v).sqrt()
@@ -75,7 +76,8 @@ pub fn wear(
                     continue;
                 }
                 let here = i64::from(ground[k].0);
-                let fall = |side: usize| match land.beside(k, side) {
+                let around = land.around(k);
+                let fall = |side: usize| match around[side] {
                     Some(to) if !land.is_void(to) => (here - i64::from(ground[to].0)).max(0) as f64 * per,
                     _ => 0.0,
                 };

@@ -12,13 +12,19 @@ pub struct Rates {
 /// Steepest slope that drives ice: what is steeper gives no more, since shallow ice means nothing there.
 pub const STEEPEST: f64 = 1.5;
 
-/// What lies beyond a side of a cell.
+/// What lies beyond the west, east, north and south side of a cell, in metres. Plain arrays, that all four may be worked out
+/// at once.
 #[derive(Debug, Clone, Copy)]
-pub enum Beyond {
-    /// A wall, or higher ground.
-    Wall,
-    /// A lower cell: its surface above this cell's ground, and its ice, in metres.
-    Cell { level: f64, ice: f64 },
+pub struct Beyond {
+    /// Surfaces of lower cells above this cell's ground; of walls, and where it is higher, infinite.
+    pub levels: [f64; 4],
+    /// Ice of the lower cells.
+    pub ice: [f64; 4],
+}
+
+impl Beyond {
+    /// Walls on all sides.
+    pub const WALLS: Self = Self { levels: [f64::INFINITY; 4], ice: [0.0; 4] };
 }
 
 /// What ice of a thickness gives.
@@ -35,7 +41,7 @@ impl Rates {
     /// side: the thickness H for which H + what H gives = `there`, where what lies beyond is as it was before the step.
     ///
     /// Whatever the time it is from 0 to `there`. `guess` is where to begin.
-    pub fn share(&self, there: f64, guess: f64, beyond: &[Beyond; 4], cell: f64, years: f64) -> (f64, [f64; 4]) {
+    pub fn share(&self, there: f64, guess: f64, beyond: &Beyond, cell: f64, years: f64) -> (f64, [f64; 4]) {
         let (mut low, mut high) = (0.0, there);
         let mut keeps = if guess > 0.0 && guess < there { guess } else { 0.5 * there };
         let mut given = self.give(keeps, beyond, cell, years);
@@ -59,43 +65,34 @@ impl Rates {
     }
 
     /// What ice of `thick` metres gives. The square of the slope is that of the steepest ways down along both axes.
-    fn give(&self, thick: f64, beyond: &[Beyond; 4], cell: f64, years: f64) -> Given {
+    #[inline(always)]
+    fn give(&self, thick: f64, beyond: &Beyond, cell: f64, years: f64) -> Given {
         let per = 1.0 / cell;
         // Slope over each side, and how it grows with thickness.
-        let slopes = beyond.map(|beyond| match beyond {
-            Beyond::Wall => (0.0, 0.0),
-            Beyond::Cell { level, .. } => {
-                let slope = (thick - level) * per;
-                if slope <= 0.0 {
-                    (0.0, 0.0)
-                } else if slope < STEEPEST {
-                    (slope, per)
-                } else {
-                    (STEEPEST, 0.0)
-                }
-            }
-        });
-        let steeper = |a: (f64, f64), b: (f64, f64)| if b.0 > a.0 { b } else { a };
-        let (across, along) = (steeper(slopes[0], slopes[1]), steeper(slopes[2], slopes[3]));
+        let (mut slopes, mut slopes_grow) = ([0.0; 4], [0.0; 4]);
+        for side in 0..4 {
+            let slope = (thick - beyond.levels[side]) * per;
+            slopes[side] = slope.clamp(0.0, STEEPEST);
+            slopes_grow[side] = if slope > 0.0 && slope < STEEPEST { per } else { 0.0 };
+        }
+        let steeper = |a: usize, b: usize| {
+            if slopes[b] > slopes[a] { (slopes[b], slopes_grow[b]) } else { (slopes[a], slopes_grow[a]) }
+        };
+        let (across, along) = (steeper(0, 1), steeper(2, 3));
         let (square, square_grows) =
             (across.0 * across.0 + along.0 * along.0, 2.0 * (across.0 * across.1 + along.0 * along.1));
-        let mut given = Given { over: [0.0; 4], sum: 0.0, grows: 0.0 };
-        for (side, (slope, slope_grows)) in slopes.into_iter().enumerate() {
-            if slope <= 0.0 {
-                continue;
-            }
-            let (h, h_grows) = match beyond[side] {
-                Beyond::Cell { ice, .. } if ice < thick => (0.5 * (thick + ice), 0.5),
-                _ => (thick, 1.0),
-            };
+        let (mut over, mut grows) = ([0.0; 4], [0.0; 4]);
+        for side in 0..4 {
+            let (slope, ice) = (slopes[side], beyond.ice[side]);
+            let (h, h_grows) = if ice < thick { (0.5 * (thick + ice), 0.5) } else { (thick, 1.0) };
             let h2 = h * h;
             let conducts = (self.creep * h2 + self.slide) * h2 * h * years * per;
             let conducts_grows = (5.0 * self.creep * h2 + 3.0 * self.slide) * h2 * h_grows * years * per;
-            given.over[side] = conducts * square * slope;
-            given.sum += given.over[side];
-            given.grows += conducts_grows * square * slope + conducts * (square_grows * slope + square * slope_grows);
+            over[side] = conducts * square * slope;
+            grows[side] =
+                conducts_grows * square * slope + conducts * (square_grows * slope + square * slopes_grow[side]);
         }
-        given
+        Given { over, sum: over.iter().sum(), grows: grows.iter().sum() }
     }
 }
 
@@ -110,12 +107,7 @@ mod tests {
 
     #[test]
     fn nothing_is_made_and_the_equation_holds() {
-        let beyond = [
-            Beyond::Cell { level: -20.0, ice: 80.0 },
-            Beyond::Wall,
-            Beyond::Cell { level: 60.0, ice: 10.0 },
-            Beyond::Cell { level: 0.0, ice: 0.0 },
-        ];
+        let beyond = Beyond { levels: [-20.0, f64::INFINITY, 60.0, 0.0], ice: [80.0, 0.0, 10.0, 0.0] };
         for there in [1e-3, 1.0, 90.0, 3000.0] {
             for years in [1e-3, 1.0, 1e3] {
                 let (keeps, over) = RATES.share(there, 70.0, &beyond, 50.0, years);
@@ -132,11 +124,14 @@ mod tests {
     fn a_slope_gives_as_the_formula_says_in_any_direction() {
         // 100 m of ice on a plane of slope 0.1 along an axis, and aslant with the same slope: the flux is the same length.
         let flux = (2e-5 * 1e10 + 1e6) * 1e-3;
-        let plane = |slope: f64| Beyond::Cell { level: 100.0 - 50.0 * slope, ice: 100.0 };
-        let straight = RATES.give(100.0, &[Beyond::Wall, plane(0.1), Beyond::Wall, Beyond::Wall], 50.0, 1.0);
+        let plane = |sides: [bool; 4], slope: f64| Beyond {
+            levels: sides.map(|falls| if falls { 100.0 - 50.0 * slope } else { f64::INFINITY }),
+            ice: [100.0; 4],
+        };
+        let straight = RATES.give(100.0, &plane([false, true, false, false], 0.1), 50.0, 1.0);
         assert!((straight.over[1] * 50.0 / flux - 1.0).abs() < 1e-12);
         let part = 0.1 * std::f64::consts::FRAC_1_SQRT_2;
-        let slant = RATES.give(100.0, &[Beyond::Wall, plane(part), Beyond::Wall, plane(part)], 50.0, 1.0);
+        let slant = RATES.give(100.0, &plane([false, true, false, true], part), 50.0, 1.0);
         let length = (slant.over[1] * slant.over[1] + slant.over[3] * slant.over[3]).sqrt();
         assert!((length * 50.0 / flux - 1.0).abs() < 1e-12);
     }

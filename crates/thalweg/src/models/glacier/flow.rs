@@ -24,21 +24,25 @@ impl Land<'_> {
         self.nodata.is_some_and(|mask| mask.as_slice()[k])
     }
 
-    /// The cell beyond the west, east, north or south side of cell `k`; none beyond an edge.
-    pub fn beside(&self, k: usize, side: usize) -> Option<usize> {
+    /// The cells beyond the west, east, north and south side of cell `k`; none beyond an edge.
+    #[inline(always)]
+    pub fn around(&self, k: usize) -> [Option<usize>; 4] {
         let [rows, cols] = self.grid.size;
-        match side {
-            0 => (!k.is_multiple_of(cols)).then(|| k - 1),
-            1 => (k % cols + 1 < cols).then_some(k + 1),
-            2 => (k >= cols).then(|| k - cols),
-            _ => (k + cols < rows * cols).then_some(k + cols),
-        }
+        // Cells are counted in 32 bits, which are divided far sooner than 64.
+        let j = (k as u32 % cols as u32) as usize;
+        [
+            (j > 0).then(|| k - 1),
+            (j + 1 < cols).then_some(k + 1),
+            (k >= cols).then(|| k - cols),
+            (k + cols < rows * cols).then_some(k + cols),
+        ]
     }
 
     /// Whether cell `k` lies at an open edge, where the ground keeps its height: beyond it nothing would
     /// hold a cut back.
     pub fn is_base_level(&self, k: usize) -> bool {
-        (0..4).any(|side| self.opens(side) && self.beside(k, side).is_none())
+        let around = self.around(k);
+        (0..4).any(|side| self.opens(side) && around[side].is_none())
     }
 
     /// Whether the edge at a side is open.
@@ -103,6 +107,8 @@ pub struct Flow {
     pub gone: Vec<i64>,
     /// Units on their way to cells.
     comes: Vec<i64>,
+    /// Cells with ice, or with snow that stays.
+    live: Vec<bool>,
 }
 
 impl Flow {
@@ -113,6 +119,7 @@ impl Flow {
             gave: vec![[0; 4]; grid.len()],
             gone: vec![0; grid.len()],
             comes: vec![0; grid.len()],
+            live: vec![false; grid.len()],
         }
     }
 
@@ -127,10 +134,11 @@ impl Flow {
     }
 
     /// Slopes down from cell `k` to its west, east, north and south; none up, nor where there is no data or no cell.
+    #[inline(always)]
     pub fn falls(&self, land: Land<'_>, k: usize) -> [f64; 4] {
         let level = self.surface.as_slice();
         let per = 1.0 / (land.grid.cell * UNITS);
-        [0, 1, 2, 3].map(|side| match land.beside(k, side) {
+        land.around(k).map(|to| match to {
             Some(to) if !land.is_void(to) => {
                 ((i64::from(level[k]) - i64::from(level[to])).max(0) as f64 * per).min(STEEPEST)
             }
@@ -159,9 +167,16 @@ impl Flow {
     fn sort(&mut self, land: Land<'_>, ice: &Field<Height>, climate: &Climate<'_>) {
         let cols = land.grid.cols();
         let (level, ice) = (self.surface.as_slice(), ice.as_slice());
-        let live = |k: usize| !land.is_void(k) && (ice[k].0 > 0 || climate.gain(level[k], k) > 0.0);
-        let matters =
-            |k: &usize| !land.is_void(*k) && (live(*k) || (0..4).any(|side| land.beside(*k, side).is_some_and(live)));
+        self.live.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
+            for (k, live) in (i * cols..).zip(row) {
+                *live = !land.is_void(k) && (ice[k].0 > 0 || climate.gain(level[k], k) > 0.0);
+            }
+        });
+        let live = &self.live;
+        let matters = |k: &usize| {
+            let beside = || land.around(*k).into_iter().flatten().any(|n| live[n]);
+            live[*k] || (beside() && !land.is_void(*k))
+        };
         // The depth under the highest level that is accepted fits the upper half.
         let key = |k: usize| ((i64::from(Height::MAX.0) - i64::from(level[k])) as u64) << 32 | k as u64;
         let rows = (0..land.grid.rows()).into_par_iter();
@@ -225,7 +240,8 @@ impl Flow {
         let mut keeps = there;
         if there > 0 {
             let metres = |units: i64| units as f64 / UNITS;
-            let beyond = self.beyond(land, ice, k);
+            let around = land.around(k);
+            let beyond = self.beyond(land, ice, k, around);
             let (kept, over) = rates.share(metres(there), ice[k].metres(), &beyond, land.grid.cell, years);
             let sum: f64 = over.iter().sum();
             let gives = there - ((kept * UNITS) as i64).clamp(0, there);
@@ -235,7 +251,7 @@ impl Flow {
                     let units = ((gives as f64 * (over[side] / sum)) as i64).clamp(0, keeps).min(i32::MAX.into());
                     keeps -= units;
                     self.gave[k][side] = units as i32;
-                    match land.beside(k, side) {
+                    match around[side] {
                         Some(to) => self.comes[to] += units,
                         None => spent.lost += units,
                     }
@@ -252,17 +268,22 @@ impl Flow {
     }
 
     /// What lies beyond the sides of a cell.
-    fn beyond(&self, land: Land<'_>, ice: &[Height], k: usize) -> [Beyond; 4] {
+    #[inline(always)]
+    fn beyond(&self, land: Land<'_>, ice: &[Height], k: usize, around: [Option<usize>; 4]) -> Beyond {
         let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
-        [0, 1, 2, 3].map(|side| match land.beside(k, side) {
-            Some(to) if land.is_void(to) || (level[to], k) > (level[k], to) => Beyond::Wall,
-            Some(to) => Beyond::Cell {
-                level: (i64::from(level[to]) - i64::from(ground[k].0)) as f64 / UNITS,
-                ice: ice[to].metres(),
-            },
-            // Over an open edge it falls on bare, level ground: by a slope from behind it would dam itself up.
-            None if land.opens(side) => Beyond::Cell { level: 0.0, ice: 0.0 },
-            None => Beyond::Wall,
-        })
+        let mut beyond = Beyond::WALLS;
+        for (side, to) in around.into_iter().enumerate() {
+            match to {
+                Some(to) if land.is_void(to) || (level[to], k) > (level[k], to) => {}
+                Some(to) => {
+                    beyond.levels[side] = (i64::from(level[to]) - i64::from(ground[k].0)) as f64 / UNITS;
+                    beyond.ice[side] = ice[to].metres();
+                }
+                // Over an open edge it falls on bare, level ground: by a slope from behind it would dam itself up.
+                None if land.opens(side) => beyond.levels[side] = 0.0,
+                None => {}
+            }
+        }
+        beyond
     }
 }

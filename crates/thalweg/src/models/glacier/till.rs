@@ -15,11 +15,11 @@ pub fn carry(flow: &Flow, land: Land<'_>, load: &mut [i64]) -> i64 {
         if all == 0 || load[k] == 0 {
             continue;
         }
-        let comes = i128::from(load[k]);
+        let (comes, around) = (i128::from(load[k]), land.around(k));
         for (side, units) in goes.into_iter().enumerate() {
             let share = (comes * i128::from(units) / all) as i64;
             load[k] -= share;
-            match land.beside(k, side) {
+            match around[side] {
                 Some(to) => load[to] += share,
                 None => left += share,
             }

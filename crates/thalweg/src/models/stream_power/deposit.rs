@@ -8,7 +8,7 @@ use crate::models::stream_power::solve::{Water, remaining};
 const SWEEPS: u32 = 20;
 
 /// Sweeps end when no cell moves by more, in units: 2 mm.
-const STILL: f64 = 131.0;
+const STILL: f32 = 131.0;
 
 /// What a step did, in units.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub struct Moved {
 /// things differ. Sediment follows the directions alone, and A in its term is counted along them, so that no cell gets
 /// more than there is. And where water stands, all that arrives settles, up to the water's level. A last sweep downwards
 /// in whole units lays no more than what really comes: mass closes. `levels` become those of the water over the new ground.
+///
+/// What the sweeps look for is kept as the change of each cell and its load, in f32, and levels in whole units: that is far
+/// finer than where they end, and half the memory of heights in f64.
 pub fn cut_and_lay(
     ground: &mut [Height],
     levels: &mut [Height],
@@ -42,47 +45,48 @@ pub fn cut_and_lay(
             cells[n] += cells[k as usize];
         }
     }
-    let mut level: Vec<f64> = levels.iter().map(|h| f64::from(h.0)).collect();
-    let mut new: Vec<f64> = ground.iter().map(|h| f64::from(h.0)).collect();
-    let mut load = vec![0.0f64; count];
+    let mut changes = vec![0.0f32; count];
+    let mut load = vec![0.0f32; count];
     for _ in 0..SWEEPS {
-        let mut change = 0.0f64;
+        let mut most = 0.0f32;
         for &k in water.order.iter().rev() {
             let k = k as usize;
             let Some(n) = below(k) else { continue };
-            let (here, base) = (f64::from(ground[k].0), level[n]);
+            let arriving = f64::from(load[k]);
+            // Height over the water that it drains to.
+            let over = f64::from(ground[k].0) - f64::from(levels[n].0);
             let share = deposition / f64::from(cells[k]);
             // Implicit in the cell's own part of the sediment too.
-            let start = here + share / (1.0 + share) * load[k];
-            let next = if start <= base {
-                here + (base - here).min(load[k])
+            let start = over + share / (1.0 + share) * arriving;
+            let change = if start <= 0.0 {
+                (-over).min(arriving)
             } else {
                 let soft = if loose[k].0 > 0 { ease } else { 1.0 };
-                base + remaining(start - base, soft * water.strength(k) / (1.0 + share), water.n)
+                remaining(start, soft * water.strength(k) / (1.0 + share), water.n) - over
             };
-            change = change.max((next - new[k]).abs());
-            new[k] = next;
-            level[k] = next.max(base);
+            most = most.max((change as f32 - changes[k]).abs());
+            changes[k] = change as f32;
+            levels[k] = Height(levels[n].0.saturating_add((over + change).max(0.0).round() as i32));
         }
         load.fill(0.0);
         for &k in water.order {
             let k = k as usize;
             if let Some(n) = below(k) {
-                load[n] += (load[k] + f64::from(ground[k].0) - new[k]).max(0.0);
+                load[n] += (load[k] - changes[k]).max(0.0);
             }
         }
-        if change < STILL {
+        if most < STILL {
             break;
         }
     }
+    drop((cells, load));
     // Whole units, exact in f64: a load is less than 2⁵³.
-    load.fill(0.0);
+    let mut load = vec![0.0f64; count];
     let mut moved = Moved::default();
     for &k in water.order {
         let k = k as usize;
         let Some(n) = below(k) else { continue };
-        let here = f64::from(ground[k].0);
-        let wanted = (new[k] - here + water.chance(k)).floor();
+        let wanted = (f64::from(changes[k]) + water.chance(k)).floor();
         let change = wanted.min(load[k]) as i32;
         let limit = Height(ground[k].0 + change).clamped();
         let change = limit.0 - ground[k].0;

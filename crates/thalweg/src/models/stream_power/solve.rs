@@ -10,8 +10,10 @@ pub struct Water<'a> {
     pub codes: &'a [u8],
     /// Cells, each before the one it drains to.
     pub order: &'a [u32],
-    /// F of each cell in d = x + F·xⁿ, d and x in units: d its height over the cell it drains to, x what remains of it. As bits of an f64.
-    pub strength: &'a [u64],
+    /// F of each cell in d = x + F·xⁿ, d its height over the cell it drains to, x what remains of it; for metres.
+    pub strength: &'a [f32],
+    /// The same for units over that for metres.
+    pub scale: f64,
     /// Exponent of slope.
     pub n: f64,
     /// Cells in a row.
@@ -21,10 +23,10 @@ pub struct Water<'a> {
 }
 
 impl Water<'_> {
-    /// F of cell `k`.
+    /// F of cell `k`, for units.
     #[inline(always)]
     pub fn strength(&self, k: usize) -> f64 {
-        f64::from_bits(self.strength[k])
+        f64::from(self.strength[k]) * self.scale
     }
 
     /// A number from 0 to 1 for rounding at cell `k`: what is cut is right in the mean, however little it is.
@@ -186,9 +188,9 @@ mod tests {
         let mut levels = [0, 50, 50, 50, 80].map(Height);
         let mut ground = heights;
         let codes = [OUT, 4, 4, 4, 4];
-        let strength = [1.0f64.to_bits(); 5];
+        let strength = [1.0; 5];
         let order = [4, 3, 2, 1, 0];
-        let water = Water { codes: &codes, order: &order, strength: &strength, n: 1.0, cols: 5, salt: 9 };
+        let water = Water { codes: &codes, order: &order, strength: &strength, scale: 1.0, n: 1.0, cols: 5, salt: 9 };
         let sum = cut(&mut ground, &mut levels, None, &water, 1.0);
         // The outlet keeps half of 50, the lake falls to that, floors below it stay, and the land keeps half of 80 − 25
         // over it, rounded either way.
@@ -201,11 +203,11 @@ mod tests {
     #[test]
     fn cuts_under_a_unit_add_up() {
         let codes = [OUT, 4];
-        let strength = [0.0, 1e-5].map(f64::to_bits);
+        let strength = [0.0, 1e-5];
         let (mut ground, mut levels) = ([Height(0), Height(10_000)], [Height(0), Height(10_000)]);
         for salt in 0..1000u32 {
-            let water =
-                Water { codes: &codes, order: &[1, 0], strength: &strength, n: 1.0, cols: 2, salt: mix(salt + 1) };
+            let salt = mix(salt + 1);
+            let water = Water { codes: &codes, order: &[1, 0], strength: &strength, scale: 1.0, n: 1.0, cols: 2, salt };
             cut(&mut ground, &mut levels, None, &water, 1.0);
         }
         // A tenth of a unit each time: 99.5 ± 9.5 in all; four deviations.

@@ -28,7 +28,7 @@ pub struct Rivers {
     place: Option<(Key, Grid, Place)>,
 }
 
-/// Rock, and how steep it can stand.
+/// Rock, and how steep it can stand, worked out when slopes first slide.
 struct Place {
     rock: Rock,
     limit: Option<Field<f32>>,
@@ -58,17 +58,14 @@ impl Rivers {
     fn place(&mut self, grid: &Grid, key: Key) -> Place {
         match self.place.take() {
             Some((at, of, place)) if at == key && of == *grid => place,
-            _ => {
-                let limit = (self.model.slope_limit > 0.0).then(|| bearing(&self.model, grid, key.and(5)));
-                Place { rock: Rock::new(&self.model, grid, key), limit }
-            }
+            _ => Place { rock: Rock::new(&self.model, grid, key), limit: None },
         }
     }
 }
 
 impl Stepper for Rivers {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let place = self.place(&terrain.grid, tick.key);
+        let mut place = self.place(&terrain.grid, tick.key);
         let Level { start, step, .. } = self.level;
         let times = [start + f64::from(tick.step) * step, start + f64::from(tick.step + 1) * step];
         let mut budget = Budget::default();
@@ -76,7 +73,7 @@ impl Stepper for Rivers {
         let held = held(terrain);
         budget += rise(terrain, &held, &place.rock, times);
         budget += self.cut(terrain, &held, &place.rock, tick, times[1])?;
-        budget += self.slide(terrain, &held, &place, times[1])?;
+        budget += self.slide(terrain, &held, &mut place, tick.key, times[1])?;
         if !leads_out(terrain) {
             let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.ground.size(), Height::ZERO));
             // What rivers carry in a step is far under 2⁶³ units.
@@ -85,7 +82,8 @@ impl Stepper for Rivers {
             budget.deposited += i128::from(laid);
             budget.exported -= i128::from(laid);
         }
-        self.place = Some((tick.key, terrain.grid.clone(), place));
+        // After the last step nothing needs it.
+        self.place = (tick.step + 1 < self.level.steps).then(|| (tick.key, terrain.grid.clone(), place));
         Ok(budget)
     }
 }
@@ -129,12 +127,14 @@ impl Rivers {
                 *level = if *held { (*level).max(sea) } else { *level };
             }
         }
-        let strength = self.strength(terrain, rock, &codes, sums, time);
+        let strength = self.strength(terrain, rock, &codes, &sums, time);
+        drop(sums);
         let salt = tick.key.and(6).and(tick.step.into()).bits() as u32;
         let water = Water {
             codes: codes.as_slice(),
             order: &order,
             strength: &strength,
+            scale: libm::pow(UNITS, 1.0 - model.slope_exponent),
             n: model.slope_exponent,
             cols,
             salt: mix(salt),
@@ -212,41 +212,47 @@ impl Rivers {
         Ok(Drained { levels: filled, codes, sums, order })
     }
 
-    /// F of each cell, as bits, see [`Water`].
-    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: Vec<i64>, time: f64) -> Vec<u64> {
+    /// F of each cell, see [`Water`].
+    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: &[i64], time: f64) -> Vec<f32> {
         let (model, grid) = (&self.model, &terrain.grid);
-        let n = model.slope_exponent;
-        // Heights are in units, so (x/units)ⁿ·units.
-        let scale = model.erodibility * self.level.step * libm::pow(UNITS, 1.0 - n);
-        let scale = [1.0, std::f64::consts::SQRT_2].map(|d| scale * libm::pow(d * grid.cell, -n));
+        let scale = model.erodibility * self.level.step;
+        let scale = [1.0, std::f64::consts::SQRT_2].map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
         let area = (grid.cell_area() / ONE as f64) as f32;
         let m = model.area_exponent as f32;
         let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));
         let cols = grid.cols();
-        // In place, in the bits: one number of eight bytes a cell is enough.
-        let mut strength: Vec<u64> = sums.into_iter().map(|sum| sum as u64).collect();
+        let mut strength = vec![0.0; sums.len()];
         strength.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
             for (j, strength) in row.iter_mut().enumerate() {
                 let k = i * cols + j;
                 let code = codes.as_slice()[k];
                 if code >= OUT {
-                    *strength = 0.0f64.to_bits();
                     continue;
                 }
                 let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
                 let bed = beds
                     .as_ref()
                     .map_or(1.0, |beds| beds.softness(k, terrain.ground.as_slice()[k].0, [grid.x(j), grid.y(i)]));
-                let power = f64::from(exp2(m * log2(*strength as i64 as f32 * area)));
-                *strength = (scale[usize::from(code) % 2] * here * bed * power).to_bits();
+                let power = f64::from(exp2(m * log2(sums[k] as f32 * area)));
+                *strength = (scale[usize::from(code) % 2] * here * bed * power) as f32;
             }
         });
         strength
     }
 
     /// Lets slopes creep, and slide to what they can bear.
-    fn slide(&self, terrain: &mut Terrain, held: &Field<bool>, place: &Place, time: f64) -> Result<Budget> {
+    fn slide(
+        &self,
+        terrain: &mut Terrain,
+        held: &Field<bool>,
+        place: &mut Place,
+        key: Key,
+        time: f64,
+    ) -> Result<Budget> {
         let grid = terrain.grid.clone();
+        if self.model.slope_limit > 0.0 && place.limit.is_none() {
+            place.limit = Some(bearing(&self.model, &grid, key.and(5)));
+        }
         let spread = self.model.diffusion * self.level.step / grid.cell_area();
         let nodata = terrain.nodata.take();
         let bounds = Bounds { nodata: nodata.as_ref(), held: Some(held) };
