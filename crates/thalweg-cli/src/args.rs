@@ -110,7 +110,8 @@ pub struct Build {
     /// The world's seed.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
-    /// The folder to write into [default: worlds/NAME-SEED].
+    /// The folder to write into [default: worlds/NAME-SEED; of a preview NAME-SEED-preview; with knobs, --set, --from or --until
+    /// NAME-SEED- and six digits of what the world is made from].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Leave out the stages after this one.

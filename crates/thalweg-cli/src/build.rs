@@ -23,30 +23,64 @@ use crate::{memory, output, presets};
 /// # Errors
 /// No such recipe, a recipe that cannot be, a folder that cannot be written or is in use.
 pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
-    let recipe = recipe(args)?;
-    let dir = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("worlds/{}-{}", stem(args), recipe.seed)));
+    let Asked { recipe, own_model, dir } = asked(args)?;
     if recipe.from.is_none() {
         memory::check(&recipe, &recipe.grid()?)?;
     }
+    // What cannot be begun leaves no folder; but a preset's elevation model lies in the world's.
+    let run = if own_model {
+        output::make_folder(&dir)?;
+        start(presets::laid(recipe, &dir)?, voice)?
+    } else {
+        start(recipe, voice)?
+    };
     output::make_folder(&dir)?;
     let _lock = Lock::take(&dir, voice)?;
-    let job = Job::new(Ending::World { dir }, &args.run, &recipe)?;
-    drive(start(recipe, voice)?, job, voice)
+    if args.out.is_none() && is_of_another(&dir, run.recipe()) {
+        let replaced = "another world lay here, which this one replaces; --out names another folder";
+        voice.warn(&format!("{}: {replaced}", dir.display()));
+    }
+    let idle = run.idle();
+    if !idle.is_empty() {
+        voice.say(&format!("not run, for no level has cells of their widths: {}", idle.join(", ")));
+    }
+    let job = Job::new(Ending::World { dir }, &args.run, run.recipe())?;
+    drive(run, job, voice)
+}
+
+/// What is to be built, and where.
+struct Asked {
+    recipe: Recipe,
+    /// Whether it begins with a preset's elevation model, which is to be laid beside the world.
+    own_model: bool,
+    dir: PathBuf,
 }
 
 /// The recipe with what the command line overrides. Knobs come first: a parameter that is set is as it is set.
-fn recipe(args: &Build) -> Result<Recipe> {
-    let mut recipe = named(&args.recipe)?;
+fn asked(args: &Build) -> Result<Asked> {
+    let (mut recipe, is_preset) = found(&args.recipe)?;
+    let own_model = is_preset && recipe.from.is_some() && args.from.is_none();
     if let Some(from) = &args.from {
         if recipe.from.is_none() {
             let allowed = "a recipe that begins with an elevation model, such as aged";
             return Err(Error::value("--from", &recipe.name, allowed));
         }
+        // Missing, before it is asked what format its ending names.
+        std::fs::metadata(from).map_err(Error::io(from, "read"))?;
         recipe.from = Some(output::absolute(from)?);
     }
     if let Some(cells) = args.cells {
         set_cells(&mut recipe, cells)?;
     }
+    recipe.seed = args.seed.unwrap_or(recipe.seed);
+    args.knobs.single()?.turn(&mut recipe)?;
+    each_once(&args.set)?;
+    for (key, value) in &args.set {
+        set(&mut recipe, key, value)?;
+    }
+    args.until.as_deref().map_or(Ok(()), |label| end_at(&mut recipe, label))?;
+    let by_itself = || folder(args, &recipe);
+    let dir = args.out.clone().map_or_else(by_itself, Ok)?;
     if args.preview {
         if recipe.coarsest == Coarsest::None {
             let allowed =
@@ -55,13 +89,29 @@ fn recipe(args: &Build) -> Result<Recipe> {
         }
         recipe.cells = recipe.preview()?;
     }
-    recipe.seed = args.seed.unwrap_or(recipe.seed);
-    args.knobs.single()?.turn(&mut recipe)?;
-    for (key, value) in &args.set {
-        set(&mut recipe, key, value)?;
+    Ok(Asked { recipe, own_model, dir })
+}
+
+/// The folder of a world where none is said: of its name and seed; where it is another one than the recipe's, of its
+/// fingerprint too, so that every world has its own; of a preview, one apart.
+fn folder(args: &Build, recipe: &Recipe) -> Result<PathBuf> {
+    let stem = Path::new(&args.recipe).file_stem().map_or("world".into(), |stem| stem.to_string_lossy().into_owned());
+    let mut name = format!("worlds/{stem}-{}", recipe.seed);
+    let is_changed = args.from.is_some() || args.until.is_some() || !args.set.is_empty();
+    if is_changed || !args.knobs.turns()?.is_empty() {
+        name = format!("{name}-{:.6}", recipe.hash());
     }
-    args.until.as_deref().map_or(Ok(()), |label| end_at(&mut recipe, label))?;
-    Ok(recipe)
+    if args.preview {
+        name += "-preview";
+    }
+    Ok(name.into())
+}
+
+/// Whether the world of another recipe lies in a folder.
+fn is_of_another(dir: &Path, recipe: &Recipe) -> bool {
+    let report = std::fs::read(dir.join("report.json")).ok();
+    let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
+    report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
 }
 
 /// Sets the number of cells.
@@ -89,6 +139,19 @@ pub fn set(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
     recipe.stages[number].model.set(label, param, &typed(value))
 }
 
+/// Refuses a parameter that is given twice.
+///
+/// # Errors
+/// When one is.
+pub fn each_once(sets: &[(String, String)]) -> Result<()> {
+    for (number, (key, value)) in sets.iter().enumerate() {
+        if let Some((_, before)) = sets[..number].iter().find(|(known, _)| known == key) {
+            return Err(Error::value("--set", format!("{key}={before} and {key}={value}"), "each parameter once"));
+        }
+    }
+    Ok(())
+}
+
 /// Leaves out the stages after that one.
 ///
 /// # Errors
@@ -99,15 +162,23 @@ pub fn end_at(recipe: &mut Recipe, label: &str) -> Result<()> {
     Ok(())
 }
 
-/// The preset of that name, or the recipe in that file.
+/// The preset of that name, its elevation model at hand as long as this process is, or the recipe in that file.
 ///
 /// # Errors
 /// When there is neither.
 pub fn named(name: &str) -> Result<Recipe> {
+    match found(name)? {
+        (preset, true) => presets::borrowed(preset),
+        (recipe, false) => Ok(recipe),
+    }
+}
+
+/// The preset of that name, or the recipe in that file; and whether it is a preset.
+fn found(name: &str) -> Result<(Recipe, bool)> {
     let path = Path::new(name);
     match presets::find(name) {
-        Some(preset) => preset,
-        None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Recipe::read(path),
+        Some(preset) => Ok((preset?, true)),
+        None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Ok((Recipe::read(path)?, false)),
         None => Err(Error::unknown("preset", name, presets::names())),
     }
 }
@@ -116,11 +187,6 @@ pub fn named(name: &str) -> Result<Recipe> {
 fn stage(recipe: &Recipe, label: &str) -> Result<usize> {
     let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
     labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
-}
-
-/// The name of a world's folder, before its seed.
-fn stem(args: &Build) -> String {
-    Path::new(&args.recipe).file_stem().map_or("world".into(), |stem| stem.to_string_lossy().into_owned())
 }
 
 /// The run from the recipe's own start, warnings said.

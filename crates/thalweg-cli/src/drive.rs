@@ -96,19 +96,28 @@ fn quoted(path: &Path) -> String {
     if plain { text.into_owned() } else { format!("\"{text}\"") }
 }
 
-/// Progress as it is shown, of the world of that name where there are several.
+/// One of several worlds.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// What it is called.
+    pub name: String,
+    /// Its number, from 1, and how many there are.
+    pub number: [usize; 2],
+}
+
+/// Progress as it is shown, of that world where there are several.
 pub enum Show {
     /// On a terminal: one bar a stage.
-    Bar(ProgressBar, Option<usize>, Option<String>),
+    Bar(ProgressBar, Option<usize>, Option<World>),
     /// Lines of JSON; when the last one was written.
-    Lines(Voice, Instant, Option<Instant>, Option<String>),
+    Lines(Voice, Instant, Option<Instant>, Option<World>),
     /// Not at all.
     Nothing,
 }
 
 impl Show {
     /// Nothing shown yet.
-    pub fn new(voice: Voice, world: Option<String>) -> Self {
+    pub fn new(voice: Voice, world: Option<World>) -> Self {
         if voice.json {
             return Self::Lines(voice, Instant::now(), None, world);
         }
@@ -132,7 +141,9 @@ impl Show {
                     *stage = Some(progress.turn);
                     bar.reset();
                     bar.set_length(progress.steps.into());
-                    let world = world.as_ref().map_or(String::new(), |world| format!("{world} "));
+                    let world = world
+                        .as_ref()
+                        .map_or(String::new(), |World { name, number: [n, all] }| format!("[{n}/{all}] {name} "));
                     bar.set_prefix(format!("{world}[{}/{}]", progress.turn + 1, progress.turns));
                     let [rows, cols] = run.terrain().grid.size;
                     let on = if progress.level[1] > 1 { format!(" · {}", rows.max(cols)) } else { String::new() };
@@ -165,7 +176,9 @@ impl Show {
                     "seconds": start.elapsed().as_secs_f64(),
                 });
                 if let Some(world) = world {
-                    line["world"] = world.as_str().into();
+                    line["world"] = world.name.as_str().into();
+                    line["number"] = world.number[0].into();
+                    line["worlds"] = world.number[1].into();
                 }
                 voice.event(&line);
             }

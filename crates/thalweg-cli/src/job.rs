@@ -20,7 +20,7 @@ use crate::frames::Frames;
 use crate::output::{self, absolute};
 use crate::pictures::{MAP, shaded};
 use crate::voice::Voice;
-use crate::water;
+use crate::{presets, water};
 
 /// What becomes of a finished run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -223,9 +223,11 @@ fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
     let options = ShadeOptions { max_size: Some(MAP), ..ShadeOptions::default() };
     shaded(terrain, options, &path)?;
     files.push(path);
-    let path = dir.join("recipe.toml");
     // The folder it is written to is not the one it was read from.
-    write_text(&path, &run.recipe().absolute()?.to_toml())?;
+    let recipe = presets::kept(run.recipe().within(dir)?, dir)?;
+    files.extend(presets::model_of(&recipe).map(|model| dir.join(model)));
+    let path = dir.join("recipe.toml");
+    write_text(&path, &recipe.to_toml())?;
     files.push(path);
     Ok(files)
 }

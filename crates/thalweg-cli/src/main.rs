@@ -35,10 +35,12 @@ use crate::voice::Voice;
 fn main() -> ExitCode {
     let command = args::parse().command;
     let (threads, voice) = manner(&command);
-    within(threads, || act(command, voice)).unwrap_or_else(|error| {
+    let code = within(threads, || act(command, voice)).unwrap_or_else(|error| {
         voice.error(&error);
         ExitCode::FAILURE
-    })
+    });
+    presets::tidy();
+    code
 }
 
 /// Threads to work with, if it was said, and how to speak.

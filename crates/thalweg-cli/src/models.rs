@@ -2,6 +2,7 @@
 
 use clap_complete::Shell;
 use thalweg::model::Family;
+use thalweg::rocks::{HEADS, ROCKS, Rock};
 use thalweg::{Error, Result, page};
 
 use crate::args::command;
@@ -35,12 +36,11 @@ pub fn models(name: Option<&str>) -> Result<()> {
 /// # Errors
 /// When nothing can be printed.
 pub fn rocks() -> Result<()> {
-    let table = thalweg::rocks::table();
-    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
-    let rows: Vec<Vec<String>> = table.lines().filter(|line| !line.starts_with("|--")).map(cells).collect();
-    let width = |n: usize| rows.iter().filter_map(|row| row.get(n)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let heads = HEADS.map(String::from);
+    let rows: Vec<[String; 7]> = std::iter::once(heads).chain(ROCKS.iter().map(Rock::row)).collect();
+    let widths: [usize; 7] = std::array::from_fn(|n| rows.iter().map(|row| row[n].chars().count()).max().unwrap_or(0));
     for row in &rows {
-        let line: Vec<String> = row.iter().enumerate().map(|(n, cell)| format!("{cell:<w$}", w = width(n))).collect();
+        let line: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         print(&format!("{}\n", line.join("  ").trim_end()))?;
     }
     Ok(())

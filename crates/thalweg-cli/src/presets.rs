@@ -1,12 +1,14 @@
 //! The recipes that come with the command.
 
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use thalweg::io::atomic::atomic;
 use thalweg::recipe::Recipe;
 use thalweg::{Error, Result};
 
+use crate::output::absolute;
 use crate::voice::print;
 
 /// Name and text of each; the default comes first. A published crate holds no file from outside its folder, so these are
@@ -39,31 +41,88 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|(name, _)| *name)
 }
 
-/// The preset of that name, if there is one.
+/// The preset of that name, if there is one. Its elevation model, if it has one, lies nowhere yet: see [`laid`] and [`borrowed`].
 ///
 /// # Errors
-/// When its text is no recipe, which a test rules out, or its elevation model cannot be unpacked.
+/// When its text is no recipe, which a test rules out.
 pub fn find(name: &str) -> Option<Result<Recipe>> {
     let (_, text) = PRESETS.iter().find(|(known, _)| *known == name)?;
-    let unpacked = |mut recipe: Recipe| {
-        if recipe.from.is_some() {
-            recipe.folder = unpacked()?;
-        }
-        Ok(recipe)
-    };
-    Some(Recipe::parse(text).and_then(unpacked))
+    Some(Recipe::parse(text))
 }
 
-/// The folder, among the system's passing files, where the elevation model of a preset lies.
-fn unpacked() -> Result<PathBuf> {
-    let folder = std::env::temp_dir().join(concat!("thalweg-", env!("CARGO_PKG_VERSION")));
-    let (name, bytes) = MODEL;
-    let path = folder.join(name);
-    if std::fs::read(&path).is_ok_and(|there| there == bytes) {
-        return Ok(folder);
+/// A preset whose elevation model, if it has one, lies in this folder.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn laid(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
+    if let Some(name) = model_of(&recipe) {
+        let path = folder.join(name);
+        atomic(&path, |file| file.write_all(MODEL.1).map_err(Error::io(&path, "write")))?;
+        recipe.folder = absolute(folder)?;
     }
-    std::fs::create_dir_all(&folder).map_err(Error::io(&folder, "make"))?;
-    atomic(&path, |file| file.write_all(bytes).map_err(Error::io(&path, "write")))?;
+    Ok(recipe)
+}
+
+/// A preset whose elevation model, if it has one, lies in a folder that goes with this process.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
+    match recipe.from {
+        Some(_) => laid(recipe, &own_folder()?),
+        None => Ok(recipe),
+    }
+}
+
+/// A recipe as it is written into a world's folder: an elevation model that goes with the process is laid there, to stay.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn kept(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
+    let own = FOLDER.lock().ok().and_then(|folder| folder.clone());
+    if recipe.from.as_deref().zip(own).is_some_and(|(from, own)| from.starts_with(own)) {
+        recipe.from = Some(MODEL.0.into());
+        recipe = laid(recipe, folder)?;
+    }
+    Ok(recipe)
+}
+
+/// The elevation model that lies beside a recipe of a preset.
+pub fn model_of(recipe: &Recipe) -> Option<&'static str> {
+    (recipe.from.as_deref() == Some(Path::new(MODEL.0))).then_some(MODEL.0)
+}
+
+/// Removes what goes with the process.
+pub fn tidy() {
+    if let Some(folder) = FOLDER.lock().ok().and_then(|mut folder| folder.take()) {
+        // It lies among passing files: if it stays the system removes it some day.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+}
+
+/// A folder of this process's own among the passing files.
+static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Makes the folder that goes with this process, once. It is new, and nobody else may look into it: whoever else writes among
+/// passing files cannot have put anything there.
+fn own_folder() -> Result<PathBuf> {
+    let Ok(mut held) = FOLDER.lock() else { return Err(Error::Recipe("its folder is lost".into())) };
+    if let Some(folder) = &*held {
+        return Ok(folder.clone());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let name = |n: u32| std::env::temp_dir().join(format!("thalweg-{}-{n}", std::process::id()));
+    // A folder that is there already is left alone.
+    let mut made = (0..100).map(|n| (name(n), builder.create(name(n))));
+    let is_taken =
+        |made: &io::Result<()>| made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
+    let (folder, made) =
+        made.find(|(_, made)| !is_taken(made)).unwrap_or((name(0), Err(io::ErrorKind::AlreadyExists.into())));
+    made.map_err(Error::io(&folder, "make"))?;
+    let folder = absolute(&folder)?;
+    *held = Some(folder.clone());
     Ok(folder)
 }
 
@@ -72,11 +131,10 @@ fn unpacked() -> Result<PathBuf> {
 pub fn with_thumbnails() -> impl Iterator<Item = (&'static str, String, &'static [u8])> {
     PRESETS.iter().map(|(name, text)| {
         let picture = THUMBNAILS.iter().find(|(known, _)| known == name);
-        // Without room to unpack its elevation model the studio says that the file is missing, when it is asked for.
+        // Without room for its elevation model the studio says that the file is missing, when it is asked for.
         let placed = || {
-            let mut recipe = Recipe::parse(text).ok().filter(|recipe| recipe.from.is_some())?;
-            recipe.from = Some(unpacked().ok()?.join(MODEL.0));
-            Some(recipe.to_toml())
+            let recipe = Recipe::parse(text).ok().filter(|recipe| recipe.from.is_some())?;
+            Some(borrowed(recipe).ok()?.absolute().ok()?.to_toml())
         };
         (*name, placed().unwrap_or_else(|| (*text).to_string()), picture.map_or(&[] as &[u8], |(_, picture)| picture))
     })
@@ -129,6 +187,23 @@ mod tests {
             assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
             assert!(recipe.from.is_some() || recipe.grid().is_ok(), "{name}");
         }
+    }
+
+    #[test]
+    fn an_elevation_model_is_laid_where_it_is_wanted_or_goes_with_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let recipe = laid(find("aged").unwrap().unwrap(), folder.path()).unwrap();
+        assert_eq!(std::fs::read(recipe.folder.join(recipe.from.unwrap())).unwrap(), MODEL.1);
+        let own = borrowed(find("aged").unwrap().unwrap()).unwrap();
+        let path = own.folder.join(own.from.unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), MODEL.1);
+        // A world that is written keeps it, and names it from its own folder on.
+        let world = tempfile::tempdir().unwrap();
+        let recipe = borrowed(find("aged").unwrap().unwrap()).unwrap().within(world.path()).unwrap();
+        let recipe = kept(recipe, world.path()).unwrap();
+        assert!(recipe.to_toml().contains("from = \"jacksboro.tif\"") && world.path().join(MODEL.0).is_file());
+        tidy();
+        assert!(!path.exists() && !own.folder.exists());
     }
 
     #[cfg(feature = "studio")]

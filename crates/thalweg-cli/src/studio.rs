@@ -35,7 +35,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     use crate::presets;
 
     let path = PathBuf::from(&args.recipe);
-    let preset = presets::find(&args.recipe);
+    let preset = presets::find(&args.recipe).map(|preset| preset.and_then(presets::borrowed));
     let own = preset.is_none();
     let mut recipe = match preset {
         Some(preset) => preset?,
@@ -47,7 +47,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     };
     match args.cells {
         Some(cells) if recipe.from.is_none() => recipe.cells = cells,
-        None if !own => recipe.cells = recipe.cells.min(CELLS),
+        None if !own => thalweg_studio::files::fitted(&mut recipe, CELLS)?,
         _ => {}
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);

@@ -18,15 +18,15 @@ use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
 use thalweg::{Error, Result};
 
 use crate::args::{LookArgs, VoiceArgs, pair, seed, threads};
-use crate::build::{end_at, named, set, set_cells, start};
-use crate::drive::{INTERRUPTED, Show, listen, steps};
+use crate::build::{each_once, end_at, named, set, set_cells, start};
+use crate::drive::{INTERRUPTED, Show, World as Shown, listen, steps};
 use crate::knobs::{KnobArgs, Turn};
 use crate::voice::Voice;
 use crate::{memory, output, pictures};
 
 /// Most worlds on a sheet.
 const MOST: usize = 100;
-/// Cells on the long side where nothing is said.
+/// Cells on the long side where nothing is said, about.
 const CELLS: usize = 256;
 /// Pictures of one list that stand in one row; more make a sheet as wide as it is high.
 const ROW: usize = 5;
@@ -50,7 +50,7 @@ pub struct Vary {
     /// Values of a parameter of a stage: LABEL.PARAMETER=VALUE,VALUE,…; one value sets it in all pictures.
     #[arg(long, value_name = "SET", value_parser = pair)]
     pub set: Vec<(String, String)>,
-    /// Cells on the long side [default: 256].
+    /// Cells on the long side [default: 256, or the recipe's level that is nearest].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
     /// Leave out the stages after this one.
@@ -121,8 +121,8 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     let mut lands = Vec::new();
     let mut names = Vec::new();
     for (number, world) in plan.worlds.into_iter().enumerate() {
-        let shown = format!("[{}/{all}] {}", number + 1, world.name);
-        let grown = grow(world.recipe, &shown, voice).map_err(|error| of_world(&world.name, &error))?;
+        let shown = Shown { name: world.name.clone(), number: [number + 1, all] };
+        let grown = grow(world.recipe, shown, voice).map_err(|error| of_world(&world.name, &error))?;
         let Some(terrain) = grown else {
             voice.say(&format!("stopped after {number} of {all} worlds; nothing is written"));
             voice.event(&json!({"event": "interrupted", "done": number, "all": all}));
@@ -144,9 +144,9 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
 }
 
 /// Builds a world; `None` after Ctrl-C. Of the result only what pictures show is kept.
-fn grow(recipe: Recipe, shown: &str, voice: Voice) -> Result<Option<Terrain>> {
+fn grow(recipe: Recipe, shown: Shown, voice: Voice) -> Result<Option<Terrain>> {
     let mut run = start(recipe, voice)?;
-    if !steps(&mut run, &mut Show::new(voice, Some(shown.to_string())), |_, _| {})? {
+    if !steps(&mut run, &mut Show::new(voice, Some(shown)), |_, _| {})? {
         return Ok(None);
     }
     let mut terrain = run.terrain().clone();
@@ -221,6 +221,7 @@ fn axes(args: &Vary, base: &Recipe) -> Result<Vec<Axis>> {
         let name = turns.first().map_or(String::new(), |turn| format!("--{}", turn.name()));
         axes.push(Axis { name, choices: turns.into_iter().map(Choice::Knob).collect() });
     }
+    each_once(&args.set)?;
     for (key, values) in &args.set {
         let choices = values.split(',').map(|value| Choice::Set(key.clone(), value.trim().to_string())).collect();
         axes.push(Axis { name: format!("--set {key}"), choices });
@@ -266,7 +267,7 @@ fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choi
     let mut recipe = base.copy()?;
     match args.cells {
         Some(cells) => set_cells(&mut recipe, cells)?,
-        None if recipe.extent.is_some() => recipe.cells = CELLS,
+        None if recipe.extent.is_some() => recipe.cells = recipe.level_near(CELLS)?,
         None => {}
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);

@@ -134,7 +134,95 @@ fn variations_stand_on_one_sheet() {
     let lines = place.works("vary r.toml --cells 24 --pixels 64 -o sheet.png --sea -100,0 --json");
     let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     assert_eq!(last["worlds"], serde_json::json!(["sea -100 m", "sea 0 m"]));
-    assert!(lines.contains("\"world\":\"[2/2] sea 0 m\""), "{lines}");
+    // Progress names a world as the result does.
+    let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let progress: Vec<_> = lines.filter(|line| line["event"] == "progress").collect();
+    assert!(progress.iter().all(|line| line["world"] == last["worlds"][line["number"].as_u64().unwrap() as usize - 1]));
+    assert!(progress.iter().any(|line| (&line["number"], &line["worlds"]) == (&2.into(), &2.into())));
+    let twice = "--set a.amplitude=1,2 --set a.amplitude=3,4";
+    place.refuses(&format!("vary r.toml -o x.png {twice}"), &["--set", "a.amplitude=1,2", "each parameter once"]);
+    place.refuses("build r.toml --set a.amplitude=1 --set a.amplitude=3", &["a.amplitude=3", "each parameter once"]);
+    place.refuses("vary r.toml -o x.png --sea nan", &["sea = NaN", "-16000 to 16000"]);
+    place.refuses("build r.toml --sea inf", &["sea = inf", "-16000 to 16000"]);
+}
+
+#[test]
+fn variations_are_of_a_level_that_the_recipe_has() {
+    let place = Place::new();
+    let recipe = "extent = [1000, 500]\ncells = 768\ncoarsest = 96\n[[stage]]\nmodel = \"gradient_noise\"\n";
+    place.write("r.toml", recipe);
+    let lines = place.works("vary r.toml --seeds 1,2 --pixels 64 -o sheet.png --json");
+    assert!(lines.contains("\"cells\":192"), "{lines}");
+    assert!(!lines.contains("\"cells\":384"), "{lines}");
+}
+
+#[test]
+fn every_world_has_a_folder_of_its_own_where_none_is_said() {
+    let place = Place::new();
+    let recipe = |more: &str| {
+        format!(
+            "extent = [1000, 500]\ncells = 64\ncoarsest = 16\n[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"a\"\n{more}"
+        )
+    };
+    place.write("r.toml", recipe(""));
+    let built = |line: &str| {
+        let output = place.run(&format!("build r.toml {line} --json"));
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+        let last = text(&output.stdout).lines().last().unwrap().to_string();
+        let result: serde_json::Value = serde_json::from_str(&last).unwrap();
+        let file = std::path::PathBuf::from(result["files"][0].as_str().unwrap());
+        (file.parent().unwrap().file_name().unwrap().to_str().unwrap().to_string(), text(&output.stderr))
+    };
+    assert_eq!(built(""), ("r-1".into(), String::new()));
+    assert_eq!(built(""), ("r-1".into(), String::new()));
+    assert_eq!(built("--preview").0, "r-1-preview");
+    // What is not the recipe's own world is called by its fingerprint, the same each time.
+    let lines = ["--relief 0.5", "--relief 2", "--set a.amplitude=3", "--until a --set a.amplitude=4"];
+    let folders = lines.map(|line| built(line).0);
+    for (number, folder) in folders.iter().enumerate() {
+        assert!(folder.starts_with("r-1-") && folder.len() == 10, "{folder}");
+        assert_eq!(folders.iter().position(|other| other == folder), Some(number));
+        assert_eq!(built(lines[number]).0, *folder);
+    }
+    assert_eq!(built("--relief 2 --preview").0, format!("{}-preview", folders[1]));
+    // Another world in the same folder is told.
+    let (folder, said) = built("--cells 32");
+    assert!(folder == "r-1" && said.contains("another world lay here") && said.contains("--out"), "{said}");
+    place.write("r.toml", recipe("[[stage]]\nmodel = \"thermal\"\nlevels = { coarsest = 20.0 }\n"));
+    assert!(built("").1.contains("another world lay here"));
+    // On cells of 62 and 31 m nothing falls.
+    let said = place.works("build r.toml --cells 32 --out w");
+    assert!(said.contains("not run") && said.contains("thermal"), "{said}");
+    assert_eq!(place.json("w/report.json")["idle"], serde_json::json!(["thermal"]));
+}
+
+#[test]
+fn an_elevation_model_of_a_preset_lies_beside_its_world() {
+    let place = Place::new();
+    let nowhere = |line: &str| {
+        let output = place.command(line).env("TMPDIR", place.path("none")).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+    };
+    nowhere("presets");
+    nowhere("build aged --until rivers --set rivers.years=2000 --out w");
+    let recipe = text(&place.read("w/recipe.toml"));
+    assert!(recipe.contains("from = \"jacksboro.tif\""), "{recipe}");
+    assert!(place.json("w/report.json")["files"].to_string().contains("w/jacksboro.tif"));
+    // The folder is moved, and builds the same world again.
+    std::fs::rename(place.path("w"), place.path("moved")).unwrap();
+    place.works("build moved/recipe.toml --out again");
+    let [first, second] = ["moved", "again"].map(|folder| place.json(&format!("{folder}/report.json")));
+    assert_eq!(first["fingerprints"], second["fingerprints"]);
+    // Where nothing is written beside, it goes with the command.
+    std::fs::create_dir(place.path("tmp")).unwrap();
+    let mut vary = place.command("vary aged --seeds 1 --set rivers.years=2000 --pixels 64 -o sheet.png");
+    assert!(vary.env("TMPDIR", place.path("tmp")).output().unwrap().status.success());
+    assert_eq!(std::fs::read_dir(place.path("tmp")).unwrap().count(), 0);
+    place.write("broken.tif", "II*");
+    place.refuses("build aged --from none.tif", &["none.tif", "No such file"]);
+    place.refuses("build aged --from none", &["none", "No such file"]);
+    place.refuses("build aged --from broken.tif", &["broken.tif"]);
+    assert!(!place.path("worlds").exists(), "a refused build leaves no folder");
 }
 
 #[test]

@@ -74,10 +74,10 @@ impl Studio {
     pub(crate) fn open_preset(&mut self, number: usize) {
         let Some(preset) = self.options.presets.get(number) else { return };
         match Recipe::parse(&preset.text) {
-            Ok(mut recipe) => {
-                recipe.cells = recipe.cells.min(self.options.cells);
-                self.begin(recipe, None);
-            }
+            Ok(mut recipe) => match fitted(&mut recipe, self.options.cells) {
+                Ok(()) => self.begin(recipe, None),
+                Err(problem) => self.complain(problem.to_string()),
+            },
             Err(problem) => self.complain(problem.to_string()),
         }
     }
@@ -99,6 +99,17 @@ impl Studio {
             Err(problem) => self.complain(problem.to_string()),
         }
     }
+}
+
+/// Gives a recipe that has more cells on the long side so many, or as many as its level that is nearest has.
+///
+/// # Errors
+/// When its levels do not come to its cells.
+pub fn fitted(recipe: &mut Recipe, cells: usize) -> thalweg::Result<()> {
+    if recipe.extent.is_some() && recipe.cells > cells {
+        recipe.cells = recipe.level_near(cells)?;
+    }
+    Ok(())
 }
 
 /// A recipe from a file: a recipe's own text, or an elevation model upon which water is let loose.

@@ -163,14 +163,26 @@ impl Studio {
 }
 
 /// The recipe's text for a file: where that lies in another folder than the recipe came from, its own files are named from
-/// the root on.
+/// the root on. An elevation model among the system's passing files, as a preset's is, would not stay: it is laid beside.
 fn placed(recipe: &Recipe, path: &Path) -> thalweg::Result<String> {
     let here = |folder: &Path| std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
     let folder = path.parent().unwrap_or(Path::new("."));
     if here(folder).ok() == here(&recipe.folder).ok() {
         return Ok(recipe.to_toml());
     }
-    Ok(recipe.absolute()?.to_toml())
+    let mut recipe = recipe.absolute()?;
+    if let Some(from) = recipe.from.take_if(|from| from.starts_with(std::env::temp_dir())) {
+        let name = PathBuf::from(from.file_name().unwrap_or_default());
+        let beside = folder.join(&name);
+        let bytes = std::fs::read(&from).map_err(Error::io(&from, "read"))?;
+        if !beside.exists() {
+            atomic(&beside, |file| file.write_all(&bytes).map_err(Error::io(&beside, "write")))?;
+        } else if std::fs::read(&beside).map_err(Error::io(&beside, "read"))? != bytes {
+            return Err(Error::file(&beside, "is another file than the one that the recipe begins with"));
+        }
+        recipe.from = Some(name);
+    }
+    Ok(recipe.to_toml())
 }
 
 /// The command line of a preset of which only cells, seed and parameters were changed.
@@ -229,6 +241,21 @@ mod tests {
 
     const TEXT: &str = "name = \"demo\"\nextent = [1000.0, 1000.0]\ncells = 64\n\
                         [[stage]]\nmodel = \"gradient_noise\"\nlabel = \"two words\"\n";
+
+    #[test]
+    fn a_passing_elevation_model_is_saved_beside_the_recipe() {
+        let [passing, saved] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let model = passing.path().join("dem.asc");
+        std::fs::write(&model, "land").unwrap();
+        let recipe = Recipe::parse(&format!("from = {:?}\n", model.to_string_lossy())).unwrap();
+        for _ in 0..2 {
+            let text = placed(&recipe, &saved.path().join("r.toml")).unwrap();
+            assert!(text.contains("from = \"dem.asc\""), "{text}");
+            assert_eq!(std::fs::read(saved.path().join("dem.asc")).unwrap(), b"land");
+        }
+        std::fs::write(saved.path().join("dem.asc"), "other land").unwrap();
+        assert!(placed(&recipe, &saved.path().join("r.toml")).unwrap_err().to_string().contains("another file"));
+    }
 
     #[test]
     fn a_changed_preset_is_a_line_with_settings_and_any_other_recipe_is_none() {

@@ -31,7 +31,7 @@ pub fn grid(grid: &Grid) -> Grid {
 /// Factors and counts are as they were. Things keep their place, and what they carry.
 pub fn terrain(terrain: &Terrain) -> Terrain {
     let outside = terrain.nodata.as_ref();
-    let ground = heights(&terrain.ground, outside, |h| (h - Height::MIN.0).min(Height::MAX.0 - h));
+    let ground = ground(&terrain.ground, outside);
     let layers = terrain.layers.iter().map(|(name, layer)| {
         let cells = match &layer.cells {
             Cells::Height(field) if name == POOL.name => Cells::Height(pools(field, &ground)),
@@ -51,6 +51,11 @@ pub fn terrain(terrain: &Terrain) -> Terrain {
         tables: terrain.tables.iter().map(|(name, table)| (name.clone(), things(table))).collect(),
         ground,
     }
+}
+
+/// Ground on cells of half the width; all of it among the accepted heights.
+pub(crate) fn ground(field: &Field<Height>, outside: Option<&Field<bool>>) -> Field<Height> {
+    heights(field, outside, |h| (h.saturating_sub(Height::MIN.0)).min(Height::MAX.0.saturating_sub(h)))
 }
 
 /// Heights on cells of half the width. A half differs from its cell by `room(height)` units at most; cells that are
@@ -93,10 +98,11 @@ fn half(room: &impl Fn(i32) -> i32, count: usize, k: usize, at: impl Fn(usize) -
         }
     };
     let sum = 22 * across(1) - 3 * across(2);
-    let most = i64::from(room(own).max(0));
+    // Both halves are numbers of 32 bits, whatever room there is.
+    let most = i64::from(room(own).clamp(0, i32::MAX - own.saturating_abs()));
     // Rounded alike in both directions, so that a mirrored world is the mirrored one.
-    let by = ((sum.abs() + 64) / 128 * sum.signum()).clamp(-most, most) as i32;
-    if k.is_multiple_of(2) { own - by } else { own + by }
+    let by = ((sum.abs() + 64) / 128 * sum.signum()).clamp(-most, most);
+    (i64::from(own) + if k.is_multiple_of(2) { -by } else { by }) as i32
 }
 
 /// Thicknesses: no part of a cell has less than nothing.

@@ -258,7 +258,11 @@ impl Knobs {
     fn sea_level(&self, before: Option<f64>) -> Result<Option<f64>> {
         let lifted = before.map(|level| level * self.relief);
         let level = self.sea.map_or(lifted, |sea| Some(lifted.unwrap_or(0.0) + sea));
-        level.map(|level| Height::from_metres(level).map(|_| level)).transpose()
+        let held = level.map(|level| Height::from_metres(level).map(|_| level)).transpose();
+        held.map_err(|_| {
+            let (name, value) = self.sea.map_or(("relief", self.relief), |sea| ("sea", sea));
+            Error::value(name, value, "one that leaves the sea's level at -16000 to 16000 m")
+        })
     }
 
     fn extent(&self, sides: [f64; 2]) -> Result<[f64; 2]> {

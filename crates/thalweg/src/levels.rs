@@ -28,7 +28,7 @@ pub enum Coarsest {
     /// There is one level.
     #[default]
     None,
-    /// Cells are halved while at least [`FEWEST`] are left.
+    /// Cells are halved while at least [`FEWEST`] are left, and the short side comes out by [`OFF`].
     Auto,
     /// So many cells on the long side.
     Cells(usize),
@@ -37,6 +37,9 @@ pub enum Coarsest {
 /// Fewest cells on the long side of a first level that is chosen: the largest valleys are some cells wide there, and a
 /// thousand steps take a second or two.
 pub const FEWEST: usize = 128;
+
+/// The largest share by which whole cells of the first of several levels may miss the short side of the extent.
+pub const OFF: f64 = 0.01;
 
 /// A preview is the first level with more cells than this on the long side.
 pub const PREVIEW: usize = 256;
@@ -85,38 +88,6 @@ impl Coarsest {
             Self::Auto => Some("auto".into()),
             Self::Cells(cells) => Some(toml::Value::Integer(cells as i64)),
         }
-    }
-
-    /// How often the first level's cells are halved until there are `cells` on the long side.
-    ///
-    /// # Errors
-    /// When `cells` is no such number.
-    fn halvings(self, cells: usize) -> Result<u32> {
-        let first = match self {
-            Self::None => return Ok(0),
-            Self::Cells(first) => first,
-            Self::Auto => {
-                let halvings = (0..).take_while(|k| cells >> k >= 2 * FEWEST).count() as u32;
-                let part = 1usize << halvings;
-                if cells.is_multiple_of(part) {
-                    return Ok(halvings);
-                }
-                let [less, more] = [cells / part, cells / part + 1].map(|n| n * part);
-                let allowed =
-                    format!("a multiple of {part}, for it is built in {} levels: {less} or {more}", halvings + 1);
-                return Err(Error::value("cells", cells, allowed));
-            }
-        };
-        if cells < first {
-            return Err(Error::value("cells", cells, format!("{first} (the coarsest level) and more")));
-        }
-        let halvings = (cells / first).ilog2();
-        if first << halvings == cells {
-            return Ok(halvings);
-        }
-        let allowed =
-            format!("the coarsest level's {first} doubled: {} or {}", first << halvings, first << (halvings + 1));
-        Err(Error::value("cells", cells, allowed))
     }
 }
 
@@ -187,18 +158,18 @@ impl Stage {
 
 impl Recipe {
     /// The grids of a recipe that fixes its extent, from the coarsest level to the last, of `cells` on the long side. The
-    /// short side has a whole number of the coarsest cells.
+    /// short side has a whole number of the coarsest cells, at least one.
     ///
     /// # Errors
-    /// When there is no extent, the cells are too many, or the coarsest level's doubled never come to them.
+    /// When there is no extent, the cells are too many, the coarsest level's doubled never come to them, or its cells are too
+    /// wide for the short side.
     pub fn grids(&self) -> Result<Vec<Grid>> {
         let Some([width, height]) = self.extent else {
             return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
         };
-        let halvings = self.coarsest.halvings(self.cells)?;
+        let halvings = self.halvings()?;
         let cell = width.max(height) / (self.cells >> halvings) as f64;
-        let count = |side: f64| ((side / cell).round() as usize).max(1);
-        let size = [count(height), count(width)];
+        let size = [height, width].map(|side| whole(side, cell));
         let level = |k: u32| self.framed(Grid::new(size.map(|n| n << k), cell / f64::from(1u32 << k))?);
         // The last first: if it is too large, that is the size that was asked for.
         let last = level(halvings)?;
@@ -210,9 +181,72 @@ impl Recipe {
     /// # Errors
     /// As [`Recipe::grids`].
     pub fn preview(&self) -> Result<usize> {
-        let halvings = self.coarsest.halvings(self.cells)?;
+        let halvings = self.halvings()?;
         let levels = (0..=halvings).rev().map(|k| self.cells >> k);
         Ok(levels.into_iter().find(|cells| *cells > PREVIEW).unwrap_or(self.cells))
+    }
+
+    /// The level with about so many cells on the long side: its number of them. Without levels, just so many.
+    ///
+    /// # Errors
+    /// As [`Recipe::grids`].
+    pub fn level_near(&self, cells: usize) -> Result<usize> {
+        if self.coarsest == Coarsest::None {
+            return Ok(cells);
+        }
+        let levels = (0..=self.halvings()?).map(|k| self.cells >> k);
+        let times = |level: &usize| (*level).max(cells) as f64 / (*level).min(cells) as f64;
+        Ok(levels.min_by(|a, b| times(a).total_cmp(&times(b))).unwrap_or(cells))
+    }
+
+    /// How often the first level's cells are halved until there are `cells` on the long side.
+    ///
+    /// # Errors
+    /// When `cells` is no such number, or the first level that the recipe names does not fit the short side.
+    fn halvings(&self) -> Result<u32> {
+        let cells = self.cells;
+        let first = match self.coarsest {
+            Coarsest::None => return Ok(0),
+            Coarsest::Cells(first) => first,
+            Coarsest::Auto => {
+                let enough = (0..).take_while(|k| cells >> k >= 2 * FEWEST).count() as u32;
+                let fits = |k: &u32| self.off(cells as f64 / f64::from(1u32 << k)) <= OFF;
+                let halvings = (1..=enough).rev().find(fits).unwrap_or(0);
+                let part = 1usize << halvings;
+                if cells.is_multiple_of(part) {
+                    return Ok(halvings);
+                }
+                let [less, more] = [cells / part, cells / part + 1].map(|n| n * part);
+                let allowed =
+                    format!("a multiple of {part}, for it is built in {} levels: {less} or {more}", halvings + 1);
+                return Err(Error::value("cells", cells, allowed));
+            }
+        };
+        if cells < first {
+            return Err(Error::value("cells", cells, format!("{first} (the coarsest level) and more")));
+        }
+        let halvings = (cells / first).ilog2();
+        if first << halvings != cells {
+            let allowed =
+                format!("the coarsest level's {first} doubled: {} or {}", first << halvings, first << (halvings + 1));
+            return Err(Error::value("cells", cells, allowed));
+        }
+        if halvings == 0 || self.off(first as f64) <= OFF {
+            return Ok(halvings);
+        }
+        let fitting = (1..halvings).map(|k| first << k).find(|first| self.off(*first as f64) <= OFF);
+        let fitting = fitting.map_or("none, for one level".into(), |first| format!("{first} and more"));
+        let allowed =
+            format!("{fitting}: whole cells of the first level miss the extent's short side by more than 1 %");
+        Err(Error::value("coarsest", first, allowed))
+    }
+
+    /// The share by which whole cells miss the short side of the extent, where so many lie along the long side. The finer
+    /// they are, the less.
+    fn off(&self, cells: f64) -> f64 {
+        let Some([width, height]) = self.extent else { return 0.0 };
+        let (short, cell) = (width.min(height), width.max(height) / cells);
+        (whole(short, cell) as f64 * cell / short - 1.0).abs()
     }
 
     /// What is done, in order, on levels with cells of these widths: on each level its stages, and between two levels the
@@ -237,7 +271,7 @@ impl Recipe {
         turns
     }
 
-    /// Base stages that have more to add on level `level`: blocks of those that follow one another.
+    /// Base stages that have more to add on level `level`: blocks of those between which nothing has worn the ground yet.
     ///
     /// # Errors
     /// When one of them stands after erosion and does not add to the ground, for what it would lay on finer ground is not
@@ -245,16 +279,19 @@ impl Recipe {
     pub(crate) fn octaves(&self, widths: &[f64], level: usize) -> Result<Vec<Vec<usize>>> {
         let levels = widths.len();
         let runs = |stage: &Stage, level: usize| stage.runs_on(level, levels, widths[level]);
-        let goes_on = |stage: &Stage| runs(stage, level) && (0..level).any(|before| runs(stage, before));
+        let has_run = |stage: &Stage| (0..level).any(|before| runs(stage, before));
         let mut blocks: Vec<Vec<usize>> = Vec::new();
         let (mut first, mut open) = (true, false);
-        for (number, stage) in self.stages.iter().enumerate().filter(|(_, stage)| !stage.muted) {
-            if !stage.is_base() {
-                (first, open) = (false, false);
-                continue;
-            }
-            if !goes_on(stage) {
-                continue;
+        for (number, stage) in self.stages.iter().enumerate().filter(|(_, stage)| !stage.muted && has_run(stage)) {
+            match stage.model.about().family {
+                Family::Analysis => continue,
+                // A stage that comes on this level or later has changed nothing yet, and so parts nothing.
+                Family::Erosion => {
+                    (first, open) = (false, false);
+                    continue;
+                }
+                Family::Base if !runs(stage, level) => continue,
+                Family::Base => {}
             }
             if let Some(blend) = stage.model.get("blend").filter(|blend| !first && *blend != Value::Choice("add")) {
                 let allowed = "add after erosion, which it would undo on finer levels; or give it levels = \"first\"";
@@ -268,4 +305,16 @@ impl Recipe {
         }
         Ok(blocks)
     }
+
+    /// Stages that are not muted and have no turn on levels with cells of these widths, by number.
+    pub(crate) fn idle(&self, turns: &[Turn]) -> impl Iterator<Item = usize> {
+        let has_turn = |number: usize| turns.iter().any(|turn| turn.stage == Some(number));
+        let stages = self.stages.iter().enumerate();
+        stages.filter(move |(number, stage)| !stage.muted && !has_turn(*number)).map(|(number, _)| number)
+    }
+}
+
+/// Whole cells along a side, at least one.
+fn whole(side: f64, cell: f64) -> usize {
+    ((side / cell).round() as usize).max(1)
 }

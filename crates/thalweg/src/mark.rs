@@ -112,7 +112,11 @@ impl Recipe {
         }
         for turn in before {
             let Some(stage) = stage(turn) else {
-                text += "finer\n";
+                // What base stages add together is another ground than what they add one by one.
+                let label = |number: &usize| self.stages.get(*number).map(|stage| &stage.label);
+                let blocks = self.octaves(&widths, turn.level).ok()?;
+                let blocks: Vec<Vec<_>> = blocks.iter().map(|block| block.iter().map(label).collect()).collect();
+                let _ = writeln!(text, "finer {blocks:?}");
                 continue;
             };
             if stage.muted {

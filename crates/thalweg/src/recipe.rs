@@ -422,6 +422,29 @@ impl Recipe {
         Ok(copy)
     }
 
+    /// The same recipe as it stands in `folder`: files that lie there, or in folders of it, are named from there on, so that
+    /// the folder may be moved; all others from the root on.
+    ///
+    /// # Errors
+    /// As [`Recipe::absolute`].
+    pub fn within(&self, folder: &Path) -> Result<Self> {
+        let mut copy = self.absolute()?;
+        let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
+        let shorter = |path: &mut PathBuf| {
+            if let Ok(rest) = path.strip_prefix(&folder) {
+                *path = rest.to_path_buf();
+            }
+        };
+        copy.from.iter_mut().for_each(shorter);
+        for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
+            if let From::File(path) = &mut source.from {
+                shorter(path);
+            }
+        }
+        copy.folder = folder;
+        Ok(copy)
+    }
+
     /// Fingerprint of the resolved recipe (XXH3-64, 16 hexadecimal digits).
     pub fn hash(&self) -> String {
         format!("{:016x}", xxhash_rust::xxh3::xxh3_64(self.to_toml().as_bytes()))

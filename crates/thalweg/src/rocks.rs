@@ -162,16 +162,31 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ROCKS.iter().map(|rock| rock.name)
 }
 
+/// What [`Rock::row`] tells, each in a word or two.
+pub const HEADS: [&str; 7] =
+    ["rock", "rivers cut it", "slopes stand at", "debris lies at", "creep", "debris is cut", "land of it is"];
+
+impl Rock {
+    /// Its figures with their units, in the order of [`HEADS`].
+    pub fn row(&self) -> [String; 7] {
+        let Self { name, about, erodibility, slope, repose, creep, debris } = self;
+        [
+            name.to_string(),
+            format!("× {erodibility}"),
+            format!("{slope}°"),
+            format!("{repose}°"),
+            format!("{creep} m²/a"),
+            format!("× {debris}"),
+            about.to_string(),
+        ]
+    }
+}
+
 /// The rocks with their figures, as a table of the book.
 pub fn table() -> String {
-    let mut out =
-        "| rock | rivers cut it | slopes stand at | debris lies at | creep | debris is cut | land of it is |\n\
-                   |---|---|---|---|---|---|---|\n"
-            .to_string();
+    let mut out = format!("| {} |\n{}|\n", HEADS.join(" | "), "|---".repeat(HEADS.len()));
     for rock in &ROCKS {
-        let Rock { name, about, erodibility, slope, repose, creep, debris } = rock;
-        let _ =
-            writeln!(out, "| {name} | × {erodibility} | {slope}° | {repose}° | {creep} m²/a | × {debris} | {about} |");
+        let _ = writeln!(out, "| {} |", rock.row().join(" | "));
     }
     out
 }

@@ -18,6 +18,7 @@ use crate::params::Value;
 use crate::recipe::{Recipe, Stage};
 use crate::rng::Key;
 use crate::springs::{self, SPRINGS, Spring};
+use crate::strokes;
 use crate::terrain::Terrain;
 
 /// What one stage did.
@@ -225,6 +226,13 @@ impl Run {
         &self.grids
     }
 
+    /// Labels of the stages that never run, for none of the levels has cells of the widths that they run on; muted ones do not
+    /// count. A build of fewer cells may well end before the levels of a stage.
+    pub fn idle(&self) -> Vec<&str> {
+        let stages = self.recipe.idle(&self.turns).filter_map(|number| self.recipe.stages.get(number));
+        stages.map(|stage| stage.label.as_str()).collect()
+    }
+
     /// Begins the present turn, if it is not begun: its layers and tables come in.
     fn begin(&mut self) -> Result<()> {
         let Some(turn) = self.turns.get(self.turn).copied().filter(|_| self.reports.len() <= self.turn) else {
@@ -392,6 +400,7 @@ impl Run {
             "nodata_cells": self.terrain.nodata_count(),
             "complete": self.is_done(),
             "stages": stages,
+            "idle": self.idle(),
             "fingerprints": self.terrain.fingerprints(),
         })
     }
@@ -471,6 +480,16 @@ fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
         match turn.stage.and_then(|stage| recipe.stages.get(stage)) {
             Some(stage) => stage.check(&grids[turn.level], turn.pass)?,
             None => drop(recipe.octaves(&widths, turn.level)?),
+        }
+    }
+    for (number, stage) in recipe.stages.iter().enumerate().filter(|(_, stage)| !stage.muted) {
+        let passes = turns.iter().filter(|turn| turn.stage == Some(number)).count() as u32;
+        // A stage that never runs makes none of its strokes, and `Run::idle` names it.
+        let late = stage.strokes.iter().position(|stroke| passes > 0 && stroke.pass >= passes);
+        if let Some((stroke, late)) = late.and_then(|late| Some((stage.strokes.get(late)?, late))) {
+            let name = format!("{}.{}.pass", stage.label, strokes::name(late));
+            let allowed = format!("0 to {} (the stage's levels in this build, from the coarsest)", passes - 1);
+            return Err(Error::value(name, stroke.pass, allowed));
         }
     }
     Ok(turns)

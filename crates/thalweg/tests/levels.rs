@@ -6,7 +6,7 @@ use thalweg::products::agreement::agreement;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg::strokes::{Stroke, Tool};
-use thalweg::terrain::Terrain;
+use thalweg::terrain::{Cells, Terrain};
 
 const HEAD: &str = "extent = [2560.0, 1280.0]\ncoarsest = 32\nseed = 4\nedges = \"open\"\n";
 
@@ -110,31 +110,100 @@ fn a_smaller_build_is_the_first_part_of_a_larger_one() {
     assert!(same.heights > 0.98, "{same:?}");
 }
 
+/// Ice, lakes and streams, and sand, which go over to finer cells.
+const MOVING: &str = "
+[[stage]]
+model = \"gradient_noise\"
+label = \"hills\"
+amplitude = 300.0
+wavelength = 900.0
+octaves = 8
+
+[[stage]]
+model = \"glacier\"
+label = \"ice\"
+growth = 40.0
+years = 100.0
+step = 50.0
+snowline = 50.0
+melt = false
+
+[[stage]]
+model = \"hydrology\"
+label = \"streams\"
+years = 10.0
+drops = 0.3
+
+[[stage]]
+model = \"dunes\"
+label = \"wind\"
+years = 2.0
+sand = 2.0
+finer = { sand = 0.001 }
+";
+
 #[test]
 fn same_bits_for_any_threads_and_after_resume_anywhere() {
-    let whole = finished(Run::new(recipe(128)).unwrap()).terrain().fingerprints();
-    for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        assert_eq!(pool.install(|| finished(Run::new(recipe(128)).unwrap())).terrain().fingerprints(), whole);
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.thalweg");
-    let mut run = Run::new(recipe(128)).unwrap();
-    let mut seen = 0;
-    loop {
-        run.save(&path, &serde_json::json!(null)).unwrap();
-        let (resumed, _) = Run::resume(&path).unwrap();
-        assert_eq!(resumed.position(), run.position());
-        // In the middle of each level, and just before and after the ground is made finer.
-        if run.position().1 <= 1 {
-            assert_eq!(finished(resumed).terrain().fingerprints(), whole, "from {:?}", run.position());
-            seen += 1;
+    for (stages, cells) in [(STAGES, 128), (MOVING, 64)] {
+        let start = || Run::new(Recipe::parse(&format!("{HEAD}cells = {cells}\n{stages}")).unwrap()).unwrap();
+        let whole = finished(start()).terrain().fingerprints();
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| finished(start())).terrain().fingerprints(), whole);
         }
-        if run.step().unwrap().is_none() {
-            break;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.thalweg");
+        let mut run = start();
+        let mut seen = 0;
+        loop {
+            run.save(&path, &serde_json::json!(null)).unwrap();
+            let (resumed, _) = Run::resume(&path).unwrap();
+            assert_eq!(resumed.position(), run.position());
+            // In the middle of each level, and just before and after the ground is made finer.
+            if run.position().1 <= 1 {
+                assert_eq!(finished(resumed).terrain().fingerprints(), whole, "from {:?}", run.position());
+                seen += 1;
+            }
+            if run.step().unwrap().is_none() {
+                break;
+            }
         }
+        assert!(seen >= 9, "{seen}");
     }
-    assert!(seen >= 9, "{seen}");
+}
+
+#[test]
+fn what_moves_goes_over_to_finer_cells_to_the_unit() {
+    let mut run = Run::new(Recipe::parse(&format!("{HEAD}cells = 64\n{MOVING}")).unwrap()).unwrap();
+    while run.turns()[run.position().0].stage.is_some() {
+        run.step().unwrap();
+    }
+    let coarse = run.terrain().clone();
+    run.step().unwrap();
+    let fine = run.terrain();
+    let sum = |terrain: &Terrain, name: &str| match &terrain.layers[name].cells {
+        Cells::Height(field) => field.as_slice().iter().map(|h| f64::from(h.0)).sum::<f64>(),
+        Cells::Float(field) => field.as_slice().iter().map(|x| f64::from(*x)).sum(),
+        Cells::Count(_) => panic!("{name} is counted"),
+    };
+    for name in ["pool", "ice"] {
+        let before = sum(&coarse, name);
+        assert!(before > 0.0, "{name}");
+        assert_eq!(sum(fine, name), 4.0 * before, "{name}");
+    }
+    // Four cells with half of what passed through one.
+    let before = sum(&coarse, "discharge");
+    assert!(before > 0.0);
+    assert!((sum(fine, "discharge") / before - 2.0).abs() < 1e-9);
+    let loose =
+        |terrain: &Terrain| terrain.loose.as_ref().unwrap().as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
+    assert!(loose(&coarse) > 0);
+    assert_eq!(loose(fine), 4 * loose(&coarse));
+    // And the ledgers close over both levels.
+    let run = finished(run);
+    let last = run.grids().len() - 1;
+    let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
+    assert_eq!(run.terrain().solid(), changes.sum::<i128>());
 }
 
 #[test]
@@ -204,26 +273,121 @@ fn base_ground_adds_its_octaves_and_nothing_else() {
 }
 
 #[test]
-fn a_mask_may_be_as_large_as_any_level() {
+fn extreme_base_ground_is_what_it_is_without_levels() {
+    // Cones from the lowest accepted height to the highest within a cell: curves through them leave 32 bits.
+    let cone = |label: &str, x: f64| {
+        format!(
+            "[[stage]]\nmodel = \"shape\"\nlabel = \"{label}\"\nkind = \"cone\"\nheight = 16000.0\nradius = 49.0\n\
+             centre_x = {x}\ncentre_y = 0.75\n"
+        )
+    };
+    let plane = "[[stage]]\nmodel = \"shape\"\nkind = \"plane\"\nheight = -16000.0\ntilt = 0.0\n";
+    let ground = |head: &str| {
+        let text = format!("extent = [100.0, 100.0]\n{head}\n{plane}{}{}", cone("a", 0.75), cone("b", 0.75));
+        finished(Run::new(Recipe::parse(&text).unwrap()).unwrap()).terrain().ground.clone()
+    };
+    for (cells, coarsest) in [(4, 2), (8, 2), (16, 4), (8, 1)] {
+        let plain = ground(&format!("cells = {cells}"));
+        assert_eq!(ground(&format!("cells = {cells}\ncoarsest = {coarsest}")), plain, "{coarsest} to {cells}");
+    }
+}
+
+#[test]
+fn a_stage_that_has_not_run_changes_nothing_of_finer_base_ground() {
+    let text = |between: &str, blend: &str| {
+        format!(
+            "extent = [5120.0, 5120.0]\ncells = 128\ncoarsest = 32\n[[stage]]\nmodel = \"gradient_noise\"\nlabel = \"a\"\n{between}\
+             [[stage]]\nmodel = \"gradient_noise\"\nlabel = \"b\"\namplitude = 77.0\nblend = \"{blend}\"\n"
+        )
+    };
+    let parsed = |between: &str, blend: &str| Recipe::parse(&text(between, blend)).unwrap();
+    let hands = |more: &str| format!("[[stage]]\nmodel = \"hands\"\n{more}\n");
+    for blend in ["add", "max"] {
+        let plain = finished(Run::new(parsed("", blend)).unwrap());
+        for more in ["muted = true", "levels = \"last\"", "levels = \"last\"\nmuted = true"] {
+            let run = finished(Run::new(parsed(&hands(more), blend)).unwrap());
+            assert_eq!(run.terrain().ground, plain.terrain().ground, "{blend}, {more}");
+        }
+    }
+    // What has run on the first level parts them: then the second must add. A mark knows them apart.
+    let said = Run::new(parsed(&hands("levels = \"first\""), "max")).err().unwrap().to_string();
+    assert!(said.contains("b.blend"), "{said}");
+    // Creep that begins on the second level parts the two stages on the third, or follows both: on the second it is all one.
+    let creep = "[[stage]]\nmodel = \"hillslope\"\nlevels = { coarsest = 80.0 }\nyears = 100.0\n";
+    let [mut between, after] = [parsed(creep, "add"), parsed("", "add")].map(|recipe| Run::new(recipe).unwrap());
+    let after = Recipe::parse(&(after.recipe().to_toml() + creep)).unwrap();
+    while between.position().0 < 5 {
+        assert!(between.mark().agrees(&after), "{:?}", between.position());
+        between.step().unwrap();
+    }
+    between.step().unwrap();
+    assert_eq!(between.terrain().grid.cell, 40.0);
+    assert!(!between.mark().agrees(&after));
+}
+
+#[test]
+fn a_mask_may_be_as_large_as_any_level_or_larger() {
     let folder = tempfile::tempdir().unwrap();
-    let with_mask = |cells: usize| {
-        let mask = Terrain::new(recipe(cells).grid().unwrap());
-        let half = thalweg::field::Field::generate(mask.grid.size, |_, j| if j < cells / 2 { 1.0 } else { 0.0 });
+    let with_mask = |cells: usize, size: [usize; 2]| {
+        let mask = Terrain::new(thalweg::grid::Grid::new(size, 1.0).unwrap());
+        let half = thalweg::field::Field::generate(size, |_, j| if 2 * j < size[1] { 1.0 } else { 0.0 });
         let path = folder.path().join("mask.tif");
-        let cells = thalweg::terrain::Cells::Float(half);
-        thalweg::io::terrain::save_layer(&path, &mask, "erodibility", &cells).unwrap();
+        thalweg::io::terrain::save_layer(&path, &mask, "erodibility", &Cells::Float(half)).unwrap();
         let given = STAGES.replace("deposition = 0.5", "layers = { erodibility = \"mask.tif\" }");
-        let mut recipe = Recipe::parse(&format!("{HEAD}cells = 64\n{given}")).unwrap();
+        let mut recipe = Recipe::parse(&format!("{HEAD}cells = {cells}\n{given}")).unwrap();
         recipe.folder = folder.path().to_path_buf();
         let mut run = Run::new(recipe)?;
         while run.step()?.is_some() {}
-        Ok::<_, thalweg::Error>(run.terrain().ground.clone())
+        Ok::<_, thalweg::Error>(run.terrain().clone())
     };
-    // The mask has the same two halves at every size.
-    let first = with_mask(32).unwrap();
-    assert_eq!(with_mask(64).unwrap().as_slice().len(), first.as_slice().len());
-    let error = with_mask(128).unwrap_err().to_string();
-    assert!(error.contains("128 × 64") && error.contains("32 × 16"), "{error}");
+    // The mask has the same two halves at every size: from its own or more cells each level's is the same to the bit.
+    let own = with_mask(64, [32, 64]).unwrap();
+    for size in [[64, 128], [256, 512]] {
+        assert_eq!(with_mask(64, size).unwrap().ground, own.ground, "{size:?}");
+        let preview = with_mask(32, size).unwrap();
+        assert_eq!(preview.ground, with_mask(32, [16, 32]).unwrap().ground, "{size:?}");
+    }
+    // From fewer it is smooth where the halves meet, and no more.
+    let coarse = with_mask(64, [16, 32]).unwrap();
+    assert_ne!(coarse.ground, own.ground);
+    assert!(agreement(&coarse, &own).unwrap().heights > 0.98, "{:?}", agreement(&coarse, &own));
+    for [rows, cols] in [[48, 96], [8, 16], [32, 32]] {
+        let error = with_mask(64, [rows, cols]).unwrap_err().to_string();
+        assert!(error.contains(&format!("{cols} × {rows}")) && error.contains("32 × 16, and that times 2"), "{error}");
+    }
+}
+
+#[test]
+fn stages_that_no_level_is_for_are_named() {
+    let idle = |cells: usize, levels: &str| {
+        let text = format!("{HEAD}cells = {cells}\n[[stage]]\nmodel = \"thermal\"\nlevels = {levels}\n");
+        let run = Run::new(Recipe::parse(&text).unwrap()).unwrap();
+        assert_eq!(run.report()["idle"], serde_json::json!(run.idle()));
+        run.idle().len()
+    };
+    // Cells of 80, 40 and 20 m.
+    assert_eq!(idle(128, "{ finest = 41.0, coarsest = 79.0 }"), 1);
+    assert_eq!(idle(128, "{ finest = 20.0, coarsest = 20.0 }"), 0);
+    // A preview ends before it.
+    assert_eq!(idle(64, "{ finest = 20.0, coarsest = 20.0 }"), 1);
+    // On one level every stage runs.
+    assert_eq!(idle(32, "{ finest = 20.0, coarsest = 20.0 }"), 0);
+    assert_eq!(idle(128, "{ finest = 41.0, coarsest = 79.0 }\nmuted = true"), 0);
+}
+
+#[test]
+fn strokes_of_a_level_that_never_comes_are_refused() {
+    let made = |pass: u32, levels: &str| {
+        let stroke = format!(
+            "strokes = [{{ step = 0, pass = {pass}, tool = \"raise\", x = 600.0, y = 600.0, radius = 200.0, strength = 5.0 }}]"
+        );
+        let text = format!("{HEAD}cells = 64\n[[stage]]\nmodel = \"thermal\"\nlevels = {levels}\n{stroke}\n");
+        Recipe::parse(&text).and_then(Run::new).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(made(1, "\"all\""), Ok(()));
+    let said = made(7, "\"all\"").unwrap_err();
+    assert!(said.contains("thermal.strokes[1].pass") && said.contains("0 to 1"), "{said}");
+    assert!(made(1, "\"last\"").unwrap_err().contains("0 to 0"));
 }
 
 #[test]
@@ -278,10 +442,31 @@ fn smallest_worlds_have_one_level() {
         let run = finished(Run::new(Recipe::parse(&text).unwrap()).unwrap());
         assert_eq!(run.grids().len(), 1);
     }
-    // Its short side has a whole number of the first level's cells.
-    let text = format!("extent = [10240.0, 3000.0]\ncells = 1024\ncoarsest = \"auto\"\n{STAGES}");
-    let grids = Recipe::parse(&text).unwrap().grids().unwrap();
-    assert_eq!(grids.iter().map(|grid| grid.size).collect::<Vec<_>>(), [[38, 128], [76, 256], [152, 512], [304, 1024]]);
-    let preview = Recipe::parse(&text).unwrap().preview().unwrap();
-    assert_eq!(preview, 512);
+}
+
+#[test]
+fn the_short_side_comes_out_by_a_hundredth() {
+    let of = |extent: &str, cells: usize, coarsest: &str| {
+        Recipe::parse(&format!("extent = {extent}\ncells = {cells}\ncoarsest = {coarsest}\n{STAGES}")).unwrap()
+    };
+    let sizes = |extent: &str, cells: usize, coarsest: &str| {
+        let grids = of(extent, cells, coarsest).grids().map_err(|error| error.to_string())?;
+        Ok::<_, String>(grids.iter().map(|grid| grid.size).collect::<Vec<_>>())
+    };
+    let auto = "\"auto\"";
+    let four = [[40, 128], [80, 256], [160, 512], [320, 1024]];
+    assert_eq!(sizes("[10240.0, 3200.0]", 1024, auto).unwrap(), four);
+    assert_eq!(of("[10240.0, 3200.0]", 1024, auto).preview().unwrap(), 512);
+    // 37.5 cells of 80 m: a build, and any larger one, begins with cells of 40.
+    assert_eq!(sizes("[10240.0, 3000.0]", 1024, auto).unwrap(), [[75, 256], [150, 512], [300, 1024]]);
+    assert_eq!(sizes("[3000.0, 10240.0]", 512, auto).unwrap(), [[256, 75], [512, 150]]);
+    // Within a hundredth: 39.7 cells.
+    assert_eq!(sizes("[10240.0, 3176.0]", 256, auto).unwrap(), [[40, 128], [80, 256]]);
+    assert_eq!(sizes("[10240.0, 30.0]", 256, auto).unwrap(), [[1, 256]]);
+    let said = sizes("[10240.0, 30.0]", 256, "16").unwrap_err();
+    assert!(said.contains("coarsest") && said.contains("16") && said.contains("none"), "{said}");
+    let said = sizes("[10240.0, 3000.0]", 1024, "64").unwrap_err();
+    assert!(said.contains("256 and more") && said.contains("1 %"), "{said}");
+    // One level is what it is without levels.
+    assert_eq!(sizes("[10240.0, 30.0]", 16, "16").unwrap(), [[1, 16]]);
 }

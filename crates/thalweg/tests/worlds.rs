@@ -5,19 +5,21 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use thalweg::levels::Coarsest;
+use thalweg::levels::{Coarsest, When};
 use thalweg::models;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 
-/// Cells on the long side, few enough for all recipes to run in seconds.
+/// Cells on the long side, few enough for all recipes to run in seconds; and of the first of three levels.
 const CELLS: usize = 48;
+const COARSEST: usize = 12;
 
 const GOLDENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens.toml");
 
 /// What stands above the goldens in their file.
 const HEAD: &str = "\
-# Fingerprints (XXH3-64) of the ground of every recipe, run at 48 cells. `cargo xtask bless` writes this file.
+# Fingerprints (XXH3-64) of the ground of every recipe, run at 48 cells on one level, and of every recipe that has levels on
+# those of 12, 24 and 48 cells. `cargo xtask bless` writes this file.
 # A change here is a change of somebody's world: say so in CHANGELOG.md under `terrain`.
 #
 # All are the same on every machine, with one reservation: fourier_synthesis goes through rustfft, which computes its
@@ -46,6 +48,32 @@ fn small(path: &Path) -> Recipe {
     // On one level every stage runs, whatever the width of its cells.
     (recipe.cells, recipe.coarsest) = (CELLS, Coarsest::None);
     recipe
+}
+
+/// A recipe that has levels, on three small ones: its stages run on those on which they run in the recipe's own size, counted
+/// from the last.
+fn in_levels(path: &Path) -> Option<Recipe> {
+    let mut recipe = Recipe::read(path).unwrap();
+    if recipe.coarsest == Coarsest::None {
+        return None;
+    }
+    let wider = recipe.cells as f64 / CELLS as f64;
+    (recipe.cells, recipe.coarsest) = (CELLS, Coarsest::Cells(COARSEST));
+    for stage in &mut recipe.stages {
+        if let When::Widths(widths) = &mut stage.when {
+            *widths = widths.map(|width| (width * wider).min(1e8));
+        }
+    }
+    Some(recipe)
+}
+
+/// Every recipe as it is run here, by its golden's name.
+fn worlds() -> Vec<(String, Recipe)> {
+    let of = |(key, path): (String, PathBuf)| {
+        let levels = in_levels(&path).map(|recipe| (format!("{key}, levels"), recipe));
+        std::iter::once((key, small(&path))).chain(levels)
+    };
+    recipes().into_iter().flat_map(of).collect()
 }
 
 fn finished(recipe: Recipe) -> Run {
@@ -82,12 +110,15 @@ fn every_model_has_a_recipe_and_every_such_recipe_its_model() {
 
 #[test]
 fn every_recipe_runs_and_its_mass_closes() {
-    for (key, path) in recipes() {
-        let run = Run::new(small(&path)).unwrap();
-        let before = run.terrain().solid();
-        let run = finished(small(&path));
-        let change: i128 = run.reports().iter().map(|report| report.budget.solid_change()).sum();
-        assert_eq!(run.terrain().solid() - before, change, "{key}");
+    for (key, recipe) in worlds() {
+        let run = Run::new(recipe.copy().unwrap()).unwrap();
+        assert_eq!(run.idle(), Vec::<&str>::new(), "{key}");
+        let last = run.grids().len() - 1;
+        let before = run.terrain().solid() << (2 * last);
+        let run = finished(recipe);
+        // A ledger counts cells of its level.
+        let changes = run.reports().iter().map(|report| report.budget.solid_change() << (2 * (last - report.level)));
+        assert_eq!(run.terrain().solid() - before, changes.sum::<i128>(), "{key}");
         let [low, high] = run.terrain().range().unwrap();
         assert!(low < high, "{key} is flat");
     }
@@ -95,8 +126,9 @@ fn every_recipe_runs_and_its_mass_closes() {
 
 #[test]
 fn golden_ground_of_every_recipe() {
-    let print = |path: &PathBuf| finished(small(path)).terrain().fingerprints()["ground"].clone();
-    let seen: BTreeMap<String, String> = recipes().iter().map(|(key, path)| (key.clone(), print(path))).collect();
+    let print = |recipe: Recipe| finished(recipe).terrain().fingerprints()["ground"].clone();
+    let seen: BTreeMap<String, String> = worlds().into_iter().map(|(key, recipe)| (key, print(recipe))).collect();
+    assert!(seen.keys().filter(|key| key.ends_with(", levels")).count() >= 8);
     if std::env::var_os("THALWEG_BLESS").is_some() {
         let mut text = HEAD.to_string();
         for (key, value) in &seen {

@@ -23,15 +23,25 @@ pub fn load_layer(path: impl AsRef<Path>, grid: &Grid, spec: &LayerSpec) -> Resu
     read_layer(path, read(path)?, grid, spec, None)
 }
 
-/// As [`load_layer`], of a file that may also be as large as another of a world's levels: it then comes at that size.
+/// As [`load_layer`], of a file for a world built in levels, of which `coarsest` is the first: it may have that size, or that
+/// doubled any number of times, and comes at its own.
 ///
 /// # Errors
 /// As [`load_layer`].
-pub fn load_layer_on(path: impl AsRef<Path>, grid: &Grid, levels: &[Grid], spec: &LayerSpec) -> Result<Cells> {
+pub fn load_layer_on(path: impl AsRef<Path>, coarsest: &Grid, spec: &LayerSpec) -> Result<Cells> {
     let path = path.as_ref();
     let raster = read(path)?;
-    let own = levels.iter().find(|level| level.size == raster.size).unwrap_or(grid);
-    read_layer(path, raster, own, spec, None)
+    let [rows, cols] = raster.size;
+    let [want_rows, want_cols] = coarsest.size;
+    let times = rows / want_rows;
+    if !times.is_power_of_two() || [want_rows * times, want_cols * times] != raster.size {
+        let problem = format!(
+            "{} is {cols} × {rows} cells (columns × rows); allowed is {want_cols} × {want_rows}, and that times 2, 4, 8 and so on",
+            path.display()
+        );
+        return Err(Error::layer(spec.name, problem));
+    }
+    read_layer(path, raster, &Grid { size: [rows, cols], ..coarsest.clone() }, spec, None)
 }
 
 /// As [`load_layer`], for a layer written with this terrain: cells without data hold 0.

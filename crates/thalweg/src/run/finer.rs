@@ -10,7 +10,8 @@ use crate::terrain::Terrain;
 
 impl Run {
     /// Makes the terrain that of level `level`. The change of the base ground is that between what its stages lay on cells of
-    /// this level and what they lay on the one before, made finer in the same way.
+    /// this level and what they lay on the one before, made finer in the same way. The ledger counts cells of this level, a
+    /// quarter as large as those before.
     ///
     /// # Errors
     /// When a layer that a base stage needs is missing or does not fit. The terrain is then as before.
@@ -22,7 +23,8 @@ impl Run {
         fine.grid = self.grids.get(level).cloned().unwrap_or(fine.grid);
         let mut budget = Budget::default();
         for block in blocks {
-            let coarse_ground = finer::heights(&self.base(&block, &self.terrain)?.ground, None, |_| i32::MAX / 2);
+            // Made finer as the ground was, so that the two cancel where nothing has changed it.
+            let coarse_ground = finer::ground(&self.base(&block, &self.terrain)?.ground, self.terrain.nodata.as_ref());
             let fine_ground = self.base(&block, &fine)?.ground;
             let added = fine_ground
                 .as_slice()
@@ -41,7 +43,6 @@ impl Run {
             }
         }
         self.terrain = fine;
-        // What is told in units times a cell is told of cells a quarter as large from here on.
         Ok(budget)
     }
 

@@ -14,8 +14,8 @@ use crate::recipe::{From, Source, Stage};
 use crate::tables;
 use crate::terrain::{Cells, LayerSpec, Terrain};
 
-/// The layers that a stage is given, for a terrain that holds what earlier stages left. A file is as large as one of the
-/// levels' grids; on another level it is brought to that.
+/// The layers that a stage is given, for a terrain that holds what earlier stages left. A file is as large as the first level,
+/// or as that doubled any number of times; it is brought to the terrain's size.
 pub fn fetched(
     stage: &Stage,
     folder: &Path,
@@ -62,7 +62,8 @@ fn fetch(spec: &LayerSpec, source: &Source, folder: &Path, terrain: &Terrain, le
                 let metres = |i, j| if laid.is_nodata(i, j) { f32::NAN } else { laid.ground[(i, j)].metres_f32() };
                 Cells::Float(Field::generate(terrain.grid.size, metres))
             } else {
-                from_level(io::terrain::load_layer_on(&path, &terrain.grid, levels, spec)?, terrain.grid.size)
+                let coarsest = levels.first().unwrap_or(&terrain.grid);
+                from_level(io::terrain::load_layer_on(&path, coarsest, spec)?, terrain.grid.size)
             }
         }
         From::Layer(name) => layer(name, terrain)?,
@@ -72,7 +73,7 @@ fn fetch(spec: &LayerSpec, source: &Source, folder: &Path, terrain: &Terrain, le
     Ok(Cells::Float(values.map(|x| ((f64::from(*x) - zero) / (one - zero)).clamp(0.0, 1.0) as f32)))
 }
 
-/// Cells of one level brought to the size of another: means of blocks of them, or smooth between them; counts as they lie
+/// Cells brought to another size, halved or doubled: means of blocks of them, or smooth between them; counts as they lie
 /// nearest.
 fn from_level(mut cells: Cells, size: [usize; 2]) -> Cells {
     while cells.size()[0] > size[0] {
