@@ -18,9 +18,6 @@ const BOUND: f64 = 0.95;
 /// Presets of mountains: those for which builds have to agree most. docs/levels.md has the figures from 512 cells on.
 const MOUNTAINS: [&str; 3] = ["alpine", "canyon", "hills"];
 
-/// A plain whose only slopes are the banks of arms, which follow the grid's neighbours and are dug anew on each level.
-const PLAIN: [&str; 1] = ["river_delta"];
-
 /// Shares of slopes that repeat with the grid. The goal is 0.05, and most presets keep to it; those that do not are in
 /// docs/measure.md.
 const GRID_WISE: f64 = 0.1;
@@ -60,7 +57,6 @@ fn presets_in_levels_agree_and_look_like_land() {
         // From 512 cells on they agree more: docs/levels.md has those figures.
         let [heights, slopes, rivers] = match &*name {
             name if MOUNTAINS.contains(&name) => [0.98, 0.85, 0.85],
-            name if PLAIN.contains(&name) => [BOUND, 0.3, 0.0],
             _ => [BOUND, 0.6, 0.0],
         };
         if same.heights < heights || same.slopes < slopes || same.rivers.unwrap_or(1.0) < rivers {
@@ -117,10 +113,7 @@ fn unlike_land(name: &str, terrain: &Terrain) -> Vec<String> {
         count += 1.0;
     }
     let round = [0, 2].map(|at| (sums[at] * sums[at] + sums[at + 1] * sums[at + 1]).sqrt() / count);
-    if count > 0.02 * dry.len() as f64
-        && round.iter().any(|share| *share > GRID_WISE)
-        && ![WINDY, PLAIN].concat().contains(&name)
-    {
+    if count > 0.02 * dry.len() as f64 && round.iter().any(|share| *share > GRID_WISE) && !WINDY.contains(&name) {
         problems.push(format!("{name}: {:.3} four and {:.3} eight times round", round[0], round[1]));
     }
     problems

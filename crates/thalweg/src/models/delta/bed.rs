@@ -17,7 +17,7 @@ const NONE: u32 = u32::MAX;
 const BAND: usize = 16;
 
 /// Least half width of a channel in cells: what is narrower is as much shallower.
-const HALF: f64 = 0.8;
+const HALF: f64 = 1.1;
 
 /// How far a line may be from the centre of a cell that it passes, in cells.
 const MIDDLE: f64 = 0.72;
@@ -191,9 +191,11 @@ fn wish(
     let units = |metres: f64| (metres * UNITS).clamp(f64::from(Height::MIN.0), f64::from(Height::MAX.0)) as i32;
     let wide = drawn(half, cell);
     if off < 0.0 {
-        // A parabola across, whose mean depth is the channel's.
+        // Flat across and steep at the banks; where cells are too wide to show that, a hollow of the same section.
         let across = ((off + wide) / wide).clamp(0.0, 1.0);
-        let bed = level - 1.5 * depth * (half / wide) * (1.0 - across * across);
+        let square = across * across;
+        let shape = if half < wide { 1.5 * (1.0 - square) } else { 1.25 * (1.0 - square * square) };
+        let bed = level - depth * (half / wide) * shape;
         return Wish { bed: units(bed - height), ..Wish::default() };
     }
     let stature = stature(flow, model.discharge);

@@ -12,7 +12,7 @@ use crate::terrain::Terrain;
 /// How high a bar is built over the sea, in heights of levees.
 const TOP: f64 = 0.2;
 /// Share of what a bar leaves that lies as mud before it, how far that stays under the sea in heights of levees, and how much flatter it is.
-const MUD: [f64; 3] = [0.5, 0.3, 6.0];
+const MUD: [f64; 3] = [0.35, 0.3, 6.0];
 /// A mouth moves on where the sea before it is no deeper than this share of its own depth.
 const SHALLOW: f64 = 0.6;
 /// Least share of the river of an arm that forks.
@@ -29,8 +29,8 @@ const CLEAR: [f64; 2] = [2.2, 1.8];
 const ROOM: f64 = 8.0;
 /// Widths of the river that mouths keep off the world's edge.
 const EDGE: f64 = 3.0;
-/// How far a bar reaches at most, in widths of the river.
-const FARTHEST: f64 = 24.0;
+/// How far bars and mud reach to the sides at most, in widths of the river.
+const FARTHEST: [f64; 2] = [7.0, 14.0];
 
 /// What a mouth finds before it.
 enum Ahead {
@@ -43,9 +43,9 @@ enum Ahead {
 }
 
 impl Delta {
-    /// Builds a bar before a mouth from a load in units, up to `top` metres over the sea and falling by `front`; returns how
-    /// much it took.
-    fn cone(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, [top, front]: [f64; 2], load: i64) -> i64 {
+    /// Builds a bar before a mouth from a load in units, up to `top` metres over the sea, falling by `front`, and
+    /// running out at `far` metres to the sides; returns how much it took.
+    fn cone(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, [top, front, far]: [f64; 3], load: i64) -> i64 {
         let [rows, cols] = terrain.grid.size;
         let cell = terrain.grid.cell;
         let Some([y, x]) = arm.line.last().copied() else { return 0 };
@@ -61,17 +61,20 @@ impl Delta {
         };
         let fall = front * UNITS;
         let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
-        let far = (FARTHEST * self.width()).min(32_000.0 / front).max(2.0 * cell);
+        let far = far.max(cell);
         let span = |at: f64, count: usize| {
-            let low = ((at - far) / cell).max(0.0) as usize;
-            low..(((at + far) / cell) as usize + 1).min(count)
+            let low = ((at - 2.0 * far) / cell).max(0.0) as usize;
+            low..(((at + 2.0 * far) / cell) as usize + 1).min(count)
         };
         // Cells that the cone could touch, with what they would need for a cone whose tip is at the top.
         let cells: Vec<(usize, i64)> = span(y, rows)
             .flat_map(|i| span(x, cols).map(move |j| (i, j)))
             .filter_map(|(i, j)| {
                 let k = i * cols + j;
-                let need = top - (fall * off(i, j)) as i64 - i64::from(terrain.ground.as_slice()[k].0);
+                let off = off(i, j);
+                let out = (1.0 - (off / far) * (off / far)).max(0.0);
+                let need = top - (fall * off) as i64 - i64::from(terrain.ground.as_slice()[k].0);
+                let need = (need as f64 * out * out) as i64;
                 (need > 0 && !void(k)).then_some((k, need))
             })
             .collect();
@@ -87,9 +90,10 @@ impl Delta {
 
     /// Lays the load of a mouth, in units: a bar, and mud before it; returns how much they took.
     pub fn bar(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, load: i64) -> i64 {
-        let bar = self.cone(terrain, sea, arm, [TOP * self.levee, self.front], load);
+        let [near, far] = FARTHEST.map(|widths| widths * self.width());
+        let bar = self.cone(terrain, sea, arm, [TOP * self.levee, self.front, near], load);
         let mud = (MUD[0] * (load - bar) as f64) as i64;
-        bar + self.cone(terrain, sea, arm, [-MUD[1] * self.levee, self.front / MUD[2]], mud)
+        bar + self.cone(terrain, sea, arm, [-MUD[1] * self.levee, self.front / MUD[2], far], mud)
     }
 
     /// Moves mouths on over their bars, forks those that have come far, and lets those fade that are closed in.

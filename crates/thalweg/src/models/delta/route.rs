@@ -44,6 +44,9 @@ pub struct Ways {
     far: Vec<f64>,
 }
 
+/// Cells about the start that are open, though an arm lies there.
+const ROOM: f64 = 1.6;
+
 /// Cells along the world's edge in which nothing ends, in worlds with more than so many, and what a way there costs.
 const RIM: (usize, usize, f64) = (3, 16, 4.0);
 
@@ -198,7 +201,7 @@ impl Ways {
             for to in near.filter_map(|step| self.beside(k, *step)).chain([k]) {
                 let centre = self.centre(to);
                 let off = [centre[0] - start[0], centre[1] - start[1]];
-                shut[to] |= off[0] * off[0] + off[1] * off[1] > (2.5 * self.cell) * (2.5 * self.cell);
+                shut[to] |= off[0] * off[0] + off[1] * off[1] > (ROOM * self.cell) * (ROOM * self.cell);
             }
         }
         let cost: Vec<f64> = (0..self.height.len())
