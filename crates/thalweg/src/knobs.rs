@@ -161,6 +161,8 @@ pub const TURNS: &[(&str, &str, By, f64)] = &[
     ("delta", "slope", Size, -1.0),
     ("delta", "reach", Size, 1.0),
     ("delta", "wavelength", Size, 1.0),
+    ("delta", "migration", Size, 2.0),
+    ("delta", "front", Size, -1.0),
     ("soils", "rock_slope", SLOPE, 1.0),
     ("soils", "gravel_slope", REPOSE, 1.0),
     ("soils", "strata_base", Relief, 1.0),

@@ -27,9 +27,6 @@ const LESS: [(&str, [f64; 3]); 4] = [
     ("volcanic_island", [0.98, 0.9, 0.8]),
 ];
 
-/// A plain whose only slopes are the banks of arms, which follow the grid's neighbours and are dug anew on each level.
-const PLAIN: [&str; 1] = ["river_delta"];
-
 /// Shares of slopes that repeat with the grid. The goal is 0.05, and most presets keep to it; those that do not are in
 /// docs/measure.md.
 const GRID_WISE: f64 = 0.1;
@@ -68,7 +65,6 @@ fn presets_in_levels_agree_and_look_like_land() {
         let same = agreement(&small, &large).expect("of one extent");
         let [heights, slopes, rivers] = match LESS.iter().find(|(known, _)| *known == name) {
             Some((_, least)) => *least,
-            None if PLAIN.contains(&&*name) => [BOUND, 0.3, 0.0],
             None => AGREES,
         };
         if same.heights < heights || same.slopes < slopes || same.rivers.unwrap_or(1.0) < rivers {
@@ -125,10 +121,7 @@ fn unlike_land(name: &str, terrain: &Terrain) -> Vec<String> {
         count += 1.0;
     }
     let round = [0, 2].map(|at| (sums[at] * sums[at] + sums[at + 1] * sums[at + 1]).sqrt() / count);
-    if count > 0.02 * dry.len() as f64
-        && round.iter().any(|share| *share > GRID_WISE)
-        && ![WINDY, PLAIN].concat().contains(&name)
-    {
+    if count > 0.02 * dry.len() as f64 && round.iter().any(|share| *share > GRID_WISE) && !WINDY.contains(&name) {
         problems.push(format!("{name}: {:.3} four and {:.3} eight times round", round[0], round[1]));
     }
     problems

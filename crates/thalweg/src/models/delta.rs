@@ -1,12 +1,21 @@
 //! A river that builds land into the sea: see [`Delta`].
 
+mod arms;
+mod bed;
+mod course;
+mod mouth;
+mod route;
+
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Directions, Land, hydraulic};
-use crate::grid::{Edge, Grid};
+use crate::flow::hydraulic;
+use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::noise::fractal::{Fractal, Settings};
+use crate::models::delta::arms::{ARMS, Arm, Arms, Segment};
+use crate::models::delta::bed::Near;
+use crate::models::delta::course::{Bends, Lines, Place};
+use crate::models::delta::route::{Choice, Ways};
 use crate::params;
 use crate::rng::Key;
 use crate::slopes::carry_off;
@@ -15,22 +24,28 @@ use crate::terrain::{Cells, DISCHARGE, LOOSE, Terrain};
 params! {
     /// A river comes into the world and builds a delta: a plain of levees, arms and bays that grows into the sea, lobe by lobe.
     ///
-    /// Each step the river takes the lowest way from its inlet to the sea over the ground and a gentle noise of height `wander`
-    /// that changes with every avulsion. Its water stands at sea level and rises upstream by `slope`; its bed lies a depth
-    /// 0.27·Q^0.4 below, dug or filled, as wide as 7.2·Q^½. Of the `sediment` that it brings, and of what it digs, up to the
-    /// share `overbank` settles beside it, the nearer the sooner, towards a levee `levee` above the water that falls away to a
-    /// third over `reach`. The rest goes to the mouth: a cone that falls by `front`, twice as long ahead as to the sides,
-    /// built as high as the sediment allows, but not above the levees; what is left over then drifts out to sea.
-    /// Every `avulsion` years the river breaks out, somewhere along its way: the arm below is plugged with sand.
+    /// The river is a tree of arms: lines in metres, kept in the table `arms`, on every resolution the same. The first way is the
+    /// cheapest to the open sea over low ground, unevenness of height `wander` and width `wavelength`, on a grid of two channel widths.
+    /// Banks give way by the curvature there and, more, upstream, at most about `migration` a year; bends of about `wavelength` grow
+    /// and are cut off at their necks, which leaves oxbows. Toward the sea, over a backwater of depth over slope, bends move less.
     ///
-    /// Source: after the avulsion models of Mackey & Bridge (1995, doi:10.1306/D42681D5-2B26-11D7-8648000102C1865D) and
-    /// Karssenberg & Bridge (2008, doi:10.1111/j.1365-3091.2007.00936.x), and the lobe-building of Sun et al. (2002,
-    /// doi:10.1029/2001WR000284); levees as in Jerolmack & Paola (2007, doi:10.1016/j.geomorph.2007.04.022); widths and depths by
-    /// Moody & Troutman (2002). We differ: a way is found anew each step, and no water is solved for.
+    /// Water stands at sea level at the mouths and rises upstream by `slope`, and is parted among the arms of a fork. Each is 7.2·Q^½ wide and
+    /// 0.27·Q^0.4 deep; what is narrower than a cell is as much shallower. What the beds dig and the `sediment` that comes build
+    /// bars inside bends; of the rest up to the share `overbank` settles beside the arms, towards levees `levee` above the water that fall to
+    /// a third over `reach`, lower and narrower along small arms. What is left goes to the mouths, by their water: cones
+    /// that fall by `front`, twice as long ahead as to the sides; what finds no place drifts out to sea. A mouth moves on over
+    /// its bar, and forks after some widths; one that is closed in fades. Every `avulsion` years the river breaks out within its
+    /// backwater, if there is a shorter way; the old arm mostly silts up over one and a half such times, or else both stay.
     ///
-    /// It needs a sea, and a way to it; without, nothing happens. Sediment is `loose` and is counted as added. It leaves
-    /// `discharge`: what the arms carried of late. It breaks where tides or waves shape the coast, and is coarse where the
-    /// river is narrower than a cell: it then takes a cell all the same.
+    /// Source: bends Howard & Knutson (1984, doi:10.1029/WR020i011p01659); avulsions after Mackey & Bridge (1995,
+    /// doi:10.1306/D42681D5-2B26-11D7-8648000102C1865D) and Karssenberg & Bridge (2008, doi:10.1111/j.1365-3091.2007.00936.x), within
+    /// the backwater as Chatanantavet et al. (2012, doi:10.1029/2011GL050197); forks of mouths Edmonds & Slingerland (2007,
+    /// doi:10.1029/2006JF000574); levees as in Jerolmack & Paola (2007, doi:10.1016/j.geomorph.2007.04.022); widths and depths by
+    /// Moody & Troutman (2002). We differ: no water is solved for, arms part and never meet again.
+    ///
+    /// It needs a sea, and a way to it from an inlet on land; without, nothing happens. Sediment is `loose` and is counted as added. It leaves
+    /// `discharge`, what its arms carry, and its `arms`, from which a later stage of the same label goes on. It breaks where
+    /// tides or waves shape the coast.
     pub struct Delta {
         /// How long the river builds.
         years: f64 = 3000.0, within 0.0..=1e7, unit "a", source "ours; the lobes of the Mississippi took about 1500 each";
@@ -58,17 +73,29 @@ params! {
         avulsion: f64 = 150.0, within 0.01..=1e7, unit "a", source "ours; 30 to 1500, Jerolmack & Mohrig 2007";
         /// Height of the unevenness that the river goes round.
         wander: f64 = 2.0, within 0.0..=100.0, unit "m", source "ours";
-        /// Width of that unevenness: of the river's bends.
-        wavelength: f64 = 1200.0, within 1.0..=1e6, unit "m", source "ours; about 11 channel widths";
+        /// Width of that unevenness, and wavelength of the bends that grow fastest.
+        wavelength: f64 = 2200.0, within 1.0..=1e6, unit "m", source "Leopold & Wolman 1960: about 11 channel widths";
+        /// How fast the bank of a bend as sharp as the channel is wide gives way.
+        migration: f64 = 2.0, within 0.0..=1e4, unit "m/a", source "Hudson & Kesel 2000: bends of the Mississippi some 0.5 to 60";
     }
 }
 
-/// Parts of a channel's present discharge below which an arm is forgotten.
+/// Share of the river below which an arm is forgotten.
 const FORGOTTEN: f64 = 0.02;
-/// Cells to every side of the mouth that the cone may reach.
-const CONE: usize = 400;
-/// Length of a plug of sand, in widths of the channel.
-const PLUG: f64 = 6.0;
+/// Width of the cells on which ways are sought, and distance of an arm's points, in widths of the river.
+const WIDTHS: [f64; 2] = [2.0, 0.75];
+/// Most widths of the river on the longer side of the world: lines of narrower rivers are as coarse as that.
+const MOST_WIDTHS: f64 = 300.0;
+/// Times in which new arms come up and old ones silt up, in times between break-outs.
+const TIMES: [f64; 2] = [0.35, 2.0];
+/// What a new arm takes at first.
+const FIRST: f64 = 0.12;
+/// Share of the break-outs after which the old arm stays open.
+const STAYS: f64 = 0.45;
+/// Where a break-out is along the way from the mouth, in backwaters or, where that is shorter, whole ways: least, and how much more at most.
+const BREAKS: [f64; 2] = [0.12, 0.53];
+/// Years in which a river has been bending that comes in, and in which a way has that it broke out to.
+const BENT: [f64; 2] = [1500.0, 150.0];
 /// Most steps.
 const MAX_STEPS: f64 = 1e6;
 
@@ -78,7 +105,7 @@ impl Delta {
     }
 
     /// Years of a step.
-    fn span(&self) -> f64 {
+    pub fn span(&self) -> f64 {
         self.years / f64::from(self.count())
     }
 }
@@ -93,7 +120,7 @@ impl Model for Delta {
             needs: &[],
             uses: &[],
             writes: &[LOOSE, DISCHARGE],
-            tables: &[],
+            tables: &[ARMS],
             placed: true,
         }
     }
@@ -111,8 +138,8 @@ impl Model for Delta {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // The searched and the filled ground, directions and order, distances and nearest cells.
-        32 * grid.len() as u64
+        // The nearest channel and how far it is, what is asked of a cell, and the carried water.
+        24 * grid.len() as u64
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
@@ -122,295 +149,205 @@ impl Model for Delta {
 
 struct River(Delta);
 
-/// The river's way: cells from the inlet to the sea, each with its distance from there along the way, in metres.
-type Way = Vec<(usize, f64)>;
-
-/// What is dug and laid, in units over a cell.
-#[derive(Default)]
-struct Moved {
-    dug: i64,
-    laid: i64,
-}
-
 impl Stepper for River {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let model = &self.0;
         let Some(sea) = terrain.grid.sea_level else { return Ok(Budget::default()) };
+        let years = model.span();
+        let scale = model.scale(&terrain.grid);
+        let river = tick.key.bits() as i64;
+        // Levels begin anew with their first step.
+        let key = tick.key.and(terrain.grid.cell.to_bits()).and(tick.step.into());
+        let mut arms = match Arms::load(terrain, river) {
+            Some(arms) => arms,
+            None => match model.begin(terrain, sea, scale, tick.key) {
+                Some(arms) => arms,
+                None => return Ok(Budget::default()),
+            },
+        };
         if terrain.loose.is_none() {
             terrain.loose = Some(Field::new(terrain.grid.size, Height::ZERO));
         }
-        let time = f64::from(tick.step) * model.span();
-        let epoch = |time: f64| (time / model.avulsion).floor() as u64;
-        let (now, before) = (epoch(time), epoch((time - model.span()).max(0.0)));
-        let unit = UNITS / terrain.grid.cell_area();
-        let mut load = (model.sediment * model.span() * unit).round() as i64;
-        let mut budget = Budget { added: load.into(), ..Budget::default() };
-        if now != before {
-            // The old way, as the river saw it, is plugged at a place drawn along it.
-            if let Some(way) = model.way(terrain, sea, tick.key.and(before)) {
-                let sand = model.plug(terrain, sea, &way, tick.key.and(now).and(1));
-                budget.added += i128::from(sand);
-                budget.deposited += i128::from(sand);
-            }
+        arms.share_out(years, TIMES.map(|times| times * model.avulsion), FORGOTTEN);
+        let epoch = |step: u32| (f64::from(step) * years / model.avulsion).floor();
+        if tick.step > 0 && epoch(tick.step) > epoch(tick.step - 1) {
+            model.break_out(&mut arms, terrain, sea, scale, key.and(1));
         }
-        let Some(way) = model.way(terrain, sea, tick.key.and(now)) else {
-            budget.added -= i128::from(load);
-            return Ok(budget);
-        };
-        let channel = model.cells(terrain, sea, &way);
-        let moved = model.channel(terrain, sea, &channel, &mut load);
-        load += moved.dug;
+        model.wander(&mut arms, terrain, scale, f64::from(tick.step) * years, tick.key);
+        let brought = (model.sediment * years * UNITS / terrain.grid.cell_area()).round() as i64;
+        let segments = arms.segments(model.discharge, model.slope);
+        let near = Near::of(&terrain.grid, &segments, model.reach, model.discharge);
+        let moved = bed::work(terrain, model, sea, &segments, &near, brought);
+        let mut left = brought + moved.dug - moved.laid;
         let mut laid = moved.laid;
-        let beside = model.beside(terrain, sea, &way, load.max(0));
-        load -= beside;
-        laid += beside;
-        let bar = model.mouth(terrain, sea, &way, load.max(0));
-        load -= bar;
-        laid += bar;
-        budget.eroded += i128::from(moved.dug);
-        budget.deposited += i128::from(laid);
-        // What found no place drifts out to sea, within walls to its deepest ground; what the bed took beyond the load came with the river too.
-        let drift = carry_off(terrain, load.max(0))?;
-        budget.exported += drift.exported;
-        budget.deposited += drift.deposited;
-        budget.added += i128::from((-load).max(0));
-        model.flow(terrain, &channel)?;
-        Ok(budget)
+        let shares = arms.shares();
+        let load = left;
+        for k in (0..arms.0.len()).filter(|k| arms.is_mouth(*k)) {
+            let bar = model.bar(terrain, sea, &arms.0[k], (load as f64 * shares[k]) as i64);
+            left -= bar;
+            laid += bar;
+        }
+        // What found no place drifts out to sea, within walls to its deepest ground.
+        let drift = carry_off(terrain, left)?;
+        model.mouths(&mut arms, terrain, sea, scale[1], key.and(2));
+        model.flow(terrain, &segments, &near)?;
+        arms.store(terrain, river, model.discharge)?;
+        Ok(Budget {
+            added: brought.into(),
+            eroded: moved.dug.into(),
+            deposited: i128::from(laid) + drift.deposited,
+            exported: drift.exported,
+            ..Budget::default()
+        })
     }
 }
 
 impl Delta {
-    /// Half the channel's width in metres.
-    fn half_width(&self) -> f64 {
-        0.5 * f64::from(hydraulic::width(self.discharge as f32))
+    /// Width of the cells on which ways are sought, and distance of the points of lines, in metres.
+    fn scale(&self, grid: &Grid) -> [f64; 2] {
+        let longest = grid.size[0].max(grid.size[1]) as f64 * grid.cell;
+        WIDTHS.map(|widths| widths * self.width().max(longest / MOST_WIDTHS))
     }
 
-    /// Level of the water, in units, so many metres from the sea.
-    fn level(&self, sea: Height, distance: f64) -> f64 {
-        f64::from(sea.0) + self.slope * distance * UNITS
+    /// Length over which the sea holds the river's water back, in metres.
+    fn backwater(&self) -> f64 {
+        f64::from(hydraulic::depth(self.discharge as f32)) / self.slope.max(1e-9)
     }
 
-    /// The lowest way from the inlet to the sea, if there is one.
-    fn way(&self, terrain: &Terrain, sea: Height, key: Key) -> Option<Way> {
-        let grid = Grid { edges: [Edge::Closed; 4], ..terrain.grid.clone() };
-        let [rows, cols] = grid.size;
-        let noise = Fractal::new(&Settings::fbm(3, self.wavelength, 0.5), None, key, grid.cell);
-        let mut ground = terrain.ground.clone();
-        let carried = terrain.float(&DISCHARGE);
-        let mut line = vec![0.0; cols];
-        for i in 0..rows {
-            noise.row(&grid, i, &mut line);
-            for (j, n) in line.iter().enumerate() {
-                let height = ground[(i, j)];
-                // The sea stays sea, and land land; a bed below the sea's level is land that an arm has cut.
-                if height > sea || carried.is_some_and(|q| q[(i, j)] > 0.0) {
-                    let moved = f64::from(height.0) + 3.0 * self.wander * f64::from(*n) * UNITS;
-                    ground[(i, j)] = Height(moved.max(f64::from(sea.0 + 1)) as i32).clamped();
-                }
+    fn choice(&self) -> Choice {
+        let [slope, levee, wander, wavelength] = [self.slope, self.levee, self.wander, self.wavelength];
+        Choice { slope, levee, wander, wavelength }
+    }
+
+    /// The river as it comes in: one arm, which has been bending for long.
+    fn begin(&self, terrain: &Terrain, sea: Height, scale: [f64; 2], key: Key) -> Option<Arms> {
+        let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
+        let inlet = [self.inlet_y * extent[0], self.inlet_x * extent[1]];
+        let way = Ways::new(terrain, sea, scale[0]).way(inlet, &[], &self.choice(), key)?;
+        let line = lined(&way, scale);
+        let mut arms = Arms(vec![Arm { parent: None, line, weight: 1.0, goal: 1.0, run: 0.0 }]);
+        for round in 0..30 {
+            self.bent(
+                &mut arms,
+                0,
+                terrain,
+                scale,
+                BENT[0] / 30.0,
+                self.phase(f64::from(round) * BENT[0] / 30.0 - BENT[0], key),
+            );
+        }
+        Some(arms)
+    }
+
+    /// How sharp the bend is, widths over radius, that comes in over the edge: bends come one after the other.
+    fn phase(&self, time: f64, key: Key) -> f64 {
+        // Bends move on by about this much a year.
+        let pace = 6.0 * self.migration * self.width() / self.wavelength;
+        let turns = time * pace / self.wavelength + key.unit();
+        0.15 * libm::sin(std::f64::consts::TAU * (turns - turns.floor()))
+    }
+
+    /// Lets the bends of all arms move.
+    fn wander(&self, arms: &mut Arms, terrain: &Terrain, scale: [f64; 2], time: f64, key: Key) {
+        let entry = self.phase(time, key);
+        for k in 0..arms.0.len() {
+            self.bent(arms, k, terrain, scale, self.span(), if k == 0 { entry } else { 0.0 });
+        }
+    }
+
+    /// Lets the bends of arm `k` move for some years: less near the sea, the world's edge, and other arms.
+    fn bent(&self, arms: &mut Arms, k: usize, terrain: &Terrain, scale: [f64; 2], years: f64, entry: f64) {
+        let shares = arms.shares();
+        let Some(share) = shares.get(k).copied() else { return };
+        let [end, start] = arms.distances(&shares)[k];
+        let others = Lines::of((0..arms.0.len()).filter(|n| *n != k).map(|n| &arms.0[n].line[..]));
+        let width = self.width() * share.sqrt();
+        let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
+        let within = |place: Place| (0..2).map(|a| place[a].min(extent[a] - place[a])).fold(f64::INFINITY, f64::min);
+        let free = |from: Place, to: Place| {
+            // What comes nearer than four widths slows down, to nothing at two.
+            let apart = others.apart(to, 4.0 * self.width()) / self.width();
+            let mut free = (apart / 2.0 - 1.0).clamp(0.0, 1.0);
+            let edge = within(to);
+            if edge < within(from) {
+                free *= ((edge / self.width() - 1.0) / 2.0).clamp(0.0, 1.0);
             }
-        }
-        let land = Land { grid: &grid, ground: &ground, nodata: terrain.nodata.as_ref(), outlets: &[] };
-        let (_, directions) = flow::drain(&land);
-        let at = |share: f64, count: usize| ((share * count as f64) as usize).min(count - 1);
-        let way = followed(&directions, at(self.inlet_y, rows) * cols + at(self.inlet_x, cols), grid.cell);
-        let (end, _) = *way.last()?;
-        let void = terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[end]);
-        (ground.as_slice()[end] <= sea && !void).then_some(way)
-    }
-
-    /// The channel's cells, but for those of the open sea, as [`near`] has them.
-    fn cells(&self, terrain: &Terrain, sea: Height, way: &Way) -> Vec<(usize, f64, f64)> {
-        let half = self.half_width().max(0.5 * terrain.grid.cell);
-        let carried = terrain.float(&DISCHARGE);
-        let is_land =
-            |k: usize| terrain.ground.as_slice()[k] > sea || carried.is_some_and(|carried| carried.as_slice()[k] > 0.0);
-        let inland = way.split_last().map_or(&way[..], |(_, inland)| inland);
-        near(&terrain.grid, inland, half).into_iter().filter(|(k, _, _)| is_land(*k)).collect()
-    }
-
-    /// Fills the bed below a place drawn along the way up to the levees; returns what that took.
-    fn plug(&self, terrain: &mut Terrain, sea: Height, way: &Way, key: Key) -> i64 {
-        let length = way.first().map_or(0.0, |(_, distance)| *distance);
-        let from = length * (0.15 + 0.75 * key.unit());
-        let to = from - PLUG * 2.0 * self.half_width() - 2.0 * terrain.grid.cell;
-        let near = near(&terrain.grid, way, self.half_width().max(0.75 * terrain.grid.cell));
-        let mut sand = 0;
-        for (k, _, distance) in near.into_iter().filter(|(_, _, distance)| (to..=from).contains(distance)) {
-            let top = (self.level(sea, distance) + self.levee * UNITS) as i64;
-            sand += raise(terrain, k, top - i64::from(terrain.ground.as_slice()[k].0));
-        }
-        sand
-    }
-
-    /// Digs or fills the bed; what that takes is taken from the load.
-    fn channel(&self, terrain: &mut Terrain, sea: Height, cells: &[(usize, f64, f64)], load: &mut i64) -> Moved {
-        let depth = f64::from(hydraulic::depth(self.discharge as f32)) * UNITS;
-        let half = self.half_width().max(0.5 * terrain.grid.cell);
-        let mut moved = Moved::default();
-        for &(k, off, distance) in cells {
-            let height = terrain.ground.as_slice()[k];
-            // A parabola across, as deep as the mean depth asks.
-            let across = 1.5 * (1.0 - (off / half.max(terrain.grid.cell)).powi(2));
-            let bed = (self.level(sea, distance) - depth * across) as i64;
-            let by = bed - i64::from(height.0);
-            if by < 0 {
-                moved.dug += lower(terrain, k, -by);
-            } else {
-                let part = raise(terrain, k, by);
-                moved.laid += part;
-                *load -= part;
-            }
-        }
-        moved
-    }
-
-    /// Lays sediment beside the channel, at most the share of the load that may settle there; returns how much.
-    fn beside(&self, terrain: &mut Terrain, sea: Height, way: &Way, load: i64) -> i64 {
-        let half = self.half_width().max(0.5 * terrain.grid.cell);
-        let most = (self.overbank * load as f64) as i64;
-        // Half of what is missing in a quarter of the time between break-outs.
-        let share = 1.0 - libm::exp2(-4.0 * self.span() / self.avulsion);
-        let wanted: Vec<(usize, i64)> = near(&terrain.grid, way, half + 3.0 * self.reach)
-            .into_iter()
-            .filter(|(_, off, _)| *off > half)
-            .map(|(k, off, distance)| {
-                let levee = self.levee * libm::exp(-(off - half) / self.reach.max(1e-9)) * UNITS;
-                let missing = self.level(sea, distance) + levee - f64::from(terrain.ground.as_slice()[k].0);
-                // Far off, and where it is deep, the water has dropped its load.
-                let near = libm::exp(-(off - half) / self.reach.max(1e-9));
-                (k, (missing * share * near) as i64)
-            })
-            .filter(|(_, missing)| *missing > 0)
-            .collect();
-        let all: i64 = wanted.iter().map(|(_, missing)| missing).sum();
-        let scale = if all > most { most as f64 / all as f64 } else { 1.0 };
-        wanted.into_iter().map(|(k, missing)| raise(terrain, k, (missing as f64 * scale) as i64)).sum()
-    }
-
-    /// Builds the bar at the mouth from a load; returns how much it took.
-    fn mouth(&self, terrain: &mut Terrain, sea: Height, way: &Way, load: i64) -> i64 {
-        let grid = terrain.grid.clone();
-        let [rows, cols] = grid.size;
-        let Some((end, _)) = way.last().copied() else { return 0 };
-        let back = way[way.len().saturating_sub(8)].0;
-        let place = |k: usize| [(k / cols) as f64, (k % cols) as f64];
-        let [[y, x], [from_y, from_x]] = [place(end), place(back)];
-        let length = ((y - from_y).powi(2) + (x - from_x).powi(2)).sqrt();
-        let ahead = if length > 0.0 { [(y - from_y) / length, (x - from_x) / length] } else { [0.0, 0.0] };
-        let top = i64::from(sea.0) + (0.5 * self.levee * UNITS) as i64;
-        // Distance from the mouth in metres, half as much ahead.
-        let off = |i: usize, j: usize| {
-            let [dy, dx] = [i as f64 - y, j as f64 - x];
-            let along = dy * ahead[0] + dx * ahead[1];
-            let across = dy * dy + dx * dx - along * along;
-            let along = if along > 0.0 { 0.5 * along } else { along };
-            grid.cell * (along * along + across.max(0.0)).sqrt()
+            free
         };
-        let [r, c] = [end / cols, end % cols];
-        let span = |at: usize, count: usize| at.saturating_sub(CONE)..(at + CONE + 1).min(count);
-        let fall = self.front * UNITS;
-        let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
-        // Cells that the cone could touch, with what they would need for a cone whose tip is at the top.
-        let cells: Vec<(usize, i64)> = span(r, rows)
-            .flat_map(|i| span(c, cols).map(move |j| (i, j)))
-            .filter_map(|(i, j)| {
-                let k = i * cols + j;
-                let height = terrain.ground.as_slice()[k];
-                let need = top - (fall * off(i, j)) as i64 - i64::from(height.0);
-                (need > 0 && height <= sea && !void(k)).then_some((k, need))
-            })
-            .collect();
-        // How far below the top its tip can be: the least depth that the load fills.
-        let taken = |below: i64| cells.iter().map(|(_, need)| (need - below).max(0)).sum::<i64>();
-        let (mut low, mut high) = (0, cells.iter().map(|(_, need)| *need).max().unwrap_or(0));
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if taken(middle) <= load { high = middle } else { low = middle + 1 }
+        let tide = ((0.5 * (end + start)) / (0.3 * self.backwater()).max(1e-9)).clamp(0.3, 1.0);
+        let bends = Bends {
+            by: self.migration * years * share.sqrt() * tide,
+            width,
+            // Points cannot show shorter bends.
+            wavelength: (self.wavelength * share.sqrt()).max(9.0 * scale[1]),
+            entry,
+        };
+        let mut line = arms.0[k].line.clone();
+        course::bend(&mut line, &bends, free);
+        if course::cut_off(&mut line, 1.3 * width.max(scale[1])) {
+            course::smooth(&mut line, 2);
         }
-        cells.into_iter().map(|(k, need)| raise(terrain, k, (need - low).max(0))).sum()
+        arms.0[k].line = course::spaced(&line, scale[1]);
     }
 
-    /// Lets the arms forget, and the present one carry the water.
-    fn flow(&self, terrain: &mut Terrain, cells: &[(usize, f64, f64)]) -> Result<()> {
-        let Cells::Float(mut carried) = terrain.take(&DISCHARGE) else { return Ok(()) };
-        let keep = libm::exp(-self.span() / (3.0 * self.avulsion));
-        let least = (FORGOTTEN * self.discharge) as f32;
-        for carried in carried.as_mut_slice() {
-            *carried = (f64::from(*carried) * keep) as f32;
-            if *carried < least {
-                *carried = 0.0;
+    /// Lets the river break out, where its water then has a shorter way to the sea.
+    fn break_out(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, scale: [f64; 2], key: Key) {
+        let shares = arms.shares();
+        let far = arms.distances(&shares);
+        let ways = Ways::new(terrain, sea, scale[0]);
+        for attempt in 0..6 {
+            let key = key.and(attempt);
+            // A mouth, by its water, and a place upstream of it.
+            let mut chance = key.and(1).unit();
+            let mouths = (0..arms.0.len()).filter(|k| arms.is_mouth(*k));
+            let mouth = mouths.reduce(|a, b| {
+                chance -= shares[a];
+                if chance > 0.0 { b } else { a }
+            });
+            let Some(mut k) = mouth else { return };
+            let place = self.backwater().min(far[0][1]) * (BREAKS[0] + BREAKS[1] * key.and(2).unit());
+            let mut down = 0.0;
+            while let Some(parent) = arms.0[k].parent.filter(|_| down + course::length(&arms.0[k].line) < place) {
+                down += course::length(&arms.0[k].line);
+                k = parent;
             }
-        }
-        for (k, _, _) in cells {
-            carried.as_mut_slice()[*k] = self.discharge as f32;
-        }
-        terrain.insert(&DISCHARGE, Cells::Float(carried))
-    }
-}
-
-/// The cells from `start` on down to where directions end, each with its distance from there in metres.
-fn followed(directions: &Directions, start: usize, cell: f64) -> Way {
-    let cols = directions.cols();
-    let mut way = vec![(start, 0.0)];
-    let (mut k, mut length) = (start, 0.0);
-    while let Some(next) = flow::downstream(k, directions.as_slice()[k], cols) {
-        length +=
-            if next / cols == k / cols || next % cols == k % cols { cell } else { cell * std::f64::consts::SQRT_2 };
-        way.push((next, length));
-        k = next;
-    }
-    way.into_iter().map(|(k, from)| (k, length - from)).collect()
-}
-
-/// Cells within `reach` metres of a way, in order: number, distance from the way, and the way's own distance from the sea.
-fn near(grid: &Grid, way: &[(usize, f64)], reach: f64) -> Vec<(usize, f64, f64)> {
-    let [rows, cols] = grid.size;
-    let radius = (reach / grid.cell).ceil() as usize;
-    let mut nearest: std::collections::BTreeMap<usize, (usize, f64)> = std::collections::BTreeMap::new();
-    for (k, distance) in way {
-        let [i, j] = [k / cols, k % cols];
-        for r in i.saturating_sub(radius)..(i + radius + 1).min(rows) {
-            for c in j.saturating_sub(radius)..(j + radius + 1).min(cols) {
-                let square = r.abs_diff(i).pow(2) + c.abs_diff(j).pow(2);
-                let slot = nearest.entry(r * cols + c).or_insert((square, *distance));
-                if square < slot.0 {
-                    *slot = (square, *distance);
-                }
+            let line = &arms.0[k].line;
+            let mut n = line.len() - 1;
+            while n > 1 && down < place {
+                n -= 1;
+                down += course::distance(line[n], line[n + 1]);
             }
+            if n < 2 || n + 3 > line.len() || shares[k] < 0.25 {
+                continue;
+            }
+            let others: Vec<&[Place]> = arms.0.iter().map(|arm| &arm.line[..]).collect();
+            let Some(way) = ways.way(line[n], &others, &self.choice(), key.and(3)) else { continue };
+            let line = lined(&way, scale);
+            let left = far[k][0] + course::length(&arms.0[k].line[n..]);
+            if course::length(&line) > left + scale[0] {
+                continue;
+            }
+            let goal = if key.and(4).unit() < STAYS { 0.5 + 0.5 * key.and(5).unit() } else { 0.0 };
+            arms.part(k, n, goal, Arm { parent: None, line, weight: FIRST, goal: 1.0, run: 0.0 });
+            return;
         }
     }
-    let cells = nearest.into_iter().map(|(k, (square, along))| (k, (square as f64).sqrt() * grid.cell, along));
-    cells.filter(|(_, off, _)| *off <= reach).collect()
+
+    /// Tells what the arms carry.
+    fn flow(&self, terrain: &mut Terrain, segments: &[Segment], near: &Near) -> Result<()> {
+        let flow = Field::generate(terrain.grid.size, |i, j| {
+            near.flow(&terrain.grid, segments, i * terrain.grid.size[1] + j) as f32
+        });
+        terrain.insert(&DISCHARGE, Cells::Float(flow))
+    }
 }
 
-/// Raises a cell by loose ground, as far as heights go; returns by how much.
-fn raise(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
-    if by <= 0 || terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]) {
-        return 0;
-    }
-    let ground = &mut terrain.ground.as_mut_slice()[k];
-    let by = by.min(i64::from(Height::MAX.0 - ground.0));
-    ground.0 += by as i32;
-    if let Some(loose) = &mut terrain.loose {
-        let loose = &mut loose.as_mut_slice()[k];
-        loose.0 = loose.0.saturating_add(by as i32);
-    }
-    by
-}
-
-/// Lowers a cell, loose ground first; returns by how much.
-fn lower(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
-    if by <= 0 || terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]) {
-        return 0;
-    }
-    let ground = &mut terrain.ground.as_mut_slice()[k];
-    let by = by.min(i64::from(ground.0 - Height::MIN.0));
-    ground.0 -= by as i32;
-    if let Some(loose) = &mut terrain.loose {
-        let loose = &mut loose.as_mut_slice()[k];
-        loose.0 = (i64::from(loose.0) - by).max(0) as i32;
-    }
-    by
+/// A way of cells as a smooth line of points.
+fn lined(way: &[Place], [cell, spacing]: [f64; 2]) -> Vec<Place> {
+    let mut line = course::spaced(way, spacing);
+    let times = (cell / spacing) * (cell / spacing);
+    course::smooth(&mut line, (2.0 * times).ceil() as usize);
+    course::spaced(&line, spacing)
 }
 
 #[cfg(test)]
@@ -459,7 +396,7 @@ mod tests {
         assert!(land(&terrain) > before + 20, "{} and {before}", land(&terrain));
         // Arms lie below the plain beside them, and the river's water reaches the sea.
         let flow = terrain.float(&DISCHARGE).unwrap();
-        assert!(flow.as_slice().iter().filter(|q| **q >= 800.0).count() > 30);
+        assert!(flow.as_slice().iter().filter(|q| **q >= 100.0).count() > 30);
         assert!(terrain.ground.as_slice().iter().all(|height| height.metres() < 40.0));
     }
 
@@ -472,6 +409,23 @@ mod tests {
             terrain.float(&DISCHARGE).unwrap().as_slice().iter().filter(|q| **q > 0.0).count()
         };
         assert!(lobes(150.0) > lobes(1e6) * 5 / 4, "{} and {}", lobes(150.0), lobes(1e6));
+    }
+
+    #[test]
+    fn several_arms_share_the_river() {
+        let mut terrain = coast(120, 0.4);
+        let model = Delta { years: 1500.0, step: 15.0, ..Delta::default() };
+        built(&mut terrain, &model);
+        let arms = Arms::load(&terrain, Key::new(6, "delta").bits() as i64).unwrap();
+        let shares = arms.shares();
+        let mouths: Vec<f64> = (0..shares.len()).filter(|k| arms.is_mouth(*k)).map(|k| shares[k]).collect();
+        assert!(mouths.len() > 2, "{mouths:?}");
+        assert!((mouths.iter().sum::<f64>() - 1.0).abs() < 1e-6);
+        // Each arm's bed is as deep as its water asks: the stem's below the plain beside it.
+        let stem = &arms.0[0].line;
+        let [y, x] = stem[stem.len() / 2].map(|metres| (metres / terrain.grid.cell) as usize);
+        let beside = terrain.ground[(y, x + 6)].metres().max(terrain.ground[(y, x - 6)].metres());
+        assert!(terrain.ground[(y, x)].metres() < beside - 2.0, "{} {beside}", terrain.ground[(y, x)].metres());
     }
 
     #[test]
