@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use thalweg::io::atomic::atomic;
 use thalweg::recipe::Recipe;
@@ -79,7 +79,7 @@ pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
 /// # Errors
 /// When it cannot be written.
 pub fn kept(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
-    let own = FOLDER.lock().ok().and_then(|folder| folder.clone());
+    let own = held().clone();
     if recipe.from.as_deref().zip(own).is_some_and(|(from, own)| from.starts_with(own)) {
         recipe.from = Some(MODEL.0.into());
         recipe = laid(recipe, folder)?;
@@ -94,7 +94,7 @@ pub fn model_of(recipe: &Recipe) -> Option<&'static str> {
 
 /// Removes what goes with the process.
 pub fn tidy() {
-    if let Some(folder) = FOLDER.lock().ok().and_then(|mut folder| folder.take()) {
+    if let Some(folder) = held().take() {
         // It lies among passing files: if it stays the system removes it some day.
         let _ = std::fs::remove_dir_all(folder);
     }
@@ -103,10 +103,15 @@ pub fn tidy() {
 /// A folder of this process's own among the passing files.
 static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 
+fn held() -> MutexGuard<'static, Option<PathBuf>> {
+    // A path is whole whoever failed while he held it.
+    FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Makes the folder that goes with this process, once. It is new, and nobody else may look into it: whoever else writes among
 /// passing files cannot have put anything there.
 fn own_folder() -> Result<PathBuf> {
-    let Ok(mut held) = FOLDER.lock() else { return Err(Error::Recipe("its folder is lost".into())) };
+    let mut held = held();
     if let Some(folder) = &*held {
         return Ok(folder.clone());
     }

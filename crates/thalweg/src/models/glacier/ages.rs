@@ -44,7 +44,7 @@ impl Ages {
     }
 
     /// Lets ice flow for a step.
-    fn let_flow(&mut self, terrain: &Terrain, ice: &mut Field<Height>, step: u32) -> Spent {
+    fn let_flow(&mut self, terrain: &Terrain, ice: &mut Field<Height>, step: u32, spent: &mut Spent) {
         let model = &self.model;
         let age = (f64::from(step) - f64::from(self.counts[0])).max(0.0) * self.wears();
         let swing = model.swing * libm::cos(std::f64::consts::TAU * age / model.cycle);
@@ -55,14 +55,13 @@ impl Ages {
             snow: factors(&terrain.layers, &SNOW),
         };
         let rates = Rates { creep: 0.4 * model.softness * WEIGHT * WEIGHT * WEIGHT, slide: self.slide() };
-        let (mut spent, mut left) = (Spent::default(), model.ice_years);
+        let mut left = model.ice_years;
         for _ in 0..model.ice_steps {
-            left -= self.flow.advance(land(terrain), ice, (&rates, &climate), left, &mut spent);
+            left -= self.flow.advance(land(terrain), ice, (&rates, &climate), left, spent);
             if left <= 0.0 {
                 break;
             }
         }
-        spent
     }
 
     /// Lets the ice wear its bed, carry and lay down, and what is too steep fall.
@@ -130,8 +129,8 @@ impl Ages {
 
 impl Stepper for Ages {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let mut ice = self.take(terrain);
-        let spent = self.let_flow(terrain, &mut ice, tick.step);
+        let (mut ice, mut spent) = take(terrain);
+        self.let_flow(terrain, &mut ice, tick.step, &mut spent);
         let mut budget = Budget { limited: spent.limited, ..Budget::default() };
         if tick.step >= self.counts[0] {
             budget += self.wear(terrain, &ice, tick.key)?;
@@ -149,17 +148,22 @@ impl Stepper for Ages {
     }
 }
 
-impl Ages {
-    /// The ice that there is.
-    fn take(&self, terrain: &mut Terrain) -> Field<Height> {
-        match terrain.take(&ICE) {
-            // What a stage before has raised, or a layer given with less than nothing, leaves no room.
-            Cells::Height(ice) => Field::generate(ice.size(), |i, j| {
-                Height(ice[(i, j)].0.min(Height::MAX.0.saturating_sub(terrain.ground[(i, j)].0)).max(0))
-            }),
-            _ => Field::new(terrain.grid.size, Height::ZERO),
-        }
+/// The ice that there is, and what of it has no room: till, or a stage before, has raised the ground under it. A layer given
+/// with less than nothing has none.
+fn take(terrain: &mut Terrain) -> (Field<Height>, Spent) {
+    let mut spent = Spent::default();
+    let Cells::Height(mut ice) = terrain.take(&ICE) else {
+        return (Field::new(terrain.grid.size, Height::ZERO), spent);
+    };
+    for (ice, ground) in ice.as_mut_slice().iter_mut().zip(terrain.ground.as_slice()) {
+        let held = ice.0.clamp(0, Height::MAX.0.saturating_sub(ground.0).max(0));
+        let over = i64::from(ice.0) - i64::from(held);
+        spent.lost += over.max(0);
+        spent.gained += (-over).max(0);
+        spent.limited += u64::from(over != 0);
+        ice.0 = held;
     }
+    (ice, spent)
 }
 
 fn land(terrain: &Terrain) -> Land<'_> {

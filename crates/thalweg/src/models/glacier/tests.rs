@@ -8,7 +8,7 @@ use crate::models::glacier::cell::Rates;
 use crate::models::glacier::flow::{Climate, Flow, Land, Spent};
 use crate::models::glacier::{Glacier, ICE};
 use crate::rng::Key;
-use crate::terrain::Terrain;
+use crate::terrain::{Cells, Terrain};
 
 const STILL: Climate<'_> = Climate { snowline: 0.0, gradient: 0.0, most: 0.0, snow: None };
 
@@ -178,6 +178,23 @@ fn ice_breaks_off_where_it_floats() {
     let spent = flow(land, &mut ice, &Rates { creep: 2e-5, slide: 1.0 }, &STILL, [1e-4, 1e-4]);
     assert!((4..8).all(|j| ice[(0, j)].0 == 0) && ice[(0, 0)].metres() > 250.0);
     assert_eq!(units(&ice) + spent.lost, 8 * 300 * 65_536);
+}
+
+#[test]
+fn ice_without_room_over_raised_ground_is_lost_and_booked() {
+    // 100 m of ice over a plain, half of which has been raised to 40 m under the highest accepted height; no snow, no melt.
+    let grid = Grid::new([6, 8], 100.0).unwrap();
+    let high = Height::MAX.metres() - 40.0;
+    let ground = Field::generate(grid.size, |_, j| Height::saturating(if j < 4 { high } else { 0.0 }));
+    let mut terrain = Terrain::from_ground(grid, ground).unwrap();
+    let ice = Field::new(terrain.grid.size, Height::from_metres(100.0).unwrap());
+    let before = units(&ice) as f64 * terrain.grid.cell_area() / UNITS;
+    terrain.insert(&ICE, Cells::Height(ice)).unwrap();
+    let model = Glacier { growth: 0.0, years: 50.0, step: 50.0, erosion: 0.0, ..Glacier::default() };
+    let budget = run(&model, &mut terrain);
+    assert!(budget.limited >= 24, "{}", budget.limited);
+    let left = before + budget.rained - budget.drained;
+    assert!(left.abs() < 1e-9 * before, "{left} of {before} m³ are neither here nor booked");
 }
 
 #[test]
