@@ -1,6 +1,5 @@
 //! The arms of a river, from its inlet to its mouths, and the table that they are kept in between steps.
 
-use crate::error::Result;
 use crate::flow::hydraulic;
 use crate::models::delta::course::{self, Place};
 use crate::terrain::{Column, Table, Terrain};
@@ -238,7 +237,7 @@ impl Arms {
     }
 
     /// Keeps the arms of a river with a terrain, beside those of others.
-    pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) -> Result<()> {
+    pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) {
         let shares = self.shares();
         let rows: Vec<(usize, &Arm, Place)> =
             self.0.iter().enumerate().flat_map(|(k, arm)| arm.line.iter().map(move |place| (k, arm, *place))).collect();
@@ -264,7 +263,6 @@ impl Arms {
             table.append(&old.select(&others.map(|(row, _)| row).collect::<Vec<_>>()));
         }
         terrain.tables.insert(ARMS.to_string(), table);
-        Ok(())
     }
 }
 
@@ -331,9 +329,9 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([30, 30], 100.0).unwrap());
         let mut other = forked();
         other.0[1].weight = 0.5;
-        other.store(&mut terrain, 7, 10.0).unwrap();
-        arms.store(&mut terrain, 8, 10.0).unwrap();
-        arms.store(&mut terrain, 8, 10.0).unwrap();
+        other.store(&mut terrain, 7, 10.0);
+        arms.store(&mut terrain, 8, 10.0);
+        arms.store(&mut terrain, 8, 10.0);
         assert_eq!(Arms::load(&terrain, 7), Some(other));
         let back = Arms::load(&terrain, 8).unwrap();
         assert_eq!(

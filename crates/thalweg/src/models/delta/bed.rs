@@ -22,6 +22,9 @@ const HALF: f64 = 1.1;
 /// How far a line may be from the centre of a cell that it passes, in cells.
 const MIDDLE: f64 = 0.72;
 
+/// Least half width in cells of a channel whose banks are shown as steep as they are.
+const FLAT: f64 = 5.0;
+
 /// Levees and mud run out at so many times the distance over which they fall to a third.
 const REACHES: f64 = 2.5;
 
@@ -127,7 +130,7 @@ fn along(
     for (n, (off, segment)) in off.iter_mut().zip(segment).enumerate() {
         // Without a branch, so that it becomes vector code.
         let x = x + n as i32 as f32 * cell;
-        let t = ((y * way_y + x * way_x) * inverse).max(0.0).min(1.0);
+        let t = ((y * way_y + x * way_x) * inverse).clamp(0.0, 1.0);
         let [off_y, off_x] = [y - t * way_y, x - t * way_x];
         let bank = (off_y * off_y + off_x * off_x).sqrt() - (width + t * wider);
         let nearer = bank < *off;
@@ -194,7 +197,7 @@ fn wish(
         // Flat across and steep at the banks; where cells are too wide to show that, a hollow of the same section.
         let across = ((off + wide) / wide).clamp(0.0, 1.0);
         let square = across * across;
-        let shape = if half < wide { 1.5 * (1.0 - square) } else { 1.25 * (1.0 - square * square) };
+        let shape = if half < FLAT * cell { 1.5 * (1.0 - square) } else { 1.25 * (1.0 - square * square) };
         let bed = level - depth * (half / wide) * shape;
         return Wish { bed: units(bed - height), ..Wish::default() };
     }

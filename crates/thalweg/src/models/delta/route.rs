@@ -125,11 +125,11 @@ impl Ways {
                 let [i, j] = [k / self.size[1], k % self.size[1]];
                 edge |= i == 0 || j == 0 || i + 1 == self.size[0] || j + 1 == self.size[1];
                 for step in MOVES.iter().filter(|step| step[0].abs() + step[1].abs() == 1) {
-                    if let Some(to) = self.beside(k, *step) {
-                        if part[to] == 0 && !self.closed[to] && self.height[to] <= 0.0 {
-                            part[to] = number;
-                            next.push(to);
-                        }
+                    let to = self.beside(k, *step);
+                    let low = |to: &usize| part[*to] == 0 && !self.closed[*to] && self.height[*to] <= 0.0;
+                    if let Some(to) = to.filter(low) {
+                        part[to] = number;
+                        next.push(to);
                     }
                 }
             }
