@@ -143,7 +143,7 @@ fn a_map_from_a_file_is_checked_and_kept() {
     assert!(message.contains("there are 8 kinds, 0 to 7"), "{message}");
     write([41, 60], 0);
     let message = refused(&text, folder.path());
-    assert!(message.contains("is 60 × 41 cells (columns × rows); the terrain is 60 × 40"), "{message}");
+    assert!(message.contains("is 60 × 41 cells (columns × rows); allowed is 60 × 40"), "{message}");
 }
 
 #[test]
