@@ -32,6 +32,7 @@ pub mod wishes;
 pub use carve::{Carved, carve};
 pub use network::{Kind, Lake, Mouth, Network, Run, Source, Vertex};
 pub use plan::plan;
+pub(crate) use walk::nearest;
 
 use crate::error::{Error, Result};
 use crate::field::Field;

@@ -50,7 +50,7 @@ pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> 
 }
 
 /// The point of the way from `a` to `b` that is nearest to `p`, as a share of the way, and the square of its distance.
-pub(super) fn nearest(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> (f64, f64) {
+pub(crate) fn nearest(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> (f64, f64) {
     let along = [b[0] - a[0], b[1] - a[1]];
     let from = [p[0] - a[0], p[1] - a[1]];
     let square = along[0] * along[0] + along[1] * along[1];

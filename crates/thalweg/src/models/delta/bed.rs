@@ -7,7 +7,8 @@ use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::models::delta::Delta;
 use crate::models::delta::arms::Segment;
-use crate::models::delta::course::{Place, nearest};
+use crate::models::delta::course::Place;
+use crate::rivers::nearest;
 use crate::terrain::Terrain;
 
 /// No channel is near.

@@ -2,6 +2,8 @@
 //!
 //! Places are `[y, x]`, southward and eastward.
 
+use crate::rivers::nearest;
+
 /// A place.
 pub type Place = [f64; 2];
 
@@ -31,16 +33,6 @@ pub fn heading(line: &[Place], over: f64) -> Option<Place> {
     let back = line.iter().rev().find(|place| distance(**place, end) >= over).or(line.first())?;
     let far = distance(*back, end);
     (far > 0.0).then(|| [(end[0] - back[0]) / far, (end[1] - back[1]) / far])
-}
-
-/// The point of the way from `a` to `b` that is nearest to `p`, as a share of the way, and the square of its distance.
-pub fn nearest(p: Place, a: Place, b: Place) -> (f64, f64) {
-    let along = [b[0] - a[0], b[1] - a[1]];
-    let from = [p[0] - a[0], p[1] - a[1]];
-    let square = along[0] * along[0] + along[1] * along[1];
-    let t = if square > 0.0 { ((from[0] * along[0] + from[1] * along[1]) / square).clamp(0.0, 1.0) } else { 0.0 };
-    let off = [from[0] - t * along[0], from[1] - t * along[1]];
-    (t, off[0] * off[0] + off[1] * off[1])
 }
 
 /// Lines, and the box round each.
