@@ -82,6 +82,7 @@ impl Frames {
             return Ok(());
         }
         let terrain = run.terrain();
+        let ramp = run.recipe().ramp;
         // Ground that is being made changes altogether: its frames have a look each.
         let makes_ground =
             progress.stage.is_none_or(|number| run.recipe().stages.get(number).is_some_and(Stage::is_base));
@@ -94,6 +95,7 @@ impl Frames {
             }
         };
         let options = ShadeOptions {
+            ramp,
             range: look.range,
             exaggeration: look.exaggeration,
             max_size: Some(self.size),

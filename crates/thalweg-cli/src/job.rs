@@ -220,7 +220,7 @@ fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
     files.extend(save_layers(dir, terrain)?);
     files.extend(trees(&dir.join("trees"), "", terrain, voice)?);
     let path = dir.join("shaded.png");
-    let options = ShadeOptions { max_size: Some(MAP), ..ShadeOptions::default() };
+    let options = ShadeOptions { ramp: run.recipe().ramp, max_size: Some(MAP), ..ShadeOptions::default() };
     shaded(terrain, options, &path)?;
     files.push(path);
     // The folder it is written to is not the one it was read from.

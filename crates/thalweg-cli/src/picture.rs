@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum};
 use thalweg::pictures::light::Sun;
+use thalweg::pictures::ramps::Ramp;
 use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 use thalweg_studio::picture::{PictureOptions, View, picture as draw};
@@ -102,7 +103,7 @@ impl ValueEnum for ViewWord {
 /// An unusable input or option, nothing that can draw, an output that cannot be written.
 pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    let terrain = terrain(args, voice)?;
+    let (terrain, ramp) = terrain(args, voice)?;
     let begun = args.start.as_deref().map(|path| pictures::world(path, &args.load, None, voice)).transpose()?;
     let overlay = args.overlay.as_deref().map(|name| Overlay::find(name, &terrain)).transpose()?;
     let [height, width] = args.size;
@@ -123,6 +124,7 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
             water: !args.no_water,
             streams: !args.no_water,
             trees: !args.no_trees,
+            ramp,
             ..Look::default()
         },
     };
@@ -130,13 +132,14 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     pictures::write(&args.output, &picture)
 }
 
-/// The terrain of a file or folder, or of a world that is built now.
-fn terrain(args: &Picture, voice: Voice) -> Result<Terrain> {
+/// The terrain of a file or folder, or of a world that is built now; and its colours.
+fn terrain(args: &Picture, voice: Voice) -> Result<(Terrain, &'static Ramp)> {
     let path = &args.input;
     let ending = path.extension();
     let is_recipe = ending.is_some_and(|ending| ending == "toml") || (ending.is_none() && !path.exists());
     if !is_recipe {
-        return pictures::world(path, &args.load, args.sea_level, voice);
+        let ramp = pictures::recipe_of(path)?.map_or(Ramp::land(), |recipe| recipe.ramp);
+        return Ok((pictures::world(path, &args.load, args.sea_level, voice)?, ramp));
     }
     let mut recipe = named(&path.to_string_lossy())?;
     recipe.cells = args.cells.filter(|_| recipe.from.is_none()).unwrap_or(recipe.cells);
@@ -147,5 +150,5 @@ fn terrain(args: &Picture, voice: Voice) -> Result<Terrain> {
     }
     let mut run = start(recipe, voice)?;
     while run.step()?.is_some() {}
-    Ok(run.terrain().clone())
+    Ok((run.terrain().clone(), run.recipe().ramp))
 }

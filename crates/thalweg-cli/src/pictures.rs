@@ -55,7 +55,7 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     }
     let trees = trees(table(args.trees.as_deref(), &args.input).as_deref(), &terrain, voice)?;
     let options = ShadeOptions {
-        ramp: args.look.ramp()?,
+        ramp: args.look.ramp(recipe_of(&args.input)?.as_ref())?,
         sun: args.look.sun(),
         exaggeration: args.look.exaggeration,
         water: args.water.over(&terrain),
@@ -78,7 +78,7 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     args.water.lay(&mut terrain)?;
     let trees = trees(table(args.trees.as_deref(), &args.input).as_deref(), &terrain, voice)?;
     let water = args.water.over(&terrain);
-    let options = ViewOptions { water, trees: &trees, ..args.camera.options(&args.look)? };
+    let options = ViewOptions { water, trees: &trees, ..args.camera.options(&args.look, &args.input)? };
     write(&args.output, &perspective::view(&terrain, &options)?)
 }
 
@@ -159,7 +159,7 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     if let Some(last) = terrains.last_mut() {
         args.water.lay(last)?;
     }
-    let options = args.camera.options(&args.look)?;
+    let options = args.camera.options(&args.look, &args.inputs[0])?;
     let woods = args.inputs.iter().zip(&terrains).map(|(path, terrain)| {
         let table = table(None, path);
         trees(table.as_deref(), terrain, voice)
@@ -300,8 +300,10 @@ impl WaterArgs {
 }
 
 impl LookArgs {
-    fn ramp(&self) -> Result<&'static Ramp> {
-        self.ramp.as_deref().map_or(Ok(Ramp::land()), Ramp::find)
+    /// The ramp that was asked for; else that of the world's recipe.
+    fn ramp(&self, recipe: Option<&Recipe>) -> Result<&'static Ramp> {
+        let own = || recipe.map_or(Ramp::land(), |recipe| recipe.ramp);
+        self.ramp.as_deref().map_or_else(|| Ok(own()), Ramp::find)
     }
 
     fn sun(&self) -> Sun {
@@ -309,13 +311,13 @@ impl LookArgs {
         Sun { azimuth, altitude }
     }
 
-    /// A view of this look from the usual place.
+    /// A view of this look from the usual place, in the colours of `recipe` where none were asked for.
     ///
     /// # Errors
     /// An unknown ramp.
-    pub fn options<'a>(&self) -> Result<ViewOptions<'a>> {
+    pub fn options<'a>(&self, recipe: Option<&Recipe>) -> Result<ViewOptions<'a>> {
         Ok(ViewOptions {
-            ramp: self.ramp()?,
+            ramp: self.ramp(recipe)?,
             sun: self.sun(),
             exaggeration: self.exaggeration,
             ..ViewOptions::default()
@@ -324,7 +326,7 @@ impl LookArgs {
 }
 
 impl CameraArgs {
-    fn options(&self, look: &LookArgs) -> Result<ViewOptions<'_>> {
+    fn options(&self, look: &LookArgs, input: &Path) -> Result<ViewOptions<'_>> {
         let [azimuth, elevation] = self.from;
         Ok(ViewOptions {
             size: self.size,
@@ -332,7 +334,7 @@ impl CameraArgs {
             elevation,
             zoom: self.zoom,
             title: self.title.as_deref(),
-            ..look.options()?
+            ..look.options(recipe_of(input)?.as_ref())?
         })
     }
 }
@@ -362,12 +364,19 @@ pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
             terrain.insert(spec, cells)?;
         }
     }
-    let recipe = file("recipe.toml").as_deref().map(Recipe::read).transpose()?;
-    if let Some(recipe) = recipe {
+    if let Some(recipe) = recipe_of(path)? {
         terrain.grid = recipe.framed(terrain.grid)?;
     }
     terrain.grid.sea_level = sea.or(terrain.grid.sea_level);
     Ok(terrain)
+}
+
+/// The recipe in a world's folder, if it is one.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn recipe_of(input: &Path) -> Result<Option<Recipe>> {
+    Some(input.join("recipe.toml")).filter(|file| file.is_file()).as_deref().map(Recipe::read).transpose()
 }
 
 /// The same with all that the studio shows: further layers, and the trees.

@@ -112,9 +112,9 @@ struct Plan {
 pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     let begun = Instant::now();
     output::check_ending(&args.output, &["png"])?;
-    let options =
-        ViewOptions { size: [args.pixels * 2 / 3, args.pixels], title: args.title.as_deref(), ..args.look.options()? };
     let plan = Plan::of(args)?;
+    let look = args.look.options(plan.worlds.first().map(|world| &world.recipe))?;
+    let options = ViewOptions { size: [args.pixels * 2 / 3, args.pixels], title: args.title.as_deref(), ..look };
     let all = plan.worlds.len();
     room(&plan, args.pixels)?;
     listen(voice);

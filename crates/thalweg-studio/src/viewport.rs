@@ -88,7 +88,7 @@ impl Studio {
     pub fn frame(&self, [width, height]: [u32; 2]) -> Frame {
         let mut frame = Frame { size: [width, height], ..Frame::default() };
         let Some(painted) = &self.painted else { return frame };
-        let look = Look { exaggeration: self.exaggeration(), ..self.settings.look };
+        let look = Look { exaggeration: self.exaggeration(), ramp: self.recipe.ramp, ..self.settings.look };
         let part = |slot: usize, area: [u32; 4], clip: Option<[u32; 4]>| Part {
             slot,
             version: painted.version,

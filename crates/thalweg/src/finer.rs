@@ -86,23 +86,32 @@ pub fn heights(
 /// Value of half number `k` of a line of `count` cells; its cell has the value `own`.
 fn half(room: &impl Fn(i32) -> i32, count: usize, k: usize, at: impl Fn(usize) -> Option<i32>, own: i32) -> i32 {
     let cell = k / 2;
-    // From one neighbour to the other. Where there is none, as on the other side, turned about.
-    let across = |step: usize| {
-        let before = cell.checked_sub(step).and_then(&at).map(i64::from);
-        let after = Some(cell + step).filter(|k| *k < count).and_then(&at).map(i64::from);
-        match (before, after) {
-            (Some(a), Some(b)) => b - a,
-            (Some(a), None) => 2 * (i64::from(own) - a),
-            (None, Some(b)) => 2 * (b - i64::from(own)),
-            (None, None) => 0,
-        }
+    let before = |step: usize| cell.checked_sub(step).and_then(&at).map(i64::from);
+    let after = |step: usize| Some(cell + step).filter(|k| *k < count).and_then(&at).map(i64::from);
+    let rise = |from: Option<i64>, to: Option<i64>| Some(to? - from?);
+    let sum = match [before(2), before(1), Some(i64::from(own)), after(1), after(2)] {
+        [Some(a), Some(b), _, Some(c), Some(d)] => 22 * (c - b) - 3 * (d - a),
+        // At an edge and beside it the curve would swing about a cell that is held there, higher with each level and the
+        // ground behind it lower: a straight line instead, no steeper than the flatter of the two rises on its way.
+        [_, b @ Some(_), own, c @ Some(_), _] => 32 * flatter(rise(b, own), rise(own, c)),
+        [a, b @ Some(_), own, None, _] => 32 * flatter(rise(a, b), rise(b, own)),
+        [_, None, own, c @ Some(_), d] => 32 * flatter(rise(own, c), rise(c, d)),
+        _ => 0,
     };
-    let sum = 22 * across(1) - 3 * across(2);
     // Both halves are numbers of 32 bits, whatever room there is.
     let most = i64::from(room(own).clamp(0, i32::MAX - own.saturating_abs()));
     // Rounded alike in both directions, so that a mirrored world is the mirrored one.
     let by = ((sum.abs() + 64) / 128 * sum.signum()).clamp(-most, most);
     (i64::from(own) + if k.is_multiple_of(2) { -by } else { by }) as i32
+}
+
+/// The smaller of two rises; none where one goes up and the other down. Where one is not known, the other.
+fn flatter(a: Option<i64>, b: Option<i64>) -> i64 {
+    match (a, b) {
+        (Some(a), Some(b)) if a.signum() == b.signum() => a.signum() * a.abs().min(b.abs()),
+        (Some(_), Some(_)) | (None, None) => 0,
+        (Some(one), None) | (None, Some(one)) => one,
+    }
 }
 
 /// Thicknesses: no part of a cell has less than nothing.
@@ -254,6 +263,20 @@ mod tests {
         let fine = heights(&plane, None, |_| i32::MAX);
         for (i, j) in (0..40).flat_map(|i| (0..40).map(move |j| (i, j))) {
             assert_eq!(fine[(i, j)].0, 500 * i as i32 - 250 - 300 * j as i32 + 150, "{i}, {j}");
+        }
+    }
+
+    #[test]
+    fn a_cell_held_at_the_edge_grows_no_wall_and_digs_no_pit() {
+        // An outlet's shoulder, 300 m above the floor that was cut behind it; and the same at the other end.
+        let heights = [300, 0, 40, 60, 90, 160, 60, 20, 8, 0, 350].map(|m| Height::from_metres(f64::from(m)).unwrap());
+        let mut ground = Field::generate([1, 11], |_, j| heights[j]);
+        for _ in 0..3 {
+            ground = super::heights(&ground, None, |_| i32::MAX);
+            let line = ground.row(0);
+            let (first, last) = (line[0], line[line.len() - 1]);
+            assert_eq!([first, last].map(Height::metres), [300.0, 350.0]);
+            assert!(line.iter().all(|h| h.metres() >= -10.0), "{line:?}");
         }
     }
 

@@ -9,6 +9,7 @@
 //! edges = "open"                # or "closed", or { north = "open", east = "closed", … }
 //! sea_level = 0.0               # optional
 //! rock = "granite"              # of which rock the parameters speak; granite when left out
+//! ramp = "sand"                 # optional: the colours of its heights in pictures, see [`crate::pictures::ramps`]
 //!
 //! [[stage]]
 //! model = "gradient_noise"
@@ -41,6 +42,7 @@ use crate::levels::{Coarsest, When};
 use crate::model::Model;
 use crate::models;
 use crate::params::{Kind, Value};
+use crate::pictures::ramps::{RAMPS, Ramp};
 use crate::rocks::{self, Rock};
 use crate::springs::SPRINGS;
 use crate::strokes::{self, Stroke};
@@ -243,6 +245,8 @@ pub struct Recipe {
     pub sea_level: Option<f64>,
     /// The rock of which the parameters speak; [`Knobs`](crate::knobs::Knobs) turn them to another.
     pub rock: &'static Rock,
+    /// The colours of its heights in pictures.
+    pub ramp: &'static Ramp,
     /// An elevation model to start from instead of flat ground.
     pub from: Option<PathBuf>,
     /// The stages in order.
@@ -251,8 +255,8 @@ pub struct Recipe {
     pub folder: PathBuf,
 }
 
-const KEYS: [&str; 11] =
-    ["name", "about", "extent", "cells", "coarsest", "seed", "edges", "sea_level", "rock", "from", "stage"];
+const KEYS: [&str; 12] =
+    ["name", "about", "extent", "cells", "coarsest", "seed", "edges", "sea_level", "rock", "ramp", "from", "stage"];
 const SIDES: [&str; 4] = ["north", "east", "south", "west"];
 
 impl Recipe {
@@ -270,6 +274,7 @@ impl Recipe {
             edges: Edges::default(),
             sea_level: None,
             rock: Rock::usual(),
+            ramp: Ramp::land(),
             from: None,
             stages: vec![stage],
             folder: PathBuf::new(),
@@ -320,6 +325,7 @@ impl Recipe {
             edges: table.get("edges").map_or(Ok(Edges::default()), edges)?,
             sea_level: table.get("sea_level").map(sea_level).transpose()?,
             rock: table.get("rock").map_or(Ok(Rock::usual()), |v| Rock::find(&text_of("rock", v)?))?,
+            ramp: table.get("ramp").map_or(Ok(Ramp::land()), |v| Ramp::find(&text_of("ramp", v)?))?,
             from,
             stages: Vec::new(),
             folder: PathBuf::new(),
@@ -387,6 +393,9 @@ impl Recipe {
             let _ = writeln!(out, "sea_level = {level:?}");
         }
         let _ = writeln!(out, "rock = {}", quoted(self.rock.name));
+        if self.ramp != Ramp::land() {
+            let _ = writeln!(out, "ramp = {}", quoted(self.ramp.name));
+        }
         for stage in &self.stages {
             let _ = write!(out, "\n{}", stage.to_toml(stage.strokes.iter()));
         }
@@ -690,6 +699,8 @@ pub fn schema() -> serde_json::Value {
             "sea_level": {"type": "number", "minimum": -16000, "maximum": 16000},
             "rock": {"enum": rocks::names().collect::<Vec<_>>(), "default": Rock::usual().name,
                      "description": "Of which rock the parameters speak."},
+            "ramp": {"enum": RAMPS.map(|ramp| ramp.name), "default": Ramp::land().name,
+                     "description": "The colours of its heights in pictures."},
             "from": {"type": "string", "description": "An elevation model to start from, instead of extent."},
             "stage": {"type": "array", "items": {"oneOf": stages}},
         },

@@ -2,7 +2,7 @@
 
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::paint::ASIDE;
-use thalweg::pictures::ramps::Ramp;
+use thalweg::pictures::ramps::{RAMPS, Ramp};
 use wgpu::util::DeviceExt;
 
 use crate::view::look::Look;
@@ -28,12 +28,18 @@ pub(super) struct Paint {
     range: [f32; 4],
     snow: [f32; 4],
     shown: [f32; 4],
+    rows: [f32; 4],
 }
 
 /// Level of the sea as a look wants it.
 pub(super) fn sea(look: &Look, facts: &Facts) -> f32 {
     let level = look.sea_level.or(facts.sea).filter(|level| level.is_finite() && look.water);
     level.unwrap_or(DRY)
+}
+
+/// A ramp's row of the texture of ramps.
+fn row(ramp: &Ramp) -> f32 {
+    RAMPS.iter().position(|known| *known == ramp).unwrap_or(0) as f32
 }
 
 impl Paint {
@@ -62,6 +68,7 @@ impl Paint {
                 share(look.overlay) * on(facts.has_data),
             ],
             shown: [on(look.streams), on(look.sediment), on(look.trees), on(look.water)],
+            rows: [row(look.ramp), row(Ramp::sea()), 0.0, 0.0],
         }
     }
 }
@@ -70,7 +77,7 @@ impl Paint {
 pub(super) struct Baker {
     paint: wgpu::RenderPipeline,
     halve: wgpu::RenderPipeline,
-    /// Ramps of land and sea, a row each.
+    /// All ramps, a row each.
     pub ramps: wgpu::TextureView,
 }
 
@@ -114,7 +121,7 @@ impl Baker {
             queue,
             &wgpu::TextureDescriptor {
                 label: Some("ramps"),
-                size: wgpu::Extent3d { width: STEPS, height: 2, depth_or_array_layers: 1 },
+                size: wgpu::Extent3d { width: STEPS, height: RAMPS.len() as u32, depth_or_array_layers: 1 },
                 mip_level_count: 1,
                 sample_count: 1,
                 dimension: wgpu::TextureDimension::D2,
@@ -123,7 +130,7 @@ impl Baker {
                 view_formats: &[],
             },
             wgpu::util::TextureDataOrder::LayerMajor,
-            &[ramp(Ramp::land()), ramp(Ramp::sea())].concat(),
+            &RAMPS.map(ramp).concat(),
         );
         Self {
             paint: pipeline("paint", &layouts.paint, "all", "bake"),

@@ -1,6 +1,7 @@
 //! [`Look`] and [`Shot`]: how a terrain is shown, and where in the picture.
 
 use thalweg::pictures::light::Sun;
+use thalweg::pictures::ramps::Ramp;
 
 use crate::view::camera::Camera;
 
@@ -29,6 +30,8 @@ pub struct Look {
     pub rock: bool,
     /// How much of the surface's overlay is seen, 0 to 1.
     pub overlay: f32,
+    /// The land's colours by height.
+    pub ramp: &'static Ramp,
     /// Share of the land's colours, 0 (grey relief) to 1.
     pub tint: f32,
     /// Whether the air takes colour from what is far away.
@@ -51,6 +54,7 @@ impl Default for Look {
             shadows: true,
             rock: true,
             overlay: 1.0,
+            ramp: Ramp::land(),
             tint: 1.0,
             haze: true,
             sides: true,

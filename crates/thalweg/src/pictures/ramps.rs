@@ -26,7 +26,8 @@ pub struct Ramp {
 }
 
 /// All ramps; the first is the default for land.
-pub static RAMPS: [&Ramp; 9] = [&LAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE, &SOIL, &WATER, &SEDIMENT];
+pub static RAMPS: [&Ramp; 13] =
+    [&LAND, &LOWLAND, &TROPICAL, &REDROCK, &SAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE, &SOIL, &WATER, &SEDIMENT];
 
 static LAND: Ramp = Ramp {
     name: "land",
@@ -42,6 +43,65 @@ static LAND: Ramp = Ramp {
         (0.83, [176, 159, 142]),
         (0.91, [219, 214, 208]),
         (1.00, [250, 250, 252]),
+    ]),
+};
+
+static LOWLAND: Ramp = Ramp {
+    name: "lowland",
+    about: "hills and plains below the tree line: dark green meadows, pasture, straw, heath",
+    course: Course::Stops(&[
+        (0.00, [58, 104, 78]),
+        (0.15, [84, 128, 82]),
+        (0.35, [124, 152, 92]),
+        (0.58, [166, 174, 110]),
+        (0.80, [194, 186, 134]),
+        (1.00, [206, 192, 156]),
+    ]),
+};
+
+static TROPICAL: Ramp = Ramp {
+    name: "tropical",
+    about: "an island in a warm sea: pale beach, palms, rain forest, grass, brown lava, grey ash",
+    course: Course::Stops(&[
+        (0.000, [214, 200, 150]),
+        (0.006, [150, 162, 98]),
+        (0.025, [86, 128, 74]),
+        (0.250, [58, 106, 68]),
+        (0.500, [88, 120, 76]),
+        (0.700, [134, 128, 88]),
+        (0.850, [124, 106, 90]),
+        (1.000, [146, 138, 134]),
+    ]),
+};
+
+static REDROCK: Ramp = Ramp {
+    name: "redrock",
+    about: "dry plateaus in beds: olive floors, red and buff beds by turns, pale rims",
+    course: Course::Stops(&[
+        (0.00, [112, 112, 84]),
+        (0.10, [150, 124, 90]),
+        (0.22, [176, 112, 78]),
+        (0.34, [202, 146, 104]),
+        (0.44, [170, 96, 68]),
+        (0.56, [208, 150, 106]),
+        (0.66, [184, 112, 80]),
+        (0.78, [214, 176, 134]),
+        (0.88, [190, 150, 112]),
+        (1.00, [216, 200, 166]),
+    ]),
+};
+
+static SAND: Ramp = Ramp {
+    name: "sand",
+    about: "a sand sea and its rocks: grey-brown flats, apricot dunes, pale crests, dark varnished rock",
+    course: Course::Stops(&[
+        (0.00, [176, 146, 108]),
+        (0.12, [206, 168, 118]),
+        (0.30, [230, 194, 142]),
+        (0.45, [234, 202, 154]),
+        (0.60, [196, 152, 112]),
+        (0.78, [150, 112, 88]),
+        (1.00, [126, 100, 86]),
     ]),
 };
 

@@ -15,6 +15,8 @@ struct Paint {
     snow: vec4f,
     // Whether streams, loose ground, crowns' shadows and other water are drawn.
     shown: vec4f,
+    // Rows of the ramps of land and sea.
+    rows: vec4f,
 }
 
 @group(0) @binding(0) var<uniform> paint: Paint;
@@ -68,8 +70,8 @@ fn soften(colour: vec3f) -> vec3f {
     return min(colour, vec3f(0.8)) + 0.2 * over / (1.0 + over);
 }
 
-fn ramp(row: i32, t: f32) -> vec3f {
-    return textureLoad(ramp_at, vec2i(i32(clamp(t, 0.0, 1.0) * 1023.0 + 0.5), row), 0).rgb;
+fn ramp(row: f32, t: f32) -> vec3f {
+    return textureLoad(ramp_at, vec2i(i32(clamp(t, 0.0, 1.0) * 1023.0 + 0.5), i32(row)), 0).rgb;
 }
 
 @fragment
@@ -96,7 +98,7 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
 
     // The ground's own colour.
     let cliff = length(steep);
-    var colour = ramp(0, (height - paint.range.x) / (paint.range.y - paint.range.x));
+    var colour = ramp(paint.rows.x, (height - paint.range.x) / (paint.range.y - paint.range.x));
     let loose = light_here.b;
     colour = mix(colour, SAND * (0.55 + 0.45 * dot(colour, vec3f(0.3, 0.5, 0.2)) / 0.3), 0.34 * loose * paint.shown.y);
     let bare = smoothstep(1.1, 2.3, cliff) * (1.0 - 0.7 * loose * paint.shown.y) * paint.right.w;
@@ -111,7 +113,7 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
 
     // Water that flows, and streams.
     let water = paint.shown.w;
-    let film = ramp(1, 0.70) * mix(1.0, under, 0.6);
+    let film = ramp(paint.rows.y, 0.70) * mix(1.0, under, 0.6);
     dry = mix(dry, film, light_here.a * water);
     dry = mix(dry, STREAM * mix(1.0, under, 0.45), lines.r * paint.shown.x);
 
@@ -122,18 +124,18 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
     let pool = level - height;
     let sunk = sea - height;
     var share = 0.0;
-    var wet = ramp(1, 0.6);
+    var wet = ramp(paint.rows.y, 0.6);
     let mirrored = 1.0 - SUN * (1.0 - under);
     if sunk > -rise && sunk >= pool {
         let depth = max(sunk, 0.0);
         share = clamp(0.5 + sunk / rise, 0.0, 1.0);
-        let blue = ramp(1, 1.0 - sqrt(depth / paint.range.w));
+        let blue = ramp(paint.rows.y, 1.0 - sqrt(depth / paint.range.w));
         let foam = 0.42 * clamp(1.35 - depth / rise, 0.0, 1.0);
         wet = mix(blue * mix(vec3f(1.0), light, THROUGH), SHORE, foam);
     } else if pool > -rise * 4.0 && level > DRY_LEVEL {
         let depth = max(pool, 0.0);
         share = clamp(0.5 + pool / rise, 0.0, 1.0);
-        let blue = ramp(1, 0.60 - 0.50 * depth / (depth + DARK)) * mirrored;
+        let blue = ramp(paint.rows.y, 0.60 - 0.50 * depth / (depth + DARK)) * mirrored;
         wet = mix(mix(blue, SKYLIGHT * mirrored, 0.03), dry, SHALLOW / (1.0 + depth));
     }
 
