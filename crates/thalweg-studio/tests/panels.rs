@@ -111,7 +111,7 @@ impl Bench {
             if self.harness.state().as_ref().is_some_and(&holds) {
                 return;
             }
-            assert!(start.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+            assert!(start.elapsed() < Duration::from_secs(180), "waited in vain until {what}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }

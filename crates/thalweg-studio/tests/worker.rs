@@ -52,7 +52,7 @@ fn until(worker: &Worker, what: &str, holds: impl Fn(&Snapshot) -> bool) -> Arc<
             return snapshot;
         }
         let last = worker.latest().and_then(|snapshot| snapshot.problem.clone());
-        assert!(start.elapsed() < Duration::from_secs(60), "waited in vain until {what}; last problem {last:?}");
+        assert!(start.elapsed() < Duration::from_secs(180), "waited in vain until {what}; last problem {last:?}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

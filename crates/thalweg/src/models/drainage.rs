@@ -38,7 +38,8 @@ params! {
     /// ones are told apart by a hash of the world cell, so that no direction is preferred.
     ///
     /// With `runoff` it lets that water run: A times runoff is the `discharge`, and every depression stands full, as `pool`.
-    /// Pictures then show rivers and lakes of a land on which no model of water has worked, or none so finely.
+    /// Pictures then show rivers and lakes of a land on which no model of water has worked, or none so finely. With `lakes` alone
+    /// depressions stand full, and the `discharge` that an earlier model left is kept.
     ///
     /// It needs nothing, heeds `rain`, and leaves `accumulation`, `basin`, `stream_order` and `lake_depth`, for later
     /// stages to take as masks: `layers = { amount = { layer = "accumulation", scale = [0, 1000000] } }`. Water leaves at
@@ -49,6 +50,8 @@ params! {
         threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", source "ours";
         /// Water that runs off, over a year: above 0, rivers run and depressions stand full of water.
         runoff: f64 = 0.0, within 0.0..=100.0, unit "m/a", source "ours; 0.3 is the mean of land (Fekete et al. 2002)";
+        /// Whether depressions stand full of water even without `runoff`.
+        lakes: bool = false, within .., unit "1", source "ours";
         /// How water is shared among neighbours.
         routing: Routing = Routing::D8, within .., unit "1", source "O'Callaghan & Mark 1984; Tarboton 1997; Freeman 1991";
     }
@@ -180,6 +183,8 @@ impl Stepper for Survey {
         if self.0.runoff > 0.0 {
             let flow = self.0.runoff / YEAR;
             terrain.insert(&DISCHARGE, Cells::Float(accumulation.map(|area| (f64::from(*area) * flow) as f32)))?;
+        }
+        if self.0.runoff > 0.0 || self.0.lakes {
             let volume = |pool: &Field<Height>| {
                 pool.as_slice().iter().map(|depth| i128::from(depth.0)).sum::<i128>() as f64 / UNITS * area
             };
@@ -261,6 +266,19 @@ mod tests {
         assert!((f64::from(mouth) - 500_000.0 / YEAR).abs() < 1e-6, "{mouth}");
         assert_eq!(terrain.heights(&POOL).unwrap()[(2, 4)], Height::saturating(20.0));
         assert_eq!(budget.water_change(), 20.0 * 1e4 - 0.5 * 50.0 * 1e4);
+    }
+
+    #[test]
+    fn lakes_alone_stand_and_rivers_stay_as_they_were() {
+        let mut terrain = valley();
+        let river = Field::generate([5, 10], |i, _| if i == 2 { 7.0 } else { 0.0 });
+        terrain.insert(&DISCHARGE, Cells::Float(river.clone())).unwrap();
+        let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
+        let model = Drainage { lakes: true, ..Drainage::default() };
+        let budget = model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
+        assert_eq!(terrain.float(&DISCHARGE), Some(&river));
+        assert_eq!(terrain.heights(&POOL).unwrap()[(2, 4)], Height::saturating(20.0));
+        assert_eq!(budget.water_change(), 20.0 * 1e4);
     }
 
     #[test]
