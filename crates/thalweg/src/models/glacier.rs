@@ -2,6 +2,7 @@
 
 mod ages;
 mod bed;
+mod cascade;
 mod cell;
 mod flow;
 mod lines;
@@ -24,7 +25,8 @@ params! {
     /// Ice of thickness H and surface s spreads by ∂H/∂t = b − ∇·q with the flux of shallow ice that creeps and slides, q =
     /// −(Γd·H⁵ + Γs·H³)·|∇s|²·∇s, Γd = ⅖·softness·(ρg)³, Γs = sliding·(ρg)³, ρ = 917 kg/m³; so it slides at u = Γs·H²·|∇s|³.
     /// Snow falls and ice melts by b = min(gradient·(s − snowline), accumulation), the positive part times the layer `snow`.
-    /// The snowline swings: snowline − swing·cos(2π·t/cycle), cold ages first.
+    /// In the shade the snowline lies lower by `shade` times the sine of the slope times the cosine of its aspect from
+    /// `shade_azimuth`. The snowline swings: snowline − swing·cos(2π·t/cycle), cold ages first.
     ///
     /// While ice flows for `ice_years`, it wears its bed for `step` years: it is soon in balance with its bed, so that this
     /// loses little. The bed is worn at right angles to itself, and quicker where it is steep, for there blocks are plucked:
@@ -34,6 +36,9 @@ params! {
     /// stands steeper than the limit falls and is carried off, under ice and beside it: headwalls step back, crests become
     /// sharp.
     ///
+    /// Basins come to rest: where the bed would rise along the ice by more than `adverse` times as much as the surface falls, water
+    /// under it would freeze on its way up and leave its load, which shields the bed. So nothing is worn there.
+    ///
     /// A share `till` of what is worn travels with the ice, in shares of its flow from cell to cell, and is laid down where
     /// ice melts, in proportion to what melts of what comes: loose ground round the tongues. Melt water carries off the rest.
     ///
@@ -42,7 +47,7 @@ params! {
     /// walls. After the last step the ice melts, unless `melt` is off: then it stays as the layer `ice`. The ledger counts
     /// snow as rain, and ice that melts or leaves as drained, in m³ of ice.
     ///
-    /// In a step of the ice cells are visited from the highest surface to the lowest; each finds, implicitly, what it keeps
+    /// In a step of the ice cells are visited after their higher neighbours; each finds, implicitly, what it keeps
     /// of what it has and what has come to it, against the surfaces of lower cells before the step (after Saul'yev 1957). So
     /// a cell never gives more than it has, ice closes to the unit, and in balance the length of the step does not show. A
     /// step is the longest with D·dt/dx² ≤ 30, D the greatest diffusivity: fractions of a year on cells of 80 m, shorter with
@@ -52,10 +57,11 @@ params! {
     /// Source: flow Mahaffy (1976, doi:10.1029/JC081i006p01059), exponent 3; sliding, balance and constants Budd et al.
     /// (1979), Oerlemans (1984), as Braun, Zwartz & Tomkin (1999, doi:10.3189/172756499781821797) use them for landscapes;
     /// wear by sliding Harbor (1992, doi:10.1130/0016-7606(1992)104<1364:NMOTDO>2.3.CO;2), MacGregor et al. (2000,
-    /// doi:10.1130/0091-7613(2000)28<1031:NSOGVL>2.0.CO;2), Herman et al. (2015, doi:10.1126/science.aab2386). We differ:
+    /// doi:10.1130/0091-7613(2000)28<1031:NSOGVL>2.0.CO;2), Herman et al. (2015, doi:10.1126/science.aab2386); rest of basins
+    /// Alley et al. (2003, doi:10.1038/nature01839); shade Evans (1977). We differ:
     /// what shallow ice lacks, the stresses along and across a glacier (Egholm et al. 2011, doi:10.1029/2010JF001900),
     /// is a mean of the speed; the thickness between two cells is their mean or the upper one's, whichever is less, so that
-    /// bare ground gives no ice (Jarosch et al. 2013, doi:10.5194/tc-7-229-2013); no water works under the ice.
+    /// bare ground gives no ice (Jarosch et al. 2013, doi:10.5194/tc-7-229-2013); of the water under the ice only that bound is left.
     ///
     /// It needs nothing, heeds `snow`, `slope_limit`, `hardness`, `protect`, `loose` and ice that is there, and leaves the
     /// ground, `loose`, and without `melt` the layer `ice`. It breaks on plains, where shallow ice is not held by what lies
@@ -81,6 +87,10 @@ params! {
         gradient: f64 = 0.007, within 0.0..=0.1, unit "1/a", source "Oerlemans 1984; Alps";
         /// The most snow that falls, high up.
         accumulation: f64 = 1.5, within 0.0..=50.0, unit "m/a", source "Oerlemans 1984; 0.5 to 3";
+        /// How much lower the snowline lies on upright walls in the shade, and higher in the sun: cirques on one side of crests.
+        shade: f64 = 0.0, within 0.0..=2000.0, unit "m", source "Evans 1977, as a rule";
+        /// Towards where shade lies and wind drifts snow, clockwise from north.
+        shade_azimuth: f64 = 30.0, within 0.0..=360.0, unit "°", source "Evans 1977, northern middle latitudes";
         /// How readily ice creeps: softer ice is thinner.
         softness: f64 = 0.0757, within 0.0..=10.0, unit "1/(bar³·a)", source "Cuffey & Paterson 2010, temperate ice";
         /// How readily ice slides: thinner ice that wears more.
@@ -95,6 +105,8 @@ params! {
         coupling: f64 = 250.0, within 0.0..=1e5, unit "m", source "Kamb & Echelmeyer 1986: one to four thicknesses";
         /// Thickness of ice that is half frozen to its bed: thinner ice wears little, so crests stay.
         grip: f64 = 40.0, within 0.0..=1000.0, unit "m", source "ours";
+        /// Most that the bed rises along the ice for each metre that its surface falls: deeper basins.
+        adverse: f64 = 1.5, within 0.0..=1000.0, unit "1", source "Alley et al. 2003, 1.2 to 1.7";
         /// Share of what is worn that is laid down where the ice melts; melt water carries off the rest.
         till: f64 = 0.15, within 0.0..=1.0, unit "1", source "ours";
         /// Steepest angle of walls; 90 for none.

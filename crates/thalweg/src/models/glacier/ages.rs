@@ -1,5 +1,7 @@
 //! The stepper: ice flows for a while, then its bed is worn, and again.
 
+use std::sync::atomic::AtomicI64;
+
 use crate::error::Result;
 use crate::field::Field;
 use crate::grid::Grid;
@@ -7,6 +9,7 @@ use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::glacier::cell::Rates;
 use crate::models::glacier::flow::{Climate, Flow, Land, Spent};
+use crate::models::glacier::lines::blur;
 use crate::models::glacier::{Glacier, ICE, SNOW, bed, till};
 use crate::models::hillslope::SLOPE_LIMIT;
 use crate::rng::Key;
@@ -48,11 +51,13 @@ impl Ages {
         let model = &self.model;
         let age = (f64::from(step) - f64::from(self.counts[0])).max(0.0) * self.wears();
         let swing = model.swing * libm::cos(std::f64::consts::TAU * age / model.cycle);
+        let shade = (model.shade > 0.0).then(|| shade(land(terrain), model.shade, model.shade_azimuth));
         let climate = Climate {
             snowline: model.snowline - swing,
             gradient: model.gradient,
             most: model.accumulation,
             snow: factors(&terrain.layers, &SNOW),
+            shade: shade.as_ref(),
         };
         let rates = Rates { creep: 0.4 * model.softness * WEIGHT * WEIGHT * WEIGHT, slide: self.slide() };
         let mut left = model.ice_years;
@@ -71,7 +76,7 @@ impl Ages {
         let speed = bed::speed(&mut self.flow, land(terrain), ice, slide, coupling);
         let before = terrain.ground.clone();
         let mut worn = before.clone();
-        let limited = bed::wear(&self.model, land(terrain), ice, &speed, years, &mut worn);
+        let limited = bed::wear(&self.model, land(terrain), (ice, &self.flow), &speed, years, &mut worn);
         let size = terrain.grid.size;
         let mut loose = terrain.loose.take().unwrap_or_else(|| Field::new(size, Height::ZERO));
         let [protect, hardness] = [PROTECT, HARDNESS].map(|spec| factors(&terrain.layers, &spec));
@@ -79,14 +84,15 @@ impl Ages {
 
         let share = self.model.till;
         let cuts = before.as_slice().iter().zip(worn.as_slice());
-        let mut load: Vec<i64> = cuts.map(|(a, b)| (f64::from(a.0 - b.0) * share) as i64).collect();
-        let taken: i64 = load.iter().sum();
-        let left = till::carry(&self.flow, land(terrain), &mut load);
+        let mut load: Vec<_> = cuts.map(|(a, b)| AtomicI64::new((f64::from(a.0 - b.0) * share) as i64)).collect();
+        let taken: i64 = load.iter_mut().map(|load| *load.get_mut()).sum();
+        let left = till::carry(&mut self.flow, land(terrain), &mut load);
         let mut surplus = 0;
         let cells = worn.as_mut_slice().iter_mut().zip(loose.as_mut_slice());
-        for ((height, loose), load) in cells.zip(&load) {
+        for ((height, loose), load) in cells.zip(load) {
+            let load = load.into_inner();
             // Beyond the accepted heights nothing is laid.
-            let laid = (*load).min(i64::from(Height::MAX.0) - i64::from(height.0)).min(i64::from(i32::MAX - loose.0));
+            let laid = load.min(i64::from(Height::MAX.0) - i64::from(height.0)).min(i64::from(i32::MAX - loose.0));
             height.0 += laid as i32;
             loose.0 += laid as i32;
             surplus += load - laid;
@@ -165,6 +171,27 @@ fn take(terrain: &mut Terrain) -> (Field<Height>, Spent) {
     }
     (ice, spent)
 }
+
+/// Metres by which the snowline lies lower in each cell where the shade lies towards `azimuth`: `most` times the sine of
+/// the slope, as it is over `WIDE`, times the cosine between its aspect and the shade's.
+fn shade(land: Land<'_>, most: f64, azimuth: f64) -> Field<f32> {
+    let mut smooth = land.ground.map(|height| height.metres() as f32);
+    blur(&mut smooth, WIDE / land.grid.cell);
+    let [east, north] = [libm::sin(azimuth.to_radians()), libm::cos(azimuth.to_radians())];
+    Field::generate(smooth.size(), |i, j| {
+        let [rows, cols] = smooth.size();
+        let per = |a: usize, b: usize| 1.0 / (a.abs_diff(b).max(1) as f64 * land.grid.cell);
+        let (west_of, east_of) = (j.saturating_sub(1), (j + 1).min(cols - 1));
+        let (north_of, south_of) = (i.saturating_sub(1), (i + 1).min(rows - 1));
+        // How much it falls towards the east and towards the north.
+        let x = f64::from(smooth[(i, west_of)] - smooth[(i, east_of)]) * per(west_of, east_of);
+        let y = f64::from(smooth[(south_of, j)] - smooth[(north_of, j)]) * per(north_of, south_of);
+        (most * (x * east + y * north) / (1.0 + x * x + y * y).sqrt()) as f32
+    })
+}
+
+/// Distance in metres over which the side that a slope faces is that of the mountain, and not of a gully.
+const WIDE: f64 = 150.0;
 
 fn land(terrain: &Terrain) -> Land<'_> {
     Land { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref() }

@@ -52,12 +52,27 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
     speed
 }
 
+/// Units by which cell `k` may be cut before its bed rises along the ice by more than `adverse` times as much as the ice's
+/// surface falls. Lower neighbours count by how far the surface falls to them; in a hollow of the surface nothing is cut.
+fn above_rise(flow: &Flow, land: Land<'_>, k: usize, adverse: f64) -> i64 {
+    let ground = land.ground.as_slice();
+    let (falls, around) = (flow.falls(land, k), land.around(k));
+    let (mut sum, mut lies) = (0.0, 0.0);
+    for (fall, to) in falls.into_iter().zip(around) {
+        let Some(to) = to.filter(|_| fall > 0.0) else { continue };
+        let over = f64::from(ground[k].0) - f64::from(ground[to].0);
+        sum += fall;
+        lies += fall * (over + adverse * fall * land.grid.cell * UNITS);
+    }
+    if sum > 0.0 { (lies / sum).max(0.0) as i64 } else { 0 }
+}
+
 /// Lowers the ground `out` where ice slides over it, for `years`; the number of cells that would have been cut deeper than is
-/// allowed.
+/// allowed. The surface is that at which `speed` looked.
 pub fn wear(
     model: &Glacier,
     land: Land<'_>,
-    ice: &Field<Height>,
+    (ice, flow): (&Field<Height>, &Flow),
     speed: &Field<f32>,
     years: f64,
     out: &mut Field<Height>,
@@ -86,6 +101,7 @@ pub fn wear(
                 let power = f64::from(exp2(model.exponent as f32 * log2(speed[(i, j)].max(f32::MIN_POSITIVE))));
                 let held = thick * thick / (thick * thick + model.grip * model.grip);
                 let cut = (model.erosion * power * held * (1.0 + aside).sqrt() * years * UNITS) as i64;
+                let cut = cut.min(above_rise(flow, land, k, model.adverse));
                 let allowed = most.min(here - i64::from(Height::MIN.0)).max(0);
                 limited += u64::from(cut > allowed);
                 height.0 -= cut.clamp(0, allowed) as i32;
@@ -93,4 +109,29 @@ pub fn wear(
             limited
         })
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Grid;
+
+    #[test]
+    fn a_bed_may_be_cut_until_it_rises_as_much_as_told() {
+        // From the second cell the surface falls 30 m eastward and 10 m southward, to beds 12 m and 4 m higher; north and west it is
+        // higher. Weighted by the fall the bed rises by (30·12 + 10·4)/40 = 10 m, the surface falls (900 + 100)/40 = 25 m.
+        let grid = Grid::new([2, 3], 100.0).unwrap();
+        let metres = |rows: [[f64; 3]; 2]| Field::generate(grid.size, |i, j| Height::from_metres(rows[i][j]).unwrap());
+        let ground = metres([[60.0, 50.0, 62.0], [70.0, 54.0, 80.0]]);
+        let top = metres([[170.0, 150.0, 120.0], [170.0, 140.0, 110.0]]);
+        let ice = Field::generate(grid.size, |i, j| Height(top[(i, j)].0 - ground[(i, j)].0));
+        let land = Land { grid: &grid, ground: &ground, nodata: None };
+        let mut flow = Flow::new(&grid);
+        flow.look(land, &ice);
+        let cut = |adverse| above_rise(&flow, land, 1, adverse) as f64 / UNITS;
+        assert!((cut(1.0) - 15.0).abs() < 1e-3 && (cut(1.5) - 27.5).abs() < 1e-3, "{} {}", cut(1.0), cut(1.5));
+        assert_eq!(cut(0.3), 0.0, "it rises more as it is");
+        // In a hollow of the surface nothing is cut.
+        assert_eq!(above_rise(&flow, land, 5, 1000.0), 0);
+    }
 }

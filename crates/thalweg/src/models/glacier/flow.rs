@@ -1,10 +1,13 @@
-//! The flow of ice: one sweep over the cells, from the highest surface to the lowest.
+//! The flow of ice: one sweep over the cells, each after its higher neighbours.
+
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
 use rayon::prelude::*;
 
 use crate::field::Field;
 use crate::grid::{Edge, Grid};
 use crate::height::{Height, UNITS};
+use crate::models::glacier::cascade::Cascade;
 use crate::models::glacier::cell::{Beyond, Rates, STEEPEST};
 
 /// Bytes a cell that a flow and a bed at work hold.
@@ -62,12 +65,15 @@ pub struct Climate<'a> {
     pub most: f64,
     /// Factor of what is gained.
     pub snow: Option<&'a Field<f32>>,
+    /// Metres by which the snowline lies lower.
+    pub shade: Option<&'a Field<f32>>,
 }
 
 impl Climate<'_> {
     /// Metres gained, or below zero lost, in a year by cell `k` with its surface at a level in units.
     fn gain(&self, level: i32, k: usize) -> f64 {
-        let rate = (self.gradient * (Height(level).metres() - self.snowline)).min(self.most);
+        let lower = self.shade.map_or(0.0, |shade| f64::from(shade.as_slice()[k]));
+        let rate = (self.gradient * (Height(level).metres() - self.snowline + lower)).min(self.most);
         match self.snow {
             // The product with what is no number is none either, and the greater of it and zero is zero.
             Some(snow) if rate > 0.0 => (rate * f64::from(snow.as_slice()[k])).max(0.0),
@@ -87,6 +93,14 @@ pub struct Spent {
     pub limited: u64,
 }
 
+impl Spent {
+    fn add(&mut self, other: &Self) {
+        self.gained += other.gained;
+        self.lost += other.lost;
+        self.limited += other.limited;
+    }
+}
+
 /// Densities of ice and of sea water in kg/m³.
 const ICE_DENSITY: i64 = 917;
 const SEA_DENSITY: i64 = 1028;
@@ -99,27 +113,33 @@ const REACH: f64 = 30.0;
 pub struct Flow {
     /// Level of the surface, of ice, bare ground or the sea, in units.
     pub surface: Field<i32>,
-    /// Cells with ice or beside it, from the highest surface to the lowest, in the low half of the bits.
-    pub order: Vec<u64>,
     /// Units that each cell gave over its west, east, north and south side in the last step.
-    pub gave: Vec<[i32; 4]>,
+    pub gave: Vec<[AtomicI32; 4]>,
     /// Units that melted there, or broke off.
-    pub gone: Vec<i64>,
+    pub gone: Vec<AtomicI64>,
     /// Units on their way to cells.
-    comes: Vec<i64>,
-    /// Cells with ice, or with snow that stays.
+    comes: Vec<AtomicI64>,
+    /// Units of ice after the step.
+    stays: Vec<AtomicI32>,
+    /// Cells with ice, or with snow that stays; and those and the ones beside them.
     live: Vec<bool>,
+    matters: Vec<bool>,
+    /// From the highest surface to the lowest.
+    pub cascade: Cascade,
 }
 
 impl Flow {
     pub fn new(grid: &Grid) -> Self {
+        let cells = || 0..grid.len();
         Self {
             surface: Field::new(grid.size, 0),
-            order: Vec::new(),
-            gave: vec![[0; 4]; grid.len()],
-            gone: vec![0; grid.len()],
-            comes: vec![0; grid.len()],
+            gave: cells().map(|_| Default::default()).collect(),
+            gone: cells().map(|_| AtomicI64::new(0)).collect(),
+            comes: cells().map(|_| AtomicI64::new(0)).collect(),
+            stays: cells().map(|_| AtomicI32::new(0)).collect(),
             live: vec![false; grid.len()],
+            matters: vec![false; grid.len()],
+            cascade: Cascade::new(grid.len()),
         }
     }
 
@@ -163,32 +183,29 @@ impl Flow {
         if most * longest > REACH * land.grid.cell_area() { REACH * land.grid.cell_area() / most } else { longest }
     }
 
-    /// Puts the cells that matter in order.
-    fn sort(&mut self, land: Land<'_>, ice: &Field<Height>, climate: &Climate<'_>) {
+    /// Finds the cells that matter.
+    fn find(&mut self, land: Land<'_>, ice: &[Height], climate: &Climate<'_>) {
         let cols = land.grid.cols();
-        let (level, ice) = (self.surface.as_slice(), ice.as_slice());
+        let level = self.surface.as_slice();
         self.live.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
             for (k, live) in (i * cols..).zip(row) {
                 *live = !land.is_void(k) && (ice[k].0 > 0 || climate.gain(level[k], k) > 0.0);
             }
         });
         let live = &self.live;
-        let matters = |k: &usize| {
-            let beside = || land.around(*k).into_iter().flatten().any(|n| live[n]);
-            live[*k] || (beside() && !land.is_void(*k))
-        };
-        // The depth under the highest level that is accepted fits the upper half.
-        let key = |k: usize| ((i64::from(Height::MAX.0) - i64::from(level[k])) as u64) << 32 | k as u64;
-        let rows = (0..land.grid.rows()).into_par_iter();
-        self.order.clear();
-        self.order.par_extend(rows.flat_map_iter(|i| (i * cols..(i + 1) * cols).filter(matters).map(key)));
-        self.order.par_sort_unstable();
+        self.matters.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
+            for (k, matters) in (i * cols..).zip(row) {
+                let beside = || land.around(k).into_iter().flatten().any(|n| live[n]);
+                *matters = live[k] || (beside() && !land.is_void(k));
+            }
+        });
     }
 
     /// Lets snow fall, ice melt, flow, and break off in the sea, for at most `longest` years; the years that passed.
     ///
     /// Each cell in its turn shares out what it has and what has come to it ([`Rates::share`]). So nothing is made or lost, no
-    /// cell gives more than it has, and where the ice is in balance the length of the step does not show.
+    /// cell gives more than it has, and where the ice is in balance the length of the step does not show. A cell's turn asks
+    /// only for higher neighbours to be done, so many have theirs at once.
     pub fn advance(
         &mut self,
         land: Land<'_>,
@@ -199,45 +216,66 @@ impl Flow {
     ) -> f64 {
         self.look(land, ice);
         let years = self.steady(land, ice, rates, longest);
-        self.sort(land, ice, climate);
-        self.gave.fill([0; 4]);
-        self.gone.fill(0);
-        let order = std::mem::take(&mut self.order);
-        for k in order.iter().map(|key| (key & u64::from(u32::MAX)) as usize) {
-            self.visit(land, ice.as_mut_slice(), (rates, climate), years, k, spent);
-        }
-        self.order = order;
-        // What has come to cells that were not visited.
-        for (k, (comes, ice)) in self.comes.iter_mut().zip(ice.as_mut_slice()).enumerate().filter(|(_, c)| *c.0 > 0) {
-            let room = i64::from(Height::MAX.0) - i64::from(land.ground.as_slice()[k].0) - i64::from(ice.0);
-            let kept = (*comes).min(room);
-            spent.lost += *comes - kept;
-            ice.0 += kept as i32;
-            *comes = 0;
-        }
+        self.find(land, ice.as_slice(), climate);
+        let mut cascade = std::mem::replace(&mut self.cascade, Cascade::new(0));
+        let (level, flow) = (self.surface.as_slice(), &*self);
+        let sums = cascade.run(
+            land,
+            |k| flow.matters[k],
+            |k, _, to| (level[k], to) > (level[to], k),
+            |k, spent| flow.visit(land, ice.as_slice(), (rates, climate), years, k, spent),
+        );
+        self.cascade = cascade;
+        sums.iter().for_each(|sum| spent.add(sum));
+        spent.lost += self.settle(land, ice);
         years
+    }
+
+    /// Takes over what stays and what has come to cells that were not visited; what has no room is returned.
+    fn settle(&mut self, land: Land<'_>, ice: &mut Field<Height>) -> i64 {
+        let cols = ice.cols();
+        let rows = ice.par_rows_mut().zip(self.comes.par_chunks_mut(cols)).zip(self.stays.par_chunks(cols));
+        let rows = rows.zip(self.gave.par_chunks_mut(cols)).zip(self.gone.par_chunks_mut(cols));
+        let settled = rows.map(|(((((i, ice), comes), stays), gave), gone)| {
+            let mut lost = 0;
+            for (j, ice) in ice.iter_mut().enumerate() {
+                let k = i * cols + j;
+                let came = std::mem::take(comes[j].get_mut());
+                if self.matters[k] {
+                    ice.0 = stays[j].load(Ordering::Relaxed);
+                    continue;
+                }
+                (gave[j], gone[j]) = Default::default();
+                let kept =
+                    came.min(i64::from(Height::MAX.0) - i64::from(land.ground.as_slice()[k].0) - i64::from(ice.0));
+                lost += came - kept;
+                ice.0 += kept as i32;
+            }
+            lost
+        });
+        settled.sum()
     }
 
     /// One cell's turn.
     fn visit(
-        &mut self,
+        &self,
         land: Land<'_>,
-        ice: &mut [Height],
+        ice: &[Height],
         (rates, climate): (&Rates, &Climate<'_>),
         years: f64,
         k: usize,
         spent: &mut Spent,
     ) {
         let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
-        let moved = i64::from(ice[k].0) + std::mem::take(&mut self.comes[k]);
+        let moved = i64::from(ice[k].0) + self.comes[k].load(Ordering::Relaxed);
         let depth = land.grid.sea_level.map_or(0, |sea| (i64::from(sea.0) - i64::from(ground[k].0)).max(0));
         // Snow on the open sea is gone.
         let gain = if moved == 0 && depth > 0 { 0 } else { (climate.gain(level[k], k) * years * UNITS) as i64 };
         let melts = (-gain).clamp(0, moved);
         let there = moved + gain.max(0) - melts;
         spent.gained += gain.max(0);
-        self.gone[k] = melts;
         let mut keeps = there;
+        let mut gave = [0; 4];
         if there > 0 {
             let metres = |units: i64| units as f64 / UNITS;
             let around = land.around(k);
@@ -250,9 +288,9 @@ impl Flow {
                     // Rounded down, the four are never more than what is given.
                     let units = ((gives as f64 * (over[side] / sum)) as i64).clamp(0, keeps).min(i32::MAX.into());
                     keeps -= units;
-                    self.gave[k][side] = units as i32;
+                    gave[side] = units as i32;
                     match around[side] {
-                        Some(to) => self.comes[to] += units,
+                        Some(to) => _ = self.comes[to].fetch_add(units, Ordering::Relaxed),
                         None => spent.lost += units,
                     }
                 }
@@ -262,9 +300,13 @@ impl Flow {
         let floats = keeps * ICE_DENSITY < depth * SEA_DENSITY;
         let stays = if floats { 0 } else { keeps.min(room) };
         spent.limited += u64::from(!floats && keeps > room);
-        self.gone[k] += keeps - stays;
-        spent.lost += self.gone[k];
-        ice[k] = Height(stays as i32);
+        let gone = melts + keeps - stays;
+        spent.lost += gone;
+        for (to, units) in self.gave[k].iter().zip(gave) {
+            to.store(units, Ordering::Relaxed);
+        }
+        self.gone[k].store(gone, Ordering::Relaxed);
+        self.stays[k].store(stays as i32, Ordering::Relaxed);
     }
 
     /// What lies beyond the sides of a cell.

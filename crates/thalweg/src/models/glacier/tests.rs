@@ -10,7 +10,7 @@ use crate::models::glacier::{Glacier, ICE};
 use crate::rng::Key;
 use crate::terrain::{Cells, Terrain};
 
-const STILL: Climate<'_> = Climate { snowline: 0.0, gradient: 0.0, most: 0.0, snow: None };
+const STILL: Climate<'_> = Climate { snowline: 0.0, gradient: 0.0, most: 0.0, snow: None, shade: None };
 
 /// Lets ice flow over ground for so many years in steps of at most `longest`.
 fn flow(
@@ -77,7 +77,7 @@ fn ice_on_a_plane_is_as_thick_as_its_flux_asks() {
     let ground = Field::generate(grid.size, |_, j| Height::from_metres(800.0 - slope * cell * j as f64).unwrap());
     let land = Land { grid: &grid, ground: &ground, nodata: None };
     let snow = Field::generate(grid.size, |_, j| if j < 40 { 1.0 } else { 0.0 });
-    let climate = Climate { snowline: -1e4, gradient: 1.0, most: 1.0, snow: Some(&snow) };
+    let climate = Climate { snowline: -1e4, gradient: 1.0, most: 1.0, snow: Some(&snow), shade: None };
     let mut want = 50.0;
     for _ in 0..60 {
         let h: f64 = want;
@@ -146,6 +146,72 @@ fn a_v_valley_becomes_a_u() {
     // The valley is the same on both sides: but for the order of cells of one level.
     let (west, east) = (land.ground[(40, 24)].metres(), land.ground[(40, 35)].metres());
     assert!((west - east).abs() < 2.0, "{west} m, {east} m");
+}
+
+/// How deep the bed lies under its sill at most, down the middle of a valley 20 km long that is steep above and nearly level
+/// below, where ice that ends in it digs.
+fn hollow(adverse: f64) -> f64 {
+    let grid = Grid::new([200, 24], 100.0).unwrap();
+    let ground = Field::generate(grid.size, |i, j| {
+        let down = i as f64 * 100.0;
+        let floor = if down < 6000.0 { 1500.0 - 0.15 * down } else { 600.0 - 0.02 * (down - 6000.0) };
+        Height::from_metres(floor + 60.0 * (j as f64 - 11.5).abs()).unwrap()
+    });
+    let mut land = Terrain::from_ground(grid, ground).unwrap();
+    let model = Glacier { adverse, snowline: 900.0, years: 10_000.0, erosion: 1e-3, till: 0.0, ..Glacier::default() };
+    run(&model, &mut land);
+    let floor = |i: usize| (8..16).map(|j| land.ground[(i, j)].metres()).fold(f64::INFINITY, f64::min);
+    let (mut sill, mut deepest) = (f64::NEG_INFINITY, 0.0f64);
+    for i in (0..200).rev() {
+        sill = sill.max(floor(i));
+        deepest = deepest.max(sill - floor(i));
+    }
+    deepest
+}
+
+#[test]
+fn basins_are_dug_and_come_to_rest_as_steep_as_the_ice_lets_them() {
+    let depths = [1000.0, 1.5, 0.5, 0.0].map(hollow);
+    assert!(depths.windows(2).all(|pair| pair[0] > 1.1 * pair[1]), "{depths:?} m, the less the bed may rise");
+    assert!(depths[1] > 10.0, "{depths:?}");
+}
+
+/// A ridge along the west-east axis, with flanks of slope 0.6.
+fn ridge() -> Terrain {
+    let grid = Grid::new([61, 40], 80.0).unwrap();
+    let ground =
+        Field::generate(grid.size, |i, _| Height::from_metres(1500.0 - 0.6 * 80.0 * (i as f64 - 30.0).abs()).unwrap());
+    Terrain::from_ground(grid, ground).unwrap()
+}
+
+#[test]
+fn ice_gathers_in_the_shade() {
+    let on_flanks = |shade: f64, azimuth: f64| {
+        let model = Glacier {
+            shade,
+            shade_azimuth: azimuth,
+            snowline: 1100.0,
+            growth: 200.0,
+            years: 250.0,
+            erosion: 0.0,
+            melt: false,
+            slope_limit: 90.0,
+            ..Glacier::default()
+        };
+        let mut land = ridge();
+        run(&model, &mut land);
+        let ice = land.heights(&ICE).unwrap();
+        let sum = |rows: std::ops::Range<usize>| -> f64 { rows.flat_map(|i| ice.row(i)).map(|h| h.metres()).sum() };
+        [sum(0..30), sum(31..61)]
+    };
+    let [north, south] = on_flanks(0.0, 0.0);
+    assert!(north > 0.0 && (north / south - 1.0).abs() < 0.02, "without it both are alike: {north} {south}");
+    let [north, south] = on_flanks(200.0, 0.0);
+    assert!(north > 1.3 * south, "{north} in the shade, {south} in the sun");
+    let [away, towards] = on_flanks(200.0, 180.0);
+    assert!(towards > 1.3 * away, "{towards} in the shade, {away} in the sun");
+    let [north, south] = on_flanks(200.0, 90.0);
+    assert!((north / south - 1.0).abs() < 0.02, "flanks that face neither way: {north} {south}");
 }
 
 #[test]

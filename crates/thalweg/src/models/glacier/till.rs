@@ -1,29 +1,33 @@
 //! What ice carries, and where it lays it down.
 
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use crate::models::glacier::flow::{Flow, Land};
 
 /// Sends `load` (units by cell) along with the ice of the last step and lays it down: `load` becomes what is laid on each
 /// cell; what left the world with the ice is returned.
 ///
-/// Cells are visited as the ice was. Of what comes to a cell, the part is laid that melts there of all the ice that leaves it,
-/// the rest goes on in shares of what passes to lower cells; rounding leaves it where it is.
-pub fn carry(flow: &Flow, land: Land<'_>, load: &mut [i64]) -> i64 {
-    let mut left = 0;
-    for k in flow.order.iter().map(|key| (key & u64::from(u32::MAX)) as usize) {
-        let goes = flow.gave[k].map(i64::from);
-        let all = i128::from(goes.iter().sum::<i64>() + flow.gone[k]);
-        if all == 0 || load[k] == 0 {
-            continue;
+/// Cells are visited as the ice passed. Of what comes to a cell, the part is laid that melts there of all the ice that leaves
+/// it, the rest goes on in shares of what passes to lower cells; rounding leaves it where it is.
+pub fn carry(flow: &mut Flow, land: Land<'_>, load: &mut [AtomicI64]) -> i64 {
+    let Flow { cascade, gave, gone, .. } = flow;
+    let given = |k: usize, side: usize| i64::from(gave[k][side].load(Ordering::Relaxed));
+    let loads = &*load;
+    let visit = |k: usize, left: &mut i64| {
+        let goes = [0, 1, 2, 3].map(|side| given(k, side));
+        let all = i128::from(goes.iter().sum::<i64>() + gone[k].load(Ordering::Relaxed));
+        let comes = i128::from(loads[k].load(Ordering::Relaxed));
+        if all == 0 || comes == 0 {
+            return;
         }
-        let (comes, around) = (i128::from(load[k]), land.around(k));
-        for (side, units) in goes.into_iter().enumerate() {
+        for (units, to) in goes.into_iter().zip(land.around(k)) {
             let share = (comes * i128::from(units) / all) as i64;
-            load[k] -= share;
-            match around[side] {
-                Some(to) => load[to] += share,
-                None => left += share,
+            loads[k].fetch_sub(share, Ordering::Relaxed);
+            match to {
+                Some(to) => _ = loads[to].fetch_add(share, Ordering::Relaxed),
+                None => *left += share,
             }
         }
-    }
-    left
+    };
+    cascade.run(land, |k| !land.is_void(k), |k, side, _| given(k, side) > 0, visit).iter().sum()
 }
