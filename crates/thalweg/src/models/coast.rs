@@ -158,17 +158,17 @@ impl Stepper for Waves {
         let size = terrain.grid.size;
         terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
         let Some(Height(level)) = terrain.grid.sea_level else { return Ok(Budget::default()) };
-        let shore = |terrain: &Terrain| line::distance(terrain, |_, _| level.into(), SMOOTH);
         let exposure = fetch::exposure(model, terrain, level);
         let mut budget = Budget::default();
         if tick.step == 0 {
-            let cut = cut::cut(model, terrain, level, &shore(terrain), &exposure)?;
-            let laid = beach::lay(model, terrain, level, &shore(terrain), &exposure, &cut);
+            let (cut, inland) = cut::cut(model, terrain, level, &exposure)?;
+            let laid = beach::lay(model, terrain, level, &inland, &exposure, &cut);
             budget.eroded = laid.into();
             budget.deposited = laid.into();
             budget += carry_off(terrain, cut.rock + cut.sand - laid)?;
         } else {
-            budget.added = reef::grow(model, terrain, level, &shore(terrain), &exposure, tick.key)?;
+            let inland = line::distance(terrain, |_, _| level.into(), SMOOTH);
+            budget.added = reef::grow(model, terrain, level, &inland, &exposure, tick.key)?;
         }
         Ok(budget)
     }

@@ -15,7 +15,7 @@ const AROUND: f64 = 300.0;
 const BUILD: f64 = 140.0;
 
 /// Water inside the smooth line of the shore that sand closes first, in metres of depth.
-const NOTCH: f64 = 3.0;
+const NOTCH: f64 = 8.0;
 
 /// Lays what sand there is of `cut` as beaches; the units laid. `inland` is metres from the shore.
 pub(super) fn lay(
@@ -45,7 +45,14 @@ pub(super) fn lay(
         let edge = inland + BUILD * bay * calm;
         let depth = (fall * edge).min(model.runup) - over;
         // Sand on ground below the base of waves slides off into the deep, unless the land holds it in.
-        if depth <= 0.0 || -over > model.wave_base || (inland <= 0.0 && bay * calm <= 0.0) { 0.0 } else { depth as f32 }
+        if depth <= 0.0
+            || -over > model.wave_base.max(if inland > 0.0 { NOTCH } else { 0.0 })
+            || (inland <= 0.0 && bay * calm <= 0.0)
+        {
+            0.0
+        } else {
+            depth as f32
+        }
     });
     let sum = |field: &Field<f32>| field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>();
     let (made, places) = (sum(&cut.depth), sum(&room));

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::error::Result;
 use crate::field::Field;
 use crate::height::{Height, UNITS};
-use crate::models::coast::{Coast, blur};
+use crate::models::coast::{Coast, SMOOTH, blur, line};
 use crate::slopes::{Guards, book_cut, factors, share_of};
 use crate::terrain::{HARDNESS, PROTECT, Terrain};
 
@@ -32,38 +32,86 @@ pub(super) struct Cut {
     pub sand: i64,
 }
 
-/// Moves shores back and wears what is under water. `inland` is metres from the shore.
+/// Moves shores back and wears what is under water; what is cut, and metres from the shore as it is then.
 pub(super) fn cut(
     model: &Coast,
     terrain: &mut Terrain,
     level: i32,
-    inland: &Field<f32>,
     exposure: &Field<f32>,
-) -> Result<Cut> {
+) -> Result<(Cut, Field<f32>)> {
+    let before = terrain.ground.clone();
+    let inland = line::distance(terrain, |_, _| level.into(), SMOOTH);
+    let moved = moved(model, terrain, &inland, exposure);
+    retreat(model, terrain, level, &inland, &moved, exposure);
+    // Of a ridge that is cut from both sides single cells are left: no line goes round them, and waves take them too.
+    let inland = line::distance(terrain, |_, _| level.into(), SMOOTH);
+    let fall = libm::tan(model.platform.to_radians());
+    let shoal = 0.25 * fall * terrain.grid.cell;
+    let voids = terrain.nodata.as_ref();
+    terrain.ground.par_rows_mut().for_each(|(i, row)| {
+        for (j, height) in row.iter_mut().enumerate() {
+            let void = voids.is_some_and(|mask| mask[(i, j)]);
+            if !void && height.0 >= level && inland[(i, j)] <= 0.0 && f64::from(moved[(i, j)]) >= LEAST {
+                let depth = (-fall * f64::from(inland[(i, j)])).clamp(shoal, model.wave_base.max(shoal));
+                height.0 = level.saturating_sub((depth * UNITS) as i32 + 1).max(Height::MIN.0);
+            }
+        }
+    });
+    let Terrain { grid, ground, loose, layers, .. } = terrain;
+    let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+    let thickness = |loose: &Field<Height>| loose.as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
+    let was = thickness(loose);
+    let guards = Guards { protect: factors(layers, &PROTECT), hardness: None };
+    let all = book_cut(&before, ground, loose, guards)?;
+    let sand = was - thickness(loose);
+    let depth = Field::generate(grid.size, |i, j| before[(i, j)].metres_f32() - ground[(i, j)].metres_f32());
+    Ok((Cut { depth, rock: all - sand, sand }, inland))
+}
+
+/// Metres by which the shore next to each cell moves back.
+fn moved(model: &Coast, terrain: &Terrain, inland: &Field<f32>, exposure: &Field<f32>) -> Field<f32> {
     let waves = at_shore(model, terrain, inland, exposure);
-    let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
-    let before = ground.clone();
+    let hardness = factors(&terrain.layers, &HARDNESS);
+    let fall = libm::tan(model.platform.to_radians());
+    // A platform as deep as waves reach takes all of them.
+    let wide = model.wave_base.max(1e-3) / fall.max(1e-9);
+    Field::generate(terrain.grid.size, |i, j| {
+        let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
+        // Specks and teeth before the line, far from any shore, stand in the waves themselves.
+        let bare = if inland[(i, j)] <= 0.0 { exposure[(i, j)] } else { 0.0 };
+        let due = model.retreat * model.years * f64::from(waves[(i, j)].max(bare)) * soft;
+        (wide * libm::log1p(due / wide)) as f32
+    })
+}
+
+/// Lowers what lies before the shore, once it has moved, and the cliffs behind it.
+fn retreat(
+    model: &Coast,
+    terrain: &mut Terrain,
+    level: i32,
+    inland: &Field<f32>,
+    moved: &Field<f32>,
+    exposure: &Field<f32>,
+) {
+    let Terrain { grid, ground, nodata, layers, .. } = terrain;
     let hardness = factors(layers, &HARDNESS);
     let fall = libm::tan(model.platform.to_radians());
     let steep = libm::tan(model.cliff.to_radians());
-    // A platform as deep as waves reach takes all of them.
-    let wide = model.wave_base.max(1e-3) / fall.max(1e-9);
     ground.par_rows_mut().for_each(|(i, row)| {
         for (j, height) in row.iter_mut().enumerate() {
             if nodata.as_ref().is_some_and(|mask| mask[(i, j)]) {
                 continue;
             }
-            let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
-            let due = model.retreat * model.years * f64::from(waves[(i, j)]) * soft;
-            let moved = wide * libm::log1p(due / wide);
             let inland = f64::from(inland[(i, j)]).clamp(-1e6, 1e6);
+            let moved = f64::from(moved[(i, j)]);
             // Metres behind the cliff's foot, or before it.
             let behind = inland - moved;
             let over = (f64::from(height.0) - f64::from(level)) / UNITS;
             let platform = (-fall * behind).clamp(0.0, model.wave_base);
             let left = if over < 0.0 {
+                let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
                 let worn = WEAR * model.retreat * model.years * f64::from(exposure[(i, j)]) * soft;
-                // The deeper, the less: dh/dt falls to nothing at the base of waves.
+                // The deeper, the less: the pace falls to nothing at the base of waves.
                 let rest = libm::exp(-worn / model.wave_base.max(1e-3));
                 let depth = model.wave_base - (model.wave_base + over) * rest;
                 // Under corals nothing is worn, and nothing below the platform of the cliff behind.
@@ -84,14 +132,6 @@ pub(super) fn cut(
             }
         }
     });
-    let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-    let thickness = |loose: &Field<Height>| loose.as_slice().iter().map(|h| i64::from(h.0)).sum::<i64>();
-    let was = thickness(loose);
-    let guards = Guards { protect: factors(layers, &PROTECT), hardness: None };
-    let all = book_cut(&before, ground, loose, guards)?;
-    let sand = was - thickness(loose);
-    let depth = Field::generate(grid.size, |i, j| before[(i, j)].metres_f32() - ground[(i, j)].metres_f32());
-    Ok(Cut { depth, rock: all - sand, sand })
 }
 
 /// The waves at the shore next to each cell: means along it of those in the water before it; 0 far from any shore.

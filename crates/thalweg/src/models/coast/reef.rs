@@ -76,7 +76,10 @@ pub(super) fn grow(
             // None to half the lagoon's width off the land, all from the whole of it on.
             let off = (-f64::from(inland[(i, j)]) / model.lagoon.max(1e-3)).clamp(0.0, 4.0);
             let off = smooth(2.0 * off - 1.0);
-            let open = smooth((f64::from(passes[(i, j)]) / PASS - 0.4) / 0.6);
+            // Passes are wide and narrow, and grow shallow in the lagoon.
+            let wide = PASS * libm::exp(0.9 * f64::from(heads[(i, j)]));
+            let open = smooth((f64::from(passes[(i, j)]) / wide - 0.3) / 0.7);
+            let open = open + (1.0 - open) * 0.8 * smooth((behind - WIDE) / FLAT[1]);
             let strong = libm::exp(1.2 * f64::from(vigour[(i, j)]));
             // How deep the reef's top lies here once it is built.
             let floor = FLOOR + HEADS * f64::from(heads[(i, j)]);
