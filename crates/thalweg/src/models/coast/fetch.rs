@@ -27,7 +27,7 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
     let deep = [turned(&deep), deep];
     let mut sums = [Field::new([cols, rows], 0.0f32), Field::new([rows, cols], 0.0f32)];
     for first in (0..DIRECTIONS).step_by(TOGETHER) {
-        let parts: Vec<(bool, Field<f32>)> = (first..first + TOGETHER)
+        let parts: Vec<(bool, f32, Field<f32>)> = (first..first + TOGETHER)
             .into_par_iter()
             .map(|n| {
                 // Half a step aside: no ray runs along the grid.
@@ -35,14 +35,18 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
                 let [down, along] = [libm::sin(turn), libm::cos(turn)];
                 let is_turned = along.abs() > down.abs();
                 let deep = if is_turned { &deep[0] } else { &deep[1] };
-                (is_turned, sweep(model, terrain, deep, [down, along]))
+                // The cosine of the angle between where these waves come from and where most do.
+                let from = model.swell_from.to_radians();
+                let facing = down * libm::cos(from) - along * libm::sin(from);
+                let weight = ((1.0 + model.swell * facing) / DIRECTIONS as f64) as f32;
+                (is_turned, weight, sweep(model, terrain, deep, [down, along]))
             })
             .collect();
         for (sum, is_turned) in sums.iter_mut().zip([true, false]) {
             sum.par_rows_mut().for_each(|(i, row)| {
-                for (_, part) in parts.iter().filter(|(turned, _)| *turned == is_turned) {
+                for (_, weight, part) in parts.iter().filter(|part| part.0 == is_turned) {
                     for (sum, open) in row.iter_mut().zip(part.row(i)) {
-                        *sum += open.sqrt() * (1.0 / DIRECTIONS as f32);
+                        *sum += open.sqrt() * weight;
                     }
                 }
             });
