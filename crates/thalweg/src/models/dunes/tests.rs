@@ -139,6 +139,33 @@ fn one_wind_makes_ridges_across_it_with_steep_lees() {
 }
 
 #[test]
+fn windward_sides_are_gentle_and_lees_stand_at_repose() {
+    let (model, terrain) = field(270.0);
+    let z = terrain.metres();
+    let angle = |rise: f32, cells: usize| f64::from(rise / (cells as f32 * CELL as f32)).atan().to_degrees();
+    let (mut windward, mut lee) = (Vec::new(), Vec::new());
+    // Crests are the highest of 25 cells along the wind, 5 m and more over the lowest on both sides.
+    for (i, j) in (4..124).flat_map(|i| (12..116).map(move |j| (i, j))) {
+        let lowest = |range: std::ops::Range<usize>| range.map(|j| z[(i, j)]).fold(f32::MAX, f32::min);
+        let (before, behind) = (lowest(j - 12..j), lowest(j + 1..j + 13));
+        if (j - 12..j + 13).any(|other| z[(i, other)] > z[(i, j)]) || z[(i, j)] < before.max(behind) + 5.0 {
+            continue;
+        }
+        let foot = (j - 12..j).rev().find(|foot| z[(i, *foot)] < before + 0.2 * (z[(i, j)] - before)).unwrap_or(j - 12);
+        windward.push(angle(z[(i, j)] - z[(i, foot)], j - foot));
+        lee.push((j..j + 12).map(|j| angle(z[(i, j)] - z[(i, j + 1)], 1)).fold(0.0, f64::max));
+    }
+    let median = |angles: &mut Vec<f64>| {
+        angles.sort_by(f64::total_cmp);
+        angles[angles.len() / 2]
+    };
+    assert!(lee.len() > 50, "{} crests", lee.len());
+    let (windward, lee) = (median(&mut windward), median(&mut lee));
+    assert!((6.0..16.0).contains(&windward), "windward sides of {windward:.1}°");
+    assert!((26.0..model.repose + 0.1).contains(&lee), "lees of {lee:.1}°");
+}
+
+#[test]
 fn dunes_walk_downwind() {
     let model = Dunes { years: 500.0, ..Dunes::default() };
     let mut terrain = plain(128, Edge::Open);
