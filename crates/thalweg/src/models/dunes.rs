@@ -1,6 +1,7 @@
 //! Wind-blown sand: see [`Dunes`].
 
 mod bed;
+mod hills;
 mod slab;
 mod supply;
 mod wind;
@@ -27,21 +28,24 @@ params! {
     /// downwind by `hop`·f·(0.5 to 1.5); where it comes down it lays `on_sand` of itself on sand, `on_rock` on bare ground, all
     /// of it in the shadow, at sea, and before ground that it cannot climb, and hops on with the rest. A place is in shadow
     /// when ground upwind stands higher than `shadow` degrees over it. The wind speeds up over what rises out of the ground
-    /// upwind: f = 1 + speed_up·(z − m)/l from ¼ to 3, m the mean of the ground upwind with weights that fall off over l =
-    /// 2·hop. Sand steeper than `repose` slides, to the steepest of eight neighbours, at once. The flux of a bare plain of sand
-    /// is `transport` = d·hop/(on_sand·t), which gives t, the years that a step takes.
+    /// upwind: f = 1 + speed_up·((z − m)/l + 0.42·u) from ¼ to 3, m the mean of the ground upwind with weights that fall off
+    /// over l = 2·hop, u the quickening of potential flow over the ground and the dead air behind it, which also turns the
+    /// wind round hills and horns: slow before and behind them, quick over crests and past flanks. Sand steeper than `repose`
+    /// slides, to the steepest of eight neighbours, at once. The flux of a bare plain of sand is `transport` =
+    /// d·hop/(on_sand·t), which gives t, the years that a step takes.
     ///
     /// Source: Werner (1995), *Eolian dunes: computer simulations and attractor interpretation*, Geology 23,
     /// doi:10.1130/0091-7613(1995)023<1107:EDCSAA>2.3.CO;2; the wind's speed over dunes after Momiji, Carretero-González,
     /// Bishop & Warren (2000, doi:10.1002/1096-9837(200008)25:8<905::AID-ESP107>3.0.CO;2-Z), by an upwind mean and not by
-    /// height, as the ground need not be a plain. We differ: every cell is polled once a step, and a slab lays shares of itself
+    /// height, as the ground need not be a plain; the flow over hills after Jackson & Hunt (1975, doi:10.1002/qj.49710143015).
+    /// We differ: every cell is polled once a step, and a slab lays shares of itself
     /// where his is laid whole by chance: the same means without their noise, which stands as roughness on his slopes. Slabs
     /// have places, not cells, so the wind may blow from anywhere; shadows are found once a step, by a sweep along the wind.
     ///
     /// It needs nothing, heeds `protect`, the sea and the loose layer, and leaves the ground and `loose`; bedrock stays as it is.
     /// Where there is no loose ground at all, `sand` is laid first. Over open edges and into missing data sand is carried out;
-    /// over open edges upwind comes `inflow`. It breaks where dunes are as small as a few cells or a hop; wind does not turn
-    /// aside round hills, and cuts no rock.
+    /// over open edges upwind comes `inflow`. It breaks where dunes are as small as a few cells or a hop; wind turns by
+    /// 37° at most, has no eddies before cliffs, and cuts no rock.
     pub struct Dunes {
         /// Years of wind: dunes grow, join and become fewer.
         years: f64 = 800.0, within 0.0..=1e6, unit "a", source "ours";
@@ -171,8 +175,8 @@ impl Model for Dunes {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        // Shadow and lift, the ground in metres and one of them turned.
-        16 * grid.len() as u64
+        // Shadow, lift and turn, the ground in metres and one of them turned; of those made wider a third more.
+        28 * grid.len() as u64
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
@@ -244,7 +248,7 @@ impl Stepper for Blowing {
         let flight = Flight::new(&self.rules, tick.key.and(u64::from(tick.step)), wind, columns(&terrain.grid));
         let Terrain { grid, ground, loose, nodata, layers, tables, .. } = terrain;
         let loose = loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
-        let factors = [Some(&air.shade), Some(&air.lift), factors(layers, &PROTECT)];
+        let factors = [Some(&air.shade), Some(&air.lift), Some(&air.turn), factors(layers, &PROTECT)];
         let mut planes = Planes {
             heights: vec![ground, loose],
             counts: Vec::new(),

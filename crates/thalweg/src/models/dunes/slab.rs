@@ -5,7 +5,7 @@ use crate::grid::{Edge, Grid};
 use crate::height::{Height, UNITS_F32};
 use crate::model::Budget;
 use crate::models::dunes::bed::{Bed, SLIDES};
-use crate::models::dunes::wind::LIFTS;
+use crate::models::dunes::wind::{LIFTS, MOST_TURN};
 use crate::models::dunes::{BLOCK, Rules, TABLE};
 use crate::particles::{Kernel, Particle, Patch};
 use crate::rng::Key;
@@ -148,7 +148,8 @@ impl Kernel for Flight<'_> {
 
     fn step_reach(&self) -> usize {
         // Where a hop would come down is looked at before it leaves the tile; its fall may set sand sliding.
-        let stray = 1.0 + self.rules.stray;
+        let aside = MOST_TURN + self.rules.stray;
+        let stray = (1.0 + aside * aside).sqrt();
         ((self.rules.hop * FARTHEST * stray).ceil() as usize).max(SLIDES) + 2
     }
 
@@ -159,14 +160,23 @@ impl Kernel for Flight<'_> {
     fn run(&self, patch: &mut Patch, queue: &mut Vec<Slab>) -> Budget {
         let arrived = std::mem::take(queue);
         let Patch { origin, stride, tile, valid, heights, factors, outside, .. } = patch;
-        let ([ground, loose], [shade, lift, protect @ ..]) = (heights.as_mut_slice(), factors.as_slice()) else {
+        let ([ground, loose], [shade, lift, turn, protect @ ..]) = (heights.as_mut_slice(), factors.as_slice()) else {
             return Budget::default();
         };
         let (outside, repose) = ((!outside.is_empty()).then_some(outside.as_slice()), self.rules.repose);
         let bed = Bed { ground, loose, outside, stride: *stride, valid: *valid, repose, slid: 0 };
         let protect = protect.first().map(Vec::as_slice);
-        let mut place =
-            Place { flight: self, bed, origin: *origin, tile: *tile, shade, lift, protect, budget: Budget::default() };
+        let mut place = Place {
+            flight: self,
+            bed,
+            origin: *origin,
+            tile: *tile,
+            shade,
+            lift,
+            turn,
+            protect,
+            budget: Budget::default(),
+        };
         for slab in arrived.iter().filter(|slab| slab.load > 0) {
             place.fly(*slab, true, queue);
         }
@@ -194,6 +204,7 @@ struct Place<'a> {
     tile: [[i32; 2]; 2],
     shade: &'a [f32],
     lift: &'a [f32],
+    turn: &'a [f32],
     protect: Option<&'a [f32]>,
     budget: Budget,
 }
@@ -296,7 +307,7 @@ impl Place<'_> {
         let [u, v] = key.and(slab.number.wrapping_mul(64).wrapping_add(slab.hops.into())).pair().map(|x| x as f32);
         let at = self.bed.at(cell);
         let length = rules.hop * self.lift[at] * (0.5 + u);
-        let stray = rules.stray * (2.0 * v - 1.0);
+        let stray = self.turn[at] + rules.stray * (2.0 * v - 1.0);
         let way = [wind[0] - stray * wind[1], wind[1] + stray * wind[0]];
         self.budget.particle_steps += 1;
         // Before ground that is too steep, half as far; else not at all.

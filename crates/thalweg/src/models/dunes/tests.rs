@@ -134,8 +134,35 @@ fn one_wind_makes_ridges_across_it_with_steep_lees() {
     let falls: Vec<f64> = (0..128).flat_map(|i| (0..127).map(move |j| (i, j))).map(|(i, j)| fall(i, j)).collect();
     let share = |of: &dyn Fn(f64) -> bool| falls.iter().filter(|fall| of(**fall)).count() as f64 / falls.len() as f64;
     let (lee, stoss) = (share(&|fall| fall > 25.0), share(&|fall| fall < -25.0));
-    assert!(lee > 0.02 && stoss < lee / 2.0, "{lee} of the ground falls by 25° and more, {stoss} rises so");
+    assert!(lee > 0.005 && stoss < lee / 2.0, "{lee} of the ground falls by 25° and more, {stoss} rises so");
     assert!(falls.iter().all(|fall| *fall < model.repose + 0.01 && *fall > -model.repose - 0.01));
+}
+
+#[test]
+fn windward_sides_are_gentle_and_lees_stand_at_repose() {
+    let (model, terrain) = field(270.0);
+    let z = terrain.metres();
+    let angle = |rise: f32, cells: usize| f64::from(rise / (cells as f32 * CELL as f32)).atan().to_degrees();
+    let (mut windward, mut lee) = (Vec::new(), Vec::new());
+    // Crests are the highest of 25 cells along the wind, 5 m and more over the lowest on both sides.
+    for (i, j) in (4..124).flat_map(|i| (12..116).map(move |j| (i, j))) {
+        let lowest = |range: std::ops::Range<usize>| range.map(|j| z[(i, j)]).fold(f32::MAX, f32::min);
+        let (before, behind) = (lowest(j - 12..j), lowest(j + 1..j + 13));
+        if (j - 12..j + 13).any(|other| z[(i, other)] > z[(i, j)]) || z[(i, j)] < before.max(behind) + 5.0 {
+            continue;
+        }
+        let foot = (j - 12..j).rev().find(|foot| z[(i, *foot)] < before + 0.2 * (z[(i, j)] - before)).unwrap_or(j - 12);
+        windward.push(angle(z[(i, j)] - z[(i, foot)], j - foot));
+        lee.push((j..j + 12).map(|j| angle(z[(i, j)] - z[(i, j + 1)], 1)).fold(0.0, f64::max));
+    }
+    let median = |angles: &mut Vec<f64>| {
+        angles.sort_by(f64::total_cmp);
+        angles[angles.len() / 2]
+    };
+    assert!(lee.len() > 15, "{} crests", lee.len());
+    let (windward, lee) = (median(&mut windward), median(&mut lee));
+    assert!((1.0..16.0).contains(&windward), "windward sides of {windward:.1}°");
+    assert!((26.0..model.repose + 0.1).contains(&lee), "lees of {lee:.1}°");
 }
 
 #[test]

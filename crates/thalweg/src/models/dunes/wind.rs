@@ -1,6 +1,9 @@
 //! What the ground does to the wind: shadows behind what stands high, speed over what rises out of its surroundings.
 
+use rayon::prelude::*;
+
 use crate::field::Field;
+use crate::models::dunes::hills::{flow, means, spread};
 use crate::models::dunes::{Dunes, MEMORY};
 use crate::terrain::Terrain;
 
@@ -10,10 +13,18 @@ pub(super) struct Air {
     pub(super) shade: Field<f32>,
     /// How many times as far as on a plain a slab hops from here.
     pub(super) lift: Field<f32>,
+    /// Tangent of how far the wind turns to its left, round what stands high.
+    pub(super) turn: Field<f32>,
 }
 
 /// The least and the greatest factor by which the wind's speed changes a hop.
 pub(super) const LIFTS: [f32; 2] = [0.25, 3.0];
+
+/// The greatest tangent of the angle by which hills turn the wind.
+pub(super) const MOST_TURN: f32 = 0.75;
+
+/// What the flow over hills adds to a hop and to its turning, as a share of what `speed_up` says.
+const OVER: f32 = 0.42;
 
 /// Nothing upwind.
 const CLEAR: f32 = -1e9;
@@ -50,11 +61,40 @@ impl Air {
             let r = if ahead > 0.0 { n } else { rows - 1 - n };
             sweep.row(heights.row(r), [&mut crest, &mut mean], shade.row_mut(r), lift.row_mut(r));
         }
-        if !turned {
-            return Self { shade, lift };
+        if turned {
+            let back = |field: &Field<f32>| Field::generate(grid.size, |i, j| field[(j, i)]);
+            (shade, lift) = (back(&shade), back(&lift));
         }
-        let back = |field: &Field<f32>| Field::generate(grid.size, |i, j| field[(j, i)]);
-        Self { shade: back(&shade), lift: back(&lift) }
+        let turn = Self::bend(terrain, wind, model, &shade, &mut lift);
+        Self { shade, lift, turn }
+    }
+
+    /// Quickens the hops where air is pressed over what stands high, dead air in its lee with it, and says how far the wind
+    /// turns. Cells of two hops do: nothing smaller stands long.
+    fn bend(terrain: &Terrain, wind: [f64; 2], model: &Dunes, shade: &Field<f32>, lift: &mut Field<f32>) -> Field<f32> {
+        let grid = &terrain.grid;
+        let times = (2.0 * model.hop / grid.cell).ceil().clamp(1.0, 64.0) as usize;
+        let is_there = |i: usize, j: usize| !terrain.is_nodata(i, j);
+        let cells = || (0..grid.rows()).flat_map(|i| (0..grid.cols()).map(move |j| (i, j)));
+        let (sum, count) = cells()
+            .filter(|(i, j)| is_there(*i, *j))
+            .fold((0.0, 0.0), |(sum, count), (i, j)| (sum + terrain.ground[(i, j)].metres(), count + 1.0));
+        // Where nothing is known the ground is as high as the rest.
+        let level = if count > 0.0 { (sum / count) as f32 } else { 0.0 };
+        let tops = Field::generate(grid.size, |i, j| {
+            if is_there(i, j) { terrain.ground[(i, j)].metres_f32().max(shade[(i, j)]) } else { level }
+        });
+        let width = (grid.cell * times as f64) as f32;
+        let gain = OVER * model.speed_up as f32;
+        let [quicker, aside] = flow(&means(&tops, times), width, wind.map(|part| part as f32));
+        let quicker = spread(&quicker, times, grid.size);
+        lift.par_rows_mut().for_each(|(i, row)| {
+            for (lift, quicker) in row.iter_mut().zip(quicker.row(i)) {
+                *lift = (*lift + gain * quicker).clamp(LIFTS[0], LIFTS[1]);
+            }
+        });
+        let aside = aside.map(|aside| (gain * aside).clamp(-MOST_TURN, MOST_TURN));
+        spread(&aside, times, grid.size)
     }
 }
 
@@ -87,7 +127,7 @@ impl Sweep {
             // The greater of the two, and the shadow where there is no data.
             crest[j + 1] = if z > shade[j] { z } else { shade[j] };
             let rise = if z.is_nan() { 0.0 } else { z - now };
-            lift[j] = if rise.is_nan() { 1.0 } else { (1.0 + self.lift * rise).clamp(LIFTS[0], LIFTS[1]) };
+            lift[j] = if rise.is_nan() { 1.0 } else { 1.0 + self.lift * rise };
         }
         for row in [crest, mean] {
             row[0] = row[1];
