@@ -93,3 +93,8 @@ impl Place {
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+/// `large` in `cargo xtask test --long`, `small` in every other run.
+pub fn long_or<T>(small: T, large: T) -> T {
+    if std::env::var_os("THALWEG_LONG").is_some() { large } else { small }
+}
