@@ -120,6 +120,9 @@ pub struct Build {
     /// Set a parameter of a stage: LABEL.PARAMETER=VALUE.
     #[arg(long, value_name = "SET", value_parser = pair)]
     pub set: Vec<(String, String)>,
+    /// How height.tif and the layers are stored: f64 is exact.
+    #[arg(long = "type", value_name = "TYPE")]
+    pub sample: Option<Sample>,
     #[command(flatten)]
     pub knobs: KnobArgs,
     #[command(flatten)]
@@ -196,7 +199,7 @@ pub struct ModelArgs {
     /// Write all other layers into this folder.
     #[arg(long, value_name = "DIR")]
     pub layers: Option<PathBuf>,
-    /// How heights are stored, where the format leaves a choice: f64 is exact.
+    /// How heights and layers are stored, where the format leaves a choice: f64 is exact.
     #[arg(long = "type", value_name = "TYPE")]
     pub sample: Option<Sample>,
     /// What happens at the four sides.

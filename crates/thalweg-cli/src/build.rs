@@ -14,7 +14,7 @@ use thalweg::{Error, Result};
 
 use crate::args::Build;
 use crate::drive::drive;
-use crate::job::{Ending, Job};
+use crate::job::{Ending, Job, sample_type};
 use crate::voice::Voice;
 use crate::{memory, output, presets};
 
@@ -44,7 +44,7 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     if !idle.is_empty() {
         voice.say(&format!("not run, for no level has cells of their widths: {}", idle.join(", ")));
     }
-    let job = Job::new(Ending::World { dir }, &args.run, run.recipe())?;
+    let job = Job::new(Ending::World { dir, sample: args.sample.map(sample_type) }, &args.run, run.recipe())?;
     drive(run, job, voice)
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use thalweg::forest::Forest;
 use thalweg::io::SampleType;
 use thalweg::io::atomic::atomic;
-use thalweg::io::terrain::{SaveOptions, save, save_layer};
+use thalweg::io::terrain::{SaveOptions, save, save_layer_as};
 use thalweg::io::trees::save_trees;
 use thalweg::pictures::shade::ShadeOptions;
 use thalweg::recipe::Recipe;
@@ -30,6 +30,9 @@ pub enum Ending {
     World {
         /// The folder.
         dir: PathBuf,
+        /// Type of the samples of heights and layers; 32-bit floats if not said.
+        #[serde(default)]
+        sample: Option<SampleType>,
     },
     /// One file of heights, and maybe a folder of other layers.
     File {
@@ -69,7 +72,7 @@ impl Job {
     /// When a folder is missing or may not be written, an ending names no format, or frames are wanted of no stage.
     pub fn new(ending: Ending, args: &RunArgs, recipe: &Recipe) -> Result<Self> {
         let by_itself = match &ending {
-            Ending::World { dir } => dir.join("checkpoint.thalweg"),
+            Ending::World { dir, .. } => dir.join("checkpoint.thalweg"),
             Ending::File { output, .. } => with_suffix(output, ".checkpoint"),
         };
         let named = args.checkpoint.is_some();
@@ -91,7 +94,7 @@ impl Job {
     /// As [`Job::new`].
     pub fn check(&self) -> Result<()> {
         match &self.ending {
-            Ending::World { dir } => output::make_folder(dir)?,
+            Ending::World { dir, .. } => output::make_folder(dir)?,
             Ending::File { output, sample, layers, .. } => {
                 output::check_terrain(output, *sample)?;
                 layers.as_deref().map_or(Ok(()), output::make_folder)?;
@@ -114,8 +117,8 @@ impl Job {
     pub fn finish(&self, run: &Run, seconds: f64, voice: Voice) -> Result<()> {
         let mut lakes = None;
         let mut files = match &self.ending {
-            Ending::World { dir } => {
-                let mut files = world(run, dir, voice)?;
+            Ending::World { dir, sample } => {
+                let mut files = world(run, dir, *sample, voice)?;
                 let water = water::write(dir, run.terrain(), voice)?;
                 files.extend(water.files);
                 lakes = water.lakes;
@@ -127,7 +130,7 @@ impl Job {
                 voice.warn_all(save(output, terrain, &options)?);
                 let mut files = vec![output.clone()];
                 if let Some(folder) = layers {
-                    files.extend(save_layers(folder, terrain)?);
+                    files.extend(save_layers(folder, terrain, *sample)?);
                 }
                 files.extend(trees(&output.with_extension(""), "_trees", terrain, voice)?);
                 files
@@ -138,7 +141,7 @@ impl Job {
         }
         let mut report = run.report();
         let reports: Vec<PathBuf> = match &self.ending {
-            Ending::World { dir } => Some(dir.join("report.json")).into_iter().chain(self.report.clone()).collect(),
+            Ending::World { dir, .. } => Some(dir.join("report.json")).into_iter().chain(self.report.clone()).collect(),
             Ending::File { .. } => self.report.iter().cloned().collect(),
         };
         files.extend(reports.iter().cloned());
@@ -166,7 +169,7 @@ impl Job {
 impl Ending {
     fn absolute(self) -> Result<Self> {
         Ok(match self {
-            Self::World { dir } => Self::World { dir: absolute(&dir)? },
+            Self::World { dir, sample } => Self::World { dir: absolute(&dir)?, sample },
             Self::File { output, sample, nodata, layers } => Self::File {
                 output: absolute(&output)?,
                 sample,
@@ -185,7 +188,14 @@ impl Ending {
 pub fn export(run: &Run, dir: &Path) -> Result<()> {
     let dir = absolute(dir)?;
     let checkpoint = dir.join("checkpoint.thalweg");
-    let job = Job { ending: Ending::World { dir }, report: None, checkpoint, keep: true, every: None, frames: None };
+    let job = Job {
+        ending: Ending::World { dir, sample: None },
+        report: None,
+        checkpoint,
+        keep: true,
+        every: None,
+        frames: None,
+    };
     job.check()?;
     let seconds = run.reports().iter().map(|report| report.seconds).sum();
     job.finish(run, seconds, Voice { quiet: true, json: false })
@@ -209,15 +219,16 @@ pub fn sample_type(sample: Sample) -> SampleType {
 }
 
 /// All files of a world.
-fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
+fn world(run: &Run, dir: &Path, sample: Option<SampleType>, voice: Voice) -> Result<Vec<PathBuf>> {
     let terrain = run.terrain();
     let mut files = Vec::new();
-    for name in ["height.tif", "height.png"] {
+    // A picture's samples are what a picture holds.
+    for (name, sample) in [("height.tif", sample), ("height.png", None)] {
         let path = dir.join(name);
-        voice.warn_all(save(&path, terrain, &save_options(run))?);
+        voice.warn_all(save(&path, terrain, &SaveOptions { sample, ..save_options(run) })?);
         files.push(path);
     }
-    files.extend(save_layers(dir, terrain)?);
+    files.extend(save_layers(dir, terrain, sample)?);
     files.extend(trees(&dir.join("trees"), "", terrain, voice)?);
     let path = dir.join("shaded.png");
     let options = ShadeOptions { ramp: run.recipe().ramp, max_size: Some(MAP), ..ShadeOptions::default() };
@@ -233,12 +244,12 @@ fn world(run: &Run, dir: &Path, voice: Voice) -> Result<Vec<PathBuf>> {
 }
 
 /// Every layer but the ground, each as a TIFF of its name.
-fn save_layers(folder: &Path, terrain: &Terrain) -> Result<Vec<PathBuf>> {
+fn save_layers(folder: &Path, terrain: &Terrain, sample: Option<SampleType>) -> Result<Vec<PathBuf>> {
     let loose = terrain.loose.clone().map(|field| ("loose", Cells::Height(field)));
     let mut files = Vec::new();
     let mut write = |name: &str, cells: &Cells| {
         let path = folder.join(format!("{name}.tif"));
-        save_layer(&path, terrain, name, cells)?;
+        save_layer_as(&path, terrain, name, cells, sample)?;
         files.push(path);
         Ok::<_, Error>(())
     };

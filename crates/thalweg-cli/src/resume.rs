@@ -25,7 +25,7 @@ pub fn resume(args: &Resume, voice: Voice) -> Result<ExitCode> {
     job.checkpoint = absolute(path)?;
     job.check()?;
     let _lock = match &job.ending {
-        Ending::World { dir } => Some(Lock::take(dir, voice)?),
+        Ending::World { dir, .. } => Some(Lock::take(dir, voice)?),
         Ending::File { .. } => None,
     };
     drive(run, job, voice)

@@ -33,7 +33,7 @@ pub use crate::grid::MAX_CELLS;
 pub use atomic::atomic;
 pub use layer::{load_layer, load_layer_of};
 pub use raster::{Raster, SampleType, Samples};
-pub use save::{SaveOptions, save, save_layer, save_samples};
+pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples};
 pub use sidecar::Sidecar;
 pub use terrain::{LoadOptions, Loaded, load};
 

@@ -54,6 +54,23 @@ pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) ->
 /// As [`write()`]; cells of another size than the terrain.
 pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
     let path = path.as_ref();
+    let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
+    save_layer_as(path, terrain, name, cells, sample)
+}
+
+/// Writes a layer as [`save_layer`] does, its samples of the type `sample`, or of the format's usual one. `f64` holds every
+/// layer exactly: heights, counts, and floats alike.
+///
+/// # Errors
+/// As [`save_layer`].
+pub fn save_layer_as(
+    path: impl AsRef<Path>,
+    terrain: &Terrain,
+    name: &str,
+    cells: &Cells,
+    sample: Option<SampleType>,
+) -> Result<()> {
+    let path = path.as_ref();
     if cells.size() != terrain.grid.size {
         let ([rows, cols], [want_rows, want_cols]) = (cells.size(), terrain.grid.size);
         let problem = format!("is {cols} × {rows} cells (columns × rows); the terrain is {want_cols} × {want_rows}");
@@ -73,7 +90,6 @@ pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: 
     let metres = matches!(cells, Cells::Height(_));
     let unit = terrain.layers.get(name).map_or(if metres { "m" } else { "1" }, |layer| layer.unit.as_str());
     let sheet = Sheet { grid: &terrain.grid, mask, value: &value, unit, range, heights: false };
-    let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
     sheet.save(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 pub use super::layer::{load_layer, load_layer_of, load_layer_on};
-pub use super::save::{SaveOptions, save, save_layer};
+pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
 use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
 use crate::error::{Error, Result};
 use crate::field::Field;
