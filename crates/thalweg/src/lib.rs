@@ -4,6 +4,8 @@
 //! One truth runs through it: heights are metres in fixed point ([`height::Height`]), so mass closes to the unit and
 //! the same recipe gives the same bits for any number of threads and on any machine.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod brush;
 mod bytes;
 pub mod cast;
@@ -14,6 +16,7 @@ pub mod field;
 pub mod finer;
 pub mod flow;
 pub mod forest;
+pub mod fourier;
 pub mod grid;
 pub mod height;
 pub mod io;

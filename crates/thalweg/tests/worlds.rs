@@ -21,9 +21,7 @@ const HEAD: &str = "\
 # Fingerprints (XXH3-64) of the ground of every recipe, run at 48 cells on one level, and of every recipe that has levels on
 # those of 12, 24 and 48 cells. `cargo xtask bless` writes this file.
 # A change here is a change of somebody's world: say so in CHANGELOG.md under `terrain`.
-#
-# All are the same on every machine, with one reservation: fourier_synthesis goes through rustfft, which computes its
-# twiddle factors with the standard library's sin and cos, and those come from the platform.
+# They are the same on every machine.
 ";
 
 fn root() -> PathBuf {

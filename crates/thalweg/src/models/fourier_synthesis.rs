@@ -1,11 +1,10 @@
 //! [`FourierSynthesis`]: periodic ground from a spectrum that falls by a power of the frequency.
 
 use rayon::prelude::*;
-use rustfft::FftPlannerScalar;
-use rustfft::num_complex::Complex;
 
 use crate::error::Result;
 use crate::field::Field;
+use crate::fourier::{Fourier, Wave};
 use crate::grid::Grid;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::base::{AMOUNT, Blend, lay};
@@ -103,14 +102,12 @@ impl Stepper for Synthesis {
     }
 }
 
-type Wave = Complex<f64>;
-
 impl FourierSynthesis {
     /// Elevation in metres of the window's cells.
     fn surface(&self, grid: &Grid, key: Key) -> Field<f32> {
         let [rows, cols] = grid.world;
         let columns = self.columns(grid, key);
-        let fft = FftPlannerScalar::new().plan_fft_inverse(cols);
+        let fft = Fourier::inverse(cols);
         let offset = self.offset;
         let mut values = Field::new(grid.size, 0.0f32);
         // Two rows, both real, are one complex transform: the first is its real part, the second its imaginary one.
@@ -121,12 +118,12 @@ impl FourierSynthesis {
         let pairs = tail.par_chunks_mut(2 * width.max(1)).enumerate().map(|(n, pair)| (2 * n + odd, pair));
         let first = (!head.is_empty()).then_some((0, head));
         first.into_par_iter().chain(pairs).for_each_init(
-            || (vec![Wave::default(); cols], vec![Wave::default(); fft.get_inplace_scratch_len()]),
+            || (vec![Wave::default(); cols], vec![Wave::default(); fft.scratch()]),
             |(line, scratch), (i, out)| {
                 let row = (grid.origin[0] + i as i64).clamp(0, rows as i64 - 1) as usize;
                 let upper = row - row % 2;
                 pair_line(&columns, [rows, cols], upper, line);
-                fft.process_with_scratch(line, scratch);
+                fft.run(line, scratch);
                 for (k, value) in out.iter_mut().enumerate() {
                     let column = (grid.origin[1] + (k % width) as i64).clamp(0, cols as i64 - 1) as usize;
                     let metres = if (row + k / width).is_multiple_of(2) { line[column].re } else { line[column].im };
@@ -140,11 +137,11 @@ impl FourierSynthesis {
     /// For each kₓ from 0 to under half the columns, a run of the world's rows: the wave's amplitude there.
     fn columns(&self, grid: &Grid, key: Key) -> Vec<Wave> {
         let [rows, cols] = grid.world;
-        let fft = FftPlannerScalar::new().plan_fft_inverse(rows);
+        let fft = Fourier::inverse(rows);
         let size = self.size(grid);
         let mut columns = vec![Wave::default(); rows * cols.div_ceil(2)];
         columns.par_chunks_mut(rows).enumerate().for_each_init(
-            || vec![Wave::default(); fft.get_inplace_scratch_len()],
+            || vec![Wave::default(); fft.scratch()],
             |scratch, (kx, column)| {
                 // Under half a wave a cell, so that no wave stands for two.
                 for ky in 0..rows.div_ceil(2) {
@@ -154,7 +151,7 @@ impl FourierSynthesis {
                         column[rows - ky] = self.wave(grid, key, [-(ky as i64), kx as i64], weight);
                     }
                 }
-                fft.process_with_scratch(column, scratch);
+                fft.run(column, scratch);
             },
         );
         columns
@@ -205,7 +202,6 @@ impl FourierSynthesis {
 
 /// The spectrum of rows `upper` and `upper + 1`, the second times i, both signs of kₓ.
 fn pair_line(columns: &[Wave], [rows, cols]: [usize; 2], upper: usize, line: &mut [Wave]) {
-    let i = Wave::new(0.0, 1.0);
     let lower = (upper + 1).min(rows - 1);
     line.fill(Wave::default());
     for (kx, column) in columns.chunks_exact(rows).enumerate() {
@@ -214,8 +210,8 @@ fn pair_line(columns: &[Wave], [rows, cols]: [usize; 2], upper: usize, line: &mu
             // Real but for rounding.
             line[0] = Wave::new(a.re, b.re);
         } else {
-            line[kx] = a + i * b;
-            line[cols - kx] = a.conj() + i * b.conj();
+            line[kx] = a + b.times_i();
+            line[cols - kx] = a.conj() + b.conj().times_i();
         }
     }
 }
@@ -228,18 +224,18 @@ mod tests {
     /// Sizes of all waves in the surface, found by transforming it back: [k_y, kₓ] with both signs, and the value.
     fn analysed(surface: &Field<f32>) -> Vec<([f64; 2], f64)> {
         let [rows, cols] = surface.size();
-        let mut planner = FftPlannerScalar::<f64>::new();
         let mut lines: Vec<Wave> = surface.as_slice().iter().map(|z| Wave::new(f64::from(*z), 0.0)).collect();
-        let along = planner.plan_fft_forward(cols);
-        lines.chunks_exact_mut(cols).for_each(|row| along.process(row));
-        let down = planner.plan_fft_forward(rows);
+        let [along, down] = [cols, rows].map(Fourier::forward);
+        let mut scratch = vec![Wave::default(); along.scratch()];
+        lines.chunks_exact_mut(cols).for_each(|row| along.run(row, &mut scratch));
+        let mut scratch = vec![Wave::default(); down.scratch()];
         let signed = |k: usize, n: usize| if 2 * k > n { k as f64 - n as f64 } else { k as f64 };
         let mut all = Vec::new();
         for kx in 0..cols {
             let mut column: Vec<Wave> = (0..rows).map(|i| lines[i * cols + kx]).collect();
-            down.process(&mut column);
+            down.run(&mut column, &mut scratch);
             for (ky, wave) in column.iter().enumerate() {
-                all.push(([signed(ky, rows), signed(kx, cols)], wave.norm() / (rows * cols) as f64));
+                all.push(([signed(ky, rows), signed(kx, cols)], wave.square().sqrt() / (rows * cols) as f64));
             }
         }
         all

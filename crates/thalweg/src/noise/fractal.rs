@@ -217,9 +217,8 @@ fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: Kind, fade: f32, offset: f
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fourier::{Fourier, Wave};
     use crate::noise::gradient;
-    use rustfft::FftPlannerScalar;
-    use rustfft::num_complex::Complex;
 
     /// One sample after the formulas on the page of `gradient_noise`: no arrays, no chunks but for the anchor.
     fn plain(fractal: &Fractal, grid: &Grid, i: usize, j: usize) -> f32 {
@@ -300,22 +299,23 @@ mod tests {
     fn power(settings: &Settings, side: usize, seeds: u64) -> Vec<Vec<f64>> {
         let grid = Grid::new([side, side], 1.0).unwrap();
         let hann = |k: usize| 0.5 - 0.5 * (std::f64::consts::TAU * (k as f64 + 0.5) / side as f64).cos();
-        let fft = FftPlannerScalar::new().plan_fft_forward(side);
+        let fft = Fourier::forward(side);
+        let mut scratch = vec![Wave::default(); fft.scratch()];
         let mut sum = vec![vec![0.0; side]; side];
         for seed in 0..seeds {
             let fractal = Fractal::new(settings, None, Key::new(seed, "spectrum"), grid.cell);
-            let mut columns = vec![vec![Complex::default(); side]; side];
+            let mut columns = vec![vec![Wave::default(); side]; side];
             let mut row = vec![0.0; side];
             for i in 0..side {
                 fractal.row(&grid, i, &mut row);
                 let weighed = row.iter().enumerate().map(|(j, z)| f64::from(*z) * hann(i) * hann(j));
-                let mut line: Vec<_> = weighed.map(|z| Complex::new(z, 0.0)).collect();
-                fft.process(&mut line);
+                let mut line: Vec<_> = weighed.map(|z| Wave::new(z, 0.0)).collect();
+                fft.run(&mut line, &mut scratch);
                 (0..side).for_each(|j| columns[j][i] = line[j]);
             }
             for (kx, column) in columns.iter_mut().enumerate() {
-                fft.process(column);
-                (0..side).for_each(|ky| sum[ky][kx] += column[ky].norm_sqr() / seeds as f64);
+                fft.run(column, &mut scratch);
+                (0..side).for_each(|ky| sum[ky][kx] += column[ky].square() / seeds as f64);
             }
         }
         sum

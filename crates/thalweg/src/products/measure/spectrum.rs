@@ -1,9 +1,8 @@
 //! How roughness falls with wavelength.
 
 use rayon::prelude::*;
-use rustfft::FftPlannerScalar;
-use rustfft::num_complex::Complex;
 
+use crate::fourier::{Fourier, Wave};
 use crate::height::UNITS;
 use crate::products::measure::fit::{bins, power};
 use crate::products::measure::ground::Ground;
@@ -29,8 +28,6 @@ pub(super) const SPECS: [Spec; 2] = [
         source: "Perron et al. 2008",
     },
 ];
-
-type Wave = Complex<f64>;
 
 /// Sides shorter than this many cells give too few rings.
 const LEAST: usize = 32;
@@ -98,8 +95,8 @@ fn rings(ground: &Ground<'_>) -> Result<Vec<[f64; 2]>, &'static str> {
             let ky = if 2 * n > rows { n as f64 - rows as f64 } else { n as f64 };
             let frequency = ((ky / height) * (ky / height) + (kx as f64 / width) * (kx as f64 / width)).sqrt();
             if frequency > 0.0 && frequency <= 0.5 / ground.cell() {
-                any |= wave.norm_sqr() > 0.0;
-                samples.push([frequency, wave.norm_sqr() * scale]);
+                any |= wave.square() > 0.0;
+                samples.push([frequency, wave.square() * scale]);
             }
         }
     }
@@ -154,14 +151,14 @@ fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> V
         (ground.terrain.ground[(i, j)].metres() - trend) * windows[0][i] * windows[1][j]
     };
     // Two rows, both real, in one complex transform; what is of each is told apart by the symmetry of real spectra.
-    let along = FftPlannerScalar::new().plan_fft_forward(cols);
+    let along = Fourier::forward(cols);
     let mut lines = vec![Wave::default(); rows * half];
     lines.par_chunks_mut(2 * half).enumerate().for_each_init(
-        || (vec![Wave::default(); cols], vec![Wave::default(); along.get_inplace_scratch_len()]),
+        || (vec![Wave::default(); cols], vec![Wave::default(); along.scratch()]),
         |(line, scratch), (pair, out)| {
             let i = 2 * pair;
             line.iter_mut().enumerate().for_each(|(j, wave)| *wave = Wave::new(value(i, j), value(i + 1, j)));
-            along.process_with_scratch(line, scratch);
+            along.run(line, scratch);
             for k in 0..half {
                 let (a, b) = (line[k], line[(cols - k) % cols].conj());
                 out[k] = (a + b) * 0.5;
@@ -172,13 +169,13 @@ fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> V
             }
         },
     );
-    let down = FftPlannerScalar::new().plan_fft_forward(rows);
+    let down = Fourier::forward(rows);
     let mut columns = vec![Wave::default(); rows * half];
     columns.par_chunks_mut(rows).enumerate().for_each_init(
-        || vec![Wave::default(); down.get_inplace_scratch_len()],
+        || vec![Wave::default(); down.scratch()],
         |scratch, (kx, column)| {
             column.iter_mut().enumerate().for_each(|(i, wave)| *wave = lines[i * half + kx]);
-            down.process_with_scratch(column, scratch);
+            down.run(column, scratch);
         },
     );
     columns
@@ -214,7 +211,7 @@ mod tests {
         assert!((top[0] * 1e3 / 12.5 - 1.0).abs() < 0.13, "{top:?}");
         let waves = transform(&Ground::of(&wave), plane(&Ground::of(&wave)), &[vec![1.0; 128], vec![1.0; 128]]);
         // The wave is even, so its fit's slope is 0.3 a metre but for a trace: half of the square in each sign of kx.
-        let power: f64 = waves[128..].iter().map(|w| 2.0 * w.norm_sqr()).sum::<f64>() / (128.0f64).powi(4);
+        let power: f64 = waves[128..].iter().map(|w| 2.0 * w.square()).sum::<f64>() / (128.0f64).powi(4);
         assert!((power - 32.0).abs() < 0.1, "{power}");
     }
 
