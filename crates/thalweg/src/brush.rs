@@ -356,6 +356,10 @@ impl Soil<'_> {
                     continue;
                 }
                 let at = self.at(ci, cj);
+                if SPECIAL && self.outside.is_some_and(|out| out[at]) {
+                    // Not even rounded.
+                    continue;
+                }
                 let part = if SPECIAL { self.given(at, part) } else { part };
                 let depth = (self.ground[at] - self.floor).max(0);
                 tally.limited += u64::from(part > depth);
@@ -377,13 +381,10 @@ impl Soil<'_> {
         taken
     }
 
-    /// How much of a cut of `part` the cell gives: none without data, less under protection, loose ground first and then
+    /// How much of a cut of `part` the cell gives: less under protection, loose ground first and then
     /// bedrock by its hardness.
     #[inline(always)]
     fn given(&self, at: usize, part: i32) -> i32 {
-        if self.outside.is_some_and(|out| out[at]) {
-            return 0;
-        }
         let given = |amount: i32, share: f32| (amount as f32 * (1.0 - share.clamp(0.0, 1.0))) as i32;
         let part = self.protect.map_or(part, |protect| if protect[at] > 0.0 { given(part, protect[at]) } else { part });
         let loose = self.loose.as_ref().map_or(0, |loose| loose[at].min(part));

@@ -9,6 +9,10 @@
 //! none is lost: depth and held water before, and arrivals, are depth and held water after, overflow, what left and what
 //! evaporated.
 
+mod balance;
+
+pub use balance::{Balance, Outlet};
+
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -175,7 +179,7 @@ impl Pools {
         let whole = spill::Slice { bottom: it.floor, top, cells: 0, volume: 0 };
         let volume = volume.max(0);
         let mut pool = spill::Pool { depression, level: it.floor, volume, remainder: 0, cells: 0, full: false };
-        whole.fill(&mut pool, &mut cells).map_or(Height::MAX, |()| pool.level)
+        whole.fill(&mut pool, &mut cells, 0).map_or(Height::MAX, |()| pool.level)
     }
 
     /// What a depression holds up to a level, its spill at the most, in units of height × cells.
@@ -215,7 +219,7 @@ impl Pools {
     /// as it was.
     pub fn settle(&self, land: &Land<'_>, stock: &mut Stock, arrivals: &[Arrival], rules: &Rules) -> Result<Settled> {
         self.check(land, stock, arrivals, rules)?;
-        let Hierarchy { leaf, depressions } = &self.hierarchy;
+        let Hierarchy { depressions, .. } = &self.hierarchy;
         let mut gathered = self.gather(stock, arrivals, rules)?;
         let (mut overflow, lost) = self.release_patches(land, &gathered.stranded, rules);
         let mut settled = Settled {
@@ -226,7 +230,7 @@ impl Pools {
         };
         let full = self.merge(&mut gathered.water, &mut gathered.arrived);
         let (mut pools, pool_of) = self.pools(&gathered.water, &full);
-        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools)?;
+        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, 0)?;
 
         stock.held.clear();
         for pool in &pools {
@@ -255,16 +259,22 @@ impl Pools {
         }
         stock.held.sort_unstable_by_key(|held| held.cell);
         settled.overflow.append(&mut overflow);
-        let level = |pool: &u32| pools.get(*pool as usize).map_or(Height(i32::MIN), |pool| pool.level);
+        self.stand(land, stock, &pool_of, |pool| pools[pool].level);
+        Ok(settled)
+    }
+
+    /// Sets the depths: each cell lies under the level of its leaf's pool, if it has one.
+    fn stand(&self, land: &Land<'_>, stock: &mut Stock, pool_of: &[u32], level: impl Fn(usize) -> Height) {
+        let level = |pool: &u32| if *pool == OUTSIDE { Height(i32::MIN) } else { level(*pool as usize) };
         let levels: Vec<Height> = pool_of[..self.hierarchy.leaves()].iter().map(level).collect();
-        let cells = land.ground.as_slice().par_chunks(CHUNK).zip(leaf.as_slice().par_chunks(CHUNK));
+        let leaf = self.hierarchy.leaf.as_slice();
+        let cells = land.ground.as_slice().par_chunks(CHUNK).zip(leaf.par_chunks(CHUNK));
         stock.depth.as_mut_slice().par_chunks_mut(CHUNK).zip(cells).for_each(|(depth, (ground, leaf))| {
             for ((depth, ground), leaf) in depth.iter_mut().zip(ground).zip(leaf) {
                 let level = levels.get(*leaf as usize).map_or(i32::MIN, |level| level.0);
                 *depth = Height(level.saturating_sub(ground.0).max(0));
             }
         });
-        Ok(settled)
     }
 
     fn check(&self, land: &Land<'_>, stock: &Stock, arrivals: &[Arrival], rules: &Rules) -> Result<()> {

@@ -54,7 +54,7 @@ pub struct Pool {
 /// When sizes differ, water is negative or more than 2⁶³ − 1 units in all, or would rise above the accepted heights.
 pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<Standing> {
     check(land.ground.size(), hierarchy, water)?;
-    let mut pour = Pour::new(&hierarchy.depressions);
+    let mut pour = Pour::new(&hierarchy.depressions, 0);
     let mut arriving = vec![0i64; hierarchy.leaves()];
     for (leaf, amount) in hierarchy.leaf.as_slice().iter().zip(water.as_slice()) {
         match arriving.get_mut(*leaf as usize) {
@@ -67,7 +67,7 @@ pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i6
     }
     let left = pour.left;
     let (mut pools, pool_of) = pour.pools();
-    rise(land.ground.as_slice(), hierarchy, &pool_of, &mut pools)?;
+    rise(land.ground.as_slice(), hierarchy, &pool_of, &mut pools, 0)?;
     let depth = Field::generate(land.ground.size(), |i, j| {
         let pool = pool_of.get(hierarchy.leaf[(i, j)] as usize).and_then(|pool| pools.get(*pool as usize));
         let ground = land.ground[(i, j)].0;
@@ -98,22 +98,30 @@ fn check(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<()> {
 }
 
 /// Water being poured.
-struct Pour<'a> {
+pub(super) struct Pour<'a> {
     depressions: &'a [Depression],
+    /// What each depression takes in all.
+    room_for: Vec<i64>,
     /// What each depression still takes, above what its children hold.
     room: Vec<i64>,
     /// Where what comes to a depression goes: to itself, or, once it is full, on to another; leads to one that is not
     /// full or to [`OUTSIDE`].
     next: Vec<u32>,
-    left: i64,
+    /// What has run out of the land.
+    pub left: i64,
 }
 
 impl<'a> Pour<'a> {
-    fn new(depressions: &'a [Depression]) -> Self {
-        let volume = |d: u32| depressions[d as usize].volume;
-        let room = |d: &Depression| d.volume - d.children.map_or(0, |children| children.map(volume).iter().sum());
-        let room = depressions.iter().map(room).collect();
-        Self { depressions, room, next: (0..depressions.len() as u32).collect(), left: 0 }
+    /// Over dry depressions; each cell that goes under takes `evaporation` units more than its depth.
+    pub fn new(depressions: &'a [Depression], evaporation: i32) -> Self {
+        let takes = |d: &Depression| d.volume.saturating_add(i64::from(evaporation) * i64::from(d.cells));
+        let room_for: Vec<i64> = depressions.iter().map(takes).collect();
+        // What a cell under a child's spill takes is part of what the parent does: no room is negative.
+        let room = |(d, all): (&Depression, &i64)| {
+            d.children.into_iter().flatten().fold(*all, |room, child| room - room_for[child as usize])
+        };
+        let room = depressions.iter().zip(&room_for).map(room).collect();
+        Self { depressions, room_for, room, next: (0..depressions.len() as u32).collect(), left: 0 }
     }
 
     /// Whether a depression is full to its spill.
@@ -135,7 +143,7 @@ impl<'a> Pour<'a> {
     }
 
     /// Lets an amount of water come to a depression.
-    fn add(&mut self, d: u32, mut amount: i64) {
+    pub fn add(&mut self, d: u32, mut amount: i64) {
         while amount > 0 {
             let goal = self.goal(d);
             let Some(room) = self.room.get_mut(goal as usize) else {
@@ -164,13 +172,13 @@ impl<'a> Pour<'a> {
     }
 
     /// The pools, without their levels, and for each depression the pool that it is part of, if any.
-    fn pools(&self) -> (Vec<Pool>, Vec<u32>) {
+    pub fn pools(&self) -> (Vec<Pool>, Vec<u32>) {
         let mut pool_of = vec![OUTSIDE; self.depressions.len()];
         let mut pools = Vec::new();
         for (d, depression) in self.depressions.iter().enumerate().rev() {
             let above = depression.parent.map_or(OUTSIDE, |parent| pool_of[parent as usize]);
             let merged = depression.children.is_none_or(|children| children.iter().all(|child| self.is_full(*child)));
-            let volume = depression.volume - self.room[d];
+            let volume = self.room_for[d] - self.room[d];
             if above != OUTSIDE {
                 pool_of[d] = above;
             } else if merged && volume > 0 {
@@ -193,8 +201,15 @@ impl<'a> Pour<'a> {
 /// Finds the level, the remainder and the cells of each pool, of which `pool_of` gives the number for each depression.
 ///
 /// The cells under the sill between a depression's children are known to be under water and are counted already. So
-/// only the cells between there and the spill, of pools that are not full, are gathered.
-pub(super) fn rise(heights: &[Height], hierarchy: &Hierarchy, pool_of: &[u32], pools: &mut [Pool]) -> Result<()> {
+/// only the cells between there and the spill, of pools that are not full, are gathered. From each cell that is under water
+/// in the end evaporates so much: it is taken out of the pools' volumes.
+pub(super) fn rise(
+    heights: &[Height],
+    hierarchy: &Hierarchy,
+    pool_of: &[u32],
+    pools: &mut [Pool],
+    evaporation: i32,
+) -> Result<()> {
     let depressions = &hierarchy.depressions;
     let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool)).collect();
     let span = |pool: &u32| slices.get(*pool as usize).map_or([Height::ZERO; 2], |slice| [slice.bottom, slice.top]);
@@ -231,7 +246,7 @@ pub(super) fn rise(heights: &[Height], hierarchy: &Hierarchy, pool_of: &[u32], p
         rest = others;
         work.push((pool, slice, own));
     }
-    work.into_par_iter().try_for_each(|(pool, slice, own)| slice.fill(pool, own))
+    work.into_par_iter().try_for_each(|(pool, slice, own)| slice.fill(pool, own, evaporation))
 }
 
 /// Cells that one task looks through.
@@ -264,34 +279,45 @@ impl Slice {
         slice
     }
 
-    /// Lets the pool rise from the bottom over the slice's cells, in any order.
+    /// Lets the pool rise from the bottom over the slice's cells, in any order. Each cell that goes under takes `evaporation`
+    /// units beside its depth, which are then gone; where the water does not come to that, the pool stays level with the cell.
     ///
     /// Which of them it reaches is found by halves, without sorting them.
-    pub(super) fn fill(&self, pool: &mut Pool, own: &mut [Height]) -> Result<()> {
+    pub(super) fn fill(&self, pool: &mut Pool, own: &mut [Height], evaporation: i32) -> Result<()> {
         let above = |height: Height| i128::from(height.0) - i128::from(self.bottom.0);
         let sum = |cells: &[Height]| cells.iter().map(|height| above(*height)).sum::<i128>();
-        let over = i128::from(pool.volume) - i128::from(self.volume);
+        let each = i128::from(evaporation);
+        let over = i128::from(pool.volume) - i128::from(self.volume) - each * i128::from(self.cells);
         // The first `reached` of the cells are under the water or at it, and add up to `filled` above the bottom.
-        let (mut reached, mut filled, mut end) = (0, 0, own.len());
+        let (mut reached, mut filled, mut highest, mut end) = (0, 0, 0, own.len());
         while reached < end {
             let (lower, middle, _) = own[reached..end].select_nth_unstable((end - reached) / 2);
             let (count, height, more) = (lower.len(), above(*middle), sum(lower));
-            let under = i128::from(self.cells) + (reached + count) as i128;
-            if under * height - filled - more <= over {
+            let own_under = (reached + count) as i128;
+            if (i128::from(self.cells) + own_under) * height - filled - more + each * own_under <= over {
                 reached += count + 1;
                 filled += more + height;
+                highest = height;
             } else {
                 end = reached + count;
             }
         }
         let cells = i128::from(self.cells) + reached as i128;
-        let (risen, remainder) = if cells > 0 { ((over + filled) / cells, (over + filled) % cells) } else { (0, over) };
+        let water = over + filled - each * reached as i128;
+        // Down to the highest cell that it reached: what evaporates there takes all that comes.
+        let dries = cells > 0 && water.div_euclid(cells) < highest;
+        let (risen, remainder) = match cells {
+            0 => (0, over),
+            _ if dries => (highest, 0),
+            _ => (water.div_euclid(cells), water.rem_euclid(cells)),
+        };
         let level = i128::from(self.bottom.0) + risen;
         if level > i128::from(Height::MAX.max(self.bottom).0) {
             let value = format!("{} units in one closed land", pool.volume);
             let allowed = format!("what its lake holds under {}", Height::MAX);
             return Err(Error::value("water", value, allowed));
         }
+        pool.volume = (i128::from(self.volume) + cells * risen - filled + remainder) as i64;
         pool.level = Height(level as i32);
         pool.remainder = remainder as i64;
         pool.cells = self.cells + own[..reached].iter().filter(|height| **height < pool.level).count() as u32;

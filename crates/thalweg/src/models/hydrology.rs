@@ -10,11 +10,13 @@ mod lakes;
 mod rain;
 mod rules;
 mod state;
+mod weather;
 
 use crate::choice;
 use crate::error::{Error, Result};
 use crate::forest::TREES;
 use crate::grid::Grid;
+use crate::height::UNITS;
 use crate::model::{About, Family, Model, Reach, Stepper};
 use crate::models::hydrology::batch::Batches;
 use crate::models::hydrology::rules::Rules;
@@ -27,7 +29,7 @@ params! {
     /// Drops of rain run down, dig and lay down, gather to streams that wind and keep to their beds, and stand as lakes that
     /// fill, spill and silt up.
     ///
-    /// A drop descends, and hands what water it has left to the lake at its end. Drops meet through maps: the discharge that passes
+    /// A drop descends, and comes to rest in the lake at its end. Drops meet through maps: the discharge that passes
     /// a cell, with its direction, and the lakes. A step of a drop, in lengths of the stride, with n the horizontal part of the
     /// ground's normal, V what is left of its water, and σ = 1 − exp(−Q/Q₁) the stream's share by the discharge Q there:
     ///
@@ -43,10 +45,17 @@ params! {
     /// up to the level of the lake: deltas grow, lakes silt up. Over an open edge and in the sea water is gone; sediment settles in the
     /// sea as in a lake.
     ///
-    /// After each batch the water of drops at rest fills the hollows where they lie (`flow::pools`): lakes are level to the unit, merge
-    /// and part; they evaporate, so that a closed basin's lake finds the size at which that balances what it gets. What is over a
-    /// lake's sill sets out there as drops, not all at once (`release`), and runs and digs on. Maps learn from what passed in a batch and
-    /// forget slowly.
+    /// Lakes stand at what the climate brings, however few drops there are: drops are samples of the rain that dig, the water itself
+    /// is a field. In a batch of Δt years each cell of land gets `rain`·share·Δt, less what soaks in. It runs down by the steepest
+    /// way, and on each √2 cells loses R; what is left comes to the lake or pit below. Each cell under water loses
+    /// `lake_evaporation`·Δt. What a hollow cannot hold runs over its sill into the next one, at once, down to the edge of the land.
+    /// So a lake without an outlet follows dV/dt = inflow − `lake_evaporation`·A(V) over its ground, rises until its area
+    /// balances what it gets, and has got there after some times (mean depth)/`lake_evaporation` years; `years` is all the time there
+    /// is. The areas are those at the end of a batch (implicit Euler), so that long batches are stable. Lakes are level to the unit,
+    /// merge and part. A hollow that its inflow fills within 0.1 years is a pit in a bed and no lake: its water shows no depth.
+    /// Drops at rest in a lake that runs over set out again at its sill, as large a share of them as runs over of its
+    /// inflow, and run and dig on. Where a sill is cut down, what stood over it leaves as drops too, not all at once (`release`).
+    /// Maps learn from what passed in a batch and forget slowly.
     ///
     /// Where water has passed a dry pit no deeper than `grading`, the bed from it to lower ground is evened: it takes the nearest heights
     /// that fall all along and hold as much solid, unless it is firm or lies beside a lake. After the last batch the beds below all
@@ -60,7 +69,8 @@ params! {
     /// 1 − exp(−K/`storm`) of the rain soaks in, and does not come back. Springs put in drops, their rate over the run's years.
     ///
     /// Source: McDonald (2020), *Procedural hydrology*, and his later rules with momentum (2023), as document C renders them. We
-    /// differ: mass is carried, not a concentration, so that solid closes to the unit and water to rounding; a
+    /// differ: mass is carried, not a concentration, so that solid closes to the unit; lakes are filled by the
+    /// rain and not by drops, after Barnes, Callaghan & Wickert (2021, doi:10.5194/esurf-9-105-2021), so that water closes to rounding; a
     /// drop digs no deeper than it falls; no step skips a cell in the maps; drops can rest; discharge is in m³/s, whatever the batch.
     /// The article's stream map is the share of batches in which a drop passes; ours is what that is on average, and is full at
     /// `stream_discharge`.
@@ -169,6 +179,29 @@ impl Hydrology {
         (cells * self.batch).round().max(1.0) as u64
     }
 
+    /// Metres of rain that fall in a batch.
+    fn depth(&self, grid: &Grid, step: u32) -> f64 {
+        self.rain * self.span(grid, step)
+    }
+
+    /// Units that evaporate from lakes in a batch: whole ones, which add up.
+    fn dries(&self, grid: &Grid, step: u32) -> i32 {
+        let until = |step: u32| (self.lake_evaporation * self.until(grid, step) * UNITS) as i64;
+        (until(step + 1) - until(step)).min(i64::from(i32::MAX)) as i32
+    }
+
+    /// Years in a batch.
+    fn span(&self, grid: &Grid, step: u32) -> f64 {
+        self.until(grid, step + 1) - self.until(grid, step)
+    }
+
+    /// Years until a batch begins. The last batch may start fewer drops than others.
+    fn until(&self, grid: &Grid, step: u32) -> f64 {
+        let drops = self.drops(grid);
+        let started = u64::from(step).saturating_mul(self.batch(grid)).min(drops);
+        self.years * started as f64 / drops.max(1) as f64
+    }
+
     fn drops(&self, grid: &Grid) -> u64 {
         ((grid.world[0] * grid.world[1]) as f64 * self.drops).round() as u64
     }
@@ -209,10 +242,7 @@ impl Model for Hydrology {
     }
 
     fn years(&self, grid: &Grid, step: u32) -> Option<f64> {
-        // The last batch may start fewer drops.
-        let drops = self.drops(grid);
-        let started = u64::from(step).saturating_mul(self.batch(grid)).min(drops);
-        Some(self.years * started as f64 / drops.max(1) as f64)
+        Some(self.until(grid, step))
     }
 
     fn reach(&self, _grid: &Grid) -> Reach {

@@ -264,12 +264,23 @@ impl Stepper for Maker {
         let discharge = discharges(&network, &river);
         terrain.insert(&RIVER_DISTANCE, Cells::Float(near))?;
         terrain.insert(&RIVER, Cells::Count(river))?;
+        let stood = standing(terrain);
         terrain.insert(&WATER, Cells::Float(water.map(|depth| depth.metres_f32())))?;
+        // Rivers and lakes stand full from the start.
+        let more = standing(terrain) - stood;
+        budget.poured += more.max(0.0);
+        budget.drained += (-more).max(0.0);
         terrain.insert(&DISCHARGE, Cells::Float(discharge))?;
         terrain.tables.insert(RIVERS.to_string(), table(&network, &terrain.grid));
         terrain.insert(&LAKE, Cells::Count(network.lake))?;
         Ok(budget)
     }
+}
+
+/// Water on the ground, in m³.
+fn standing(terrain: &Terrain) -> f64 {
+    let depth = terrain.float(&WATER).map_or(&[][..], |depth| depth.as_slice());
+    depth.iter().map(|depth| f64::from(*depth)).sum::<f64>() * terrain.grid.cell_area()
 }
 
 /// The discharge in each cell of a river's path, in m³/s.

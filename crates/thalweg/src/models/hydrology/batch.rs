@@ -48,46 +48,48 @@ impl Stepper for Batches {
         let mut budget = Budget::default();
         let mut state = State::take(terrain, &self.rules)?;
         let mut drops = rain::fallen(terrain, &self.model, &self.rules, tick, &mut budget)?;
-        drops.extend(rain::welled(terrain, &self.model, &self.rules, tick, &mut budget)?);
+        drops.extend(rain::welled(terrain, &self.rules, tick, &mut budget)?);
         drops.append(&mut state.drops);
         drops.sort_unstable_by_key(|drop| drop.number);
 
+        let is_last = tick.step == self.last;
+        // While drops run, lakes keep their levels.
+        let mut level = level(terrain, &state.stock.depth);
+        let stream = self.stream(&state);
         let size = terrain.grid.size;
         let nothing = || Field::new(size, Height::ZERO);
-        let is_last = tick.step == self.last;
-        let mut rounds = 0;
-        loop {
-            let mut passed = Passed { count: Field::new(size, 0), south: nothing(), east: nothing() };
-            drops = self.round(terrain, &state, &mut passed, drops, &mut budget)?;
-            // What runs out after the last batch is no batch's.
-            if rounds == 0 {
-                self.learn(&mut state, &passed);
+        let mut passed = Passed { count: Field::new(size, 0), south: nothing(), east: nothing() };
+        let mut resting = Vec::new();
+        drops = self.round(terrain, &state, &stream, &mut level, &mut passed, drops, &mut budget)?;
+        self.learn(&mut state, &passed);
+        if is_last {
+            // What runs on after the last batch is no batch's.
+            let mut beside = Passed { count: Field::new(size, 0), south: nothing(), east: nothing() };
+            for _ in 0..LAST_ROUNDS {
+                drops.retain(|drop| !drop.rests);
+                if drops.is_empty() {
+                    break;
+                }
+                drops = self.round(terrain, &state, &stream, &mut level, &mut beside, drops, &mut budget)?;
             }
-            let resting: Vec<Drop> = drops.extract_if(.., |drop| drop.rests).collect();
-            let settling = Settling {
-                tick,
-                round: u64::from(tick.step) + rounds,
-                evaporation: if rounds == 0 { self.evaporation(tick.step) } else { 0 },
-                // In the end floods need not be smooth.
-                release: if rounds == 0 { self.rules.release } else { 1.0 },
-                most: self.model.batch(&terrain.grid),
-            };
-            let (lakes, stock) = (&mut self.lakes, &mut state.stock);
-            drops.extend(Lakes::settle(lakes, terrain, stock, &resting, &self.rules, &settling, &mut budget)?);
-            if let Some(lakes) = self.lakes.as_ref().filter(|_| rounds == 0 && self.rules.grading > 0) {
-                let passes = |k: usize| passed.count.as_slice()[k] > 0;
-                lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, passes, &mut budget)?;
+            drops.retain(|drop| !drop.rests);
+            lay_down(terrain, &mut drops, &mut budget);
+        } else {
+            resting.extend(drops.extract_if(.., |drop| drop.rests));
+        }
+        let settling = Settling { tick, resting: &resting, stream: &stream, is_last };
+        let (lakes, stock, by) = (&mut self.lakes, &mut state.stock, (&self.model, &self.rules));
+        drops.extend(Lakes::settle(lakes, terrain, stock, by, &settling, &mut budget)?);
+        if is_last {
+            for held in state.stock.held.drain(..) {
+                budget.drained += held.water as f64;
             }
-            rounds += 1;
-            if !is_last || drops.is_empty() || rounds == LAST_ROUNDS {
-                break;
-            }
+            self.even_out(terrain, &state, &mut budget)?;
+        } else if let Some(lakes) = self.lakes.as_ref().filter(|_| self.rules.grading > 0) {
+            let passes = |k: usize| passed.count.as_slice()[k] > 0;
+            lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, passes, &mut budget)?;
         }
         state.drops = drops;
-        if is_last {
-            end(terrain, &mut state, &mut budget);
-            self.even_out(terrain, &state, &mut budget)?;
-        }
         grove::grow(terrain, &self.model, &state, tick, self.last)?;
         state.give(terrain)?;
         // Amounts so far are in units over a cell.
@@ -101,34 +103,33 @@ impl Stepper for Batches {
 }
 
 impl Batches {
-    /// Units that evaporate from lakes in a batch: whole ones, which add up.
-    fn evaporation(&self, step: u32) -> i32 {
-        let each = self.model.lake_evaporation * self.rules.years * UNITS;
-        let until = |step: u32| (each * f64::from(step)) as i64;
-        (until(step + 1) - until(step)).min(i64::from(i32::MAX)) as i32
+    /// The share of a stream that each cell's discharge makes.
+    fn stream(&self, state: &State) -> Field<f32> {
+        let full = (-std::f64::consts::LOG2_E / self.rules.full) as f32;
+        state.discharge.map(|q| 1.0 - exp2(q * full))
     }
 
     /// One round of all drops over the ground.
+    #[expect(clippy::too_many_arguments, reason = "the planes of one round, used here alone")]
     fn round(
         &self,
         terrain: &mut Terrain,
         state: &State,
+        stream: &Field<f32>,
+        level: &mut Field<Height>,
         passed: &mut Passed,
         drops: Vec<Drop>,
         budget: &mut Budget,
     ) -> Result<Vec<Drop>> {
         let rules = &self.rules;
         let ground = Ground::of(terrain, rules.tan_talus)?;
-        let mut level = level(terrain, &state.stock.depth);
-        let full = (-std::f64::consts::LOG2_E / rules.full) as f32;
         let unit = (1.0 / rules.unit) as f32;
-        let stream = state.discharge.map(|q| 1.0 - exp2(q * full));
         let [south, east] = [&state.south, &state.east].map(|m| m.map(|m| m * unit));
         let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.grid.size, Height::ZERO));
         let factors =
-            [&stream, &south, &east].into_iter().chain(&ground.yields).chain(&ground.rock).chain(&ground.talus);
+            [stream, &south, &east].into_iter().chain(&ground.yields).chain(&ground.rock).chain(&ground.talus);
         let mut planes = Planes {
-            heights: vec![&mut terrain.ground, loose, &mut level, &mut passed.south, &mut passed.east],
+            heights: vec![&mut terrain.ground, loose, level, &mut passed.south, &mut passed.east],
             counts: vec![&mut passed.count],
             factors: factors.collect(),
             outside: terrain.nodata.as_ref(),
@@ -197,18 +198,19 @@ fn level(terrain: &Terrain, depth: &Field<Height>) -> Field<Height> {
     level
 }
 
-/// The run is over: what is still on its way lays down its load, and leaves.
-fn end(terrain: &mut Terrain, state: &mut State, budget: &mut Budget) {
-    for drop in state.drops.drain(..) {
+/// The run is over: what is still on its way lays down its load.
+fn lay_down(terrain: &mut Terrain, drops: &mut Vec<Drop>, budget: &mut Budget) {
+    for drop in drops.drain(..) {
         let [i, j] = [0, 1].map(|a| (drop.cell[a] - terrain.grid.origin[a]) as usize);
-        terrain.ground[(i, j)].0 += drop.carried;
+        let room = (Height::MAX.0 - terrain.ground[(i, j)].0).max(0);
+        let laid = drop.carried.min(room);
+        terrain.ground[(i, j)].0 += laid;
         if let Some(loose) = &mut terrain.loose {
-            loose[(i, j)].0 += drop.carried;
+            loose[(i, j)].0 = loose[(i, j)].0.saturating_add(laid);
         }
-        budget.deposited += i128::from(drop.carried);
-        budget.drained += f64::from(drop.water);
-    }
-    for held in state.stock.held.drain(..) {
-        budget.drained += held.water as f64;
+        budget.deposited += i128::from(laid);
+        // Where ground is as high as it may be, the rest goes with the wind.
+        budget.exported += i128::from(drop.carried - laid);
+        budget.limited += u64::from(laid < drop.carried);
     }
 }

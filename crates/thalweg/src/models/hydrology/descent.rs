@@ -243,9 +243,7 @@ impl<'a> Tile<'a> {
             }
         }
         let lost = (drop.water as f32 * time * rules.evaporation * (1.0 - rules.stream_evaporation * stream)) as i32;
-        let lost = lost.min(drop.water);
-        drop.water -= lost;
-        self.budget.evaporated += f64::from(lost);
+        drop.water -= lost.min(drop.water);
         self.fill_pit(drop, next, new_at);
         self.slide(next, new_at);
 
@@ -496,7 +494,7 @@ impl<'a> Tile<'a> {
         Fate::On
     }
 
-    /// Lays down all that is carried; the water is handed to what stands, or will stand, here.
+    /// Lays down all that is carried, and waits for the lakes to say whether it runs on.
     fn rest(&mut self, drop: &mut Drop, at: usize) -> Fate {
         let here = [0, 1].map(|a| (drop.cell[a] - self.origin[a]) as i32);
         self.spread(drop, here, at);
@@ -547,7 +545,6 @@ impl<'a> Tile<'a> {
             return self.rest(drop, at);
         }
         self.budget.exported += i128::from(drop.carried);
-        self.budget.drained += f64::from(drop.water);
         Fate::Gone
     }
 }

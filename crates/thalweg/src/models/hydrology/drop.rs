@@ -35,7 +35,8 @@ pub struct Drop {
     pub part: [f32; 2],
     /// Southward and eastward, in strides a unit of time.
     pub speed: [f32; 2],
-    /// Water, in units of height × cells.
+    /// Water that it stands for, in units of height × cells. What falls, stands and drains is summed apart from drops: see
+    /// [`weather`](super::weather).
     pub water: i32,
     /// Solid, in units of height × cells.
     pub carried: i32,
@@ -50,7 +51,7 @@ pub struct Drop {
     pub sunk: u32,
     /// Whether it stands on a lake's sill: its first step is along its speed, whatever the slope.
     pub spilled: bool,
-    /// Whether it has come to rest: its water is to be handed to what lies there.
+    /// Whether it has come to rest: it is over, or sets out again where what lies there runs over.
     pub rests: bool,
 }
 
@@ -93,7 +94,7 @@ impl Drop {
                 column("number", "1", ints(|d| d.number as i64)),
                 column("row", "cell", ints(|d| d.cell[0])),
                 column("column", "cell", ints(|d| d.cell[1])),
-                column("water", "m/65536", ints(|d| d.water.into())),
+                column("size", "m/65536", ints(|d| d.water.into())),
                 column("carried", "m/65536", ints(|d| d.carried.into())),
                 column("lowest", "m/65536", ints(|d| d.lowest.into())),
                 column("since", "1", ints(|d| d.since.into())),
@@ -115,7 +116,7 @@ impl Drop {
     /// When it is not one of drops, or holds what no drop in this window can be.
     pub fn from_table(table: &Table, grid: &Grid) -> Result<Vec<Self>> {
         let read = || {
-            let names = ["number", "row", "column", "water", "carried", "lowest", "since", "turns", "sunk", "spilled"];
+            let names = ["number", "row", "column", "size", "carried", "lowest", "since", "turns", "sunk", "spilled"];
             let [number, row, column, water, carried, lowest, since, turns, sunk, spilled] =
                 names.map(|name| table.ints(name));
             let names = ["part_south", "part_east", "south", "east", "remainder"];

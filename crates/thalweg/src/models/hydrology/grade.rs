@@ -66,14 +66,20 @@ impl Grading<'_> {
             if !follow(&land, self.pools, self.depth, d as u32, &mut bed) {
                 continue;
             }
+            cut_loops(&mut bed);
             let heights: Vec<i32> = bed.iter().map(|k| terrain.ground.as_slice()[*k].0).collect();
             let even = match self.way {
                 Way::Level => falling(&heights),
                 Way::Cut => cut(&heights),
             };
-            if bed.iter().zip(&even).all(|(k, height)| self.is_free(terrain, *k, *height)) {
+            // Not under the floor, nor out of the heights that ground may have: else the bed would not hold as much.
+            let lowest = |height: &i32| self.rules.floor.max(Height::MIN.0).min(*height);
+            let fits = |(now, then): (&i32, &i32)| (lowest(now)..=Height::MAX.0).contains(then);
+            if heights.iter().zip(&even).all(fits)
+                && bed.iter().zip(&even).all(|(k, height)| self.is_free(terrain, *k, *height))
+            {
                 for (k, height) in bed.iter().zip(even) {
-                    set(terrain, *k, height.max(self.rules.floor), self.way, budget);
+                    set(terrain, *k, height, self.way, budget);
                 }
                 graded += 1;
             }
@@ -164,6 +170,22 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
     false
 }
 
+/// Leaves out what a way does between two visits of one cell: a way into a hollow and out of it leads over some cells twice.
+fn cut_loops(bed: &mut Vec<usize>) {
+    let mut kept = 0;
+    for n in 0..bed.len() {
+        let before = bed[..kept].iter().position(|k| *k == bed[n]);
+        match before {
+            Some(before) => kept = before + 1,
+            None => {
+                bed[kept] = bed[n];
+                kept += 1;
+            }
+        }
+    }
+    bed.truncate(kept);
+}
+
 /// The nearest heights, by least squares, that fall by [`FALL`] a cell and more, and have the same sum: neighbours that rise
 /// are pooled (Ayer et al. 1955, doi:10.1214/aoms/1177728423).
 fn falling(heights: &[i32]) -> Vec<i32> {
@@ -219,6 +241,16 @@ fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut Budg
 mod tests {
     use super::*;
     use crate::rng::Key;
+
+    #[test]
+    fn a_way_passes_each_cell_once() {
+        let mut bed = vec![1, 2, 3, 4, 3, 5, 6, 1, 7];
+        cut_loops(&mut bed);
+        assert_eq!(bed, [1, 7]);
+        let mut bed = vec![1, 2, 3, 4, 3, 5, 6];
+        cut_loops(&mut bed);
+        assert_eq!(bed, [1, 2, 3, 5, 6]);
+    }
 
     #[test]
     fn beds_fall_and_hold_as_much() {

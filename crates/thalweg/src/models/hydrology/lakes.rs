@@ -1,15 +1,17 @@
-//! [`Lakes`]: water at rest between rounds; what lakes cannot hold sets out again at their sills.
+//! [`Lakes`]: water at rest between batches; drops that come to lakes set out again at their sills, as many as run over.
 
 use crate::error::Result;
 use crate::field::Field;
 use crate::flow::Land;
-use crate::flow::pools::{self, Arrival, Overflow, Pools, Stock};
+use crate::flow::pools::{self, Outlet, Overflow, Pools, Stock};
 use crate::height::Height;
 use crate::model::{Budget, Tick};
+use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::drop::{self, Drop, portions};
 use crate::models::hydrology::grade::{Grading, Way};
 use crate::models::hydrology::ground::Ground;
-use crate::models::hydrology::rules::Rules;
+use crate::models::hydrology::rules::{PASSES, Rules};
+use crate::models::hydrology::weather;
 use crate::rng::Key;
 use crate::terrain::Terrain;
 
@@ -19,31 +21,27 @@ pub struct Lakes {
     ground: Field<Height>,
 }
 
-/// A settling: when it is, and what it does beside.
-pub struct Settling {
-    /// The batch's, for keys.
+/// What drops at rest and the climate bring to lakes.
+pub struct Settling<'a> {
     pub tick: Tick,
-    /// Number of the round, which no other one of the run has.
-    pub round: u64,
-    /// Units that evaporate from each wet cell.
-    pub evaporation: i32,
-    /// Share of what is over a sill that leaves.
-    pub release: f64,
-    /// Drops at most that set out over one sill.
-    pub most: u64,
+    pub resting: &'a [Drop],
+    /// Share of streams in each cell.
+    pub stream: &'a Field<f32>,
+    /// Whether this is the last: no drop sets out again, and all that is over a sill leaves.
+    pub is_last: bool,
 }
 
 impl Lakes {
-    /// Hands the water of drops at rest to what stands on the ground; the drops that set out over sills.
+    /// Lets a batch's rain come to the lakes of the ground as it is now, evaporate and run over; the drops that set out over
+    /// sills: as much of those at rest as runs on of the water that comes.
     ///
     /// `lakes` are those of the settling before, if there was one: nothing but quicker with them.
     pub fn settle(
         lakes: &mut Option<Self>,
         terrain: &Terrain,
         stock: &mut Stock,
-        resting: &[Drop],
-        rules: &Rules,
-        settling: &Settling,
+        (model, rules): (&Hydrology, &Rules),
+        settling: &Settling<'_>,
         budget: &mut Budget,
     ) -> Result<Vec<Drop>> {
         let land = Land::of(terrain);
@@ -56,26 +54,44 @@ impl Lakes {
         }
         .pools;
         let grid = &terrain.grid;
-        let arrival = |drop: &Drop| {
-            let [i, j] = [0, 1].map(|a| (drop.cell[a] - grid.origin[a]) as u32);
-            Arrival { cell: i * grid.cols() as u32 + j, water: drop.water.into() }
+        let tick = settling.tick;
+        let arrivals = weather::come(terrain, model, rules, pools, (&stock.depth, settling.stream), tick, budget)?;
+        let how = pools::Rules {
+            evaporation: model.dries(grid, tick.step),
+            release: if settling.is_last { 1.0 } else { rules.release },
+            least: 1,
         };
-        let arrivals: Vec<Arrival> = resting.iter().map(arrival).collect();
-        let least = rules.drop.into();
-        let how = pools::Rules { evaporation: settling.evaporation, release: settling.release, least };
-        let settled = pools.settle(&land, stock, &arrivals, &how)?;
-        budget.evaporated += settled.evaporated as f64;
-        budget.drained += settled.left as f64;
+        let balance = pools.balance(&land, stock, &arrivals, &how, PASSES / rules.years)?;
+        budget.evaporated += balance.evaporated as f64;
+        budget.drained += balance.left as f64;
+        if settling.is_last {
+            return Ok(Vec::new());
+        }
 
-        let mut drops = Vec::new();
-        let mut number = drop::OVERFLOW | settling.round << drop::COUNT_BITS;
-        for overflow in settled.overflow {
-            if overflow.toward == overflow.cell {
-                budget.drained += overflow.water as f64;
-                continue;
+        // Water of the drops at rest, by the outlet of the pool where they are.
+        let mut rested = vec![0i64; balance.outlets.len()];
+        for drop in settling.resting {
+            let [i, j] = [0, 1].map(|a| (drop.cell[a] - grid.origin[a]) as usize);
+            let outlet = balance.outlet_of.get(pools.hierarchy().leaf[(i, j)] as usize);
+            if let Some(sum) = outlet.and_then(|outlet| rested.get_mut(*outlet as usize)) {
+                *sum += i64::from(drop.water);
             }
-            for water in portions(overflow.water, rules.drop, settling.most) {
-                drops.push(over_the_sill(terrain, &overflow, water, rules, settling.tick.key, number));
+        }
+        let runs_on = |(outlet, rested): (&Outlet, i64)| {
+            let share = (outlet.outflow as f64 / outlet.inflow.max(1) as f64).min(1.0);
+            let burst = (outlet.outflow - outlet.inflow).max(0);
+            let water = (rested as f64 * share) as i64 + burst;
+            Overflow { cell: outlet.cell, toward: outlet.toward, water }
+        };
+        let over = balance.outlets.iter().zip(rested).map(runs_on).chain(balance.stranded);
+        let mut drops = Vec::new();
+        let mut number = drop::OVERFLOW | u64::from(tick.step) << drop::COUNT_BITS;
+        for over in over.filter(|over| over.toward != over.cell) {
+            // Whole drops; what is less is one, or none, by chance.
+            let by_chance = tick.key.and(number).and(1).unit() * f64::from(rules.drop);
+            let water = over.water.saturating_add(by_chance as i64);
+            for water in portions(water, rules.drop, rules.most) {
+                drops.push(over_the_sill(terrain, &over, water, rules, tick.key, number));
                 number += 1;
             }
         }

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::height::UNITS;
+use crate::field::Field;
+use crate::height::{Height, UNITS};
 use crate::model::YEAR;
 use crate::model::{Budget, Tick};
 use crate::models::hydrology::Hydrology;
@@ -15,6 +16,46 @@ use crate::terrain::{RAIN, Terrain};
 
 /// Metres a second in a millimetre an hour.
 const MM_PER_HOUR: f64 = 1e-3 / 3600.0;
+
+/// What falls where: shares of the rain.
+pub struct Share<'a> {
+    terrain: &'a Terrain,
+    rain: Option<&'a Field<f32>>,
+    /// The lowest and the highest ground, where the rain goes by height; and how much of it the lowest goes without.
+    range: Option<[Height; 2]>,
+    orographic: f64,
+    soil: Option<&'a Field<u32>>,
+    runoff: Vec<f64>,
+}
+
+impl<'a> Share<'a> {
+    pub fn of(terrain: &'a Terrain, model: &Hydrology) -> Result<Self> {
+        Ok(Self {
+            terrain,
+            rain: terrain.float(&RAIN),
+            range: terrain.range().filter(|[low, high]| model.orographic > 0.0 && low < high),
+            orographic: model.orographic,
+            soil: soils::soil(terrain)?,
+            runoff: runoff(terrain, model.storm * MM_PER_HOUR)?,
+        })
+    }
+
+    /// The share of the rain that falls on a cell, and the share of that which runs off and does not soak in; none on what is
+    /// no land.
+    #[inline]
+    pub fn at(&self, i: usize, j: usize) -> Option<[f64; 2]> {
+        let ground = self.terrain.ground[(i, j)];
+        if self.terrain.is_nodata(i, j) || self.terrain.grid.sea_level.is_some_and(|sea| ground <= sea) {
+            return None;
+        }
+        let mut share = self.rain.map_or(1.0, |rain| f64::from(rain[(i, j)]).clamp(0.0, 1.0));
+        if let Some([low, high]) = self.range {
+            let up = f64::from(ground.0 - low.0) / f64::from(high.0 - low.0);
+            share *= 1.0 - self.orographic * (1.0 - up);
+        }
+        Some([share, self.soil.map_or(1.0, |soil| self.runoff[soil[(i, j)] as usize])])
+    }
+}
 
 /// The drops of rain of a batch that fall on land, into this window, and run off.
 pub fn fallen(
@@ -28,11 +69,7 @@ pub fn fallen(
     let batch = model.batch(grid);
     let first = u64::from(tick.step) * batch;
     let numbers = first..(first + batch).min(model.drops(grid)).max(first);
-    let rain = terrain.float(&RAIN);
-    let range = terrain.range().filter(|_| model.orographic > 0.0);
-    let soil = soils::soil(terrain)?;
-    let runoff = runoff(terrain, model.storm * MM_PER_HOUR)?;
-    // The drop, and whether it runs off: else it soaks in where it falls.
+    let share = Share::of(terrain, model)?;
     let fall = |number: u64| {
         let key = tick.key.and(number);
         let at = key.pair();
@@ -43,27 +80,14 @@ pub fn fallen(
             return None;
         }
         let [i, j] = local.map(|x| x as usize);
-        let ground = terrain.ground[(i, j)];
-        if terrain.is_nodata(i, j) || grid.sea_level.is_some_and(|sea| ground <= sea) {
-            return None;
-        }
-        let mut share = rain.map_or(1.0, |rain| f64::from(rain[(i, j)]).clamp(0.0, 1.0));
-        if let Some([low, high]) = range.filter(|[low, high]| low < high) {
-            let up = f64::from(ground.0 - low.0) / f64::from(high.0 - low.0);
-            share *= 1.0 - model.orographic * (1.0 - up);
-        }
+        let [falls, runs] = share.at(i, j)?;
         let part = [(y - y.floor()) as f32, (x - x.floor()) as f32].map(|part| part.min(0.999_999_9));
-        let drop = Drop { part, ..Drop::new(number, cell, ground, rules.drop, rules.turns) };
-        let runs = soil.is_none_or(|soil| key.and(2).unit() < runoff[soil[(i, j)] as usize]);
-        (key.and(1).unit() < share).then_some((drop, runs))
+        let drop = Drop { part, ..Drop::new(number, cell, terrain.ground[(i, j)], rules.drop, rules.turns) };
+        (key.and(1).unit() < falls && key.and(2).unit() < runs).then_some(drop)
     };
-    let mut drops: Vec<(Drop, bool)> = numbers.into_par_iter().filter_map(fall).collect();
-    let whole = f64::from(rules.drop);
-    budget.rained += drops.len() as f64 * whole;
-    budget.infiltrated += drops.iter().filter(|(_, runs)| !runs).count() as f64 * whole;
-    drops.retain(|(_, runs)| *runs);
+    let drops: Vec<Drop> = numbers.into_par_iter().filter_map(fall).collect();
     budget.particles += drops.len() as u64;
-    Ok(drops.into_iter().map(|(drop, _)| drop).collect())
+    Ok(drops)
 }
 
 /// Share of the rain that runs off each kind of soil: what it cannot take while it rains, intensities being spread
@@ -73,20 +97,14 @@ fn runoff(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
     Ok(permeability.into_iter().map(|k| libm::exp(-f64::from(k) / intensity)).collect())
 }
 
-/// The drops that springs put in: whole ones, which add up over the batches.
-pub fn welled(
-    terrain: &Terrain,
-    model: &Hydrology,
-    rules: &Rules,
-    tick: Tick,
-    budget: &mut Budget,
-) -> Result<Vec<Drop>> {
+/// What springs pour in a batch, in units × cells and in whole drops, which add up over the batches; and where.
+///
+/// # Errors
+/// When a spring pours more than drops can carry.
+pub fn sourced(terrain: &Terrain, rules: &Rules, tick: Tick) -> Result<Vec<(i64, [usize; 2])>> {
     let grid = &terrain.grid;
-    let most = model.batch(grid);
-    let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
-    let mut drops = Vec::new();
-    for (k, source) in springs::sources(terrain)?.into_iter().enumerate() {
-        let [i, j] = source.cell;
+    let most = rules.most;
+    let pours = |(k, source): (usize, springs::Source)| {
         let each = source.rate * rules.years * YEAR / grid.cell_area() * UNITS / f64::from(rules.drop);
         let room = most as f64 * f64::from((MAX_WATER / rules.drop).max(1));
         if each > room {
@@ -94,13 +112,21 @@ pub fn welled(
             return Err(Error::value(format!("{}.rate", springs::name(k)), format!("{} m³/s", source.rate), allowed));
         }
         let until = |step: u32| (each * f64::from(step)) as i64;
-        let water = (until(tick.step + 1) - until(tick.step)) * i64::from(rules.drop);
-        for water in portions(water, rules.drop, most) {
-            let cell = grid.world_cell(i, j);
+        Ok(((until(tick.step + 1) - until(tick.step)) * i64::from(rules.drop), source.cell))
+    };
+    springs::sources(terrain)?.into_iter().enumerate().map(pours).collect()
+}
+
+/// The drops that springs put in.
+pub fn welled(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut Budget) -> Result<Vec<Drop>> {
+    let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
+    let mut drops = Vec::new();
+    for (water, [i, j]) in sourced(terrain, rules, tick)? {
+        for water in portions(water, rules.drop, rules.most) {
+            let cell = terrain.grid.world_cell(i, j);
             drops.push(Drop::new(number, cell, terrain.ground[(i, j)], water, rules.turns));
             number += 1;
         }
-        budget.poured += water as f64;
     }
     budget.particles += drops.len() as u64;
     Ok(drops)

@@ -21,6 +21,10 @@ const LEAST_SLOPE: f64 = 5e-4;
 /// How many times as quickly the map of discharge forgets under a lake.
 const DROWNED: f64 = 8.0;
 
+/// Years in which what comes to a hollow fills it at most, if it is none that lasts: such a one is a pit in a stream's bed, and
+/// no lake.
+pub const PASSES: f64 = 0.1;
+
 /// Lengths in cells, heights in units.
 pub struct Rules {
     pub set: RuleSet,
@@ -71,8 +75,9 @@ pub struct Rules {
     pub keep_drowned: f64,
     /// Share of what is over a lake's sill that leaves in a batch.
     pub release: f64,
-    /// Drops that a batch lets fall on a cell.
+    /// Drops that a batch lets fall on a cell, and in all.
     pub batch: f64,
+    pub most: u64,
     /// Years in a batch.
     pub years: f64,
 }
@@ -125,6 +130,7 @@ impl Rules {
             keep_drowned: libm::exp(-DROWNED * batch / model.memory),
             release: if model.release > 0.0 { -libm::expm1(-batch / model.release) } else { 1.0 },
             batch,
+            most: model.batch(grid),
             years,
         }
     }
