@@ -17,7 +17,7 @@ use thalweg::products::mesh_files::Glb;
 use thalweg::products::ribbon::ribbons;
 use thalweg::rivers::wishes::{MOUTHS, PASSES};
 use thalweg::rivers::{Carved, Network};
-use thalweg::rivers::{check as checks, network::Mouth};
+use thalweg::rivers::{check as checks, drained, network::Mouth};
 use thalweg::rng::Key;
 use thalweg::springs::SPRINGS;
 use thalweg::terrain::{Column, Table, Terrain};
@@ -35,7 +35,7 @@ const FEWEST: f64 = 200.0;
 const MANY: f64 = 250.0;
 
 /// Bytes a cell that all takes at its height.
-const BYTES: u64 = 110;
+const BYTES: u64 = 140;
 
 /// Puts rivers into a file's terrain and writes them into a folder.
 ///
@@ -71,7 +71,7 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let cut: i64 = before.as_slice().iter().zip(terrain.ground.as_slice()).map(|(a, b)| i64::from(a.0 - b.0)).sum();
     let (mut files, said) = save_network(&args.output, &terrain, &network, &carved, nodata)?;
     voice.warn_all(said);
-    if let Some(mesh) = ribbons(&network) {
+    if let Some(mesh) = ribbons(&network, &carved) {
         let path = args.output.join("water.glb");
         let glb = Glb::new(&mesh, None, None)?;
         atomic(&path, |file| glb.write(file).map_err(Error::io(&path, "write")))?;
@@ -83,6 +83,12 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let report = args.output.join("rivers.json");
     files.push(report.clone());
     let mut summary = summary(&terrain, &network, &carved);
+    let drains = [
+        drained::of_terrain(&before, &terrain, None),
+        drained::of_terrain(&carved.ground, &terrain, Some(&network.lake)),
+    ];
+    summary["drains_before"] = drains[0].into();
+    summary["drains"] = drains[1].into();
     summary["input"] = json!(args.input);
     summary["cut_m3"] = json!(cut as f64 / UNITS * terrain.grid.cell_area());
     summary["seconds"] = start.elapsed().as_secs_f64().into();
@@ -103,6 +109,8 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     }
     let kilometres = summary["length_m"].as_f64().unwrap_or(0.0) / 1000.0;
     voice.say(&format!("{} rivers, {kilometres:.1} km, {} lakes", summary["rivers"], summary["lakes"]));
+    let [from, to] = drains.map(|share| floored(100.0 * share));
+    voice.say(&format!("{to:.2} % of the land drains, where {from:.2} % did"));
     voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), names.join("\n  ")));
     voice.event(&json!({"event": "result", "files": files, "rivers": summary}));
     Ok(())
@@ -140,7 +148,8 @@ fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
     let lengths = network.runs.iter().map(|run| network.lengths(run).last().copied().unwrap_or(0.0));
     let ends = |word: fn(&Mouth) -> bool| network.runs.iter().filter(|run| word(&run.mouth)).count();
     let greatest = network.runs.iter().filter_map(|run| run.vertices.last()).map(|end| end.flow).max().unwrap_or(0);
-    let volume: i64 = carved.water.as_slice().iter().map(|depth| i64::from(depth.0)).sum();
+    let water = carved.water.as_slice().iter().zip(carved.share.as_slice());
+    let volume: f64 = water.map(|(depth, share)| depth.metres() * f64::from(*share)).sum();
     let lakes: std::collections::BTreeSet<u32> = network.lake.as_slice().iter().copied().filter(|n| *n > 0).collect();
     let rivers: std::collections::BTreeSet<u32> = network.runs.iter().map(|run| run.river).collect();
     json!({
@@ -156,7 +165,7 @@ fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
         "to_edge": ends(|mouth| *mouth == Mouth::Edge),
         "to_outlet": ends(|mouth| *mouth == Mouth::Outlet),
         "greatest_discharge": greatest as f64 / thalweg::rivers::network::FLOW,
-        "water_m3": volume as f64 / UNITS * grid.cell_area(),
+        "water_m3": volume * grid.cell_area(),
     })
 }
 
@@ -167,7 +176,7 @@ fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
 pub fn check(folder: &Path, voice: Voice) -> Result<ExitCode> {
     let survey = read_network(folder)?;
     let found = checks::check(&survey);
-    let well = found.iter().all(|check| check.good == check.count);
+    let well = found.iter().all(|check| check.holds());
     for check in &found {
         let first = check.first.as_ref().map_or(String::new(), |first| format!(": {first}"));
         let line =
@@ -177,7 +186,7 @@ pub fn check(folder: &Path, voice: Voice) -> Result<ExitCode> {
         }
     }
     let list = found.iter().map(|check| {
-        json!({"name": check.name, "count": check.count, "good": check.good, "percent": check.percent(), "first": check.first})
+        json!({"name": check.name, "count": check.count, "good": check.good, "percent": check.percent(), "least": check.least, "first": check.first})
     });
     voice.event(&json!({"event": "result", "files": [], "checks": list.collect::<Vec<_>>()}));
     Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -25,7 +25,7 @@ const SNAP: f64 = 1e7;
 const DRY: f64 = -32_768.0;
 
 /// Writes a carved network into a folder: `height.tif` (64-bit floats, exact), the rasters `rivers`, `paths`, `lakes`, `bed`,
-/// `water_surface`, `distance` and `catchments`, and `rivers`, `lakes` and `catchments` as GeoJSON and FlatGeobuf.
+/// `water_surface`, `wet`, `distance` and `catchments`, and `rivers`, `lakes` and `catchments` as GeoJSON and FlatGeobuf.
 ///
 /// `terrain` is the terrain that was carved, with its ground as it is now. Returns the files, and what could not be kept, in words.
 ///
@@ -59,6 +59,7 @@ pub fn save_network(
     save_samples(path("bed.tif"), grid, levels(&ground), Some(DRY))?;
     let surface = levels(&|k| ground(k) + i64::from(carved.water.as_slice()[k].0));
     save_samples(path("water_surface.tif"), grid, surface, Some(DRY))?;
+    save_samples(path("wet.tif"), grid, Samples::F32(carved.share.as_slice().to_vec()), None)?;
     let near = distance::to_set(&carved.river.map(|run| *run > 0), grid.cell);
     let near = near.map(|metres| if metres.is_finite() { *metres } else { -1.0 });
     save_samples(path("distance.tif"), grid, Samples::F32(near.into_vec()), Some(-1.0))?;

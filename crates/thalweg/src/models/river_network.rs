@@ -236,7 +236,7 @@ struct Maker(RiverNetwork);
 impl Stepper for Maker {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let (network, carved) = self.0.made(terrain, tick.key)?;
-        let Carved { ground, water, river } = carved;
+        let Carved { ground, water, river, .. } = carved;
         let rises = |before: &Field<Height>, after: &Field<Height>| {
             let pairs = before.as_slice().iter().zip(after.as_slice()).enumerate();
             pairs.filter(|(_, (a, b))| b > a).map(|(k, (a, b))| (k, b.0 - a.0)).collect::<Vec<_>>()

@@ -2,10 +2,11 @@
 
 use crate::products::mesh::{Mesh, Up};
 use crate::rivers::network::Network;
+use crate::rivers::{Carved, ribbon};
 
-/// The surfaces of rivers (ribbons as wide as they are) and lakes (their cells), y up, to lie on the terrain's mesh
+/// The surfaces of rivers (ribbons as wide as they are, where the cells beside hold their water) and lakes (their cells), y up, to lie on the terrain's mesh
 /// ([`Mesh::of`]). None where there is no water.
-pub fn ribbons(network: &Network) -> Option<Mesh> {
+pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
     let mut mesh =
         Mesh { positions: vec![], normals: vec![], tangents: vec![], uvs: vec![], indices: vec![], up: Up::Y };
     let [rows, cols] = network.size;
@@ -17,18 +18,13 @@ pub fn ribbons(network: &Network) -> Option<Mesh> {
         mesh.tangents.push([1.0, 0.0, 0.0, 1.0]);
         mesh.uvs.push(uv.map(|x| x as f32));
     };
-    for run in &network.runs {
+    let edges = ribbon::edges(network, &carved.river, &carved.ground);
+    for (run, edges) in network.runs.iter().zip(edges) {
         let lengths = network.lengths(run);
         let first = mesh.positions.len() as u32;
         let last = run.vertices.len() - 1;
         for (at, vertex) in run.vertices.iter().enumerate() {
-            let (a, b) = (run.vertices[at.saturating_sub(1)].place, run.vertices[(at + 1).min(last)].place);
-            let [y, x] = [b[0] - a[0], b[1] - a[1]];
-            let length = (y * y + x * x).sqrt().max(1e-9);
-            let half = vertex.width / 2.0 / cell;
-            for (side, u) in [(-1.0, 0.0), (1.0, 1.0)] {
-                // To the left as it flows, then to the right: rows grow southward.
-                let place = [vertex.place[0] + side * half * x / length, vertex.place[1] - side * half * y / length];
+            for (place, u) in edges[at].into_iter().zip([0.0, 1.0]) {
                 point(&mut mesh, place, vertex.surface.metres(), [u, lengths[at] / vertex.width.max(1.0)]);
             }
         }

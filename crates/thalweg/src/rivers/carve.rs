@@ -2,11 +2,14 @@
 
 use crate::field::Field;
 use crate::height::{Height, UNITS};
-use crate::rivers::network::{Mouth, Network, Source};
-use crate::rivers::{Design, Site, levee, level, valley};
+use crate::rivers::network::Network;
+use crate::rivers::{Design, Site, hollows, levee, level, ribbon, valley};
 
 /// Metres by which dry places on a river's way through a lake are dug under its level.
 const SHALLOWS: f64 = 0.5;
+
+/// How often the land is drained and the rivers' levels set anew by what that cut.
+const TURNS: usize = 6;
 
 /// Ground with its rivers.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,28 +20,46 @@ pub struct Carved {
     pub water: Field<Height>,
     /// For each cell one more than the index of the run whose water it is; 0 elsewhere.
     pub river: Field<u32>,
+    /// How much of each cell is water, 0 to 1: rivers narrower than a cell cover a part of it.
+    pub share: Field<f32>,
 }
 
-/// Cuts a site's network into its ground, and sets the levels of its vertices.
+/// Cuts a site's network into its ground, sets the levels of its vertices, and adds to its lakes those of hollows off the rivers.
 ///
 /// First floodplains and banks are laid (`valley.rs`), from levels that the untouched ground gives; then levels are set over that
-/// ground, so that banks stand over the water, and beds are cut: along a run's path the ground is its bed, which never rises, and
-/// beside it the bed rises to the water's level at half a width as a parabola does. Levees are last.
+/// ground, so that banks stand over the water, and beds are cut: each cell that a line passes has the levels of the lowest vertex in
+/// it, and beside it the bed rises to the water's level at half a width as a parabola does.
+///
+/// What the land still holds back is let go by channels (`hollows.rs`). Where one of them lies lower than a river or cuts its bank,
+/// the river's levels follow; so all is done again until nothing is held back. Hollows that are deep enough are lakes. Levees are last.
 pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
     let river = level::channels(site, network);
-    let mut ground = site.land.ground.clone();
+    let mut land = site.land.ground.clone();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;
-        let height = &mut ground.as_mut_slice()[k];
+        let height = &mut land.as_mut_slice()[k];
         if *height >= level {
             *height = Height(level.0 - (SHALLOWS * UNITS) as i32).max(Height::MIN).min(*height);
         }
     }
-    level::set(site, design, network, &ground, &river);
-    valley::cut(site, design, network, &river, &mut ground);
-    level::set(site, design, network, &ground, &river);
-    let levels = beds(network, &river, &mut ground);
-    settle(network, &mut ground);
+    level::set(site, design, network, &land, &river);
+    valley::cut(site, design, network, &river, &mut land);
+    let rims = valley::rims(site, network, &river);
+    let mut turn = 0;
+    let (mut ground, levels) = loop {
+        level::set(site, design, network, &land, &river);
+        let (ground, levels) = beds(network, &river, &land);
+        turn += 1;
+        let cuts = if turn <= TURNS { hollows::drain(site, design, network, &rims, &ground) } else { Vec::new() };
+        if cuts.is_empty() {
+            break (ground, levels);
+        }
+        for (k, height) in cuts {
+            let height = height.min(land.as_slice()[k as usize]);
+            land.as_mut_slice()[k as usize] = height;
+        }
+    };
+    hollows::ponds(site, design, network, &river, &ground);
     levee::raise(site, design, network, &river, &mut ground);
     let mut water = Field::new(network.size, Height::ZERO);
     for (k, depth) in water.as_mut_slice().iter_mut().enumerate() {
@@ -49,71 +70,50 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
         };
         *depth = Height((level.0 - ground.as_slice()[k].0).max(0));
     }
-    Carved { ground, water, river }
+    for vertex in network.runs.iter_mut().flat_map(|run| &mut run.vertices) {
+        vertex.depth = f64::from(vertex.surface.0 - vertex.bed.0) / UNITS;
+    }
+    let share = ribbon::share(network, &river, &ground);
+    Carved { ground, water, river, share }
 }
 
-/// Cuts the beds; gives the level of the water in each cell of a river.
-fn beds(network: &Network, river: &Field<u32>, ground: &mut Field<Height>) -> Field<Height> {
+/// The ground with beds cut into it, and the level of the water in each cell of a river.
+fn beds(network: &Network, river: &Field<u32>, land: &Field<Height>) -> (Field<Height>, Field<Height>) {
     let cols = network.size[1];
+    let mut ground = land.clone();
     let mut levels = Field::new(network.size, Height::ZERO);
     let mut near = Field::new(network.size, f32::INFINITY);
-    for (number, run) in network.runs.iter().enumerate() {
-        for (k, vertex) in &run.path {
-            let vertex = run.vertices[*vertex as usize];
-            let k = *k as usize;
+    for run in &network.runs {
+        for (k, vertex) in run.cells() {
+            let vertex = run.vertices[vertex];
             ground.as_mut_slice()[k] = ground.as_slice()[k].min(vertex.bed);
             levels.as_mut_slice()[k] = vertex.surface;
             near.as_mut_slice()[k] = -1.0;
         }
-        for pair in run.vertices.windows(2) {
-            let half = pair[0].width.max(pair[1].width) / 2.0 / network.cell;
-            level::around(network.size, pair, half, |i, j, t, apart| {
-                let k = i * cols + j;
-                let mix = |a: f64, b: f64| a + t * (b - a);
-                let out = apart * network.cell / (mix(pair[0].width, pair[1].width) / 2.0).max(1e-9);
-                if river.as_slice()[k] == number as u32 + 1 && apart < f64::from(near.as_slice()[k]) && out <= 1.0 {
-                    near.as_mut_slice()[k] = apart as f32;
-                    // The upper end's level and bed: nothing beside may lie under what is further down.
-                    let (surface, bed) = (f64::from(pair[0].surface.0), f64::from(pair[0].bed.0));
-                    let height = Height((bed + (surface - bed) * out * out) as i32);
-                    ground.as_mut_slice()[k] = ground.as_slice()[k].min(height);
-                    levels.as_mut_slice()[k] = pair[0].surface;
-                }
-            });
+        if let (Some(k), Some(last)) = (level::shoal(network, run), run.vertices.last()) {
+            ground.as_mut_slice()[k] = ground.as_slice()[k].min(last.bed);
         }
     }
-    levels
-}
-
-/// Lets no path rise, by lowering what stands in the way: where two rivers' channels overlap, the lower cut is both's.
-/// Says whether it changed anything.
-pub(super) fn settle(network: &Network, ground: &mut Field<Height>) -> bool {
-    let mut changed = false;
-    let mut arriving: Vec<Vec<(u32, Height)>> = vec![Vec::new(); network.runs.len()];
-    for number in network.order.iter().map(|run| *run as usize) {
-        let run = &network.runs[number];
-        arriving[number].sort_unstable();
-        let mut came = arriving[number].iter().peekable();
-        let mut lowest = match run.source {
-            Source::Parts { run, vertex } => {
-                let path = &network.runs[run as usize].path;
-                let above = path[..path.partition_point(|(_, at)| *at < vertex)].last();
-                above.map_or(Height::MAX, |(k, _)| ground.as_slice()[*k as usize])
+    for (number, run) in network.runs.iter().enumerate() {
+        for station in run.stations() {
+            let lowest = run.vertices[station.last];
+            for at in station.first..=station.last.min(run.vertices.len() - 2) {
+                let pair = &run.vertices[at..=at + 1];
+                let half = pair[0].width.max(pair[1].width) / 2.0 / network.cell;
+                level::around(network.size, pair, half, |i, j, t, apart| {
+                    let k = i * cols + j;
+                    let width = pair[0].width + t * (pair[1].width - pair[0].width);
+                    let out = apart * network.cell / (width / 2.0).max(1e-9);
+                    if river.as_slice()[k] == number as u32 + 1 && apart < f64::from(near.as_slice()[k]) && out <= 1.0 {
+                        near.as_mut_slice()[k] = apart as f32;
+                        let (surface, bed) = (f64::from(lowest.surface.0), f64::from(lowest.bed.0));
+                        let height = Height((bed + (surface - bed) * out * out) as i32);
+                        ground.as_mut_slice()[k] = ground.as_slice()[k].min(height);
+                        levels.as_mut_slice()[k] = lowest.surface;
+                    }
+                });
             }
-            _ => Height::MAX,
-        };
-        for (k, vertex) in &run.path {
-            while let Some((_, height)) = came.next_if(|(at, _)| at <= vertex) {
-                lowest = lowest.min(*height);
-            }
-            let height = &mut ground.as_mut_slice()[*k as usize];
-            changed |= lowest < *height;
-            *height = lowest.min(*height);
-            lowest = *height;
-        }
-        if let (Mouth::Joins { run: other, vertex }, true) = (run.mouth, lowest < Height::MAX) {
-            arriving[other as usize].push((vertex, lowest));
         }
     }
-    changed
+    (ground, levels)
 }

@@ -84,19 +84,26 @@ pub struct Check {
     pub good: usize,
     /// The first that it does not hold of.
     pub first: Option<String>,
+    /// Of how many per cent it is to hold.
+    pub least: f64,
 }
 
 impl Check {
-    fn new(name: &'static str) -> Self {
-        Self { name, count: 0, good: 0, first: None }
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, count: 0, good: 0, first: None, least: 100.0 }
     }
 
-    fn note(&mut self, holds: bool, what: impl FnOnce() -> String) {
+    pub(super) fn note(&mut self, holds: bool, what: impl FnOnce() -> String) {
         self.count += 1;
         self.good += usize::from(holds);
         if !holds && self.first.is_none() {
             self.first = Some(what());
         }
+    }
+
+    /// Whether it holds of as many as it is to.
+    pub fn holds(&self) -> bool {
+        self.good == self.count || (self.least < 100.0 && self.percent() >= self.least)
     }
 
     /// Share of what it holds of, in per cent; 100 where there is nothing to check.
@@ -107,10 +114,14 @@ impl Check {
 
 /// Runs every check.
 pub fn check(survey: &Survey) -> Vec<Check> {
+    let [rivers, land] = survey.arrivals();
     vec![
         survey.outlets(),
         survey.falls(),
-        survey.paths(),
+        survey.never_rises(),
+        survey.one_surface(),
+        rivers,
+        land,
         survey.crossings(),
         survey.sums(),
         survey.lakes_level(),
@@ -127,17 +138,18 @@ impl Survey {
         self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
     }
 
-    fn cell(&self, place: [f64; 2]) -> [usize; 2] {
+    pub(super) fn cell(&self, place: [f64; 2]) -> [usize; 2] {
         [0, 1].map(|k| (place[k].max(0.0) as usize).min(self.ground.size()[k] - 1))
     }
 
-    fn is_sea(&self, at: (usize, usize)) -> bool {
+    pub(super) fn is_sea(&self, at: (usize, usize)) -> bool {
         self.sea.is_some_and(|sea| self.ground[at] <= sea)
     }
 
     fn outlets(&self) -> Check {
         let mut check = Check::new("reaches an outlet");
         let by_id = self.by_id();
+        let lowest = self.sink();
         let mut from: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (k, reach) in self.reaches.iter().enumerate() {
             reach.lake_from.into_iter().for_each(|lake| from.entry(lake).or_default().push(k));
@@ -154,7 +166,7 @@ impl Survey {
                     }
                     "sea" => break self.is_sea((i, j)),
                     "edge" => break self.at_edge([i, j]),
-                    "outlet" => break self.at_outlet([i, j]),
+                    "outlet" => break self.at_outlet([i, j], lowest),
                     _ => None,
                 };
                 match next {
@@ -174,16 +186,21 @@ impl Survey {
     }
 
     /// Whether a cell is at a mouth that was wished for or, where there is none and no sea, at the lowest ground.
-    fn at_outlet(&self, [i, j]: [usize; 2]) -> bool {
+    fn at_outlet(&self, [i, j]: [usize; 2], lowest: Option<f64>) -> bool {
         let [rows, cols] = self.ground.size();
         if !self.mouths.is_empty() {
             return self.mouths.iter().any(|mouth| mouth[0].abs_diff(i) <= 1 && mouth[1].abs_diff(j) <= 1);
         }
-        let cells = || self.ground.as_slice().iter().zip(self.known.as_slice()).filter(|(_, known)| **known);
-        let lowest = cells().map(|(ground, _)| *ground).fold(f64::INFINITY, f64::min);
         let here = std::iter::once(i * cols + j).chain(around([rows, cols], i * cols + j));
-        let drowned = self.sea.is_some_and(|sea| lowest <= sea);
-        !drowned && here.into_iter().any(|k| self.known.as_slice()[k] && self.ground.as_slice()[k] <= lowest)
+        let low = |k: usize| self.known.as_slice()[k] && lowest.is_some_and(|low| self.ground.as_slice()[k] <= low);
+        here.into_iter().any(low)
+    }
+
+    /// The lowest ground, where water ends if it can leave nowhere; none where there are mouths or sea.
+    pub(super) fn sink(&self) -> Option<f64> {
+        let cells = self.ground.as_slice().iter().zip(self.known.as_slice()).filter(|(_, known)| **known);
+        let lowest = cells.map(|(ground, _)| *ground).fold(f64::INFINITY, f64::min);
+        (self.mouths.is_empty() && self.sea.is_none_or(|sea| lowest > sea)).then_some(lowest)
     }
 
     fn falls(&self) -> Check {
@@ -203,26 +220,6 @@ impl Survey {
             check.note(falls(&reach.surface) && falls(&reach.bed) && on && from && under, || {
                 format!("reach {}", reach.id)
             });
-        }
-        check
-    }
-
-    fn paths(&self) -> Check {
-        let mut check = Check::new("ground never rises along a river");
-        for reach in &self.reaches {
-            let mut cells: Vec<[usize; 2]> = Vec::new();
-            let mut add = |[i, j]: [usize; 2]| {
-                if self.path[(i, j)] == reach.run && cells.last() != Some(&[i, j]) {
-                    cells.push([i, j]);
-                }
-            };
-            for pair in reach.places.windows(2) {
-                add(self.cell(pair[0]));
-                walk(pair[0], pair[1], |at| add(self.cell(at.map(|x| x as f64))));
-            }
-            let ground = |[i, j]: [usize; 2]| self.ground[(i, j)];
-            let rise = cells.windows(2).find(|pair| ground(pair[1]) > ground(pair[0]));
-            check.note(rise.is_none(), || format!("reach {} at row, column {:?}", reach.id, rise.map(|pair| pair[1])));
         }
         check
     }

@@ -25,6 +25,8 @@ pub(super) struct Line {
     pub places: Vec<([f64; 2], f64)>,
     /// Its cells downstream, and how far along each is entered.
     pub path: Vec<(u32, f64)>,
+    /// All cells that are its own, in rising order.
+    pub own: Vec<u32>,
     /// The course that it joins, and how far along that the last place is.
     pub joins: Option<(u32, f64)>,
 }
@@ -47,7 +49,10 @@ pub(super) fn lines(wish: &Wish<'_>) -> (Vec<Line>, u64) {
     loop {
         let lines: Vec<Line> = (0..wish.courses.len()).map(|course| claims.lay(course)).collect();
         if claims.conflicts.is_empty() || tries == TRIES {
-            let lines = lines.into_iter().enumerate().map(|(k, line)| claims.ended(k, line)).collect();
+            let mut lines: Vec<Line> = lines.into_iter().enumerate().map(|(k, line)| claims.ended(k, line)).collect();
+            for (k, number) in claims.cells.as_slice().iter().enumerate().filter(|(_, number)| **number > 0) {
+                lines[claims.owner(*number)].own.push(k as u32);
+            }
             return (lines, claims.conflicts.len() as u64);
         }
         claims.yield_ground(tries);
@@ -158,7 +163,7 @@ impl<'a> Claims<'a> {
     /// Lays a course's line as far as to its end, claims its cells, and notes conflicts.
     fn lay(&mut self, course: usize) -> Line {
         let drawn = self.drawn(course);
-        let mut line = Line { places: Vec::new(), path: Vec::new(), joins: None };
+        let mut line = Line { places: Vec::new(), path: Vec::new(), own: Vec::new(), joins: None };
         let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
         'line: for (n, (place, along)) in drawn.iter().enumerate() {
             let Some((before, start)) = line.places.last().copied() else {
@@ -191,9 +196,14 @@ impl<'a> Claims<'a> {
         if let End::Joins(node) = self.wish.courses[course].end {
             self.meet(course, node, &mut line);
         }
-        self.thin(course, &mut line.path);
+        self.judge(course, &line.path);
         self.laid.push(line.places.clone());
         line
+    }
+
+    /// The course whose place has a number.
+    pub(super) fn owner(&self, number: u32) -> usize {
+        self.first.partition_point(|first| *first < number) - 1
     }
 
     pub(super) fn complain(&mut self, course: usize, along: f64) {
@@ -235,7 +245,7 @@ impl<'a> Claims<'a> {
         match self.cells.as_slice()[k] {
             0 => {}
             number => {
-                let other = self.first.partition_point(|first| *first < number) - 1;
+                let other = self.owner(number);
                 if other == course {
                     // Back in a cell that it has just left, the line has only cut a corner.
                     let back = line.path.iter().rev().take(5).position(|(cell, _)| *cell as usize == k);
@@ -264,10 +274,11 @@ impl<'a> Claims<'a> {
         Step::On
     }
 
-    /// Leaves out cells of a path whose neighbours touch in a corner, and complains of ground that is not for the river: too high,
-    /// to be kept off, or beside ground so low that the lake it runs to would leave there.
-    fn thin(&mut self, course: usize, path: &mut Vec<(u32, f64)>) {
-        *path = thinned(path, self.cells.cols());
+    /// Complains of ground that is not for the river: too high, to be kept off, or beside ground so low that the lake it runs to
+    /// would leave there. A corner that is cut may be high.
+    fn judge(&mut self, course: usize, path: &[(u32, f64)]) {
+        let straight = thinned(path, self.cells.cols());
+        let mut straight = straight.iter().peekable();
         let filled = self.wish.filled.as_slice();
         let nodes = &self.wish.courses[course].nodes;
         let cell = self.wish.site.land.grid.cell;
@@ -282,7 +293,8 @@ impl<'a> Claims<'a> {
         for (k, along) in path.iter() {
             let at = (*along as usize).min(nodes.len() - 1);
             let node = self.wish.tree.cells[nodes[at] as usize] as usize;
-            let high = i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > most;
+            let corner = straight.next_if(|(cell, _)| cell == k).is_none();
+            let high = !corner && i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > most;
             let barred = self.wish.site.is_barred(*k as usize) && !self.wish.site.is_barred(node);
             let bent = self.share[self.first[course] as usize + at] > 0.0;
             if bent && (high || barred || (leaks(*k as usize) && !leaks(node))) {

@@ -6,7 +6,8 @@ use crate::rivers::check::cross;
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::{Mouth, Run, Source, Vertex};
 use crate::rivers::tree::around;
-use crate::rivers::walk::{thinned, walk};
+use crate::rivers::walk::walk;
+use crate::rivers::way;
 use crate::rivers::{Design, Site};
 use crate::rng::Key;
 
@@ -179,17 +180,8 @@ fn line(
 fn arm(site: &Site<'_>, taken: &Field<u32>, (parent, run): (usize, &Run), at: usize, places: Vec<[f64; 2]>) -> Run {
     let here = run.vertices[at];
     let (flow, area) = (here.flow / PART, here.area / PART);
-    let cols = site.land.grid.cols();
-    let mut path: Vec<(u32, u32)> = Vec::new();
-    for (number, pair) in places.windows(2).enumerate() {
-        walk(pair[0], pair[1], |[i, j]| {
-            let k = i as usize * cols + j as usize;
-            if taken.as_slice()[k] == 0 && !site.is_sea(k) && path.last().is_none_or(|(last, _)| *last as usize != k) {
-                path.push((k as u32, number as u32));
-            }
-        });
-    }
+    let [path, aside] = way::lay(&places, site.land.grid.size, |k| taken.as_slice()[k] == 0 && !site.is_sea(k));
     let vertices = places.into_iter().map(|place| Vertex { place, flow, area, ..here }).collect();
     let source = Source::Parts { run: parent as u32, vertex: at as u32 };
-    Run { river: run.river, source, mouth: Mouth::Sea, vertices, path: thinned(&path, cols), base: None }
+    Run { river: run.river, source, mouth: Mouth::Sea, vertices, path, aside, base: None }
 }

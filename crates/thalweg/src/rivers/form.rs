@@ -6,7 +6,7 @@ use crate::rivers::course::{Course, End, Shape};
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::{Kind, Mouth, Run, Source, Vertex};
 use crate::rivers::tree::Tree;
-use crate::rivers::{Design, Site, delta};
+use crate::rivers::{Design, Site, delta, shore, way};
 
 /// By how much a river gets wider or narrower in a metre.
 pub const TAPER: f64 = 0.2;
@@ -39,13 +39,12 @@ pub(super) fn runs(
     };
     let mut places: Vec<Vec<([f64; 2], f64)>> = lines.iter().map(|line| line.places.clone()).collect();
     joints(&lines, &mut places);
+    shore::trim(courses, &lines, &lakes.cells, &mut places);
     let mut runs: Vec<Run> = Vec::with_capacity(lines.len());
     for (course, (line, places)) in courses.iter().zip(lines.iter().zip(&places)) {
-        let index = |along: f64, strictly: bool| {
-            let before = |(_, t): &([f64; 2], f64)| if strictly { *t < along } else { *t <= along };
-            places.partition_point(before)
-        };
-        let path = line.path.iter().map(|(cell, along)| (*cell, index(*along, false).max(1) as u32 - 1)).collect();
+        let line_places: Vec<[f64; 2]> = places.iter().map(|(place, _)| *place).collect();
+        let [path, aside] =
+            way::lay(&line_places, site.land.grid.size, |k| line.own.binary_search(&(k as u32)).is_ok());
         let mouth = match course.end {
             End::Lake(lake) => Mouth::Lake(lake),
             End::Sea => Mouth::Sea,
@@ -54,7 +53,7 @@ pub(super) fn runs(
             End::Joins(_) => Mouth::Outlet, // set below, once all are cut
         };
         let vertices = places.iter().map(|place| blank(course, *place)).collect();
-        runs.push(Run { river: course.stem, source: course.source, mouth, vertices, path, base: None });
+        runs.push(Run { river: course.stem, source: course.source, mouth, vertices, path, aside, base: None });
     }
     for (k, line) in lines.iter().enumerate() {
         if let Some((run, along)) = line.joins {

@@ -4,6 +4,30 @@ use crate::rivers::check::cross;
 use crate::rivers::claim::{Claims, Line};
 use crate::rivers::walk::{nearest, walk};
 
+/// How often a joint is drawn nearer to where the line comes to the other.
+const NEARER: usize = 4;
+
+/// How far inside a cell a joint lies, in cells.
+const MARGIN: f64 = 1.0 / 1024.0;
+
+/// The shares of the way from `a` to `b` between which it lies well inside a cell.
+fn inside(a: [f64; 2], b: [f64; 2], cell: [i64; 2]) -> Option<[f64; 2]> {
+    let [mut low, mut high] = [0.0f64, 1.0f64];
+    for k in 0..2 {
+        let (near, far) = (cell[k] as f64 + MARGIN, (cell[k] + 1) as f64 - MARGIN);
+        let along = b[k] - a[k];
+        if along == 0.0 {
+            if a[k] < near || a[k] > far {
+                return None;
+            }
+            continue;
+        }
+        let (s, t) = ((near - a[k]) / along, (far - a[k]) / along);
+        (low, high) = (low.max(s.min(t)), high.min(s.max(t)));
+    }
+    (low <= high).then_some([low, high])
+}
+
 impl Claims<'_> {
     /// Ends a line on the nearest point of the line that it joins.
     pub(super) fn meet(&mut self, course: usize, node: u32, line: &mut Line) {
@@ -18,6 +42,23 @@ impl Claims<'_> {
                 if cross([from, place], *stretch) {
                     (place, there) = (stretch[1], *joined);
                 }
+            }
+            // A line ends in the first of the other's cells that it comes to: from there on the water is that one's.
+            for _ in 0..NEARER {
+                let mut met = None;
+                walk(from, place, |[i, j]| {
+                    let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
+                    if inside && met.is_none() {
+                        let number = self.cells.as_slice()[i as usize * cols + j as usize];
+                        met = (number > 0 && self.owner(number) == other as usize).then_some([i, j]);
+                    }
+                });
+                let Some(cell) = met.filter(|cell| *cell != place.map(|x| x.floor() as i64)) else { break };
+                let Some((nearer, joined)) = self.joint_in(node, from, cell) else { break };
+                if self.joints[other as usize].iter().any(|(stretch, _)| cross([from, nearer], *stretch)) {
+                    break;
+                }
+                (place, there) = (nearer, joined);
             }
             passed.clear();
             walk(from, place, |[i, j]| {
@@ -62,6 +103,31 @@ impl Claims<'_> {
         }
         self.joints[other as usize].push(([from, place], there));
         line.joins = Some((other, there));
+    }
+
+    /// The point nearest to `from` on the line that is joined at a node, within one of its cells, and how far along that is.
+    fn joint_in(&self, node: u32, from: [f64; 2], cell: [i64; 2]) -> Option<([f64; 2], f64)> {
+        let (other, at) = self.home[node as usize];
+        let laid = self.laid.get(other as usize)?;
+        let (begins, ends) = (laid.first()?.1, laid.last()?.1);
+        let [y, x] = self.wish.shift[node as usize];
+        let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
+        let near = |t: f64| (t - f64::from(at)).abs() <= window;
+        let mut best: Option<(f64, [f64; 2], f64)> = None;
+        for pair in laid.windows(2).filter(|pair| near(pair[0].1) || near(pair[1].1)) {
+            let (a, b) = (pair[0].0, pair[1].0);
+            let Some([low, high]) = inside(a, b, cell) else { continue };
+            let (t, _) = nearest(from, a, b);
+            let t = t.clamp(low, high);
+            let place = [0, 1].map(|k| a[k] + t * (b[k] - a[k]));
+            let there = pair[0].1 + t * (pair[1].1 - pair[0].1);
+            let [dy, dx] = [0, 1].map(|k| place[k] - from[k]);
+            let square = dy * dy + dx * dx;
+            if begins < there && there < ends && best.is_none_or(|(known, _, _)| square < known) {
+                best = Some((square, place, there));
+            }
+        }
+        best.map(|(_, place, there)| (place, there))
     }
 
     /// The point nearest to `from` on the line that is joined at a node, and how far along that is.

@@ -3,7 +3,8 @@
 use crate::field::Field;
 use crate::height::{Height, UNITS};
 use crate::rivers::network::{Mouth, Network, Run, Source, Vertex};
-use crate::rivers::walk::nearest;
+use crate::rivers::walk::{nearest, walk};
+use crate::rivers::way::Station;
 use crate::rivers::{Design, Site};
 
 /// Water stands below its banks by so much of its depth.
@@ -12,14 +13,14 @@ const FREEBOARD: f64 = 0.15;
 /// How far beyond the water's edge a bank is looked for, in cells.
 const BEYOND: f64 = 3.0;
 
-/// The cells that are rivers' water: for each one more than its run's index, 0 elsewhere. Paths come first, then whatever cell's
+/// The cells that are rivers' water: for each one more than its run's index, 0 elsewhere. Those that lines pass come first, then whatever cell's
 /// middle lies within half a width of a line.
 pub(super) fn channels(site: &Site<'_>, network: &Network) -> Field<u32> {
     let cols = network.size[1];
     let mut mask = Field::new(network.size, 0u32);
     for (number, run) in network.runs.iter().enumerate() {
-        for (k, _) in &run.path {
-            mask.as_mut_slice()[*k as usize] = number as u32 + 1;
+        for (k, _) in run.cells() {
+            mask.as_mut_slice()[k] = number as u32 + 1;
         }
     }
     for (number, run) in network.runs.iter().enumerate() {
@@ -101,31 +102,38 @@ pub(super) fn banks(
     })
 }
 
-/// Sets the levels of all runs over `ground`.
+/// Sets the levels of all runs over `ground`, into which no beds are cut.
 ///
 /// Water stands no higher than the banks on either side, falls no more than it must, and never rises; a tributary's never lies under
 /// that of its river, and none under the lake or sea that it runs to. Over soft rock what is steeper than the design's `fall` is cut
-/// back.
+/// back. The bed never rises either, and within a cell lies at one depth, in no place over `ground`.
 pub(super) fn set(site: &Site<'_>, design: &Design, network: &mut Network, ground: &Field<Height>, mask: &Field<u32>) {
-    let mut arriving: Vec<Vec<(u32, Height, Height)>> = vec![Vec::new(); network.runs.len()];
+    let mut arriving: Vec<Vec<Arrival>> = vec![Vec::new(); network.runs.len()];
     for number in network.order.clone().into_iter().map(|run| run as usize) {
-        let limits = (0..network.runs[number].vertices.len()).map(|at| limit(site, network, ground, mask, number, at));
-        let limits: Vec<Height> = limits.collect();
-        let parted = match network.runs[number].source {
-            Source::Parts { run, vertex } => Some(network.runs[run as usize].vertices[vertex as usize]),
-            _ => None,
-        };
+        let stations = network.runs[number].stations();
+        let lowest: Vec<Height> = stations.iter().map(|station| under(network, ground, number, station)).collect();
+        let mut limits: Vec<Height> = Vec::with_capacity(network.runs[number].vertices.len());
+        for (station, low) in stations.iter().zip(&lowest) {
+            let low = if station.cells.is_empty() { Height::MAX } else { *low };
+            limits
+                .extend((station.first..=station.last).map(|at| limit(site, network, ground, mask, (number, at), low)));
+        }
+        let parted = parted(network, number);
+        arriving[number].sort_unstable_by_key(|came| came.vertex);
         let (lakes, cell, size) = (&network.lakes, network.cell, network.size);
         let run = &mut network.runs[number];
-        let start = match run.source {
+        let mut level = match run.source {
             Source::Lake(lake) => lakes[lake as usize].level,
-            Source::Head | Source::Parts { .. } => parted.map_or(Height::MAX, |from| from.surface),
+            Source::Head | Source::Parts { .. } => parted.map_or(Height::MAX, |parted| parted.along.surface),
         };
         let base = run.base.unwrap_or(Height::MIN);
-        let mut level = start;
+        let mut came = arriving[number].iter().peekable();
         for (at, (vertex, limit)) in run.vertices.iter_mut().zip(limits).enumerate() {
-            let came = arriving[number].iter().filter(|(to, _, _)| *to == at as u32).map(|(_, level, _)| *level);
-            level = came.fold(level.min(limit), Height::min).max(base);
+            level = level.min(limit);
+            while let Some(came) = came.next_if(|came| came.vertex as usize <= at) {
+                level = level.min(came.surface);
+            }
+            level = level.max(base);
             vertex.surface = level;
         }
         let last = run.vertices.len() - 1;
@@ -133,16 +141,14 @@ pub(super) fn set(site: &Site<'_>, design: &Design, network: &mut Network, groun
             run.vertices[last].surface = base;
         }
         grade(site, design, run, cell, size);
-        let mut lowest = parted.map_or(Height::MAX, |from| from.bed);
-        for (at, vertex) in run.vertices.iter_mut().enumerate() {
-            let came = arriving[number].iter().filter(|(to, _, _)| *to == at as u32).map(|(_, _, bed)| *bed);
-            let bed = Height((vertex.surface.0).saturating_sub(units(vertex.depth))).max(Height::MIN);
-            lowest = came.fold(lowest.min(bed), Height::min);
-            vertex.bed = lowest;
+        let lowest = stations.iter().zip(lowest);
+        beds(run, lowest, &arriving[number], parted.map(|parted| parted.along.bed));
+        if let Some(parted) = parted {
+            (run.vertices[0].surface, run.vertices[0].bed) = (parted.from.surface, parted.from.bed);
         }
         if let Mouth::Joins { run: other, vertex } = run.mouth {
             let before = run.vertices[last.saturating_sub(1)];
-            arriving[other as usize].push((vertex, before.surface, before.bed));
+            arriving[other as usize].push(Arrival { vertex, surface: before.surface, bed: before.bed });
         }
     }
     // A tributary ends at its river's levels, under which it does not come before: they were set last.
@@ -156,27 +162,107 @@ pub(super) fn set(site: &Site<'_>, design: &Design, network: &mut Network, groun
     }
 }
 
+/// The levels with which a tributary comes to a vertex.
+#[derive(Clone, Copy)]
+struct Arrival {
+    vertex: u32,
+    surface: Height,
+    bed: Height,
+}
+
+/// Levels where an arm leaves its river.
+#[derive(Clone, Copy)]
+struct Parted {
+    /// At the vertex where it does.
+    from: Vertex,
+    /// The lowest in the river's cells that it passes before it has its own.
+    along: Vertex,
+}
+
+fn parted(network: &Network, number: usize) -> Option<Parted> {
+    let run = &network.runs[number];
+    let Source::Parts { run: parent, vertex } = run.source else { return None };
+    let parent = &network.runs[parent as usize];
+    let from = parent.vertices[vertex as usize];
+    let own = run.path.first().map_or(0, |(_, vertex)| *vertex as usize).min(run.vertices.len() - 1);
+    let mut along = from;
+    for pair in run.vertices[..=own].windows(2) {
+        walk(pair[0].place, pair[1].place, |[i, j]| {
+            let k = i * network.size[1] as i64 + j;
+            if let Some((_, vertex)) = parent.cells().find(|(cell, _)| *cell as i64 == k) {
+                let there = parent.vertices[vertex];
+                (along.surface, along.bed) = (along.surface.min(there.surface), along.bed.min(there.bed));
+            }
+        });
+    }
+    Some(Parted { from, along })
+}
+
+/// The lowest ground under a station: of its cells and, where a run ends in a lake, of that.
+fn under(network: &Network, ground: &Field<Height>, number: usize, station: &Station) -> Height {
+    let run = &network.runs[number];
+    let end = (station.last + 1 == run.vertices.len()).then(|| shoal(network, run)).flatten();
+    let cells = station.cells.iter().map(|k| *k as usize).chain(end);
+    cells.map(|k| ground.as_slice()[k]).min().unwrap_or(Height::MAX)
+}
+
+/// The cell of the lake or the sea in which a run ends.
+pub(super) fn shoal(network: &Network, run: &Run) -> Option<usize> {
+    let [i, j] = run.vertices.last()?.cell(network.size);
+    let k = i * network.size[1] + j;
+    match run.mouth {
+        Mouth::Lake(lake) => (network.lake.as_slice()[k] == lake + 1).then_some(k),
+        Mouth::Sea => run.path.iter().all(|(cell, _)| *cell as usize != k).then_some(k),
+        _ => None,
+    }
+}
+
+/// Lays a run's bed under its water: at each station as deep as the river is there, or more where what comes, or the ground, lies lower.
+fn beds<'a>(
+    run: &mut Run,
+    stations: impl Iterator<Item = (&'a Station, Height)>,
+    arriving: &[Arrival],
+    parted: Option<Height>,
+) {
+    let mut lowest = parted.unwrap_or(Height::MAX);
+    let mut came = arriving.iter().peekable();
+    for (station, ground) in stations {
+        let vertices = &mut run.vertices[station.first..=station.last];
+        let nominal = vertices.iter().map(|vertex| units(vertex.depth)).max().unwrap_or(0);
+        let under = |surface: Height, bed: Height| surface.0.saturating_sub(bed.0);
+        let mut depth = nominal.max(under(vertices[0].surface, lowest));
+        while let Some(came) = came.next_if(|came| came.vertex as usize <= station.last) {
+            let at = (came.vertex as usize).max(station.first) - station.first;
+            depth = depth.max(under(vertices[at].surface, came.bed));
+        }
+        depth = depth.max(under(vertices[vertices.len() - 1].surface, ground));
+        for vertex in vertices {
+            vertex.bed = Height(vertex.surface.0.saturating_sub(depth)).max(Height::MIN);
+            lowest = vertex.bed;
+        }
+    }
+}
+
 /// Metres as whole units.
 fn units(metres: f64) -> i32 {
     (metres * UNITS).round() as i32
 }
 
-/// The highest level that the ground beside a vertex, and under it, leaves to the water.
+/// The highest level that the ground beside a vertex and the lowest `under` it leave to the water.
 fn limit(
     site: &Site<'_>,
     network: &Network,
     ground: &Field<Height>,
     mask: &Field<u32>,
-    number: usize,
-    at: usize,
+    (number, at): (usize, usize),
+    under: Height,
 ) -> Height {
     let vertex = &network.runs[number].vertices[at];
-    let [i, j] = vertex.cell(network.size);
-    let k = i * network.size[1] + j;
-    let own = (mask.as_slice()[k] == number as u32 + 1).then_some(k);
-    let [left, right] = banks(site, network, mask, number, at);
-    let lowest = [own, left, right].iter().flatten().map(|k| ground.as_slice()[*k]).min();
-    lowest.map_or(Height::MAX, |low| Height(low.0.saturating_sub(units(FREEBOARD * vertex.depth))).max(Height::MIN))
+    let banks = banks(site, network, mask, number, at).into_iter().flatten().map(|k| ground.as_slice()[k]);
+    match banks.fold(under, Height::min) {
+        Height::MAX => Height::MAX,
+        low => Height(low.0.saturating_sub(units(FREEBOARD * vertex.depth))).max(Height::MIN),
+    }
 }
 
 /// Cuts falls back where the rock is soft.

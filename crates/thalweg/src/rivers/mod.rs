@@ -10,11 +10,14 @@
 
 pub mod carve;
 pub mod check;
+mod check_ground;
 mod claim;
 mod course;
 mod delta;
 pub mod distance;
+pub mod drained;
 mod form;
+mod hollows;
 mod joint;
 mod lakes;
 pub mod letter;
@@ -23,10 +26,13 @@ mod level;
 mod meander;
 pub mod network;
 mod plan;
+pub mod ribbon;
 mod route;
+mod shore;
 mod tree;
 mod valley;
 mod walk;
+mod way;
 pub mod wishes;
 
 pub use carve::{Carved, carve};

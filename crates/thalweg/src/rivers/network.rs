@@ -121,8 +121,11 @@ pub struct Run {
     pub mouth: Mouth,
     /// Its line, downstream.
     pub vertices: Vec<Vertex>,
-    /// Its own cells (index in row-major order), downstream, and for each the vertex that it comes after.
+    /// Its own cells (index in row-major order), downstream, and for each the vertex whose levels it has: the lowest one in it. Of
+    /// the document's rivers it is the vertex that the cell comes after.
     pub path: Vec<(u32, u32)>,
+    /// The same of cells beside the path into which the line only cuts.
+    pub aside: Vec<(u32, u32)>,
     /// The lowest level that its water comes to: that of the lake or the sea in which it ends at last.
     pub base: Option<Height>,
 }

@@ -85,7 +85,7 @@ pub(super) fn plain(design: &Design, vertex: &Vertex) -> f64 {
 
 /// Cells that hold water, in rising order, and its highest level there: beside lakes, and on the banks of rivers that stand no lower
 /// than the lake or the sea they run to, whoever else runs past them.
-fn rims(site: &Site<'_>, network: &Network, river: &Field<u32>) -> Vec<(u32, Height)> {
+pub(super) fn rims(site: &Site<'_>, network: &Network, river: &Field<u32>) -> Vec<(u32, Height)> {
     let mut rims = Vec::new();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;

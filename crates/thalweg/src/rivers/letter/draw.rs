@@ -4,15 +4,15 @@ use crate::choice;
 use crate::field::Field;
 use crate::flow::Part;
 use crate::height::{Height, UNITS};
-use crate::rivers::carve::settle;
 use crate::rivers::form::kind;
 use crate::rivers::letter::Letter;
 use crate::rivers::letter::forest::{Drawn, Forest};
 use crate::rivers::letter::sample::Sampled;
+use crate::rivers::letter::settle::settle;
 use crate::rivers::level::around;
 use crate::rivers::network::{FLOW, Mouth, Network, Run, SHARES, Source, Vertex};
 use crate::rivers::tree::NONE;
-use crate::rivers::{Carved, Site};
+use crate::rivers::{Carved, Site, ribbon};
 use crate::rng::Key;
 
 choice! {
@@ -139,7 +139,15 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
             // The cell where it joins is the other's.
             path.pop_if(|(k, _)| *k as usize == last);
         }
-        network.runs.push(Run { river: number, source: Source::Head, mouth, vertices, path, base: None });
+        network.runs.push(Run {
+            river: number,
+            source: Source::Head,
+            mouth,
+            vertices,
+            path,
+            aside: Vec::new(),
+            base: None,
+        });
     }
     // What a run joins was made before it.
     network.order = (0..network.runs.len() as u32).rev().collect();
@@ -240,7 +248,8 @@ pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
     let mut dry: Vec<bool> = water.as_slice().iter().map(|depth| depth.0 == 0).collect();
     on_path.iter().for_each(|k| dry[*k] = false);
     river.as_mut_slice().iter_mut().zip(dry).filter(|(_, dry)| *dry).for_each(|(river, _)| *river = 0);
-    Carved { ground, water, river }
+    let share = ribbon::share(network, &river, &ground);
+    Carved { ground, water, river, share }
 }
 
 #[cfg(test)]

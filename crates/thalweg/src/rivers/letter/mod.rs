@@ -8,6 +8,7 @@
 mod draw;
 pub mod forest;
 pub mod sample;
+mod settle;
 
 use crate::error::{Error, Result};
 use crate::rivers::{Carved, Network, Site};

@@ -1,0 +1,101 @@
+//! What must hold of the ground under a network as it was written: of every cell, not of the lines' vertices alone.
+
+use crate::field::Field;
+use crate::rivers::check::{Check, Survey, Written};
+use crate::rivers::drained::drained;
+use crate::rivers::walk::walk;
+
+/// Share of the land that is to drain, in per cent.
+const LAND: f64 = 99.0;
+
+/// By how much of its depth at a vertex the water may be deeper or shallower in the rasters.
+const DEPTH: f64 = 0.1;
+
+/// What heights may lose in being written, in metres.
+const CLOSE: f64 = 1e-6;
+
+impl Survey {
+    /// The cells that a reach's line passes, from its first vertex on.
+    fn passed(&self, reach: &Written, mut visit: impl FnMut([usize; 2])) {
+        for (n, place) in reach.places.iter().enumerate() {
+            match n.checked_sub(1) {
+                Some(before) => walk(reach.places[before], *place, |at| visit(self.cell(at.map(|x| x as f64)))),
+                None => visit(self.cell(*place)),
+            }
+        }
+    }
+
+    /// Whether water stands in a cell, whatever its river.
+    fn rests(&self, at: (usize, usize)) -> bool {
+        self.lake[at] > 0 || self.is_sea(at)
+    }
+
+    /// Along each line the ground never rises, in any cell that it passes, into the one that it joins too.
+    pub(super) fn never_rises(&self) -> Check {
+        let mut check = Check::new("ground never rises along a river");
+        for reach in &self.reaches {
+            let (mut before, mut rise) = (None, None);
+            self.passed(reach, |[i, j]| {
+                let here = (i, j);
+                if self.rests(here) || !self.known[here] {
+                    before = None;
+                    return;
+                }
+                if before.is_some_and(|before| self.ground[here] > before) && rise.is_none() {
+                    rise = Some([i, j]);
+                }
+                before = Some(self.ground[here]);
+            });
+            check.note(rise.is_none(), || format!("reach {} at row, column {rise:?}", reach.id));
+        }
+        check
+    }
+
+    /// At each vertex the ground lies under the line, and the rasters' water is as deep as the line's.
+    pub(super) fn one_surface(&self) -> Check {
+        let mut check = Check::new("lines, rasters and ground agree");
+        for reach in &self.reaches {
+            for (at, place) in reach.places.iter().enumerate() {
+                let [i, j] = self.cell(*place);
+                if !self.known[(i, j)] {
+                    continue;
+                }
+                let under = self.ground[(i, j)] <= reach.surface[at] + CLOSE;
+                let depth = reach.surface[at] - reach.bed[at];
+                let water = self.surface[(i, j)] - self.ground[(i, j)];
+                let agrees = match self.river[(i, j)] {
+                    0 => self.rests((i, j)),
+                    _ => (water - depth).abs() <= DEPTH * depth + CLOSE,
+                };
+                check.note(under && agrees, || format!("reach {} at row, column {:?}", reach.id, [i, j]));
+            }
+        }
+        check
+    }
+
+    /// Which cells drain, by the heights as they are in a file of 32-bit floats.
+    fn drains(&self) -> Field<bool> {
+        let mouth = |i: usize, j: usize| self.mouths.contains(&[i, j]);
+        let lowest = self.reaches.iter().any(|reach| reach.end == "outlet").then(|| self.sink()).flatten();
+        let rests = Field::generate(self.ground.size(), |i, j| {
+            self.rests((i, j)) || mouth(i, j) || lowest.is_some_and(|lowest| self.ground[(i, j)] <= lowest)
+        });
+        drained(&self.ground.map(|height| *height as f32), &self.known, &rests)
+    }
+
+    /// From each cell of a river steps to the steepest lower neighbour come to a lake or out of the land; and so does the land's water.
+    pub(super) fn arrivals(&self) -> [Check; 2] {
+        let drains = self.drains();
+        let mut rivers = Check::new("water of each river's cell arrives");
+        let mut land = Check { least: LAND, ..Check::new("the land drains") };
+        let cols = self.ground.cols();
+        for (k, well) in drains.as_slice().iter().enumerate().filter(|(k, _)| self.known.as_slice()[*k]) {
+            let place = || format!("row, column {:?}", [k / cols, k % cols]);
+            if self.river.as_slice()[k] > 0 {
+                rivers.note(*well, place);
+            }
+            land.note(*well, place);
+        }
+        [rivers, land]
+    }
+}
