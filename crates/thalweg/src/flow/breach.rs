@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::depressions::{OUTSIDE, number_pits};
-use crate::flow::{Land, Part, d8, lot};
+use crate::flow::{Directions, Land, Part, d8, lot};
 use crate::height::{Height, UNITS};
 
 /// How far breaching may go; [`Limits::default`] sets none.
@@ -69,22 +69,14 @@ pub struct Breached {
 /// When a limit is negative or not a number.
 pub fn breach(land: &Land<'_>, limits: &Limits) -> Result<Breached> {
     limits.check()?;
-    let mut places = vec![OUTSIDE; land.ground.len()];
-    let mut pits = number_pits(land, &d8::directions(land), &mut places);
-    let ground = land.ground.clone();
-    pits.sort_by_cached_key(|k| (ground.as_slice()[*k as usize], lot(land.grid, *k as usize), *k));
     let reach = limits.length / land.grid.cell;
     let mut search = Search {
-        land,
-        parts: land.parts(),
-        ground,
         depth: (limits.depth * UNITS).floor(),
         // A whole number of cells is to be within a limit of so many cells, whatever the division rounds.
         reach: reach * reach * (1.0 + 1e-12),
-        places,
-        reached: Vec::new(),
-        queue: BinaryHeap::new(),
+        ..Search::of(land)
     };
+    let pits = search.pits(&d8::directions(land));
     let (mut removed, mut kept) = (0, 0);
     for pit in &pits {
         let height = land.ground.as_slice()[*pit as usize];
@@ -96,6 +88,37 @@ pub fn breach(land: &Land<'_>, limits: &Limits) -> Result<Breached> {
     Ok(Breached { ground: search.ground, removed, breached: pits.len() - kept, kept })
 }
 
+/// What a hollow may have cut: see [`breach_hollows`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Allowance {
+    /// The deepest cut, in units.
+    pub depth: i32,
+    /// What may still be removed, in units of height × cells.
+    pub volume: i64,
+}
+
+/// Ground with a channel cut from each pit that its hollow's allowance reaches for: as [`breach`] cuts, but no cell to under
+/// its `floors`. `hollows` numbers the hollows from 1 on and says 0 elsewhere; what a channel removes its hollow has less to spend.
+pub(super) fn breach_hollows(
+    land: &Land<'_>,
+    directions: &Directions,
+    hollows: &Field<u32>,
+    allowances: &mut [Allowance],
+    floors: &Field<Height>,
+) -> Field<Height> {
+    let mut search = Search { floors: Some(floors), ..Search::of(land) };
+    for pit in search.pits(directions) {
+        let height = land.ground.as_slice()[pit as usize];
+        let number = hollows.as_slice()[pit as usize] as usize;
+        let Some(allowance) = number.checked_sub(1).and_then(|hollow| allowances.get_mut(hollow)) else { continue };
+        (search.depth, search.volume) = (f64::from(allowance.depth), allowance.volume);
+        if let Some(end) = search.way_out(pit, height) {
+            allowance.volume -= search.cut(end, height);
+        }
+    }
+    search.ground
+}
+
 /// A search from one pit at a time; its scratch serves all.
 struct Search<'a> {
     land: &'a Land<'a>,
@@ -105,6 +128,10 @@ struct Search<'a> {
     depth: f64,
     /// Square of the farthest reach in cells.
     reach: f64,
+    /// The most that may be removed, in units of height × cells.
+    volume: i64,
+    /// Heights under which no cell is cut.
+    floors: Option<&'a Field<Height>>,
     /// For each cell its place in `reached`, if it is that of this cell; what earlier searches left means nothing.
     places: Vec<u32>,
     /// The cells reached from this pit.
@@ -130,7 +157,31 @@ struct Reached {
 /// Length of a straight and of a diagonal step; their ratio is √2 to 0.005 %.
 const LENGTHS: [u32; 2] = [70, 99];
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    /// Without limits.
+    fn of(land: &'a Land<'a>) -> Self {
+        Self {
+            land,
+            parts: land.parts(),
+            ground: land.ground.clone(),
+            depth: f64::INFINITY,
+            reach: f64::INFINITY,
+            volume: i64::MAX,
+            floors: None,
+            places: vec![OUTSIDE; land.ground.len()],
+            reached: Vec::new(),
+            queue: BinaryHeap::new(),
+        }
+    }
+
+    /// The land's pits in the order in which they are drained: the lowest first, of equals the first by hash.
+    fn pits(&mut self, directions: &Directions) -> Vec<u32> {
+        let mut pits = number_pits(self.land, directions, &mut self.places);
+        let height = |k: u32| self.land.ground.as_slice()[k as usize];
+        pits.sort_by_cached_key(|k| (height(*k), lot(self.land.grid, *k as usize), *k));
+        pits
+    }
+
     /// Place of the last cell of the cheapest way from a pit of the given height to where water runs on, if the limits
     /// leave one.
     fn way_out(&mut self, pit: u32, height: Height) -> Option<u32> {
@@ -181,8 +232,11 @@ impl Search<'_> {
         for (d, [r, c]) in self.land.around(k / cols, k % cols) {
             let cut = (i64::from(self.ground[(r, c)].0) - i64::from(height.0)).max(0);
             let (di, dj) = (r.abs_diff(start / cols) as f64, c.abs_diff(start % cols) as f64);
-            if self.parts[(r, c)] != Part::Void && cut as f64 <= self.depth && di * di + dj * dj <= self.reach {
-                let way = (here.cost + cut, here.length.saturating_add(LENGTHS[d % 2]));
+            let (cost, near) = (here.cost + cut, di * di + dj * dj <= self.reach);
+            let allowed = cut as f64 <= self.depth && cost <= self.volume && near;
+            let spared = cut > 0 && self.floors.is_some_and(|floors| floors[(r, c)] > height);
+            if self.parts[(r, c)] != Part::Void && allowed && !spared {
+                let way = (cost, here.length.saturating_add(LENGTHS[d % 2]));
                 self.visit((r * cols + c) as u32, here.start, place, way);
             }
         }

@@ -18,6 +18,7 @@ pub mod land;
 pub mod links;
 pub mod multiple;
 mod near;
+pub mod outlets;
 mod passes;
 pub mod pools;
 mod sheds;
