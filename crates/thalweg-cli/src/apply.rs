@@ -1,5 +1,6 @@
 //! `apply` and `generate`: one model over a file's ground, or over flat ground.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use thalweg::grid::Grid;
@@ -14,8 +15,8 @@ use thalweg::{Error, Result, models};
 use crate::args::{Apply, Generate, ModelArgs, RunArgs};
 use crate::drive::drive;
 use crate::job::{Ending, Job, sample_type};
-use crate::memory;
 use crate::voice::Voice;
+use crate::{memory, output};
 
 /// Runs a model over an elevation model.
 ///
@@ -23,7 +24,7 @@ use crate::voice::Voice;
 /// No such model, parameter or layer; an unusable input; an output that cannot be written.
 pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
-    let mut job = job(&args.model, &args.run, &recipe)?;
+    let mut job = job(&args.model, &args.run, &recipe, &output::raster(&args.input))?;
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings);
     if let Ending::File { nodata, .. } = &mut job.ending {
@@ -50,7 +51,7 @@ pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
     let size = [args.cells.rows.unwrap_or(args.cells.cols), args.cells.cols];
     let grid = recipe.framed(Grid::new(size, args.cell_size)?)?;
     memory::check(&recipe, &grid)?;
-    let job = job(&args.model, &args.run, &recipe)?;
+    let job = job(&args.model, &args.run, &recipe, &[])?;
     drive(Run::over(recipe, Terrain::new(grid))?, job, voice)
 }
 
@@ -71,13 +72,13 @@ fn recipe(args: &ModelArgs) -> Result<Recipe> {
             return Err(Error::unknown("input layer", name, inputs()));
         }
         for stage in &mut recipe.stages {
-            stage.layers.insert(name.clone(), Source { from: From::File(file.into()), scale: None });
+            stage.layers.insert(name.clone(), Source { from: From::File(file.clone()), scale: None });
         }
     }
     Ok(recipe)
 }
 
-fn job(args: &ModelArgs, run: &RunArgs, recipe: &Recipe) -> Result<Job> {
+fn job(args: &ModelArgs, run: &RunArgs, recipe: &Recipe, reads: &[PathBuf]) -> Result<Job> {
     let (output, layers) = (args.output.clone(), args.layers.clone());
-    Job::new(Ending::File { output, sample: args.sample.map(sample_type), nodata: None, layers }, run, recipe)
+    Job::new(Ending::File { output, sample: args.sample.map(sample_type), nodata: None, layers }, run, recipe, reads)
 }

@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, RangedU64ValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use thalweg::grid::{Edge, Edges};
 use thalweg::io::terrain::LoadOptions;
 use thalweg::models;
+use thalweg::names;
 use thalweg::pictures::ramps::RAMPS;
 
 use crate::knobs::KnobArgs;
@@ -97,7 +98,7 @@ pub enum Command {
 pub struct Build {
     /// A preset's name (see `thalweg presets`) or a recipe file.
     #[arg(default_value = "alpine")]
-    pub recipe: String,
+    pub recipe: OsString,
     /// Cells on the long side; more make the same world finer.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
@@ -134,7 +135,7 @@ pub struct Build {
 pub struct Studio {
     /// A preset's name (see `thalweg presets`), a recipe file, or an elevation model.
     #[arg(value_name = "RECIPE|FILE", default_value = "alpine")]
-    pub recipe: String,
+    pub recipe: OsString,
     /// Cells on the long side [default: the recipe's, for presets at most 512].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
@@ -194,8 +195,8 @@ pub struct ModelArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = seed())]
     pub seed: u64,
     /// An input layer: NAME=FILE, such as a mask.
-    #[arg(long, value_name = "LAYER", value_parser = pair)]
-    pub layer: Vec<(String, String)>,
+    #[arg(long, value_name = "LAYER", value_parser = named_file())]
+    pub layer: Vec<(String, PathBuf)>,
     /// Write all other layers into this folder.
     #[arg(long, value_name = "DIR")]
     pub layers: Option<PathBuf>,
@@ -231,6 +232,9 @@ pub struct RunArgs {
     /// Where the run is saved, every so often and on Ctrl-C.
     #[arg(long, value_name = "FILE")]
     pub checkpoint: Option<PathBuf>,
+    /// Begin anew where an interrupted run has left its checkpoint, which is given up.
+    #[arg(long)]
+    pub fresh: bool,
     /// Seconds between two checkpoints [default: 300, when there is a --checkpoint].
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub every: Option<f64>,
@@ -278,7 +282,7 @@ pub struct VoiceArgs {
 #[derive(Args)]
 pub struct LoadArgs {
     /// Metres of the lowest and the highest sample of a file without a unit.
-    #[arg(long, value_name = "MIN,MAX", value_parser = two_numbers, allow_hyphen_values = true)]
+    #[arg(long, value_name = "MIN,MAX", value_parser = two_numbers("MIN,MAX"), allow_hyphen_values = true)]
     pub height: Option<[f64; 2]>,
     /// Side of a cell in metres, where the file does not say.
     #[arg(long, value_name = "M")]
@@ -331,10 +335,10 @@ pub struct Drain {
     #[arg(long, value_name = "ROW,COL", value_parser = cell)]
     pub outlet: Vec<[usize; 2]>,
     /// The same by coordinates of the file.
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true)]
+    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
     pub outlet_at: Vec<[f64; 2]>,
     /// Cut channels out of depressions at most so deep and so long, in metres, before the rest is filled.
-    #[arg(long, value_name = "DEPTH,LENGTH", value_parser = two_numbers)]
+    #[arg(long, value_name = "DEPTH,LENGTH", value_parser = two_numbers("DEPTH,LENGTH"))]
     pub breach: Option<[f64; 2]>,
     /// What happens at the four sides: closed ones let water out at outlets, into sea and nodata only.
     #[arg(long, default_value = "open")]
@@ -372,7 +376,7 @@ pub struct Rivers {
     #[arg(long, value_name = "ROW,COL", value_parser = cell)]
     pub mouth: Vec<[usize; 2]>,
     /// The same by coordinates of the file.
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true)]
+    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
     pub mouth_at: Vec<[f64; 2]>,
     /// A spring: its cell, and its water in m³/s.
     #[arg(long, value_name = "ROW,COL,RATE", value_parser = placed)]
@@ -381,8 +385,8 @@ pub struct Rivers {
     #[arg(long, value_name = "ROW,COL,REACH", value_parser = placed)]
     pub pass: Vec<([usize; 2], f64)>,
     /// An input layer: NAME=FILE, of rain, hardness, and protect (where rivers are not to go).
-    #[arg(long, value_name = "LAYER", value_parser = pair)]
-    pub layer: Vec<(String, String)>,
+    #[arg(long, value_name = "LAYER", value_parser = named_file())]
+    pub layer: Vec<(String, PathBuf)>,
     /// The seed of the rivers' bends.
     #[arg(long, value_name = "N", default_value = "1", value_parser = seed())]
     pub seed: u64,
@@ -566,7 +570,7 @@ pub struct WaterArgs {
     #[arg(long, value_name = "FILE")]
     pub streams: Option<PathBuf>,
     /// Discharges in m³/s at which streams begin to show and are opaque [default: chosen by the map].
-    #[arg(long, value_name = "LOW,HIGH", value_parser = two_numbers)]
+    #[arg(long, value_name = "LOW,HIGH", value_parser = two_numbers("LOW,HIGH"))]
     pub stream_range: Option<[f64; 2]>,
     /// Draw streams from this discharge in m³/s on, all alike.
     #[arg(long, value_name = "Q", conflicts_with = "stream_range")]
@@ -580,7 +584,7 @@ pub struct CameraArgs {
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1080x720")]
     pub size: [usize; 2],
     /// Where the camera stands: azimuth (clockwise from north) and degrees above the horizon.
-    #[arg(long, value_name = "AZIMUTH,ELEVATION", value_parser = two_numbers, default_value = "205,34", allow_hyphen_values = true)]
+    #[arg(long, value_name = "AZIMUTH,ELEVATION", value_parser = two_numbers("AZIMUTH,ELEVATION"), default_value = "205,34", allow_hyphen_values = true)]
     pub from: [f64; 2],
     /// How near it looks: 1 frames the whole block.
     #[arg(long, value_name = "X", default_value = "1")]
@@ -600,7 +604,7 @@ pub struct LookArgs {
     #[arg(long, value_name = "NAME", value_parser = ramps())]
     pub ramp: Option<String>,
     /// The sun's azimuth (clockwise from north) and altitude in degrees.
-    #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers, default_value = "315,45", allow_hyphen_values = true)]
+    #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers("AZIMUTH,ALTITUDE"), default_value = "315,45", allow_hyphen_values = true)]
     pub sun: [f64; 2],
     /// Factor on heights [default: chosen so that the relief reads well].
     #[arg(long, value_name = "X")]
@@ -695,8 +699,20 @@ impl EdgeWord {
 /// What was typed. A wrong use, and a call for help, end the process here.
 pub fn parse() -> Cli {
     let typed: Vec<OsString> = std::env::args_os().collect();
-    let matches = command(&typed).get_matches_from(&typed);
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let matches = command(&typed).try_get_matches_from(&typed);
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| refused(&error, &typed))
+}
+
+/// Ends the process with a wrong use's message, or the help that was called for. Words that a terminal would obey are repeated
+/// as they are written, not as they act.
+fn refused(error: &clap::Error, typed: &[OsString]) -> ! {
+    let is_harmless = |word: &OsString| word.to_str().is_some_and(|word| names::line(word) == word);
+    if typed.iter().all(is_harmless) {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    crate::voice::eprint(&names::lines(&text));
+    std::process::exit(error.exit_code())
 }
 
 /// The whole command. The help of `apply` and `generate` names the models, or, where a model was `typed` already,
@@ -721,8 +737,11 @@ pub(crate) fn seed() -> RangedU64ValueParser<u64> {
 }
 
 pub(crate) fn threads() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=1024)
+    RangedU64ValueParser::new().range(1..=MOST_THREADS as u64)
 }
+
+/// Most threads.
+pub const MOST_THREADS: usize = 1024;
 
 fn ramps() -> clap::builder::PossibleValuesParser {
     RAMPS.iter().map(|ramp| PossibleValue::new(ramp.name).help(ramp.about)).collect::<Vec<_>>().into()
@@ -765,6 +784,29 @@ pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_string(), value.trim().to_string()))
 }
 
+/// NAME=FILE, a file of any name.
+fn named_file() -> impl TypedValueParser<Value = (String, PathBuf)> {
+    OsStringValueParser::new().try_map(|text| {
+        let bytes = text.as_encoded_bytes();
+        let at = bytes.iter().position(|byte| *byte == b'=').ok_or("allowed is NAME=FILE")?;
+        let name = std::str::from_utf8(&bytes[..at]).map_err(|_| "allowed is NAME=FILE")?.trim().to_string();
+        // Blanks about a name that is text are cut off, as in other pairs.
+        let file = text.to_str().map(|text| PathBuf::from(text[at + 1..].trim()));
+        Ok::<_, &str>((name, file.unwrap_or_else(|| behind(&text, at + 1))))
+    })
+}
+
+/// What stands from a byte on.
+fn behind(text: &OsString, at: usize) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        PathBuf::from(std::ffi::OsStr::from_bytes(&text.as_bytes()[at..]))
+    }
+    #[cfg(not(unix))]
+    PathBuf::from(text.to_string_lossy().chars().skip(at).collect::<String>())
+}
+
 fn sides(text: &str) -> Result<Sides, String> {
     let number = |text: &str| text.trim().parse().ok().filter(|n| *n > 0);
     let sides = match text.split_once(['x', 'X']) {
@@ -779,10 +821,13 @@ pub(crate) fn pixels(text: &str) -> Result<[usize; 2], String> {
     rows.map(|rows| [rows, cols]).ok_or_else(|| "allowed is WIDTHxHEIGHT in pixels".into())
 }
 
-pub(crate) fn two_numbers(text: &str) -> Result<[f64; 2], String> {
-    let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
-    let numbers = numbers.and_then(|n| <[f64; 2]>::try_from(n).ok());
-    numbers.filter(|n| n.iter().all(|x| x.is_finite())).ok_or_else(|| "allowed is MIN,MAX, two numbers".into())
+/// Two numbers with a comma between them; `names` says which.
+pub(crate) fn two_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 2], String> + Clone + Send + Sync {
+    move |text| {
+        let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+        let numbers = numbers.and_then(|n| <[f64; 2]>::try_from(n).ok());
+        numbers.filter(|n| n.iter().all(|x| x.is_finite())).ok_or_else(|| format!("allowed is {names}, two numbers"))
+    }
 }
 
 fn window(text: &str) -> Result<[usize; 4], String> {

@@ -1,11 +1,14 @@
 //! `build`: a world from a recipe.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use thalweg::io::apart::same;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::levels::Coarsest;
+use thalweg::names::shown;
 use thalweg::params::typed;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
@@ -27,24 +30,33 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     if recipe.from.is_none() {
         memory::check(&recipe, &recipe.grid()?)?;
     }
-    // What cannot be begun leaves no folder; but a preset's elevation model lies in the world's.
+    // What cannot be begun leaves no folder. A preset's elevation model goes with the process, and is laid beside the world
+    // when that is done.
     let run = if own_model {
-        output::make_folder(&dir)?;
-        start(presets::laid(recipe, &dir)?, voice)?
+        let recipe = presets::borrowed(recipe)?;
+        let model = recipe.folder.join(presets::MODEL_NAME);
+        over(Recipe { folder: output::absolute(&dir)?, ..recipe }, &model, voice)?
     } else {
         start(recipe, voice)?
     };
     output::make_folder(&dir)?;
     let _lock = Lock::take(&dir, voice)?;
+    // A world may be built anew from the recipe in its own folder, if that stays as it is.
+    let own = run.recipe().within(&dir).map(|recipe| recipe.to_toml());
+    let stays = |path: &PathBuf| {
+        same(path, &dir.join("recipe.toml")) && std::fs::read_to_string(path).ok() == own.as_ref().ok().cloned()
+    };
+    let reads: Vec<PathBuf> = recipe_file(&args.recipe).into_iter().filter(|path| !stays(path)).collect();
+    let ending = Ending::World { dir: dir.clone(), sample: args.sample.map(sample_type), model: own_model };
+    let job = Job::new(ending, &args.run, run.recipe(), &reads)?;
     if args.out.is_none() && is_of_another(&dir, run.recipe()) {
         let replaced = "another world lay here, which this one replaces; --out names another folder";
-        voice.warn(&format!("{}: {replaced}", dir.display()));
+        voice.warn(&format!("{}: {replaced}", shown(&dir)));
     }
     let idle = run.idle();
     if !idle.is_empty() {
         voice.say(&format!("not run, for no level has cells of their widths: {}", idle.join(", ")));
     }
-    let job = Job::new(Ending::World { dir, sample: args.sample.map(sample_type) }, &args.run, run.recipe())?;
     drive(run, job, voice)
 }
 
@@ -95,14 +107,15 @@ fn asked(args: &Build) -> Result<Asked> {
 /// The folder of a world where none is said: of its name and seed; where it is another one than the recipe's, of its
 /// fingerprint too, so that every world has its own; of a preview, one apart.
 fn folder(args: &Build, recipe: &Recipe) -> Result<PathBuf> {
-    let stem = Path::new(&args.recipe).file_stem().map_or("world".into(), |stem| stem.to_string_lossy().into_owned());
-    let mut name = format!("worlds/{stem}-{}", recipe.seed);
+    let mut name = OsString::from("worlds/");
+    name.push(Path::new(&args.recipe).file_stem().unwrap_or("world".as_ref()));
+    name.push(format!("-{}", recipe.seed));
     let is_changed = args.from.is_some() || args.until.is_some() || !args.set.is_empty();
     if is_changed || !args.knobs.turns()?.is_empty() {
-        name = format!("{name}-{:.6}", recipe.hash());
+        name.push(format!("-{:.6}", recipe.hash()));
     }
     if args.preview {
-        name += "-preview";
+        name.push("-preview");
     }
     Ok(name.into())
 }
@@ -120,7 +133,7 @@ fn is_of_another(dir: &Path, recipe: &Recipe) -> bool {
 /// When the recipe's grid is a file's.
 pub fn set_cells(recipe: &mut Recipe, cells: usize) -> Result<()> {
     if let Some(from) = &recipe.from {
-        let allowed = format!("no --cells: the recipe's grid comes from {}", from.display());
+        let allowed = format!("no --cells: the recipe's grid comes from {}", shown(from));
         return Err(Error::value("--cells", cells, allowed));
     }
     recipe.cells = cells;
@@ -166,20 +179,25 @@ pub fn end_at(recipe: &mut Recipe, label: &str) -> Result<()> {
 ///
 /// # Errors
 /// When there is neither.
-pub fn named(name: &str) -> Result<Recipe> {
+pub fn named(name: &OsStr) -> Result<Recipe> {
     match found(name)? {
         (preset, true) => presets::borrowed(preset),
         (recipe, false) => Ok(recipe),
     }
 }
 
+/// The file that a recipe is read from, if it is none of the presets.
+pub fn recipe_file(name: &OsStr) -> Option<PathBuf> {
+    name.to_str().is_none_or(|name| presets::find(name).is_none()).then(|| name.into())
+}
+
 /// The preset of that name, or the recipe in that file; and whether it is a preset.
-fn found(name: &str) -> Result<(Recipe, bool)> {
+fn found(name: &OsStr) -> Result<(Recipe, bool)> {
     let path = Path::new(name);
-    match presets::find(name) {
+    match name.to_str().and_then(presets::find) {
         Some(preset) => Ok((preset?, true)),
         None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Ok((Recipe::read(path)?, false)),
-        None => Err(Error::unknown("preset", name, presets::names())),
+        None => Err(Error::unknown("preset", &shown(path), presets::names())),
     }
 }
 
@@ -195,7 +213,13 @@ fn stage(recipe: &Recipe, label: &str) -> Result<usize> {
 /// When the recipe cannot be run, or its own terrain not be read.
 pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
     let Some(path) = &recipe.from else { return Run::new(recipe) };
-    let loaded = load(recipe.folder.join(path), &LoadOptions::default())?;
+    let path = recipe.folder.join(path);
+    over(recipe, &path, voice)
+}
+
+/// The run over the elevation model in that file.
+fn over(recipe: Recipe, path: &Path, voice: Voice) -> Result<Run> {
+    let loaded = load(path, &LoadOptions::default())?;
     voice.warn_all(loaded.warnings);
     let grid = recipe.framed(loaded.terrain.grid.clone())?;
     memory::check(&recipe, &grid)?;
@@ -212,6 +236,9 @@ impl Lock {
     /// When another process builds there.
     pub fn take(dir: &Path, voice: Voice) -> Result<Self> {
         let path = dir.join(".lock");
+        if std::fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file()) {
+            return Err(Error::file(&path, "is no plain file, and no lock of ours"));
+        }
         let file = File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
         match file.try_lock() {
             Ok(()) => Ok(Self(Some(file))),
@@ -219,7 +246,7 @@ impl Lock {
                 Err(Error::file(dir, "is in use by another run; wait for it, or choose another folder with --out"))
             }
             Err(TryLockError::Error(error)) => {
-                voice.warn(&format!("{}: cannot be locked against a second run ({error})", path.display()));
+                voice.warn(&format!("{}: cannot be locked against a second run ({error})", shown(&path)));
                 Ok(Self(None))
             }
         }

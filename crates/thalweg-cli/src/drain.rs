@@ -9,15 +9,18 @@ use serde_json::{Value, json};
 use thalweg::field::Field;
 use thalweg::flow::{self, Directions, Land, Link, VOID, accumulate, basins, breach, infinity, links, streams};
 use thalweg::height::{Height, UNITS};
+use thalweg::io::apart::apart;
+use thalweg::io::staging::{Staging, unclaimed};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
 use thalweg::io::{Samples, save_samples};
+use thalweg::names::{shown, to_text};
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 use thalweg::{Error, Result};
 
 use crate::args::Drain;
 use crate::job::write_text;
-use crate::voice::Voice;
+use crate::voice::{Voice, list, texts};
 use crate::{memory, output, pictures, water};
 
 /// Catchment in m² from which on there is a stream, if it is not said: what makes a brook in most humid country.
@@ -32,16 +35,57 @@ const YEAR: f64 = 31_557_600.0;
 /// Bytes a cell that all takes at its height. Measured: 44 at 4096² cells.
 const BYTES: u64 = 48;
 
+/// What speaks for the other files.
+const REPORT: &str = "drain.json";
+
+/// The files that are written.
+const FILES: [&str; 11] = [
+    "filled.tif",
+    "lake_depth.tif",
+    "directions.tif",
+    "angles.tif",
+    "accumulation.tif",
+    "basins.tif",
+    "streams.tif",
+    "streams.geojson",
+    "streams.fgb",
+    "map.png",
+    REPORT,
+];
+
+/// Those of the running water.
+const RUNNING: [&str; 9] = [
+    "height.tif",
+    "pool.tif",
+    "discharge.tif",
+    "lakes.geojson",
+    "lakes.fgb",
+    "lakes.csv",
+    "rivers.geojson",
+    "rivers.fgb",
+    "wetness.tif",
+];
+
+/// Files, and what could not be kept in them, in words.
+type Written = (Vec<PathBuf>, Vec<String>);
+
 /// Works out the drainage of a file and writes it into a folder.
 ///
 /// # Errors
 /// An unusable input, an outlet outside, a folder that cannot be written, too little memory.
 pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let start = Instant::now();
+    let folder = &args.output;
+    let more: &[&str] = if args.runoff.is_some() { &RUNNING } else { &[] };
+    let cut = args.breach.map(|_| "cut.tif");
+    let names: Vec<String> = FILES.iter().chain(more).copied().chain(cut).map(String::from).collect();
+    let writes: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
+    apart(&output::raster(&args.input), &writes)?;
+    unclaimed(folder, REPORT, &names)?;
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings.clone());
     let Loaded { mut terrain, nodata, .. } = loaded;
-    memory::room(&args.input.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    memory::room(&shown(&args.input), BYTES.saturating_mul(terrain.grid.len() as u64))?;
     terrain.grid.edges = args.edges.edges();
     terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
     let outlets = outlets(args, &terrain)?;
@@ -53,7 +97,8 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     land.check()?;
     let limits = args.breach.map(|[depth, length]| breach::Limits { depth, length });
     limits.map_or(Ok(()), |limits| limits.check())?;
-    output::make_folder(&args.output)?;
+    output::make_folder(folder)?;
+    writes.iter().try_for_each(|path| output::check_plain(path))?;
     phases.begin("breach");
     let breached = limits.map(|limits| breach::breach(&land, &limits)).transpose()?;
     let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
@@ -79,31 +124,42 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
         counts,
     };
     phases.begin("files");
+    let mut staging = Staging::new();
+    let at = staging.folder(folder)?;
     let ground = std::mem::replace(&mut terrain.ground, filled);
-    let mut files = found.rasters(&args.output, &terrain, nodata, voice)?;
-    terrain.ground = ground;
-    files.extend(found.lines(&args.output, &terrain, voice)?);
-    if let Some(millimetres) = args.runoff {
-        files.extend(found.running(&args.output, &mut terrain, millimetres, voice)?);
-    }
-    let report = args.output.join("drain.json");
-    files.push(report.clone());
+    let write = || {
+        let (mut files, mut said) = found.rasters(&at, &terrain, nodata)?;
+        terrain.ground = ground;
+        let mut add = |(more, also): Written| {
+            files.extend(more);
+            said.extend(also);
+        };
+        add(found.lines(&at, &terrain)?);
+        if let Some(millimetres) = args.runoff {
+            add(found.running(&at, &mut terrain, millimetres)?);
+        }
+        Ok((files, said))
+    };
+    let (files, said) = write().map_err(|error| staging.error(error))?;
+    voice.warn_all(staging.said(said));
+    let report = folder.join(REPORT);
+    let files: Vec<PathBuf> = files.iter().map(|file| staging.target(file)).chain([report.clone()]).collect();
     let mut summary = found.summary(&terrain, threshold);
     summary["breached"] = breached.map_or(Value::Null, |breached| {
         let volume = breached.removed as f64 / UNITS * area;
         json!({"pits": breached.breached, "kept": breached.kept, "volume_m3": volume})
     });
-    summary["input"] = json!(args.input);
+    summary["input"] = to_text(&args.input).into();
     summary["outlets"] = json!(outlets);
     summary["seconds"] = start.elapsed().as_secs_f64().into();
-    summary["files"] = json!(files);
-    write_text(&report, &format!("{summary:#}\n"))?;
+    summary["files"] = json!(texts(&files));
+    write_text(&at.join(REPORT), &format!("{summary:#}\n")).map_err(|error| staging.error(error))?;
+    staging.commit(&[report], Some(folder), &output::raster(&args.input))?;
     phases.end();
     drop(phases);
-    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     voice.say(&found.in_words(threshold));
-    voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), names.join("\n  ")));
-    voice.event(&json!({"event": "result", "files": files, "drain": summary}));
+    voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(&files)));
+    voice.event(&json!({"event": "result", "files": texts(&files), "drain": summary}));
     Ok(())
 }
 
@@ -136,10 +192,10 @@ struct Found {
 
 impl Found {
     /// Writes what has a value in every cell; `surface` is the filled terrain.
-    fn rasters(&self, folder: &Path, surface: &Terrain, nodata: Option<f64>, voice: Voice) -> Result<Vec<PathBuf>> {
+    fn rasters(&self, folder: &Path, surface: &Terrain, nodata: Option<f64>) -> Result<Written> {
         let grid = &surface.grid;
         let path = |name: &str| folder.join(format!("{name}.tif"));
-        voice.warn_all(save(path("filled"), surface, &SaveOptions { nodata, ..SaveOptions::default() })?);
+        let said = save(path("filled"), surface, &SaveOptions { nodata, ..SaveOptions::default() })?;
         save_layer(path("lake_depth"), surface, "lake_depth", &Cells::Height(self.lakes.clone()))?;
         let directions = Samples::U8(streams::esri(&self.directions).into_vec());
         save_samples(path("directions"), grid, directions, Some(255.0))?;
@@ -157,20 +213,20 @@ impl Found {
             save_layer(path("cut"), surface, "cut", &Cells::Height(cut.clone()))?;
             files.push(path("cut"));
         }
-        Ok(files)
+        Ok((files, said))
     }
 
     /// Writes the links, and the map that shows them.
-    fn lines(&self, folder: &Path, terrain: &Terrain, voice: Voice) -> Result<Vec<PathBuf>> {
+    fn lines(&self, folder: &Path, terrain: &Terrain) -> Result<Written> {
         let [json, flat, map] = ["streams.geojson", "streams.fgb", "map.png"].map(|name| folder.join(name));
-        voice.warn_all(save_links(&json, &self.links, &terrain.grid)?);
+        let said = save_links(&json, &self.links, &terrain.grid)?;
         save_links(&flat, &self.links, &terrain.grid)?;
         pictures::drained(terrain, &self.lakes, &self.links, &map)?;
-        Ok(vec![json, flat, map])
+        Ok((vec![json, flat, map], said))
     }
 
     /// Writes the water of so many millimetres of runoff a year, over the depressions full, as a built world has it.
-    fn running(&self, folder: &Path, terrain: &mut Terrain, millimetres: f64, voice: Voice) -> Result<Vec<PathBuf>> {
+    fn running(&self, folder: &Path, terrain: &mut Terrain, millimetres: f64) -> Result<Written> {
         let each = terrain.grid.cell_area() * millimetres / 1000.0 / YEAR;
         let discharge = self.counts.map(|n| (f64::from(*n) * each) as f32);
         terrain.insert(&POOL, Cells::Height(self.lakes.clone()))?;
@@ -183,8 +239,9 @@ impl Found {
             save_layer(&path, terrain, name, &cells)?;
             files.push(path);
         }
-        files.extend(water::write(folder, terrain, voice)?.files);
-        Ok(files)
+        let water = water::write(folder, terrain)?;
+        files.extend(water.files);
+        Ok((files, water.said))
     }
 
     /// What drain.json holds (its schema is docs/report.schema.json).

@@ -1,29 +1,30 @@
 //! The one loop that steps a run: progress, Ctrl-C, checkpoints.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use thalweg::Result;
+use thalweg::checkpoint::{Glance, glance};
+use thalweg::names::{quoted, to_text};
 use thalweg::run::{Progress, Run};
+use thalweg::{Error, Result};
 
 use crate::job::Job;
+use crate::memory;
+use crate::rescue::{INTERRUPTED, ending, hold, is_asked, listen};
 use crate::voice::Voice;
-
-/// Set by the first Ctrl-C (or SIGTERM); the second ends the process.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// What a process ended by Ctrl-C returns, by custom (128 + SIGINT).
-pub const INTERRUPTED: u8 = 130;
 
 /// The shortest time between two lines of progress.
 const THROTTLE: Duration = Duration::from_millis(250);
 
-/// Steps `run` to its end and has the job write what it is for; or, after Ctrl-C, saves it and says how to go on.
+/// A step that took longer may do so again: before the next one a copy of the run is held.
+const LONG: Duration = Duration::from_millis(250);
+
+/// Steps `run` to its end and has the job write what it is for; or, after Ctrl-C, saves it and says how to go on. So it does
+/// when something fails after the first step.
 ///
 /// # Errors
 /// As the run's steps; when a file cannot be written.
@@ -31,31 +32,117 @@ pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     listen(voice);
     let mut saved = Instant::now();
-    let after = |run: &Run, progress: &Progress| after_step(&mut job, &mut saved, run, progress, voice);
-    if !steps(&mut run, &mut Show::new(voice, None), after)? {
-        run.save(&job.checkpoint, &job.note())?;
-        let resume = format!("thalweg resume {}", quoted(&job.checkpoint));
-        let [done, all] = run.steps();
-        voice.say(&format!("stopped after {done} of {all} steps; go on with: {resume}"));
-        voice.event(&json!({"event": "interrupted", "checkpoint": job.checkpoint, "resume": resume}));
-        return Ok(ExitCode::from(INTERRUPTED));
+    let after = |run: &Run, job: &mut Job, progress: &Progress| after_step(job, &mut saved, run, progress, voice);
+    match steps(&mut run, &mut job, &mut Show::new(voice, None), |run, job| Some(rescue_of(run, job, voice)), after) {
+        Ok(true) => {}
+        Ok(false) => {
+            let _ending = ending();
+            let checkpoint = kept(&job, |path| run.save(path, &job.note()))?;
+            stopped(&checkpoint, run.steps(), voice);
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        Err(error) => return failed(&run, &job, error, voice),
     }
-    job.finish(&run, start.elapsed().as_secs_f64(), voice)?;
-    Ok(ExitCode::SUCCESS)
+    hold(has_room(&run).then(|| rescue_of(&run, &job, voice)));
+    match job.finish(&run, start.elapsed().as_secs_f64(), voice) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => failed(&run, &job, error, voice),
+    }
 }
 
-/// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came.
+/// Says that the run was stopped, and how to go on.
+fn stopped(checkpoint: &Path, [done, all]: [u64; 2], voice: Voice) {
+    let resume = resume_line(checkpoint);
+    voice.say(&format!("stopped after {done} of {all} steps; go on with: {resume}"));
+    voice.event(&json!({"event": "interrupted", "checkpoint": to_text(checkpoint), "resume": resume}));
+}
+
+/// What saves the run as it stands, later and from another thread.
+fn rescue_of(run: &Run, job: &Job, voice: Voice) -> Box<dyn FnOnce() -> bool + Send> {
+    let (snapshot, job) = (run.snapshot(), job.clone());
+    Box::new(move || match kept(&job, |path| snapshot.save(path, &job.note())) {
+        Ok(checkpoint) => {
+            stopped(&checkpoint, snapshot.steps(), voice);
+            true
+        }
+        Err(error) => {
+            // The step goes on; perhaps there is room after it.
+            voice.warn(&format!("no checkpoint: {error}"));
+            false
+        }
+    })
+}
+
+/// After a failure: keeps the run, if it has done anything, and says how to go on.
+fn failed(run: &Run, job: &Job, error: Error, voice: Voice) -> Result<ExitCode> {
+    let [done, all] = run.steps();
+    if done == 0 {
+        return Err(error);
+    }
+    let _ending = ending();
+    let (checkpoint, far) = match kept(job, |path| run.save(path, &job.note())) {
+        Ok(checkpoint) => (checkpoint, format!("{done} of {all} steps")),
+        Err(also) => match glance(&job.checkpoint) {
+            Ok(Glance { steps: Some([done, all]), .. }) => (job.checkpoint.clone(), format!("{done} of {all} steps")),
+            _ => {
+                voice.problem(&format!("{error}; the run is lost, for no checkpoint could be written either: {also}"));
+                return Ok(ExitCode::FAILURE);
+            }
+        },
+    };
+    let resume = resume_line(&checkpoint);
+    let message = format!("{error}; the run is kept as it is after {far}: mend this, and go on with: {resume}");
+    voice.kept(&message, &checkpoint, &resume);
+    Ok(ExitCode::FAILURE)
+}
+
+/// Saves a run where its checkpoint goes; where that cannot be, among the system's passing files or in the current folder. Gives
+/// the place.
+fn kept(job: &Job, save: impl Fn(&Path) -> Result<()>) -> Result<PathBuf> {
+    save(&job.checkpoint).map(|()| job.checkpoint.clone()).or_else(|error| {
+        let folders = [Some(std::env::temp_dir()), std::env::current_dir().ok()].into_iter().flatten();
+        let name = |n: u32| format!("thalweg-{}-{n}.checkpoint", std::process::id());
+        let free = |folder: PathBuf| (0..100).map(|n| folder.join(name(n))).find(|path| !path.exists());
+        let mut others = folders.filter_map(free);
+        others.find(|path| save(path).is_ok()).ok_or(error)
+    })
+}
+
+fn resume_line(checkpoint: &Path) -> String {
+    format!("thalweg resume {}", quoted(checkpoint))
+}
+
+/// Whether a copy of the run fits beside it with room to spare.
+fn has_room(run: &Run) -> bool {
+    memory::room("a copy of the run", run.bytes().saturating_mul(2)).is_ok()
+}
+
+/// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came. Before a step that may last
+/// `rescue` makes what is to be done when Ctrl-C comes within.
 ///
 /// # Errors
 /// As the run's steps.
-pub fn steps(run: &mut Run, show: &mut Show, mut after: impl FnMut(&Run, &Progress)) -> Result<bool> {
-    while let Some(progress) = run.step()? {
+pub fn steps<T>(
+    run: &mut Run,
+    with: &mut T,
+    show: &mut Show,
+    rescue: impl Fn(&Run, &T) -> Option<Box<dyn FnOnce() -> bool + Send>>,
+    mut after: impl FnMut(&Run, &mut T, &Progress),
+) -> Result<bool> {
+    let mut last: Option<(usize, Duration)> = None;
+    loop {
+        // What a stage's first step takes nobody knows.
+        let may_last = last.is_none_or(|(turn, time)| turn != run.position().0 || time > LONG);
+        hold(if may_last && has_room(run) { rescue(run, with) } else { None });
+        let start = Instant::now();
+        let Some(progress) = run.step()? else { break };
+        last = Some((progress.turn, start.elapsed()));
         show.step(&progress, run);
-        after(run, &progress);
+        after(run, with, &progress);
         if run.is_done() {
             break;
         }
-        if STOP.load(Ordering::Relaxed) {
+        if is_asked() {
             return Ok(false);
         }
     }
@@ -75,25 +162,6 @@ fn after_step(job: &mut Job, saved: &mut Instant, run: &Run, progress: &Progress
         }
         *saved = Instant::now();
     }
-}
-
-/// Catches Ctrl-C and SIGTERM.
-pub fn listen(voice: Voice) {
-    let heard = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(INTERRUPTED.into());
-        }
-    });
-    if let Err(error) = heard {
-        voice.warn(&format!("Ctrl-C will end the run without a checkpoint ({error})"));
-    }
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = text.chars().all(|c| c.is_alphanumeric() || "/\\._-:".contains(c));
-    if plain { text.into_owned() } else { format!("\"{text}\"") }
 }
 
 /// One of several worlds.

@@ -11,7 +11,7 @@ use thalweg::pictures::picture::Picture;
 use thalweg::pictures::shade::ShadeOptions;
 use thalweg::recipe::{Recipe, Stage};
 use thalweg::run::{Progress, Run};
-use thalweg::{Error, Result};
+use thalweg::{Error, Result, names};
 
 use crate::args::FramesArgs;
 use crate::output::{self, absolute};
@@ -23,10 +23,12 @@ const RATE: u16 = 12;
 /// Which frames are drawn, and how many there are. It travels in the checkpoint, so that the numbers go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Frames {
+    #[serde(with = "names::path")]
     dir: PathBuf,
     every: u32,
     of: Option<String>,
     size: usize,
+    #[serde(with = "names::path_option", default)]
     animation: Option<PathBuf>,
     taken: u32,
     look: Option<Look>,
@@ -107,12 +109,16 @@ impl Frames {
         shaded(terrain, options, &self.path(self.taken))
     }
 
-    /// Makes the animation, if one is wanted; gives its file.
+    /// The file of the animation, if one is wanted.
+    pub fn animation(&self) -> Option<&Path> {
+        self.animation.as_deref()
+    }
+
+    /// Makes the animation at `path`.
     ///
     /// # Errors
     /// When there is no frame, or a file cannot be read or written.
-    pub fn finish(&self) -> Result<Option<PathBuf>> {
-        let Some(path) = &self.animation else { return Ok(None) };
+    pub fn finish(&self, path: &Path) -> Result<()> {
         let files: Vec<PathBuf> =
             (1..=self.taken).map(|number| self.path(number)).filter(|file| file.is_file()).collect();
         if files.is_empty() {
@@ -122,8 +128,7 @@ impl Frames {
         let wrote = |file: &mut _| {
             animation::encode(file, files.len() as u32, RATE, files.iter().map(read)).map_err(Error::io(path, "write"))
         };
-        atomic(path, wrote)?;
-        Ok(Some(path.clone()))
+        atomic(path, wrote)
     }
 
     fn path(&self, number: u32) -> PathBuf {

@@ -6,6 +6,7 @@ use thalweg::grid::Georeference;
 use thalweg::height::Height;
 use thalweg::io::terrain::{Loaded, load};
 use thalweg::io::{Format, read};
+use thalweg::names::{lines, to_text};
 
 use crate::args::Info;
 use crate::voice::{Voice, print};
@@ -18,7 +19,7 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
     let raster = read(&args.file)?;
     let georeference = raster.georeference.as_ref();
     let mut facts = json!({
-        "file": args.file,
+        "file": to_text(&args.file),
         "format": Format::of(&args.file)?.to_string(),
         "columns": raster.size[1],
         "rows": raster.size[0],
@@ -44,7 +45,7 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
     let Value::Object(facts) = facts else { return Ok(()) };
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
         let value = value.as_str().map_or_else(|| value.to_string(), String::from);
-        print(&format!("{:<14}{value}\n", name.replace('_', " ")))?;
+        print(&format!("{:<14}{}\n", name.replace('_', " "), lines(&value)))?;
     }
     Ok(())
 }

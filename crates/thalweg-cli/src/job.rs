@@ -1,25 +1,30 @@
 //! [`Job`]: what a run is for. It travels in the checkpoint, so that `resume` ends as the first command would have.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use thalweg::forest::Forest;
+use thalweg::checkpoint::{Glance, glance, is_checkpoint};
+use thalweg::forest::{Forest, TREES};
 use thalweg::io::SampleType;
+use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
+use thalweg::io::staging::{JOURNAL, Staging, unclaimed};
 use thalweg::io::terrain::{SaveOptions, save, save_layer_as};
 use thalweg::io::trees::save_trees;
 use thalweg::pictures::shade::ShadeOptions;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
-use thalweg::terrain::{Cells, Terrain};
-use thalweg::{Error, Result};
+use thalweg::terrain::{Cells, LOOSE, Terrain};
+use thalweg::{Error, Result, names};
 
 use crate::args::{RunArgs, Sample};
 use crate::frames::Frames;
 use crate::output::{self, absolute};
 use crate::pictures::{MAP, shaded};
-use crate::voice::Voice;
+use crate::rescue::ending;
+use crate::voice::{Voice, list, texts};
 use crate::{presets, water};
 
 /// What becomes of a finished run.
@@ -29,20 +34,26 @@ pub enum Ending {
     /// A whole folder.
     World {
         /// The folder.
+        #[serde(with = "names::path")]
         dir: PathBuf,
         /// Type of the samples of heights and layers; 32-bit floats if not said.
         #[serde(default)]
         sample: Option<SampleType>,
+        /// Whether a preset's elevation model, with which it began, is laid beside it.
+        #[serde(default)]
+        model: bool,
     },
     /// One file of heights, and maybe a folder of other layers.
     File {
         /// The file of heights.
+        #[serde(with = "names::path")]
         output: PathBuf,
         /// Type of the samples, where the format leaves a choice.
         sample: Option<SampleType>,
         /// The value that stands for no data, if the input had one.
         nodata: Option<f64>,
         /// The folder of other layers.
+        #[serde(with = "names::path_option", default)]
         layers: Option<PathBuf>,
     },
 }
@@ -53,8 +64,10 @@ pub struct Job {
     /// What becomes of the terrain.
     pub ending: Ending,
     /// Where the report goes (a world has one of its own besides).
+    #[serde(with = "names::path_option", default)]
     pub report: Option<PathBuf>,
     /// Where the run is saved.
+    #[serde(with = "names::path")]
     pub checkpoint: PathBuf,
     /// Whether the user named the checkpoint; if not, it goes when the run is done.
     pub keep: bool,
@@ -66,11 +79,12 @@ pub struct Job {
 }
 
 impl Job {
-    /// The job of a command; refused here, before the work, if something cannot be written.
+    /// The job of a command, which reads `reads` besides what its recipe names; refused here, before the work, if something
+    /// cannot be written, is read or written otherwise, or if a run was interrupted whose checkpoint this one would replace.
     ///
     /// # Errors
     /// When a folder is missing or may not be written, an ending names no format, or frames are wanted of no stage.
-    pub fn new(ending: Ending, args: &RunArgs, recipe: &Recipe) -> Result<Self> {
+    pub fn new(ending: Ending, args: &RunArgs, recipe: &Recipe, reads: &[PathBuf]) -> Result<Self> {
         let by_itself = match &ending {
             Ending::World { dir, .. } => dir.join("checkpoint.thalweg"),
             Ending::File { output, .. } => with_suffix(output, ".checkpoint"),
@@ -84,7 +98,9 @@ impl Job {
             every: args.every.or(named.then_some(300.0)),
             frames: Frames::new(&args.frames, recipe)?,
         };
-        job.check()?;
+        apart(&[reads, &output::reads_of(recipe)].concat(), &job.writes(recipe)?)?;
+        job.check(recipe)?;
+        pending(&job.checkpoint, args.fresh, matches!(job.ending, Ending::World { .. }))?;
         Ok(job)
     }
 
@@ -92,12 +108,24 @@ impl Job {
     ///
     /// # Errors
     /// As [`Job::new`].
-    pub fn check(&self) -> Result<()> {
+    pub fn check(&self, recipe: &Recipe) -> Result<()> {
         match &self.ending {
-            Ending::World { dir, .. } => output::make_folder(dir)?,
+            Ending::World { dir, .. } => {
+                output::make_folder(dir)?;
+                let writes = self.writes(recipe)?;
+                let here = writes.iter().filter(|path| path.parent() == Some(dir));
+                here.clone().try_for_each(|path| output::check_plain(path))?;
+                let names: Vec<String> =
+                    here.filter_map(|path| Some(path.file_name()?.to_str()?.to_string())).collect();
+                unclaimed(dir, REPORT, &names)?;
+            }
             Ending::File { output, sample, layers, .. } => {
                 output::check_terrain(output, *sample)?;
                 layers.as_deref().map_or(Ok(()), output::make_folder)?;
+                // The longest of the names that are made of it.
+                if recipe.stages.iter().any(|stage| stage.model.about().tables.contains(&TREES)) {
+                    output::check(&trees_beside(output)[1])?;
+                }
             }
         }
         self.frames.as_ref().map_or(Ok(()), Frames::check)?;
@@ -105,71 +133,186 @@ impl Job {
         output::check(&self.checkpoint)
     }
 
+    /// Every file that may be written.
+    fn writes(&self, recipe: &Recipe) -> Result<Vec<PathBuf>> {
+        let given = recipe.stages.iter().flat_map(|stage| stage.layers.keys().map(String::as_str));
+        let made = recipe.stages.iter().flat_map(|stage| stage.model.about().writes).map(|spec| spec.name);
+        let layers: BTreeSet<&str> = given.chain(made).chain([LOOSE.name]).collect();
+        let layers = |folder: &Path| layers.iter().map(|name| folder.join(format!("{name}.tif"))).collect::<Vec<_>>();
+        let mut files = match &self.ending {
+            Ending::World { dir, model } => {
+                let own = model.then_some(presets::MODEL_NAME);
+                let mut files: Vec<PathBuf> = FILES.into_iter().chain(own).map(|name| dir.join(name)).collect();
+                files.extend(layers(dir).into_iter().filter(|path| !path.ends_with("wetness.tif")));
+                files
+            }
+            Ending::File { output, sample, layers: folder, .. } => {
+                let mut files = output::terrain(output, *sample)?;
+                files.extend(folder.as_deref().map(layers).unwrap_or_default());
+                if recipe.stages.iter().any(|stage| stage.model.about().tables.contains(&TREES)) {
+                    files.extend(trees_beside(output));
+                }
+                files
+            }
+        };
+        files.extend(self.frames.as_ref().and_then(|frames| frames.animation().map(Path::to_path_buf)));
+        files.extend(self.report.clone());
+        files.push(self.checkpoint.clone());
+        Ok(files)
+    }
+
     /// As it stands in a checkpoint.
     pub fn note(&self) -> Value {
         json!(self)
     }
 
-    /// Writes what the run was for, and the report.
+    /// Writes what the run was for, and the report: all together, or nothing.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(&self, run: &Run, seconds: f64, voice: Voice) -> Result<()> {
+        let mut staging = Staging::new();
+        let mut said = Vec::new();
+        let written = self.write(run, seconds, &mut staging, &mut said);
+        let Done { files, reports, report } = written.map_err(|error| staging.error(error))?;
+        voice.warn_all(staging.said(said));
+        // From here on the run is done, whoever calls.
+        let _ending = ending();
+        let world = match &self.ending {
+            Ending::World { dir, .. } => Some(dir.as_path()),
+            Ending::File { .. } => None,
+        };
+        let keep = [output::reads_of(run.recipe()), files.clone()].concat();
+        staging.commit(&reports, world, &keep)?;
+        if self.keep {
+            // It holds the finished run: nobody takes it for one that waits.
+            if let Err(error) = run.save(&self.checkpoint, &self.note()) {
+                voice.warn(&format!("the checkpoint is of an earlier step: {error}"));
+            }
+        } else if is_checkpoint(&self.checkpoint)
+            && let Err(error) = std::fs::remove_file(&self.checkpoint)
+        {
+            voice.warn(&Error::io(&self.checkpoint, "remove")(error).to_string());
+        }
+        voice.say(&format!("wrote in {seconds:.1} s:\n  {}", list(&files)));
+        voice.event(&json!({"event": "result", "files": texts(&files), "report": report}));
+        Ok(())
+    }
+
+    /// Writes all files to where they lie until they are whole.
+    fn write(&self, run: &Run, seconds: f64, staging: &mut Staging, said: &mut Vec<String>) -> Result<Done> {
+        let terrain = run.terrain();
         let mut lakes = None;
         let mut files = match &self.ending {
-            Ending::World { dir, sample } => {
-                let mut files = world(run, dir, *sample, voice)?;
-                let water = water::write(dir, run.terrain(), voice)?;
+            Ending::World { dir, sample, model } => {
+                let at = staging.folder(dir)?;
+                let mut files = world(run, dir, &at, *sample, *model, said)?;
+                let water = water::write(&at, terrain)?;
+                said.extend(water.said);
                 files.extend(water.files);
                 lakes = water.lakes;
                 files
             }
             Ending::File { output, sample, nodata, layers } => {
-                let terrain = run.terrain();
+                let path = staging.place(output)?;
                 let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run) };
-                voice.warn_all(save(output, terrain, &options)?);
-                let mut files = vec![output.clone()];
+                said.extend(save(&path, terrain, &options)?);
+                let mut files = vec![path.clone()];
                 if let Some(folder) = layers {
-                    files.extend(save_layers(folder, terrain, *sample)?);
+                    files.extend(save_layers(&staging.folder(folder)?, terrain, *sample)?);
                 }
-                files.extend(trees(&output.with_extension(""), "_trees", terrain, voice)?);
+                files.extend(trees(&path.with_extension(""), "_trees", terrain, said)?);
                 files
             }
         };
-        if let Some(frames) = &self.frames {
-            files.extend(frames.finish()?);
+        if let Some(frames) = &self.frames
+            && let Some(animation) = frames.animation()
+        {
+            let path = staging.place(animation)?;
+            frames.finish(&path)?;
+            files.push(path);
         }
-        let mut report = run.report();
-        let reports: Vec<PathBuf> = match &self.ending {
-            Ending::World { dir, .. } => Some(dir.join("report.json")).into_iter().chain(self.report.clone()).collect(),
-            Ending::File { .. } => self.report.iter().cloned().collect(),
+        let mut files: Vec<PathBuf> = files.iter().map(|file| staging.target(file)).collect();
+        let own = match &self.ending {
+            Ending::World { dir, .. } => Some(dir.join(REPORT)),
+            Ending::File { .. } => None,
         };
+        // That of the world comes last: it says that all is there.
+        let reports: Vec<PathBuf> = self.report.iter().cloned().chain(own).collect();
         files.extend(reports.iter().cloned());
+        let mut report = run.report();
         if let Some(lakes) = lakes {
             report["lakes"] = lakes;
         }
         report["seconds"] = seconds.into();
         report["threads"] = rayon::current_num_threads().into();
-        report["files"] = json!(files);
+        report["files"] = json!(texts(&files));
         for path in &reports {
-            write_text(path, &format!("{report:#}\n"))?;
+            write_text(&staging.place(path)?, &format!("{report:#}\n"))?;
         }
-        if !self.keep && self.checkpoint.is_file() {
-            std::fs::remove_file(&self.checkpoint).map_err(Error::io(&self.checkpoint, "remove"))?;
-        }
-        let here = std::env::current_dir().unwrap_or_default();
-        let shown = |file: &PathBuf| file.strip_prefix(&here).unwrap_or(file).display().to_string();
-        let names: Vec<String> = files.iter().map(shown).collect();
-        voice.say(&format!("wrote in {seconds:.1} s:\n  {}", names.join("\n  ")));
-        voice.event(&json!({"event": "result", "files": files, "report": report}));
-        Ok(())
+        Ok(Done { files, reports, report })
     }
+}
+
+/// What was written: all files, those among them that speak for the others, and what these say.
+struct Done {
+    files: Vec<PathBuf>,
+    reports: Vec<PathBuf>,
+    report: Value,
+}
+
+/// A world's report.
+const REPORT: &str = "report.json";
+
+/// The files that a world may have beside its layers.
+const FILES: [&str; 16] = [
+    "height.tif",
+    "height.png",
+    "height.png.json",
+    "shaded.png",
+    "recipe.toml",
+    REPORT,
+    "trees.csv",
+    "trees.geojson",
+    "lakes.geojson",
+    "lakes.fgb",
+    "lakes.csv",
+    "rivers.geojson",
+    "rivers.fgb",
+    "wetness.tif",
+    ".lock",
+    JOURNAL,
+];
+
+/// Refuses to begin where an interrupted run has left its checkpoint; a `fresh` run gives it up. One that a finished run was asked
+/// to leave is no hindrance.
+fn pending(path: &Path, fresh: bool, is_world: bool) -> Result<()> {
+    if std::fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    if !is_checkpoint(path) {
+        return Err(Error::file(path, "is no checkpoint, and will not be made one; name another --checkpoint"));
+    }
+    let far = match glance(path) {
+        Ok(Glance { steps: Some([done, all]), .. }) if done >= all => return Ok(()),
+        _ if fresh => return std::fs::remove_file(path).map_err(Error::io(path, "remove")),
+        Ok(Glance { name, seed, steps: Some([done, all]) }) => {
+            format!("the checkpoint of a run of {name}, seed {seed}, that stopped after {done} of {all} steps")
+        }
+        Ok(Glance { name, steps: None, .. }) => format!("the checkpoint of a run of {name}"),
+        Err(_) => "a checkpoint, but a damaged one".to_string(),
+    };
+    let other = if is_world { "--out" } else { "-o" };
+    let resume = names::quoted(path);
+    let ways =
+        format!("go on with `thalweg resume {resume}`, give it up with --fresh, or write elsewhere with {other}");
+    Err(Error::file(path, format!("is {far}; {ways}")))
 }
 
 impl Ending {
     fn absolute(self) -> Result<Self> {
         Ok(match self {
-            Self::World { dir, sample } => Self::World { dir: absolute(&dir)?, sample },
+            Self::World { dir, sample, model } => Self::World { dir: absolute(&dir)?, sample, model },
             Self::File { output, sample, nodata, layers } => Self::File {
                 output: absolute(&output)?,
                 sample,
@@ -188,15 +331,10 @@ impl Ending {
 pub fn export(run: &Run, dir: &Path) -> Result<()> {
     let dir = absolute(dir)?;
     let checkpoint = dir.join("checkpoint.thalweg");
-    let job = Job {
-        ending: Ending::World { dir, sample: None },
-        report: None,
-        checkpoint,
-        keep: true,
-        every: None,
-        frames: None,
-    };
-    job.check()?;
+    let ending = Ending::World { dir, sample: None, model: false };
+    let job = Job { ending, report: None, checkpoint, keep: false, every: None, frames: None };
+    apart(&output::reads_of(run.recipe()), &job.writes(run.recipe())?)?;
+    job.check(run.recipe())?;
     let seconds = run.reports().iter().map(|report| report.seconds).sum();
     job.finish(run, seconds, Voice { quiet: true, json: false })
 }
@@ -218,26 +356,34 @@ pub fn sample_type(sample: Sample) -> SampleType {
     }
 }
 
-/// All files of a world.
-fn world(run: &Run, dir: &Path, sample: Option<SampleType>, voice: Voice) -> Result<Vec<PathBuf>> {
+/// All files of a world in `dir`, written `at` another place for the time being.
+fn world(
+    run: &Run,
+    dir: &Path,
+    at: &Path,
+    sample: Option<SampleType>,
+    model: bool,
+    said: &mut Vec<String>,
+) -> Result<Vec<PathBuf>> {
     let terrain = run.terrain();
     let mut files = Vec::new();
     // A picture's samples are what a picture holds.
     for (name, sample) in [("height.tif", sample), ("height.png", None)] {
-        let path = dir.join(name);
-        voice.warn_all(save(&path, terrain, &SaveOptions { sample, ..save_options(run) })?);
+        let path = at.join(name);
+        said.extend(save(&path, terrain, &SaveOptions { sample, ..save_options(run) })?);
         files.push(path);
     }
-    files.extend(save_layers(dir, terrain, sample)?);
-    files.extend(trees(&dir.join("trees"), "", terrain, voice)?);
-    let path = dir.join("shaded.png");
+    files.extend(save_layers(at, terrain, sample)?);
+    files.extend(trees(&at.join("trees"), "", terrain, said)?);
+    let path = at.join("shaded.png");
     let options = ShadeOptions { ramp: run.recipe().ramp, max_size: Some(MAP), ..ShadeOptions::default() };
     shaded(terrain, options, &path)?;
     files.push(path);
     // The folder it is written to is not the one it was read from.
-    let recipe = presets::kept(run.recipe().within(dir)?, dir)?;
-    files.extend(presets::model_of(&recipe).map(|model| dir.join(model)));
-    let path = dir.join("recipe.toml");
+    let recipe = presets::kept(run.recipe().within(dir)?, at)?;
+    let recipe = if model { presets::laid(recipe, at)? } else { recipe };
+    files.extend(presets::model_of(&recipe).map(|model| at.join(model)));
+    let path = at.join("recipe.toml");
     write_text(&path, &recipe.to_toml())?;
     files.push(path);
     Ok(files)
@@ -259,16 +405,21 @@ fn save_layers(folder: &Path, terrain: &Terrain, sample: Option<SampleType>) -> 
 }
 
 /// The trees, if there are any, as a table and as points beside it.
-fn trees(stem: &Path, suffix: &str, terrain: &Terrain, voice: Voice) -> Result<Vec<PathBuf>> {
+fn trees(stem: &Path, suffix: &str, terrain: &Terrain, said: &mut Vec<String>) -> Result<Vec<PathBuf>> {
     let forest = Forest::read(terrain)?;
     if forest.trees().is_empty() {
         return Ok(Vec::new());
     }
     let files = ["csv", "geojson"].map(|ending| with_suffix(stem, &format!("{suffix}.{ending}")));
     for path in &files {
-        voice.warn_all(save_trees(path, forest.trees(), terrain)?);
+        said.extend(save_trees(path, forest.trees(), terrain)?);
     }
     Ok(files.into())
+}
+
+/// Where the trees of a file's terrain go.
+fn trees_beside(output: &Path) -> [PathBuf; 2] {
+    ["csv", "geojson"].map(|ending| with_suffix(&output.with_extension(""), &format!("_trees.{ending}")))
 }
 
 fn save_options(run: &Run) -> SaveOptions {

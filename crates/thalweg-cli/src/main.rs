@@ -5,6 +5,7 @@ mod args;
 mod build;
 mod drain;
 mod drive;
+mod faults;
 mod frames;
 mod info;
 mod job;
@@ -17,6 +18,7 @@ mod output;
 mod picture;
 mod pictures;
 mod presets;
+mod rescue;
 mod reshape;
 mod resume;
 mod rivers;
@@ -27,16 +29,18 @@ mod water;
 
 use std::process::ExitCode;
 
-use thalweg::{Error, Result};
+use thalweg::{Error, Result, names};
 
-use crate::args::Command;
+use crate::args::{Command, MOST_THREADS};
 use crate::voice::Voice;
 
 fn main() -> ExitCode {
+    faults::prepare();
     let command = args::parse().command;
     let (threads, voice) = manner(&command);
-    let code = within(threads, || act(command, voice)).unwrap_or_else(|error| {
-        voice.error(&error);
+    let code = faults::caught(|| pool(threads).and_then(|()| act(command, voice)));
+    let code = code.unwrap_or_else(|problem| {
+        voice.problem(&problem);
         ExitCode::FAILURE
     });
     presets::tidy();
@@ -93,10 +97,23 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Does `work` in a pool of so many threads, or in the usual one.
-fn within<T: Send>(threads: Option<usize>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let Some(threads) = threads else { return work() };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Error::value("--threads", threads, format!("what the system gives ({error})")))?;
-    pool.install(work)
+/// Makes the pool of so many threads; of as many as RAYON_NUM_THREADS says, or as there are cores, if nothing is said.
+fn pool(threads: Option<usize>) -> Result<()> {
+    let threads = match (threads, std::env::var_os(THREADS)) {
+        (Some(threads), _) => threads,
+        (None, Some(text)) if !text.is_empty() && text != "0" => {
+            let number = text.to_str().and_then(|text| text.trim().parse().ok());
+            let number = number.filter(|n| (1..=MOST_THREADS).contains(n));
+            number.ok_or_else(|| {
+                let value = names::shown(std::path::Path::new(&text));
+                Error::value(THREADS, value, format!("1 to {MOST_THREADS}, whole"))
+            })?
+        }
+        _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS)),
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    pool.map_err(|error| Error::value("threads", threads, format!("what the system gives ({error})")))
 }
+
+/// What rayon's programs heed.
+const THREADS: &str = "RAYON_NUM_THREADS";

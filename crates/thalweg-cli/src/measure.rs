@@ -1,10 +1,12 @@
 //! `measure`: what a geomorphologist would print.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
+use thalweg::names::{shown, to_text};
 use thalweg::products::agreement::{Agreement, agreement};
 use thalweg::products::measure::{Group, Measure, Measures, Settings, measure as measured, sheet};
 use thalweg::terrain::Terrain;
@@ -12,7 +14,7 @@ use thalweg::{Error, Result};
 
 use crate::args;
 use crate::output;
-use crate::pictures::input;
+use crate::pictures::{input, reads_of};
 use crate::voice::{Voice, print};
 
 /// Measures one terrain, or two side by side.
@@ -20,11 +22,13 @@ use crate::voice::{Voice, print};
 /// # Errors
 /// An unusable input, a setting out of range, a plot that cannot be written.
 pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
-    if let Some(plot) = &args.plot {
-        output::check_ending(plot, &["svg"])?;
-    }
     let mut files = vec![args.input.as_path()];
     files.extend(args.against.as_deref());
+    if let Some(plot) = &args.plot {
+        output::check_ending(plot, &["svg"])?;
+        let reads: Vec<PathBuf> = files.iter().flat_map(|file| reads_of(file)).collect();
+        apart(&reads, std::slice::from_ref(plot))?;
+    }
     let settings = Settings { channel_area: args.channel_area, search: args.search, flatness: args.flatness };
     // What can be refused at once is, before files are read.
     settings.check()?;
@@ -79,13 +83,13 @@ fn agreed(same: &Agreement) -> String {
 }
 
 fn title(file: &Path) -> String {
-    file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
+    shown(Path::new(file.file_name().unwrap_or(file.as_os_str())))
 }
 
 /// The measures as JSON, with the file they are of.
 fn named(file: &Path, found: &Measures) -> serde_json::Value {
     let mut all = json!(found);
-    all["file"] = json!(file);
+    all["file"] = to_text(file).into();
     all
 }
 

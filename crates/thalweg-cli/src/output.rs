@@ -1,9 +1,12 @@
 //! Files to be written, checked before any work.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use thalweg::io::{Format, SampleType};
+use thalweg::io::atomic::try_folder;
+use thalweg::io::{Format, SampleType, Sidecar, writes_sidecar};
+use thalweg::recipe::{From, Recipe};
 use thalweg::{Error, Result};
 
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
@@ -11,16 +14,54 @@ use thalweg::{Error, Result};
 /// # Errors
 /// When it cannot.
 pub fn check(path: &Path) -> Result<()> {
+    check_plain(path)?;
+    if path.file_name().is_none() {
+        return Err(Error::file(path, "is no file's name"));
+    }
+    // A name may be too long, for one.
+    if let Err(error) = fs::symlink_metadata(path)
+        && error.kind() != ErrorKind::NotFound
+    {
+        return Err(Error::io(path, "write")(error));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    try_folder(folder).map_err(Error::io(path, "write"))
+}
+
+/// Whether no other thing than a plain file stands at `path`.
+///
+/// # Errors
+/// When one does.
+pub fn check_plain(path: &Path) -> Result<()> {
     // Writing renames a finished file over the old one, which would do away with a device or a pipe.
     if fs::metadata(path).is_ok_and(|old| !old.is_file()) {
         return Err(Error::file(path, "is no plain file; the name of one is needed"));
     }
-    if path.file_name().is_none() {
-        return Err(Error::file(path, "is no file's name"));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let trial = folder.join(format!(".thalweg-{}.tmp", std::process::id()));
-    fs::File::create(&trial).and_then(|_| fs::remove_file(&trial)).map_err(Error::io(path, "write"))
+    Ok(())
+}
+
+/// The files that are read of a raster: itself, and the sidecar beside it if there is one.
+pub fn raster(path: &Path) -> Vec<PathBuf> {
+    let sidecar = Some(Sidecar::path(path)).filter(|sidecar| sidecar.is_file());
+    [path.to_path_buf()].into_iter().chain(sidecar).collect()
+}
+
+/// The files that are written of a terrain: itself, and a sidecar where the format needs one.
+///
+/// # Errors
+/// An ending that names no format.
+pub fn terrain(path: &Path, sample: Option<SampleType>) -> Result<Vec<PathBuf>> {
+    let sidecar = writes_sidecar(path, sample)?.then(|| Sidecar::path(path));
+    Ok([path.to_path_buf()].into_iter().chain(sidecar).collect())
+}
+
+/// The files that a recipe's run reads.
+pub fn reads_of(recipe: &Recipe) -> Vec<PathBuf> {
+    let layers = recipe.stages.iter().flat_map(|stage| stage.layers.values()).filter_map(|source| match &source.from {
+        From::File(path) => Some(path),
+        From::Layer(_) => None,
+    });
+    layers.chain(&recipe.from).flat_map(|path| raster(&recipe.folder.join(path))).collect()
 }
 
 /// Makes a folder, with those above it, and checks that it takes files.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum};
+use thalweg::io::apart::apart;
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::ramps::Ramp;
 use thalweg::terrain::Terrain;
@@ -41,7 +42,7 @@ pub struct Picture {
     #[arg(long, value_name = "X", default_value = "1")]
     pub zoom: f32,
     /// The sun's azimuth (clockwise from north) and altitude in degrees.
-    #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers, default_value = "315,45", allow_hyphen_values = true)]
+    #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers("AZIMUTH,ALTITUDE"), default_value = "315,45", allow_hyphen_values = true)]
     pub sun: [f64; 2],
     /// Factor on heights [default: chosen so that relief and extent are in good proportion].
     #[arg(long, value_name = "X")]
@@ -103,6 +104,12 @@ impl ValueEnum for ViewWord {
 /// An unusable input or option, nothing that can draw, an output that cannot be written.
 pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
+    let reads: Vec<PathBuf> = [Some(&args.input), args.start.as_ref()]
+        .into_iter()
+        .flatten()
+        .flat_map(|input| pictures::reads_of(input))
+        .collect();
+    apart(&reads, std::slice::from_ref(&args.output))?;
     let (terrain, ramp) = terrain(args, voice)?;
     let begun = args.start.as_deref().map(|path| pictures::world(path, &args.load, None, voice)).transpose()?;
     let overlay = args.overlay.as_deref().map(|name| Overlay::find(name, &terrain)).transpose()?;
@@ -141,7 +148,7 @@ fn terrain(args: &Picture, voice: Voice) -> Result<(Terrain, &'static Ramp)> {
         let ramp = pictures::recipe_of(path)?.map_or(Ramp::land(), |recipe| recipe.ramp);
         return Ok((pictures::world(path, &args.load, args.sea_level, voice)?, ramp));
     }
-    let mut recipe = named(&path.to_string_lossy())?;
+    let mut recipe = named(path.as_os_str())?;
     recipe.cells = args.cells.filter(|_| recipe.from.is_none()).unwrap_or(recipe.cells);
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     recipe.sea_level = args.sea_level.or(recipe.sea_level);

@@ -6,9 +6,11 @@ use thalweg::field::Field;
 use thalweg::flow::Link;
 use thalweg::forest::{Forest, Tree};
 use thalweg::height::Height;
+use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer_of};
 use thalweg::io::trees::load_trees;
+use thalweg::names::shown;
 use thalweg::pictures::layer::{self, LayerOptions};
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::momentum::momentum;
@@ -27,9 +29,9 @@ use thalweg::products::stand::Stand;
 use thalweg::products::wetness::{Rules, wetness};
 use thalweg::recipe::Recipe;
 use thalweg::rivers::{Network, Vertex};
-use thalweg::terrain::{DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain, WATER};
-#[cfg(feature = "studio")]
-use thalweg::terrain::{SOIL, SUSPENDED, TREE_DENSITY};
+use thalweg::terrain::{
+    DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER,
+};
 use thalweg::{Error, Result};
 
 use crate::args::{CameraArgs, Compare, LoadArgs, LookArgs, Mesh, Normals, Shade, View, WaterArgs};
@@ -48,6 +50,7 @@ const LAYERS: [LayerSpec; 6] = [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, 
 /// An unusable input, water of another size, a layer that is not there, an output that cannot be written.
 pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
+    check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
     let mut terrain = input(&args.input, &args.load, args.sea_level, voice)?;
     args.water.lay(&mut terrain)?;
     if let Some(name) = &args.layer {
@@ -74,6 +77,7 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
 /// As [`shade`].
 pub fn view(args: &View, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
+    check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
     let mut terrain = input(&args.input, &args.load, args.camera.sea_level, voice)?;
     args.water.lay(&mut terrain)?;
     let trees = trees(table(args.trees.as_deref(), &args.input).as_deref(), &terrain, voice)?;
@@ -142,6 +146,7 @@ pub fn river_map(terrain: &Terrain, network: &Network, path: &Path) -> Result<()
 /// As [`shade`]; two terrains of unequal size, captions that are not one for each.
 pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
+    check_apart(&args.inputs, &args.water, None, &args.output)?;
     let count = args.inputs.len();
     if !args.caption.is_empty() && args.caption.len() != count {
         return Err(Error::value("number of captions", args.caption.len(), format!("{count}, one for each terrain")));
@@ -153,8 +158,8 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
         && before.grid.size != after.grid.size
     {
         let size = |terrain: &Terrain| format!("{} × {}", terrain.grid.cols(), terrain.grid.rows());
-        let allowed = format!("{} (columns × rows of {})", size(before), args.inputs[0].display());
-        return Err(Error::value(args.inputs[1].display().to_string(), size(after), allowed));
+        let allowed = format!("{} (columns × rows of {})", size(before), shown(&args.inputs[0]));
+        return Err(Error::value(shown(&args.inputs[1]), size(after), allowed));
     }
     if let Some(last) = terrains.last_mut() {
         args.water.lay(last)?;
@@ -182,8 +187,7 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
 fn name(path: &Path) -> String {
     let folder = path.is_dir();
     let part = if folder { path.file_name() } else { path.file_stem() };
-    let named = part.map(|part| part.to_string_lossy().into_owned());
-    named.unwrap_or_else(|| path.display().to_string())
+    part.map_or_else(|| shown(path), |part| shown(Path::new(part)))
 }
 
 /// The picture of one layer over grey relief.
@@ -224,6 +228,8 @@ fn unknown_layer(terrain: &Terrain, name: &str) -> Error {
 /// As [`shade`].
 pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let ending = output::check_ending(&args.output, &["glb", "obj", "stl"])?;
+    let reads = [output::raster(&args.input), args.trees.iter().cloned().collect()].concat();
+    apart(&reads, std::slice::from_ref(&args.output))?;
     let terrain = ground(&args.input, &args.load, voice)?;
     let up = if ending == "stl" { Up::Z } else { Up::Y };
     let options = MeshOptions { up, max_height: args.max_height };
@@ -256,6 +262,7 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
 /// As [`shade`].
 pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
+    apart(&output::raster(&args.input), std::slice::from_ref(&args.output))?;
     let terrain = ground(&args.input, &args.load, voice)?;
     let depth = if args.sixteen { Depth::Sixteen } else { Depth::Eight };
     let path = &args.output;
@@ -369,6 +376,33 @@ pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
     }
     terrain.grid.sea_level = sea.or(terrain.grid.sea_level);
     Ok(terrain)
+}
+
+/// The files that are read of a terrain: a file, or a folder that holds one.
+pub fn reads_of(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return output::raster(path);
+    }
+    let layers =
+        LAYERS.iter().map(|spec| spec.name).chain(MORE).chain(["height"]).map(|name| path.join(format!("{name}.tif")));
+    layers.chain(["recipe.toml", "trees.csv"].map(|name| path.join(name))).filter(|file| file.is_file()).collect()
+}
+
+/// Further layers of a folder that the studio shows.
+const MORE: [&str; 3] = [SOIL.name, SUSPENDED.name, TREE_DENSITY.name];
+
+/// Refuses a picture that would be written over what it is drawn from.
+fn check_apart<'a>(
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+    water: &WaterArgs,
+    trees: Option<&Path>,
+    picture: &PathBuf,
+) -> Result<()> {
+    let layers = [&water.water, &water.pools, &water.streams].into_iter().flatten();
+    let mut reads: Vec<PathBuf> = inputs.into_iter().flat_map(|input| reads_of(input)).collect();
+    reads.extend(layers.flat_map(|layer| output::raster(layer)));
+    reads.extend(trees.map(Path::to_path_buf));
+    apart(&reads, std::slice::from_ref(picture))
 }
 
 /// The recipe in a world's folder, if it is one.

@@ -1,10 +1,10 @@
 //! The recipes that come with the command.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use thalweg::io::atomic::atomic;
+use thalweg::io::atomic::{Temporary, atomic, sweep};
 use thalweg::recipe::Recipe;
 use thalweg::{Error, Result};
 
@@ -35,6 +35,9 @@ const PRESETS: &[(&str, &str)] = &[
 
 /// The elevation model that a preset begins with, as its recipe calls it.
 const MODEL: (&str, &[u8]) = ("jacksboro.tif", include_bytes!("../recipes/jacksboro.tif"));
+
+/// What a preset's elevation model is called.
+pub const MODEL_NAME: &str = MODEL.0;
 
 /// The names.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -79,7 +82,7 @@ pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
 /// # Errors
 /// When it cannot be written.
 pub fn kept(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
-    let own = held().clone();
+    let own = held().as_ref().map(|(folder, _)| folder.clone());
     if recipe.from.as_deref().zip(own).is_some_and(|(from, own)| from.starts_with(own)) {
         recipe.from = Some(MODEL.0.into());
         recipe = laid(recipe, folder)?;
@@ -94,16 +97,13 @@ pub fn model_of(recipe: &Recipe) -> Option<&'static str> {
 
 /// Removes what goes with the process.
 pub fn tidy() {
-    if let Some(folder) = held().take() {
-        // It lies among passing files: if it stays the system removes it some day.
-        let _ = std::fs::remove_dir_all(folder);
-    }
+    drop(held().take());
 }
 
 /// A folder of this process's own among the passing files.
-static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
+static FOLDER: Mutex<Option<(PathBuf, Temporary)>> = Mutex::new(None);
 
-fn held() -> MutexGuard<'static, Option<PathBuf>> {
+fn held() -> MutexGuard<'static, Option<(PathBuf, Temporary)>> {
     // A path is whole whoever failed while he held it.
     FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -112,22 +112,14 @@ fn held() -> MutexGuard<'static, Option<PathBuf>> {
 /// passing files cannot have put anything there.
 fn own_folder() -> Result<PathBuf> {
     let mut held = held();
-    if let Some(folder) = &*held {
+    if let Some((folder, _)) = &*held {
         return Ok(folder.clone());
     }
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let name = |n: u32| std::env::temp_dir().join(format!("thalweg-{}-{n}", std::process::id()));
-    // A folder that is there already is left alone.
-    let mut made = (0..100).map(|n| (name(n), builder.create(name(n))));
-    let is_taken =
-        |made: &io::Result<()>| made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists);
-    let (folder, made) =
-        made.find(|(_, made)| !is_taken(made)).unwrap_or((name(0), Err(io::ErrorKind::AlreadyExists.into())));
-    made.map_err(Error::io(&folder, "make"))?;
-    let folder = absolute(&folder)?;
-    *held = Some(folder.clone());
+    let temp = std::env::temp_dir();
+    sweep(&temp);
+    let own = Temporary::folder(&temp).map_err(Error::io(&temp, "write into"))?;
+    let folder = absolute(own.path())?;
+    *held = Some((folder.clone(), own));
     Ok(folder)
 }
 

@@ -1,17 +1,20 @@
 //! `rivers` and `check-rivers`: rivers put into an elevation model, and what was written checked.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use thalweg::height::{Height, UNITS};
+use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::rivers::{read_network, save_network};
+use thalweg::io::staging::{Staging, unclaimed};
 use thalweg::io::terrain::{Loaded, load, load_layer};
 use thalweg::io::vector::cell_at;
 use thalweg::model::Model as _;
 use thalweg::models::river_network::RiverNetwork;
+use thalweg::names::{shown, to_text};
 use thalweg::params::{Parameters as _, typed};
 use thalweg::products::mesh_files::Glb;
 use thalweg::products::ribbon::ribbons;
@@ -25,7 +28,7 @@ use thalweg::{Error, Result};
 
 use crate::args::Rivers;
 use crate::job::write_text;
-use crate::voice::{Voice, print};
+use crate::voice::{Voice, list, print, texts};
 use crate::{memory, output, pictures};
 
 /// Fewest cells of a catchment that the default takes for a river's.
@@ -37,17 +40,48 @@ const MANY: f64 = 250.0;
 /// Bytes a cell that all takes at its height.
 const BYTES: u64 = 140;
 
+/// What speaks for the other files.
+const REPORT: &str = "rivers.json";
+
+/// The files that are written.
+const FILES: [&str; 18] = [
+    "height.tif",
+    "rivers.tif",
+    "paths.tif",
+    "lakes.tif",
+    "bed.tif",
+    "water_surface.tif",
+    "distance.tif",
+    "catchments.tif",
+    "rivers.geojson",
+    "rivers.fgb",
+    "lakes.geojson",
+    "lakes.fgb",
+    "catchments.geojson",
+    "catchments.fgb",
+    "network.json",
+    "water.glb",
+    "rivers.png",
+    REPORT,
+];
+
 /// Puts rivers into a file's terrain and writes them into a folder.
 ///
 /// # Errors
 /// An unusable input, a wish that cannot be met, a folder that cannot be written, too little memory.
 pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let start = Instant::now();
+    let folder = &args.output;
+    let mut reads = output::raster(&args.input);
+    reads.extend(args.layer.iter().flat_map(|(_, file)| output::raster(file)));
+    let writes: Vec<PathBuf> = FILES.iter().map(|name| folder.join(name)).collect();
+    apart(&reads, &writes)?;
+    unclaimed(folder, REPORT, &FILES.map(String::from))?;
     let mut model = RiverNetwork::default();
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings.clone());
     let Loaded { mut terrain, nodata, .. } = loaded;
-    memory::room(&args.input.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    memory::room(&shown(&args.input), BYTES.saturating_mul(terrain.grid.len() as u64))?;
     terrain.grid.edges = args.edges.edges();
     terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
     let area = terrain.grid.cell_area();
@@ -61,27 +95,21 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
         let known = || about.uses.iter().map(|spec| spec.name);
         let spec = about.uses.iter().find(|spec| spec.name == name);
         let spec = spec.ok_or_else(|| Error::unknown("input layer", name, known()))?;
-        let cells = load_layer(Path::new(file), &terrain.grid, spec)?;
+        let cells = load_layer(file, &terrain.grid, spec)?;
         terrain.insert(spec, cells)?;
     }
     wishes(args, &mut terrain)?;
     let (network, carved) = model.made(&terrain, Key::new(args.seed, about.name))?;
-    output::make_folder(&args.output)?;
+    output::make_folder(folder)?;
+    writes.iter().try_for_each(|path| output::check_plain(path))?;
     let before = std::mem::replace(&mut terrain.ground, carved.ground.clone());
     let cut: i64 = before.as_slice().iter().zip(terrain.ground.as_slice()).map(|(a, b)| i64::from(a.0 - b.0)).sum();
-    let (mut files, said) = save_network(&args.output, &terrain, &network, &carved, nodata)?;
-    voice.warn_all(said);
-    if let Some(mesh) = ribbons(&network, &carved) {
-        let path = args.output.join("water.glb");
-        let glb = Glb::new(&mesh, None, None)?;
-        atomic(&path, |file| glb.write(file).map_err(Error::io(&path, "write")))?;
-        files.push(path);
-    }
-    let map = args.output.join("rivers.png");
-    pictures::river_map(&terrain, &network, &map)?;
-    files.push(map);
-    let report = args.output.join("rivers.json");
-    files.push(report.clone());
+    let mut staging = Staging::new();
+    let at = staging.folder(folder)?;
+    let (files, said) = write(&at, &terrain, &network, &carved, nodata).map_err(|error| staging.error(error))?;
+    voice.warn_all(staging.said(said));
+    let report = folder.join(REPORT);
+    let files: Vec<PathBuf> = files.iter().map(|file| staging.target(file)).chain([report.clone()]).collect();
     let mut summary = summary(&terrain, &network, &carved);
     let drains = [
         drained::of_terrain(&before, &terrain, None),
@@ -89,12 +117,12 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     ];
     summary["drains_before"] = drains[0].into();
     summary["drains"] = drains[1].into();
-    summary["input"] = json!(args.input);
+    summary["input"] = to_text(&args.input).into();
     summary["cut_m3"] = json!(cut as f64 / UNITS * terrain.grid.cell_area());
     summary["seconds"] = start.elapsed().as_secs_f64().into();
-    summary["files"] = json!(files);
-    write_text(&report, &format!("{summary:#}\n"))?;
-    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    summary["files"] = json!(texts(&files));
+    write_text(&at.join(REPORT), &format!("{summary:#}\n")).map_err(|error| staging.error(error))?;
+    staging.commit(&[report], Some(folder), &reads)?;
     if network.barred > 0 {
         voice.warn(&format!(
             "{} cells of rivers lie where they were to keep off: there is no way round",
@@ -111,9 +139,30 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     voice.say(&format!("{} rivers, {kilometres:.1} km, {} lakes", summary["rivers"], summary["lakes"]));
     let [from, to] = drains.map(|share| floored(100.0 * share));
     voice.say(&format!("{to:.2} % of the land drains, where {from:.2} % did"));
-    voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), names.join("\n  ")));
-    voice.event(&json!({"event": "result", "files": files, "rivers": summary}));
+    voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(&files)));
+    voice.event(&json!({"event": "result", "files": texts(&files), "rivers": summary}));
     Ok(())
+}
+
+/// Writes all but the report; gives the files, and what could not be kept in them, in words.
+fn write(
+    at: &Path,
+    terrain: &Terrain,
+    network: &Network,
+    carved: &Carved,
+    nodata: Option<f64>,
+) -> Result<(Vec<PathBuf>, Vec<String>)> {
+    let (mut files, said) = save_network(at, terrain, network, carved, nodata)?;
+    if let Some(mesh) = ribbons(network, carved) {
+        let path = at.join("water.glb");
+        let glb = Glb::new(&mesh, None, None)?;
+        atomic(&path, |file| glb.write(file).map_err(Error::io(&path, "write")))?;
+        files.push(path);
+    }
+    let map = at.join("rivers.png");
+    pictures::river_map(terrain, network, &map)?;
+    files.push(map);
+    Ok((files, said))
 }
 
 /// Puts what is wished of the rivers into the terrain's tables.

@@ -35,7 +35,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     use crate::presets;
 
     let path = PathBuf::from(&args.recipe);
-    let preset = presets::find(&args.recipe).map(|preset| preset.and_then(presets::borrowed));
+    let preset = args.recipe.to_str().and_then(presets::find).map(|preset| preset.and_then(presets::borrowed));
     let own = preset.is_none();
     let mut recipe = match preset {
         Some(preset) => preset?,
@@ -43,7 +43,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
         None if path.extension().is_some() => {
             return Err(Error::io(&path, "read")(std::io::ErrorKind::NotFound.into()));
         }
-        None => return Err(Error::unknown("preset", &args.recipe, presets::names())),
+        None => return Err(Error::unknown("preset", &thalweg::names::shown(&path), presets::names())),
     };
     match args.cells {
         Some(cells) if recipe.from.is_none() => recipe.cells = cells,

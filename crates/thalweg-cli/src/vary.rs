@@ -1,5 +1,6 @@
 //! `vary`: variations of a recipe on one sheet.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -8,7 +9,9 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use serde_json::json;
 use thalweg::forest::Forest;
+use thalweg::io::apart::apart;
 use thalweg::knobs::Knobs;
+use thalweg::names::shown;
 use thalweg::pictures::perspective::{Land, ViewOptions};
 use thalweg::pictures::sheet::{Face, Labels, contact};
 use thalweg::pictures::water::Water;
@@ -18,10 +21,11 @@ use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
 use thalweg::{Error, Result};
 
 use crate::args::{LookArgs, VoiceArgs, pair, seed, threads};
-use crate::build::{each_once, end_at, named, set, set_cells, start};
-use crate::drive::{INTERRUPTED, Show, World as Shown, listen, steps};
+use crate::build::{each_once, end_at, named, recipe_file, set, set_cells, start};
+use crate::drive::{Show, World as Shown, steps};
 use crate::knobs::{KnobArgs, Turn};
-use crate::voice::Voice;
+use crate::rescue::{INTERRUPTED, ending, listen};
+use crate::voice::{Voice, texts};
 use crate::{memory, output, pictures};
 
 /// Most worlds on a sheet.
@@ -37,7 +41,7 @@ const SEEDS: &str = "9";
 #[derive(Args)]
 pub struct Vary {
     /// A preset's name (see `thalweg presets`) or a recipe file.
-    pub recipe: String,
+    pub recipe: OsString,
     /// The PNG to write.
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
@@ -113,6 +117,9 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     let begun = Instant::now();
     output::check_ending(&args.output, &["png"])?;
     let plan = Plan::of(args)?;
+    let mut reads = plan.worlds.first().map_or(Vec::new(), |world| output::reads_of(&world.recipe));
+    reads.extend(recipe_file(&args.recipe));
+    apart(&reads, std::slice::from_ref(&args.output))?;
     let look = args.look.options(plan.worlds.first().map(|world| &world.recipe))?;
     let options = ViewOptions { size: [args.pixels * 2 / 3, args.pixels], title: args.title.as_deref(), ..look };
     let all = plan.worlds.len();
@@ -124,8 +131,8 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
         let shown = Shown { name: world.name.clone(), number: [number + 1, all] };
         let grown = grow(world.recipe, shown, voice).map_err(|error| of_world(&world.name, &error))?;
         let Some(terrain) = grown else {
-            voice.say(&format!("stopped after {number} of {all} worlds; nothing is written"));
-            voice.event(&json!({"event": "interrupted", "done": number, "all": all}));
+            let _ending = ending();
+            stopped([number, all], voice);
             return Ok(ExitCode::from(INTERRUPTED));
         };
         lands.push(terrain);
@@ -138,15 +145,29 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
     let sheet = contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, &options)?;
     pictures::write(&args.output, &sheet)?;
-    voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), args.output.display()));
-    voice.event(&json!({"event": "result", "files": [args.output], "worlds": names}));
+    voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), shown(&args.output)));
+    voice.event(&json!({"event": "result", "files": texts(std::slice::from_ref(&args.output)), "worlds": names}));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says that Ctrl-C came after so many of all worlds.
+fn stopped([number, all]: [usize; 2], voice: Voice) {
+    voice.say(&format!("stopped after {number} of {all} worlds; nothing is written"));
+    voice.event(&json!({"event": "interrupted", "done": number, "all": all}));
 }
 
 /// Builds a world; `None` after Ctrl-C. Of the result only what pictures show is kept.
 fn grow(recipe: Recipe, shown: Shown, voice: Voice) -> Result<Option<Terrain>> {
     let mut run = start(recipe, voice)?;
-    if !steps(&mut run, &mut Show::new(voice, Some(shown)), |_, _| {})? {
+    let [number, all] = shown.number;
+    let rescue = |_: &Run, _: &()| {
+        let rescue: Box<dyn FnOnce() -> bool + Send> = Box::new(move || {
+            stopped([number - 1, all], voice);
+            true
+        });
+        Some(rescue)
+    };
+    if !steps(&mut run, &mut (), &mut Show::new(voice, Some(shown)), rescue, |_, _, _| {})? {
         return Ok(None);
     }
     let mut terrain = run.terrain().clone();

@@ -1,8 +1,10 @@
 //! What the command says, and where: results on standard output, everything else on standard error.
 
 use std::io::{ErrorKind, Write, stdout};
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use thalweg::names::{lines, shown, to_text};
 use thalweg::{Error, Result};
 
 use crate::args::VoiceArgs;
@@ -27,13 +29,13 @@ impl Voice {
     pub fn say(self, line: &str) {
         if !self.quiet && !self.json {
             // Nobody may be listening; that is no reason to end.
-            let _ = print(&format!("{line}\n"));
+            let _ = print(&format!("{}\n", lines(line)));
         }
     }
 
     /// A warning; said even when quiet.
     pub fn warn(self, message: &str) {
-        eprint(&format!("warning: {message}\n"));
+        eprint(&format!("warning: {}\n", lines(message)));
         self.event(&json!({"event": "warning", "message": message}));
     }
 
@@ -43,14 +45,16 @@ impl Voice {
     }
 
     /// The one message of a failure.
-    pub fn error(self, error: &Error) {
-        self.problem(&error.to_string());
+    pub fn problem(self, message: &str) {
+        eprint(&format!("error: {}\n", lines(message)));
+        self.event(&json!({"event": "error", "message": message}));
     }
 
-    /// The one message of a failure, in words.
-    pub fn problem(self, message: &str) {
-        eprint(&format!("error: {message}\n"));
-        self.event(&json!({"event": "error", "message": message}));
+    /// The one message of a failure after which a run can go on.
+    pub fn kept(self, message: &str, checkpoint: &Path, resume: &str) {
+        eprint(&format!("error: {}\n", lines(message)));
+        let checkpoint = to_text(checkpoint);
+        self.event(&json!({"event": "error", "message": message, "checkpoint": checkpoint, "resume": resume}));
     }
 
     /// A line of JSON, if that is wanted (its schema is docs/report.schema.json).
@@ -73,7 +77,20 @@ pub fn print(text: &str) -> Result<()> {
     }
 }
 
-fn eprint(text: &str) {
+/// Writes to standard error.
+pub fn eprint(text: &str) {
     // There is nowhere left to complain to.
     let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Paths as JSON holds them.
+pub fn texts(paths: &[PathBuf]) -> Vec<String> {
+    paths.iter().map(|path| to_text(path)).collect()
+}
+
+/// Paths for a person, a line each, as seen from the current folder.
+pub fn list(paths: &[PathBuf]) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    let names: Vec<String> = paths.iter().map(|path| shown(path.strip_prefix(&here).unwrap_or(path))).collect();
+    names.join("\n  ")
 }

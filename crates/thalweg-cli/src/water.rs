@@ -12,13 +12,14 @@ use thalweg::products::wetness::{Rules, wetness};
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 
 use crate::job::write_text;
-use crate::voice::Voice;
 
 /// What was written, and the lakes in numbers.
 #[derive(Default)]
 pub struct Written {
     /// The files.
     pub files: Vec<PathBuf>,
+    /// What could not be kept, in words.
+    pub said: Vec<String>,
     /// Number, area and volume, if the world has a layer of standing water.
     pub lakes: Option<Value>,
 }
@@ -28,13 +29,13 @@ pub struct Written {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn write(dir: &Path, terrain: &Terrain, voice: Voice) -> Result<Written> {
+pub fn write(dir: &Path, terrain: &Terrain) -> Result<Written> {
     let mut written = Written::default();
     let pools = terrain.heights(&POOL);
     if let Some(pools) = pools {
         let (found, _) = lakes(terrain, pools)?;
         let [json, flat, table] = ["lakes.geojson", "lakes.fgb", "lakes.csv"].map(|name| dir.join(name));
-        voice.warn_all(save_lakes(&json, &found, &terrain.grid)?);
+        written.said.extend(save_lakes(&json, &found, &terrain.grid)?);
         save_lakes(&flat, &found, &terrain.grid)?;
         write_text(&table, &csv(&found))?;
         let [area, volume] =
@@ -46,7 +47,7 @@ pub fn write(dir: &Path, terrain: &Terrain, voice: Voice) -> Result<Written> {
         let least = threshold(discharge);
         let found = least.map_or(Ok(Vec::new()), |least| reaches(terrain, discharge, pools, least))?;
         let [json, flat, wet] = ["rivers.geojson", "rivers.fgb", "wetness.tif"].map(|name| dir.join(name));
-        voice.warn_all(save_reaches(&json, &found, &terrain.grid)?);
+        written.said.extend(save_reaches(&json, &found, &terrain.grid)?);
         save_reaches(&flat, &found, &terrain.grid)?;
         save_layer(&wet, terrain, "wetness", &Cells::Float(wetness(terrain, &Rules::default())?))?;
         written.files.extend([json, flat, wet]);

@@ -3,8 +3,9 @@
 //! Layout: a magic line, the header's length (u64, little-endian), a JSON header, then the bytes of every section the
 //! header lists, then XXH3-64 of all that. Written beside the target and renamed, so a crash leaves the old file.
 
+use std::borrow::Cow;
 use std::io::{Read, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
@@ -15,6 +16,7 @@ use crate::field::{Field, Size};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::io::atomic::atomic;
+use crate::names::{from_text, to_text};
 use crate::recipe::Recipe;
 use crate::run::{Run, StageReport};
 use crate::terrain::{CellType, Cells, Column, Layer, Table, Terrain};
@@ -36,6 +38,12 @@ struct Header {
     #[serde(default)]
     strokes: usize,
     reports: Vec<StageReport>,
+    /// Steps done, and in all.
+    #[serde(default)]
+    steps: Option<[u64; 2]>,
+    /// The recipe's name and its seed.
+    #[serde(default)]
+    of: Option<(String, u64)>,
     grid: Grid,
     note: serde_json::Value,
     sections: Vec<Section>,
@@ -63,38 +71,69 @@ enum Kind {
     Floats,
 }
 
+/// A run between two steps, apart from it: it may be saved while the run takes its next step.
+pub struct Snapshot {
+    state: State<'static>,
+    terrain: Terrain,
+}
+
+/// What is saved beside the terrain.
+struct State<'a> {
+    recipe: String,
+    folder: PathBuf,
+    turn: usize,
+    step: u32,
+    strokes: usize,
+    reports: Cow<'a, [StageReport]>,
+    steps: [u64; 2],
+    of: (String, u64),
+}
+
+/// What a checkpoint says of its run, without the run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Glance {
+    /// The recipe's name.
+    pub name: String,
+    /// The world's seed.
+    pub seed: u64,
+    /// Steps done and steps in all; `None` in files of older versions.
+    pub steps: Option<[u64; 2]>,
+}
+
 impl Run {
+    fn state(&self) -> State<'_> {
+        State {
+            recipe: self.recipe.to_toml(),
+            folder: std::path::absolute(&self.recipe.folder).unwrap_or_else(|_| self.recipe.folder.clone()),
+            turn: self.turn,
+            step: self.step,
+            strokes: self.strokes,
+            reports: Cow::Borrowed(&self.reports),
+            steps: self.steps(),
+            of: (self.recipe.name.clone(), self.recipe.seed),
+        }
+    }
+
     /// Saves the run to one file; `note` is the caller's own and comes back from [`Run::resume`].
     ///
     /// # Errors
     /// When the file cannot be written; an older file of that name is then untouched.
     pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
-        let (sections, values): (Vec<_>, Vec<_>) = sections(&self.terrain).into_iter().unzip();
-        let folder = std::path::absolute(&self.recipe.folder).unwrap_or_else(|_| self.recipe.folder.clone());
-        let header = Header {
-            recipe: self.recipe.to_toml(),
-            folder: folder.to_string_lossy().into_owned(),
-            turn: self.turn,
-            step: self.step,
-            strokes: self.strokes,
-            reports: self.reports.clone(),
-            grid: self.terrain.grid.clone(),
-            note: note.clone(),
-            sections,
-        };
-        let header = serde_json::to_vec(&header).map_err(|e| Error::file(path, e.to_string()))?;
-        atomic(path, |file| {
-            let mut hash = Xxh3::new();
-            let mut put = |bytes: &[u8]| {
-                hash.update(bytes);
-                file.write_all(bytes)
-            };
-            let wrote = put(MAGIC)
-                .and_then(|()| put(&(header.len() as u64).to_le_bytes()))
-                .and_then(|()| put(&header))
-                .and_then(|()| values.iter().try_for_each(|values| values.pour(&mut put)));
-            wrote.and_then(|()| file.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
-        })
+        write(path, &self.state(), &self.terrain, note)
+    }
+
+    /// The run as it stands, to be saved later. It copies the terrain: [`Run::bytes`] says how much that is.
+    pub fn snapshot(&self) -> Snapshot {
+        let state = self.state();
+        Snapshot {
+            state: State { reports: Cow::Owned(state.reports.to_vec()), ..state },
+            terrain: self.terrain.clone(),
+        }
+    }
+
+    /// Bytes of the terrain with its layers and tables.
+    pub fn bytes(&self) -> u64 {
+        sections(&self.terrain).iter().map(|(section, _)| section.bytes).sum()
     }
 
     /// Takes up a run from its file; also gives back the note that was saved with it.
@@ -109,7 +148,7 @@ impl Run {
         let json = bytes.get(24..end as usize).ok_or_else(|| bad("header is cut off"))?;
         let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
         let mut recipe = Recipe::parse_stages(&header.recipe)?;
-        recipe.folder = header.folder.into();
+        recipe.folder = from_text(&header.folder);
         // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
         header.grid.check()?;
         let size = header.grid.size;
@@ -134,13 +173,100 @@ impl Run {
     }
 }
 
+impl Snapshot {
+    /// As [`Run::save`].
+    ///
+    /// # Errors
+    /// As [`Run::save`].
+    pub fn save(&self, path: &Path, note: &serde_json::Value) -> Result<()> {
+        write(path, &self.state, &self.terrain, note)
+    }
+
+    /// Steps done and steps in all, over all turns.
+    pub fn steps(&self) -> [u64; 2] {
+        self.state.steps
+    }
+}
+
+fn write(path: &Path, state: &State<'_>, terrain: &Terrain, note: &serde_json::Value) -> Result<()> {
+    let (sections, values): (Vec<_>, Vec<_>) = sections(terrain).into_iter().unzip();
+    let header = Header {
+        recipe: state.recipe.clone(),
+        folder: to_text(&state.folder),
+        turn: state.turn,
+        step: state.step,
+        strokes: state.strokes,
+        reports: state.reports.to_vec(),
+        steps: Some(state.steps),
+        of: Some(state.of.clone()),
+        grid: terrain.grid.clone(),
+        note: note.clone(),
+        sections,
+    };
+    let header = serde_json::to_vec(&header).map_err(|e| Error::file(path, e.to_string()))?;
+    atomic(path, |file| {
+        let mut hash = Xxh3::new();
+        let mut put = |bytes: &[u8]| {
+            hash.update(bytes);
+            file.write_all(bytes)
+        };
+        let wrote = put(MAGIC)
+            .and_then(|()| put(&(header.len() as u64).to_le_bytes()))
+            .and_then(|()| put(&header))
+            .and_then(|()| values.iter().try_for_each(|values| values.pour(&mut put)));
+        wrote.and_then(|()| file.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
+    })
+}
+
+/// What a checkpoint says of its run, from its head alone: quick, and without a look at whether the rest is whole.
+///
+/// # Errors
+/// When the file cannot be read, is no checkpoint, or is damaged at its head.
+pub fn glance(path: &Path) -> Result<Glance> {
+    let about = std::fs::metadata(path).map_err(Error::io(path, "read"))?;
+    let bad = || Error::file(path, "is a damaged or cut-off checkpoint");
+    let mut head = [0; 24];
+    let file = if about.is_file() {
+        std::fs::File::open(path).map_err(Error::io(path, "read"))?
+    } else {
+        return Err(none(path));
+    };
+    let mut file = std::io::BufReader::new(file);
+    if file.read_exact(&mut head[..16]).is_err() || head[..16] != *MAGIC {
+        return Err(none(path));
+    }
+    file.read_exact(&mut head[16..]).map_err(|_| bad())?;
+    let length = head[16..].try_into().map_or(u64::MAX, u64::from_le_bytes);
+    if length > MAX_HEADER.min(about.len()) {
+        return Err(bad());
+    }
+    let header: Header = serde_json::from_reader(file.take(length)).map_err(|_| bad())?;
+    let (name, seed) = header.of.unwrap_or_else(|| ("a recipe".into(), 0));
+    Ok(Glance { name, seed, steps: header.steps })
+}
+
+/// Whether a file begins as a checkpoint does, be it damaged or not.
+pub fn is_checkpoint(path: &Path) -> bool {
+    let mut magic = [0; 16];
+    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+    is_file && std::fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && magic == *MAGIC
+}
+
+fn none(path: &Path) -> Error {
+    Error::file(path, "is not a thalweg checkpoint")
+}
+
 /// The whole file, if its magic and its hash are right.
 fn read_checked(path: &Path) -> Result<Vec<u8>> {
+    // A pipe or a device would hold up whoever reads it.
+    if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        return Err(none(path));
+    }
     let mut file = std::fs::File::open(path).map_err(Error::io(path, "read"))?;
     let mut magic = [0; 16];
     let is_ours = file.read_exact(&mut magic).is_ok() && magic == *MAGIC;
     if !is_ours {
-        return Err(Error::file(path, "is not a thalweg checkpoint"));
+        return Err(none(path));
     }
     file.rewind().map_err(Error::io(path, "read"))?;
     let mut bytes = Vec::new();

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::names::{line, lines, short, shown};
+
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -10,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A value outside what is allowed.
-    #[error("{name} = {value}: allowed is {allowed}")]
+    #[error("{} = {}: allowed is {}", short(.name), short(.value), lines(.allowed))]
     Value {
         /// The parameter, key or option, with its owner (`droplets.inertia`).
         name: String,
@@ -20,7 +22,7 @@ pub enum Error {
         allowed: String,
     },
     /// A name that does not exist.
-    #[error("unknown {what} `{name}`{}", hint(.nearest, .known))]
+    #[error("unknown {what} `{}`{}", short(.name), lines(&hint(.nearest, .known)))]
     Unknown {
         /// The kind of thing: parameter, model, preset, key, layer.
         what: &'static str,
@@ -32,7 +34,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// A layer that is missing or does not fit.
-    #[error("layer `{name}`: {problem}")]
+    #[error("layer `{}`: {}", short(.name), lines(.problem))]
     Layer {
         /// The layer's name.
         name: String,
@@ -40,10 +42,10 @@ pub enum Error {
         problem: String,
     },
     /// A recipe that cannot be understood.
-    #[error("recipe: {0}")]
+    #[error("recipe: {}", lines(.0))]
     Recipe(String),
     /// A file whose content is not what it should be.
-    #[error("{}: {problem}", .path.display())]
+    #[error("{}: {}", shown(.path), lines(.problem))]
     File {
         /// The file.
         path: PathBuf,
@@ -51,7 +53,7 @@ pub enum Error {
         problem: String,
     },
     /// A file that the system would not let us read or write.
-    #[error("{}: cannot {action}: {source}", .path.display())]
+    #[error("{}: cannot {action}: {source}", shown(.path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -61,7 +63,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// More than the machine, or a format, can hold.
-    #[error("{what} needs {need}; there is room for {have}")]
+    #[error("{} needs {need}; there is room for {have}", line(.what))]
     TooLarge {
         /// What was asked for.
         what: String,

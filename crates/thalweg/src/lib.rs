@@ -25,6 +25,7 @@ pub mod levels;
 pub mod mark;
 pub mod model;
 pub mod models;
+pub mod names;
 pub mod noise;
 pub mod page;
 pub mod params;

@@ -41,6 +41,7 @@ use crate::height::Height;
 use crate::levels::{Coarsest, When};
 use crate::model::Model;
 use crate::models;
+use crate::names;
 use crate::params::{Kind, Value};
 use crate::pictures::ramps::{RAMPS, Ramp};
 use crate::rocks::{self, Rock};
@@ -314,7 +315,7 @@ impl Recipe {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| Error::Recipe(e.to_string()))?;
         known_keys("key", &table, &KEYS)?;
         let extent = table.get("extent").map(self::extent).transpose()?;
-        let from = table.get("from").map(|v| text_of("from", v)).transpose()?.map(PathBuf::from);
+        let from = table.get("from").map(|v| text_of("from", v)).transpose()?.as_deref().map(names::from_text);
         let mut recipe = Self {
             name: table.get("name").map_or(Ok("world".into()), |v| text_of("name", v))?,
             about: table.get("about").map_or(Ok(String::new()), |v| text_of("about", v))?,
@@ -383,7 +384,7 @@ impl Recipe {
             }
         }
         if let Some(from) = &self.from {
-            let _ = writeln!(out, "from = {}", quoted(&from.to_string_lossy()));
+            let _ = writeln!(out, "from = {}", quoted(&names::to_text(from)));
         }
         let _ = writeln!(out, "seed = {}", self.seed as i64);
         let word = |edge: Edge| if edge == Edge::Open { "open" } else { "closed" };
@@ -495,7 +496,7 @@ impl Source {
     /// From a recipe's value: a path, or `{ file | layer = …, scale = [from, to] }`.
     fn parse(name: &str, value: &toml::Value) -> Result<Self> {
         if let Some(path) = value.as_str() {
-            return Ok(Self { from: From::File(path.into()), scale: None });
+            return Ok(Self { from: From::File(names::from_text(path)), scale: None });
         }
         let Some(table) = value.as_table() else {
             let allowed = "a file's path, or { file = …, scale = [a, b] }, or { layer = …, scale = [a, b] }";
@@ -503,7 +504,7 @@ impl Source {
         };
         known_keys("key", table, &["file", "layer", "scale"])?;
         let from = match (table.get("file"), table.get("layer")) {
-            (Some(file), None) => From::File(text_of("file", file)?.into()),
+            (Some(file), None) => From::File(names::from_text(&text_of("file", file)?)),
             (None, Some(layer)) => From::Layer(text_of("layer", layer)?),
             _ => return Err(Error::value(format!("layers.{name}"), value, "exactly one of `file` and `layer`")),
         };
@@ -520,7 +521,7 @@ impl Source {
     fn to_toml(&self) -> toml::Value {
         let mut table = toml::Table::new();
         match &self.from {
-            From::File(path) => table.insert("file".into(), path.to_string_lossy().into_owned().into()),
+            From::File(path) => table.insert("file".into(), names::to_text(path).into()),
             From::Layer(name) => table.insert("layer".into(), name.clone().into()),
         };
         if let Some([a, b]) = self.scale {

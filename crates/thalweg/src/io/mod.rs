@@ -5,11 +5,14 @@
 //! return an error and never panic, and what a header claims is weighed against the limit [`MAX_CELLS`] and against
 //! what so many bytes can hold before memory is taken.
 
+pub mod apart;
 pub mod atomic;
 pub mod deterrace;
+pub mod disk;
 pub mod features;
 pub mod rivers;
 pub mod sidecar;
+pub mod staging;
 pub mod terrain;
 
 mod ascii;
@@ -33,7 +36,7 @@ pub use crate::grid::MAX_CELLS;
 pub use atomic::atomic;
 pub use layer::{load_layer, load_layer_of};
 pub use raster::{Raster, SampleType, Samples};
-pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples};
+pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
 pub use terrain::{LoadOptions, Loaded, load};
 

@@ -274,11 +274,11 @@ pub fn read_network(folder: &Path) -> Result<Survey> {
     let (rivers, lakes, about) = (document("rivers.geojson")?, document("lakes.geojson")?, document("network.json")?);
     let place = Place::of(&terrain.grid);
     let features = |document: &Value| document["features"].as_array().cloned().unwrap_or_default();
-    let reaches = features(&rivers).into_iter().map(|feature| {
-        written(&feature, &place)
-            .ok_or_else(|| Error::file(folder.join("rivers.geojson"), format!("is no reach: {feature}")))
+    let reaches = features(&rivers).into_iter().enumerate().map(|(number, feature)| {
+        let problem = || format!("feature {} is no reach as `rivers` writes them", number + 1);
+        written(&feature, &place).ok_or_else(|| Error::file(folder.join("rivers.geojson"), problem()))
     });
-    let lakes = features(&lakes).into_iter().map(|feature| {
+    let lakes = features(&lakes).into_iter().enumerate().map(|(number, feature)| {
         let of = &feature["properties"];
         let lake = || {
             Some(WrittenLake {
@@ -287,7 +287,8 @@ pub fn read_network(folder: &Path) -> Result<Survey> {
                 runoff: of["runoff"].as_f64()?,
             })
         };
-        lake().ok_or_else(|| Error::file(folder.join("lakes.geojson"), format!("is no lake: {of}")))
+        let problem = || format!("feature {} is no lake as `rivers` writes them", number + 1);
+        lake().ok_or_else(|| Error::file(folder.join("lakes.geojson"), problem()))
     });
     Ok(Survey {
         cell: terrain.grid.cell,

@@ -101,6 +101,20 @@ pub fn save_samples(path: impl AsRef<Path>, grid: &Grid, samples: Samples, nodat
     write(path, &Raster { nodata, georeference: Some(placed(grid)), ..Raster::new(grid.size, samples) })
 }
 
+/// Whether [`save()`] writes a sidecar beside such a file; `sample` as in [`SaveOptions`].
+///
+/// # Errors
+/// An ending that names no format.
+pub fn writes_sidecar(path: &Path, sample: Option<SampleType>) -> Result<bool> {
+    let format = Format::of(path)?;
+    Ok(sample.or(format.writes().first().copied()).is_some_and(|kind| needs_sidecar(format, kind)))
+}
+
+/// Whether such a file cannot say by itself what its samples mean.
+fn needs_sidecar(format: Format, kind: SampleType) -> bool {
+    kind.full().is_some() || matches!(format, Format::R32 | Format::Npy)
+}
+
 /// One value to a cell, to be written.
 struct Sheet<'a> {
     grid: &'a Grid,
@@ -139,7 +153,7 @@ impl Sheet<'_> {
         // A nodata code needs no tag where the sidecar says it and no reader looks for one.
         let raster = Raster { nodata, georeference: Some(georeference), ..Raster::new(self.grid.size, samples) };
         write(path, &raster)?;
-        if kind.full().is_some() || matches!(format, Format::R32 | Format::Npy) {
+        if needs_sidecar(format, kind) {
             let [rows, columns] = self.grid.size;
             let engines = self.heights.then(|| Engines::new(minimum, maximum, self.grid.size, self.grid.cell));
             let sidecar = Sidecar {

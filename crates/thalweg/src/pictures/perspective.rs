@@ -145,8 +145,8 @@ impl ViewOptions<'_> {
         within("azimuth", self.azimuth, -360.0, 360.0)?;
         within("elevation", self.elevation, 5.0, 90.0)?;
         within("zoom", self.zoom, 0.1, 20.0)?;
-        if let Some(exaggeration) = self.exaggeration {
-            within("exaggeration", exaggeration, f64::MIN_POSITIVE, 1000.0)?;
+        if let Some(exaggeration) = self.exaggeration.filter(|x| !(*x > 0.0 && *x <= 1000.0)) {
+            return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
         }
         Ok(())
     }

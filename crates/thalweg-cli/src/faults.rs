@@ -1,0 +1,68 @@
+//! Faults: what happens when the system, or this program, fails; and, in builds for tests, how it is made to.
+
+use std::sync::Mutex;
+
+use thalweg::Result;
+
+/// What the last panic said, and where it was.
+static FAULT: Mutex<String> = Mutex::new(String::new());
+
+/// Has faults be silent until [`caught`] tells of them, and a kill by the system be an error where it can.
+pub fn prepare() {
+    std::panic::set_hook(Box::new(|fault| {
+        let at = fault.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
+        let what = fault.payload_as_str().unwrap_or("of an unknown kind");
+        if let Ok(mut last) = FAULT.lock() {
+            *last = format!("a fault in thalweg{at}, please report it: {}", thalweg::names::short(what));
+        }
+    }));
+    // Beyond the largest file that is allowed, writing is to fail and not to kill; and where memory ends the process aborts,
+    // after its one message, with an exit code and without a core.
+    #[cfg(unix)]
+    {
+        use std::sync::Arc;
+        use std::sync::atomic::AtomicBool;
+
+        use signal_hook::consts;
+        let _ = signal_hook::flag::register(consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
+        let _ = signal_hook::flag::register_conditional_shutdown(consts::SIGABRT, 1, Arc::new(AtomicBool::new(true)));
+    }
+    #[cfg(debug_assertions)]
+    watch();
+}
+
+/// Does `work`; what it cannot do, and what it fails at by a fault of its own, is one line.
+pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> std::result::Result<T, String> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+        Ok(done) => done.map_err(|error| error.to_string()),
+        Err(_) => Err(FAULT.lock().map_or_else(|_| "a fault in thalweg".to_string(), |fault| fault.clone())),
+    }
+}
+
+/// Heeds THALWEG_FAULT, in builds for tests: `fail:N` makes the N-th change to the disk fail, `full:N` all from that on, `die:N`
+/// ends the process there as a kill would.
+#[cfg(debug_assertions)]
+fn watch() {
+    use std::io::{Error, ErrorKind};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    let Ok(fault) = std::env::var("THALWEG_FAULT") else { return };
+    let Some((kind, number)) = fault.split_once(':') else { return };
+    let (kind, number) = (kind.to_string(), number.parse::<u64>().unwrap_or(0));
+    let count = AtomicU64::new(0);
+    thalweg::io::disk::watch(Box::new(move |act, path| {
+        let now = count.fetch_add(1, Ordering::Relaxed) + 1;
+        let strikes = if kind == "full" { now >= number } else { now == number };
+        if !strikes {
+            return Ok(());
+        }
+        crate::voice::eprint(&format!("fault {now}: {act:?} {}\n", thalweg::names::shown(path)));
+        if kind == "die" {
+            // Nothing is tidied up.
+            #[cfg(unix)]
+            let _ = signal_hook::low_level::raise(signal_hook::consts::SIGKILL);
+            std::process::abort();
+        }
+        Err(Error::new(ErrorKind::StorageFull, "No space left on device (a fault made for a test)"))
+    }));
+}

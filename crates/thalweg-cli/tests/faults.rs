@@ -1,0 +1,294 @@
+//! Every change to the disk fails on purpose, one by one; the process is killed at each, and at any time; and the run is replayed
+//! after each. The library asks a watcher before it changes anything, in builds for tests; THALWEG_FAULT tells it when to strike.
+#![cfg(all(debug_assertions, unix))]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use common::{Place, long_or, text};
+use serde_json::Value;
+
+/// Water, sediment and trees on few cells: layers, lakes, rivers and tables are written.
+const RECIPE: &str = r#"
+name = "small"
+extent = [600, 400]
+cells = 24
+[[stage]]
+model = "gradient_noise"
+wavelength = 300
+[[stage]]
+model = "thermal"
+[[stage]]
+model = "drainage"
+[[stage]]
+model = "trees"
+years = 20
+"#;
+
+/// A world that leaves a layer which the other does not have.
+const FORMER: &str = r#"
+name = "former"
+extent = [600, 400]
+cells = 24
+[[stage]]
+model = "gradient_noise"
+wavelength = 200
+[[stage]]
+model = "fluvial"
+rain = 0
+steps = 3
+tables = { springs = [{ x = 300, y = 200, rate = 5 }] }
+"#;
+
+/// A place with what the commands read, and with what a former run has left where they write.
+fn place() -> Place {
+    let place = Place::with_dem();
+    place.write("small.toml", RECIPE);
+    place.write("former.toml", FORMER);
+    place.works("build former.toml --out w --quiet");
+    place.works("drain dem.tif -o d --runoff 400 --quiet");
+    place.works("rivers dem.tif -o r --catchment 20000 --seed 5 --quiet");
+    place.works("generate gradient_noise -o g/x.tif --cells 12 --cell-size 10 --report g/x.json --layers g/l --quiet");
+    for folder in ["w", "d", "r"] {
+        place.write(&format!("{folder}/notes.txt"), "mine");
+        place.write(&format!("{folder}/own.tif"), "mine");
+    }
+    fs::create_dir(place.path("tmp")).unwrap();
+    place
+}
+
+/// What is run: a line, and where it writes.
+const LINES: [(&str, &str); 5] = [
+    ("build small.toml --out w --every 0 --report w.json --quiet", "w"),
+    ("drain dem.tif -o d --breach 5,200 --quiet", "d"),
+    ("rivers dem.tif -o r --catchment 30000 --quiet", "r"),
+    ("generate thermal_ground -o g/x.png --report g/x.json --layers g/l --frames g/f --animation g/a.png --quiet", "g"),
+    ("mesh dem.tif -o m.glb --texture", "."),
+];
+
+/// The line as the command takes it.
+fn typed(line: &str) -> String {
+    let noise = "generate gradient_noise --cells 20x12 --cell-size 30 --every 0";
+    line.replace("generate thermal_ground", noise)
+}
+
+/// All files with what they hold, but for what no two runs share: seconds, the place, locks. No temporary file is among them.
+fn content(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn walk(folder: &Path, root: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, root, files);
+            } else if path.file_name().unwrap() != ".lock" {
+                let mut bytes = fs::read(&path).unwrap();
+                if path.extension().is_some_and(|ending| ending == "json" || ending == "toml") {
+                    let text = text(&bytes).replace(root.to_str().unwrap(), "PLACE");
+                    let json = serde_json::from_str(&text).map(timeless);
+                    bytes = json.map_or(text.clone(), |json: Value| json.to_string()).into_bytes();
+                }
+                files.insert(path.strip_prefix(root).unwrap().to_path_buf(), bytes);
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    walk(&place.path(""), place.path("").as_path(), &mut files);
+    files
+}
+
+fn timeless(mut json: Value) -> Value {
+    match &mut json {
+        Value::Object(map) => {
+            map.remove("seconds");
+            map.values_mut().for_each(|value| *value = timeless(value.take()));
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| *value = timeless(value.take())),
+        _ => {}
+    }
+    json
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() { copy(&entry.path(), &target) } else { drop(fs::copy(entry.path(), target).unwrap()) }
+    }
+}
+
+fn run(place: &Place, line: &str, fault: Option<&str>) -> Output {
+    let mut command = place.command(line);
+    command.env("TMPDIR", place.path("tmp")).env("RAYON_NUM_THREADS", "1");
+    fault.map(|fault| command.env("THALWEG_FAULT", fault));
+    command.output().unwrap()
+}
+
+/// The reports that speak for files; each speaks for a whole world, the former or the new one.
+fn check_whole(
+    place: &Place,
+    former: &BTreeMap<PathBuf, Vec<u8>>,
+    new: &BTreeMap<PathBuf, Vec<u8>>,
+    [line, fault]: [&str; 2],
+) {
+    let now = content(place);
+    for report in ["w/report.json", "d/drain.json", "r/rivers.json", "g/x.json"].map(Path::new) {
+        let Some(said) = now.get(report) else { continue };
+        let world = [former, new].into_iter().find(|world| world.get(report) == Some(said));
+        let world = world.unwrap_or_else(|| panic!("{line} {fault}: {} is neither's", report.display()));
+        let json: Value = serde_json::from_slice(said).unwrap();
+        for file in json["files"].as_array().unwrap() {
+            let file = file.as_str().unwrap();
+            let file = Path::new(file.strip_prefix("PLACE/").unwrap_or(file));
+            assert!(now.get(file) == world.get(file), "{line} {fault}: {} is another world's", file.display());
+        }
+    }
+    for file in former.keys().filter(|file| file.ends_with("notes.txt") || file.ends_with("own.tif")) {
+        assert_eq!(now[file], b"mine", "{line} {fault}");
+    }
+}
+
+/// Goes on after a fault: as the message says, or from the checkpoint that is there, or with the same line.
+fn replay(place: &Place, line: &str, said: &str, fault: &str) {
+    let named = said.split("thalweg resume ").nth(1).map(|rest| rest.lines().next().unwrap().to_string());
+    let left = ["w/checkpoint.thalweg", "g/x.png.checkpoint"].into_iter().find(|path| place.path(path).exists());
+    let line = named.or(left.map(String::from)).map_or(line.to_string(), |path| format!("resume {path} --quiet"));
+    let again = run(place, &line, None);
+    assert!(again.status.success(), "after {fault}, {line}: {}", text(&again.stderr));
+}
+
+#[test]
+fn every_change_to_the_disk_fails_and_nothing_is_lost_or_mixed() {
+    let template = place();
+    let former = content(&template);
+    let (mut struck, mut resumed) = (0, 0);
+    for (line, _) in LINES {
+        let line = typed(line);
+        let reference = Place::new();
+        copy(&template.path(""), &reference.path(""));
+        let done = run(&reference, &line, None);
+        assert!(done.status.success(), "{line}: {}", text(&done.stderr));
+        let new = content(&reference);
+        for number in 1.. {
+            let kinds = ["fail", "die", "full"];
+            // Of each change one kind, of all of them all three in the long run.
+            let kinds = long_or(&kinds[number % 3..][..1], &kinds[..]);
+            let mut is_beyond = false;
+            for kind in kinds {
+                let fault = format!("{kind}:{number}");
+                let place = Place::new();
+                copy(&template.path(""), &place.path(""));
+                let output = run(&place, &line, Some(&fault));
+                let said = text(&output.stderr);
+                if !said.contains("fault ") {
+                    assert!(output.status.success(), "{line} {fault}: {said}");
+                    is_beyond = true;
+                    break;
+                }
+                struck += 1;
+                assert!(!said.contains("panicked") && !said.contains("please report"), "{line} {fault}: {said}");
+                let left = content(&place);
+                let is_temporary = |path: &&PathBuf| {
+                    let mut names = path.iter().map(|name| name.to_string_lossy());
+                    names.any(|name| name.starts_with(".thalweg-") && name.ends_with(".tmp"))
+                };
+                if *kind != "die" {
+                    assert_eq!(left.keys().find(is_temporary), None, "{line} {fault}");
+                }
+                check_whole(&place, &former, &new, [&line, &fault]);
+                if !output.status.success() {
+                    resumed += usize::from(said.contains("thalweg resume"));
+                    replay(&place, &line, &said, &fault);
+                } else if content(&place) != new {
+                    // What went wrong was no harm but said so: a frame or a checkpoint that could not be written.
+                    assert!(said.contains("warning: ") || said.contains("Sync"), "{line} {fault}: {said}");
+                    continue;
+                }
+                let now = content(&place);
+                let names: Vec<_> = now.keys().filter(|path| !new.contains_key(*path)).collect();
+                assert!(names.is_empty(), "{line} {fault}: left over {names:?}");
+                for (path, bytes) in &new {
+                    assert!(now.get(path) == Some(bytes), "{line} {fault}: {} differs", path.display());
+                }
+            }
+            if is_beyond {
+                break;
+            }
+        }
+    }
+    assert!(struck > 100 && resumed > 10, "{struck} faults, {resumed} resumed");
+    println!("{struck} faults, {resumed} of them ended in a checkpoint");
+}
+
+/// Recipes at sizes that they take, quick ones first.
+fn recipes() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
+    let quick = ["thermal", "hydrology", "stream_power", "trees", "pipes"];
+    let quick = quick.map(|name| folder.join(format!("models/{name}.toml")));
+    let all = || {
+        let files = [folder.clone(), folder.join("models")].into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let mut files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+        files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+        files.sort();
+        files
+    };
+    let files = long_or(quick.to_vec(), all());
+    files.iter().map(|path| fs::canonicalize(path).unwrap().to_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_run_killed_at_any_time_comes_to_the_same_files() {
+    let (kills, recipes) = (long_or(10, 200), recipes());
+    let (mut killed, mut from_checkpoint) = (0, 0);
+    // A small generator of its own: which moments does not matter, only that they differ.
+    let mut state = 12_345u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / f64::from(1 << 24)
+    };
+    for (number, recipe) in recipes.iter().enumerate() {
+        let share = kills * (number + 1) / recipes.len() - kills * number / recipes.len();
+        if share == 0 {
+            continue;
+        }
+        let reference = Place::new();
+        let file = Path::new(recipe);
+        let takes = |cells: &&str| {
+            let is_file = fs::read_to_string(file).unwrap().contains("\nfrom = ");
+            let line = if is_file { String::new() } else { format!(" --cells {cells}") };
+            run(&reference, &format!("build {recipe}{line} --out w --quiet"), None).status.success()
+        };
+        let cells = ["64", "128", "256", "512"].iter().find(takes).unwrap_or_else(|| panic!("{recipe} is not built"));
+        let is_file = fs::read_to_string(file).unwrap().contains("\nfrom = ");
+        let cells = if is_file { String::new() } else { format!(" --cells {cells}") };
+        let line = format!("build {recipe}{cells} --out w --every 0 --quiet");
+        let start = Instant::now();
+        assert!(run(&reference, &format!("{line} --fresh"), None).status.success());
+        let time = start.elapsed();
+        let expected = content(&reference);
+        for _ in 0..share {
+            let place = Place::new();
+            let mut child = place.command(&line).env("RAYON_NUM_THREADS", "1").spawn().unwrap();
+            std::thread::sleep(time.mul_f64(random()) + Duration::from_millis(5));
+            child.kill().unwrap();
+            let ended = child.wait().unwrap();
+            killed += usize::from(!ended.success());
+            let checkpoint = place.path("w/checkpoint.thalweg").exists();
+            from_checkpoint += usize::from(checkpoint);
+            let again = if checkpoint { "resume w/checkpoint.thalweg --quiet" } else { &line };
+            let again = run(&place, again, None);
+            assert!(again.status.success(), "{recipe}: {}", text(&again.stderr));
+            let now = content(&place);
+            for (path, bytes) in &expected {
+                assert!(now.get(path) == Some(bytes), "{recipe}: {} differs", path.display());
+            }
+            assert_eq!(now.len(), expected.len(), "{recipe}: {:?}", now.keys().collect::<Vec<_>>());
+        }
+    }
+    println!("{killed} of {kills} runs were killed before their end, {from_checkpoint} left a checkpoint");
+    assert!(killed * 2 > kills && from_checkpoint > 0, "{killed} of {kills} killed, {from_checkpoint} checkpoints");
+}

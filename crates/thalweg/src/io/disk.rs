@@ -1,0 +1,146 @@
+//! Every change that is made to the disk goes through here, so that a test can make any of them fail, or be the last.
+//!
+//! In a release the watcher is not there, and these functions are those of [`std::fs`].
+
+use std::fs;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// A change to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Act {
+    /// A new file.
+    Create,
+    /// A new folder.
+    Folder,
+    /// Bytes into a file.
+    Write,
+    /// A file's, or a folder's, content made lasting.
+    Sync,
+    /// A file under its own name.
+    Rename,
+    /// A file taken away.
+    Remove,
+}
+
+/// What is asked before each change; its error is that of the change, which is then not made.
+#[cfg(debug_assertions)]
+pub type Watcher = Box<dyn Fn(Act, &Path) -> io::Result<()> + Send + Sync>;
+
+#[cfg(debug_assertions)]
+static WATCHER: std::sync::OnceLock<Watcher> = std::sync::OnceLock::new();
+
+/// Has `watcher` asked before every change from now on, for tests; the first one stays.
+#[cfg(debug_assertions)]
+pub fn watch(watcher: Watcher) {
+    let _ = WATCHER.set(watcher);
+}
+
+/// Asks the watcher, if there is one.
+#[inline]
+fn may(act: Act, path: &Path) -> io::Result<()> {
+    #[cfg(debug_assertions)]
+    if let Some(watcher) = WATCHER.get() {
+        return watcher(act, path);
+    }
+    let _ = (act, path);
+    Ok(())
+}
+
+/// A file that is being written.
+#[derive(Debug)]
+pub struct File {
+    file: fs::File,
+    path: PathBuf,
+}
+
+impl File {
+    /// Makes a file that was not there. What stands at `path` already, a link too, is an error, and is left as it is.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn create_new(path: &Path) -> io::Result<Self> {
+        may(Act::Create, path)?;
+        Ok(Self { file: fs::File::create_new(path)?, path: path.to_path_buf() })
+    }
+
+    /// Makes what was written lasting.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn sync(&self) -> io::Result<()> {
+        may(Act::Sync, &self.path)?;
+        self.file.sync_all()
+    }
+
+    /// Locks it for as long as it is open, where that can be done.
+    pub(super) fn lock(&self) {
+        let _ = self.file.try_lock();
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        may(Act::Write, &self.path)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for File {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+/// Makes a folder that was not there, for this user alone.
+///
+/// # Errors
+/// What the system refuses.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    may(Act::Folder, path)?;
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Gives a file another name; what had that name is gone.
+///
+/// # Errors
+/// What the system refuses.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    may(Act::Rename, to)?;
+    fs::rename(from, to)
+}
+
+/// Takes a file away; that there is none is no error.
+///
+/// # Errors
+/// What the system refuses.
+pub fn remove(path: &Path) -> io::Result<()> {
+    may(Act::Remove, path)?;
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the names in a folder lasting. Where folders cannot be synced that is no error.
+///
+/// # Errors
+/// What the system refuses.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    may(Act::Sync, path)?;
+    #[cfg(unix)]
+    match fs::File::open(path).and_then(|folder| folder.sync_all()) {
+        Err(error) if !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+            return Err(error);
+        }
+        _ => {}
+    }
+    Ok(())
+}

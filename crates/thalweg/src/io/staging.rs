@@ -1,0 +1,297 @@
+//! Files that appear together: all are written into folders beside their places, and take their names when the last is whole.
+//!
+//! A folder that holds a world holds one world. Its report speaks for the others: the old one goes before the first new file
+//! takes its name, and the new one comes after the last. Whoever finds a report finds all that it names, and nothing of a former
+//! world. In between a list, [`JOURNAL`], keeps the names of both, so that a run after a crash knows what to take away.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::atomic::{Temporary, atomic, folder_of, sweep};
+use super::disk;
+use crate::error::{Error, Result};
+use crate::names::{from_text, shown, to_text};
+
+/// Files of a folder whose change is under way.
+pub const JOURNAL: &str = ".thalweg-journal.json";
+
+/// The reports that speak for the files of a folder, and files that each of them always names.
+const REPORTS: [(&str, &[&str]); 3] = [
+    ("report.json", &["height.tif", "recipe.toml"]),
+    ("drain.json", &["filled.tif", "directions.tif"]),
+    ("rivers.json", &["height.tif", "network.json"]),
+];
+
+/// Files on their way. Dropped before [`Staging::commit`] it leaves nothing.
+#[derive(Debug, Default)]
+pub struct Staging {
+    /// Folders, and where files for them lie until they are whole.
+    parts: Vec<(PathBuf, Temporary)>,
+}
+
+impl Staging {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The folder to write into what is to lie in `target`.
+    ///
+    /// # Errors
+    /// When `target` takes no folder.
+    pub fn folder(&mut self, target: &Path) -> Result<PathBuf> {
+        if let Some((_, part)) = self.parts.iter().find(|(known, _)| known == target) {
+            return Ok(part.path().to_path_buf());
+        }
+        sweep(target);
+        let part = Temporary::folder(target).map_err(Error::io(target, "write into"))?;
+        let path = part.path().to_path_buf();
+        self.parts.push((target.to_path_buf(), part));
+        Ok(path)
+    }
+
+    /// The path to write to what is to be `target`; a sidecar of that path becomes one of `target`.
+    ///
+    /// # Errors
+    /// As [`Staging::folder`]; a path without a name.
+    pub fn place(&mut self, target: &Path) -> Result<PathBuf> {
+        let name = target.file_name().ok_or_else(|| Error::file(target, "is no file name"))?;
+        Ok(self.folder(folder_of(target))?.join(name))
+    }
+
+    /// What a path among these files is to be called.
+    pub fn target(&self, path: &Path) -> PathBuf {
+        let rest = |(folder, part): &(PathBuf, Temporary)| Some(folder.join(path.strip_prefix(part.path()).ok()?));
+        self.parts.iter().find_map(rest).unwrap_or_else(|| path.to_path_buf())
+    }
+
+    /// An error of a writer, of the file that was to be.
+    pub fn error(&self, error: Error) -> Error {
+        match error {
+            Error::File { path, problem } => Error::File { path: self.target(&path), problem },
+            Error::Io { path, action, source } => Error::Io { path: self.target(&path), action, source },
+            other => other,
+        }
+    }
+
+    /// What a writer said, of the files that are to be.
+    pub fn said(&self, words: Vec<String>) -> Vec<String> {
+        let named = |text: String| {
+            self.parts.iter().fold(text, |text, (folder, part)| text.replace(&shown(part.path()), &shown(folder)))
+        };
+        words.into_iter().map(named).collect()
+    }
+
+    /// Gives all files their names. `reports` are those among them that speak for the others: older ones of these names go first,
+    /// and these come last, in their order. Of `world`, a folder that holds what one run made, the files that its former report
+    /// names are taken away, but for those in `keep`.
+    ///
+    /// # Errors
+    /// What the system refuses. Files may then have their names already, but no report speaks for them.
+    pub fn commit(self, reports: &[PathBuf], world: Option<&Path>, keep: &[PathBuf]) -> Result<()> {
+        let mut moves = Vec::new();
+        for (folder, part) in &self.parts {
+            for entry in fs::read_dir(part.path()).map_err(Error::io(folder, "read"))? {
+                let entry = entry.map_err(Error::io(folder, "read"))?;
+                moves.push((folder.join(entry.file_name()), entry.path()));
+            }
+        }
+        moves.sort();
+        let order = |target: &PathBuf| reports.iter().position(|report| report == target).map_or(0, |n| n + 1);
+        moves.sort_by_key(|(target, _)| order(target));
+        let former = world.map_or_else(Former::default, |dir| Former::of(dir, &moves, reports, keep));
+        if let Some(dir) = world {
+            former.note(dir, &moves)?;
+        }
+        reports.iter().try_for_each(|report| disk::remove(report).map_err(Error::io(report, "remove")))?;
+        let sync = || {
+            let mut folders = self.parts.iter().map(|(folder, _)| folder);
+            folders.try_for_each(|folder| disk::sync_folder(folder).map_err(Error::io(folder, "write into")))
+        };
+        sync()?;
+        let (last, first): (Vec<_>, Vec<_>) = moves.iter().partition(|(target, _)| order(target) > 0);
+        let rename =
+            |(target, path): &&(PathBuf, PathBuf)| disk::rename(path, target).map_err(Error::io(target, "replace"));
+        first.iter().try_for_each(rename)?;
+        former.files.iter().try_for_each(|file| disk::remove(file).map_err(Error::io(file, "remove")))?;
+        sync()?;
+        last.iter().try_for_each(rename)?;
+        sync()?;
+        // Left over it does no harm: what it names is in place, or gone.
+        world.map_or(Ok(()), |dir| disk::remove(&dir.join(JOURNAL)).or(Ok(())))
+    }
+}
+
+/// Refuses to write files of these names into `dir`, where `report` will speak for them, while another report there speaks for
+/// one of them: a folder may hold what `build` wrote beside what `drain` wrote, but no file of both.
+///
+/// # Errors
+/// When one does; it names the file and the report.
+pub fn unclaimed(dir: &Path, report: &str, names: &[String]) -> Result<()> {
+    for (other, always) in REPORTS.iter().filter(|(other, _)| *other != report) {
+        let named = world_of(&dir.join(other), always);
+        if let Some(name) = names.iter().find(|name| named.contains(*name)) {
+            let problem = format!("{name} there belongs to what {other} speaks of; name another folder");
+            return Err(Error::file(dir, problem));
+        }
+    }
+    Ok(())
+}
+
+/// What a folder holds of a former world, or of one that did not come to its end.
+#[derive(Debug, Default)]
+struct Former {
+    files: Vec<PathBuf>,
+}
+
+impl Former {
+    /// What has to go from `dir` when `moves` come.
+    fn of(dir: &Path, moves: &[(PathBuf, PathBuf)], reports: &[PathBuf], keep: &[PathBuf]) -> Self {
+        let comes = |name: &String| moves.iter().any(|(target, _)| *target == dir.join(name));
+        let mut files: BTreeSet<String> =
+            read(&dir.join(JOURNAL)).map_or(BTreeSet::new(), |list| plain(&list["files"]));
+        for (name, always) in REPORTS.iter().filter(|(name, _)| reports.contains(&dir.join(name))) {
+            files.extend(world_of(&dir.join(name), always));
+        }
+        let is_kept = |file: &PathBuf| keep.iter().any(|kept| super::apart::same(kept, file));
+        let files = files.into_iter().filter(|name| !comes(name)).map(|name| dir.join(name));
+        // A link is none of ours, nor is a folder.
+        let is_file = |file: &PathBuf| fs::symlink_metadata(file).is_ok_and(|about| about.is_file());
+        Self { files: files.filter(|file| is_file(file) && !is_kept(file)).collect() }
+    }
+
+    /// Writes down what will have been in `dir`, before anything is changed there.
+    fn note(&self, dir: &Path, moves: &[(PathBuf, PathBuf)]) -> Result<()> {
+        let here = moves.iter().map(|(target, _)| target).filter(|target| folder_of(target) == dir);
+        let names = here.chain(&self.files).filter_map(|file| file.file_name());
+        let names: BTreeSet<String> = names.map(|name| to_text(Path::new(name))).collect();
+        let path = dir.join(JOURNAL);
+        atomic(&path, |file| writeln!(file, "{}", json!({"files": names})).map_err(Error::io(&path, "write")))
+    }
+}
+
+/// Longest report or list that is read for names.
+const MOST: u64 = 64 << 20;
+
+fn read(path: &Path) -> Option<Value> {
+    fs::symlink_metadata(path).ok().filter(|about| about.is_file() && about.len() <= MOST)?;
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+/// The names of a world's files beside its report; none if it is no report of a world in this folder.
+fn world_of(report: &Path, always: &[&str]) -> BTreeSet<String> {
+    let names = || {
+        let text = read(report)?;
+        text["thalweg"].as_str()?;
+        let files = text["files"].as_array()?.iter().map(|file| file.as_str().map(from_text));
+        let files: Vec<PathBuf> = files.collect::<Option<_>>()?;
+        // The folder may have been moved since: it is the one that the report names itself in.
+        let own = files.iter().find(|file| file.file_name() == report.file_name())?.parent()?;
+        let here = files.iter().filter(|file| file.parent() == Some(own)).filter_map(|file| file.file_name());
+        let names: BTreeSet<String> = here.filter_map(OsStr::to_str).map(String::from).collect();
+        always.iter().all(|name| names.contains(*name)).then_some(names)
+    };
+    names().unwrap_or_default()
+}
+
+/// Names of a list that are names of files in one folder.
+fn plain(list: &Value) -> BTreeSet<String> {
+    let names = list.as_array().into_iter().flatten().filter_map(Value::as_str);
+    names.filter(|name| Path::new(name).file_name() == Some(OsStr::new(name))).map(String::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes a world of these files into `dir`.
+    fn world(dir: &Path, files: &[&str], content: &str) -> Result<()> {
+        let mut staging = Staging::new();
+        let at = staging.folder(dir)?;
+        for name in files.iter().chain(&["height.tif", "recipe.toml"]) {
+            atomic(at.join(name), |file| write!(file, "{content}").map_err(Error::io(name, "write")))?;
+        }
+        let all = files.iter().chain(&["height.tif", "recipe.toml", "report.json"]);
+        let all: Vec<String> = all.map(|name| to_text(&dir.join(name))).collect();
+        let report = json!({"thalweg": "0", "files": all}).to_string();
+        atomic(at.join("report.json"), |file| write!(file, "{report}").map_err(Error::io("r", "write")))?;
+        staging.commit(&[dir.join("report.json")], Some(dir), &[])
+    }
+
+    fn names(folder: &Path) -> BTreeSet<String> {
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_files_of_a_former_world_go_and_a_users_own_stay() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        fs::write(dir.join("notes.txt"), "mine").unwrap();
+        fs::write(dir.join("loose.tif"), "mine").unwrap();
+        world(dir, &["water.tif"], "first").unwrap();
+        world(dir, &["pool.tif"], "second").unwrap();
+        let own = ["notes.txt", "loose.tif", "height.tif", "recipe.toml", "report.json"];
+        assert_eq!(names(dir), set(&[&own[..], &["pool.tif"]].concat()));
+        assert_eq!(fs::read_to_string(dir.join("height.tif")).unwrap(), "second");
+        // Moved, its report still speaks for it.
+        let moved = place.path().with_extension("moved");
+        fs::rename(dir, &moved).unwrap();
+        world(&moved, &[], "third").unwrap();
+        assert_eq!(names(&moved), set(&own));
+        fs::rename(moved, dir).unwrap();
+    }
+
+    #[test]
+    fn no_file_has_two_reports() {
+        let place = tempfile::tempdir().unwrap();
+        world(place.path(), &["lakes.csv"], "first").unwrap();
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(unclaimed(place.path(), "drain.json", &names(&["filled.tif"])).is_ok());
+        assert!(unclaimed(place.path(), "report.json", &names(&["lakes.csv"])).is_ok());
+        let said = unclaimed(place.path(), "drain.json", &names(&["filled.tif", "lakes.csv"])).unwrap_err().to_string();
+        assert!(said.contains("lakes.csv") && said.contains("report.json"), "{said}");
+    }
+
+    #[test]
+    fn a_report_that_is_none_of_this_folder_takes_nothing_away() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let other = dir.join("other");
+        fs::create_dir(&other).unwrap();
+        for file in ["mine.tif", "other/far.tif"] {
+            fs::write(dir.join(file), "mine").unwrap();
+        }
+        for files in [
+            vec!["mine.tif", "report.json"],
+            vec!["../mine.tif", "height.tif", "recipe.toml"],
+            vec!["other/far.tif", "report.json", "height.tif", "recipe.toml"],
+        ] {
+            fs::write(dir.join("report.json"), json!({"thalweg": "0", "files": files}).to_string()).unwrap();
+            world(dir, &[], "new").unwrap();
+            assert!(dir.join("mine.tif").exists() && other.join("far.tif").exists(), "{files:?}");
+        }
+    }
+
+    #[test]
+    fn after_a_crash_in_the_middle_the_next_world_is_whole() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        // As a crash between renames leaves it: no report, files of two worlds, the list of both.
+        for file in ["height.tif", "water.tif", "pool.tif"] {
+            fs::write(dir.join(file), "half").unwrap();
+        }
+        let list = ["water.tif", "pool.tif", "height.tif", "../../x", "/etc/passwd", "a/b"];
+        fs::write(dir.join(JOURNAL), json!({"files": list}).to_string()).unwrap();
+        world(dir, &["pool.tif"], "new").unwrap();
+        assert_eq!(names(dir), set(&["height.tif", "pool.tif", "recipe.toml", "report.json"]));
+    }
+}
