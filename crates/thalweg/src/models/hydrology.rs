@@ -82,7 +82,8 @@ params! {
     ///
     /// It needs nothing, heeds `rain`, `soil`, `hardness`, `protect`, `tree_density`, springs, kinds of soil, beds, and the layers
     /// that it leaves: the ground, `loose`, `pool`, `discharge`, `momentum_x`, `momentum_y`. It breaks where too much falls: plains
-    /// between mountains fill with its sediment.
+    /// between mountains fill with its sediment. A lake remembers the ground that it has stood on: one that is small and young, of a
+    /// few `years`, and silts up by more than its depth is deeper than the same years would make it on the last ground.
     pub struct Hydrology {
         /// The length that the other numbers are for: the width of the article's cells; 0 takes the grid's cell.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", source "ours";

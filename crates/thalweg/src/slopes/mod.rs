@@ -126,7 +126,11 @@ pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<Budget> {
     } else {
         let size = terrain.grid.size;
         let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
-        budget.deposited = settle(&mut terrain.ground, loose, None, amount)?.into();
+        let laid = settle(&mut terrain.ground, loose, None, amount)?;
+        budget.deposited = laid.into();
+        // All is as high as ground may be: the rest goes with the wind.
+        budget.exported = (amount - laid).into();
+        budget.limited = u64::from(laid < amount);
     }
     Ok(budget)
 }

@@ -7,10 +7,11 @@ use crate::field::Field;
 use crate::height::Height;
 use crate::slopes::fits;
 
-/// Lays `amount` units (height × cells), taken from this same ground, on its lowest parts, as loose ground with a level surface: where all of it ends that
+/// Lays `amount` units (height × cells) on the lowest parts of the ground, as loose ground with a level surface: where all of it ends that
 /// water carries through a world without a way out. Cells without data stay as they are; without any other, nothing is laid.
 ///
-/// Returns the units laid: `amount`, exactly, wherever there is a cell with data and amount ≥ 0.
+/// Returns the units laid: `amount`, exactly, wherever there is a cell with data, amount ≥ 0, and it fits under the highest
+/// ground that is accepted, as what was taken from this same ground does.
 ///
 /// # Errors
 /// When a field is not of the ground's size.
@@ -30,9 +31,10 @@ pub fn settle(
     };
     let lowest = (0..heights.len()).filter(|k| !void(*k)).map(|k| heights[k].0).min();
     let Some(lowest) = lowest.filter(|_| amount > 0) else { return Ok(0) };
+    let amount = i128::from(amount).min(under(Height::MAX.0.into())) as i64;
     // The highest level that the amount fills.
     let (mut full, mut over) = (i64::from(lowest), i64::from(lowest) + 1);
-    while under(over) <= amount.into() {
+    while under(over) <= amount.into() && over <= Height::MAX.0.into() {
         over += over - full;
     }
     while over - full > 1 {
@@ -47,7 +49,8 @@ pub fn settle(
             let depth = (full - i64::from(height.0)) as i32 + i32::from(left > 0);
             left -= i128::from(left > 0);
             height.0 += depth;
-            loose.as_mut_slice()[k].0 += depth;
+            let loose = &mut loose.as_mut_slice()[k];
+            loose.0 = loose.0.saturating_add(depth);
         }
     }
     Ok(amount)
@@ -66,6 +69,15 @@ mod tests {
         assert_eq!(settle(&mut ground, &mut loose, Some(&void), 12).unwrap(), 12);
         assert_eq!(ground.as_slice(), [10, 7, 6, -50, 6].map(Height));
         assert_eq!(loose.as_slice(), [1, 8, 3, 1, 4].map(Height));
+    }
+
+    #[test]
+    fn ground_is_filled_no_higher_than_heights_go() {
+        let mut ground = Field::from_vec([1, 2], vec![Height(Height::MAX.0 - 5), Height::MAX]).unwrap();
+        let mut loose = Field::new([1, 2], Height::ZERO);
+        assert_eq!(settle(&mut ground, &mut loose, None, i64::MAX).unwrap(), 5);
+        assert_eq!(ground.as_slice(), [Height::MAX; 2]);
+        assert_eq!(settle(&mut ground, &mut loose, None, 1).unwrap(), 0);
     }
 
     #[test]

@@ -40,9 +40,10 @@ impl Tally {
             exported: self.exported.into(),
             limited: self.limited,
             rained: cubic(self.rained as f64),
-            poured: cubic(self.poured as f64),
+            // What rounding of depths makes is poured in, what it loses has drained.
+            poured: cubic(self.poured as f64 + (-water.lost).max(0.0)),
             evaporated: cubic(self.evaporated as f64),
-            drained: cubic(self.drained as f64 + water.lost),
+            drained: cubic(self.drained as f64 + water.lost.max(0.0)),
             ..Budget::default()
         }
     }
