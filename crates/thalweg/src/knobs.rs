@@ -138,6 +138,8 @@ pub const TURNS: &[(&str, &str, By, f64)] = &[
     ("thermal", "distance", Size, 1.0),
     ("drainage", "runoff", Rain, 1.0),
     ("drainage", "threshold", Size, 2.0),
+    ("outlets", "lake", Relief, 1.0),
+    ("outlets", "lake_area", Size, 2.0),
     ("glacier", "years", Age, 1.0),
     ("glacier", "accumulation", Rain, 1.0),
     ("glacier", "erosion", ERODIBILITY, 0.5),

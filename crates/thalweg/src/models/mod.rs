@@ -18,6 +18,7 @@ pub mod hands;
 pub mod hillslope;
 pub mod hydrology;
 pub mod midpoint_displacement;
+pub mod outlets;
 pub mod pipes;
 pub mod planation;
 pub mod river_network;
@@ -59,6 +60,7 @@ pub const MODELS: &[Make] = &[
     || Box::<trees::Trees>::default(),
     || Box::<river_network::RiverNetwork>::default(),
     || Box::<delta::Delta>::default(),
+    || Box::<outlets::Outlets>::default(),
     || Box::<hands::Hands>::default(),
 ];
 

@@ -1,10 +1,11 @@
 //! [`Drainage`]: where water of the filled ground goes; what the ground holds back before it is filled.
 
 use crate::field::Field;
-use crate::flow::{Directions, Land, OUT, PIT, Part, accumulate, d8, downstream, fill};
+use crate::flow::{Directions, Land, PIT, Part, accumulate, d8, downstream, fill, outlets};
 use crate::height::{Height, UNITS};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Group, Measures, Spec, need_land};
+use crate::terrain::POOL;
 
 pub(super) const SPECS: [Spec; 6] = [
     Spec {
@@ -49,7 +50,7 @@ pub(super) const SPECS: [Spec; 6] = [
         title: "land that drains unfilled",
         unit: "%",
         usual: None,
-        nature: "To the edge or the sea: all real land with rivers, but 5 % to 20 % of elevation models: pits cut rivers.",
+        nature: "To the edge, the sea or a lake: all real land with rivers, 5 % to 20 % of elevation models: pits cut rivers.",
         source: "O'Callaghan & Mark 1984",
     },
     Spec {
@@ -130,7 +131,7 @@ impl Drainage {
                 share(under),
                 Ok(volume as f64 / UNITS / count),
                 Ok(deepest as f64 / UNITS),
-                share(drained(ground, &raw)),
+                share(drained(ground)),
                 share(level),
             ],
         );
@@ -165,18 +166,14 @@ fn pits(ground: &Ground<'_>, raw: &Directions) -> u64 {
     pits
 }
 
-/// Cells of land from which a way leads out that never rises.
-fn drained(ground: &Ground<'_>, raw: &Directions) -> u64 {
-    let mut out: Vec<bool> = raw.as_slice().iter().map(|d| *d == OUT).collect();
-    let mut count = 0;
-    for &k in accumulate::order(raw).iter().rev() {
-        let k = k as usize;
-        if let Some(n) = downstream(k, raw.as_slice()[k], raw.cols()) {
-            out[k] = out[n];
-        }
-        count += u64::from(out[k] && ground.land.as_slice()[k]);
-    }
-    count
+/// Cells of land that drain with nothing filled; water that stands in the layer of pools is a lake.
+fn drained(ground: &Ground<'_>) -> u64 {
+    let lakes = match ground.terrain.heights(&POOL) {
+        Some(pools) => pools.map(|depth| depth.0 > 0),
+        None => Field::new(ground.land.size(), false),
+    };
+    let drains = outlets::drains(&Land::of(ground.terrain), &lakes);
+    drains.as_slice().iter().zip(ground.land.as_slice()).filter(|(drains, land)| **drains && **land).count() as u64
 }
 
 /// Whether no neighbour of cell (i, j) is of another height.
@@ -189,6 +186,7 @@ fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::OUT;
     use crate::products::measure::testing::terrain;
     use crate::products::measure::{Settings, measure};
     use crate::rng::Key;
@@ -234,7 +232,7 @@ mod tests {
                     longest[at] = longest[at].max(length);
                 }
             }
-            assert_eq!(drained(&of, &raw), out, "{seed}");
+            assert_eq!(drained(&of), out, "{seed}");
             // Sums of the same steps in the same order.
             assert_eq!(drainage.length, longest, "{seed}");
         }

@@ -1,0 +1,130 @@
+"""Presets drain, as a stranger finds it in their files: see drains.py."""
+
+import os
+import pathlib
+import subprocess
+
+import drains
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LONG = bool(os.environ.get("THALWEG_LONG"))
+PRESETS = sorted(path.stem for path in (ROOT / "recipes").glob("*.toml"))
+# Dunes lie as the wind lays them: between their crests are hollows without a way out, and no rivers.
+WINDY = ["desert"]
+# Their grid is a file's.
+OWN_SIZE = ["aged"]
+# The coarsest level of the recipe, under which it cannot be built.
+LEAST = {"river_delta": 256}
+LEVELS = [name for name in PRESETS if "\ncoarsest" in (ROOT / f"recipes/{name}.toml").read_text(encoding="utf-8")]
+
+
+def walked(heights, exits):
+    """Drained cells, one walk after the other: on, and on level ground to whichever level cell can go on."""
+    rows, cols = heights.shape
+
+    def around(cell):
+        for step in drains.STEPS:
+            beside = cell[0] + step[0], cell[1] + step[1]
+            if 0 <= beside[0] < rows and 0 <= beside[1] < cols:
+                yield beside, np.hypot(*step)
+
+    def lower(cell):
+        slopes = [((heights[cell] - heights[beside]) / far, beside) for beside, far in around(cell)]
+        return [beside for slope, beside in slopes if slope > 0 and slope == max(slopes)[0]]
+
+    def ways(cell):
+        """The cells that its flat has within it and leaves by."""
+        flat, leaves = [cell], set()
+        for here in flat:
+            if exits[here] or lower(here):
+                leaves.add(here)
+            else:
+                flat += [n for n, _ in around(here) if heights[n] == heights[cell] and n not in flat]
+        return leaves
+
+    known = {}
+
+    def drained(cell):
+        if cell not in known:
+            known[cell] = exits[cell] or any(exits[way] or any(map(drained, lower(way))) for way in ways(cell))
+        return known[cell]
+
+    return np.array([[drained((i, j)) for j in range(cols)] for i in range(rows)])
+
+
+def test_by_hand():
+    nowhere = np.zeros((5, 5), bool)
+    edge = drains.open_border((5, 5))
+    slope = np.add.outer(np.zeros(5), np.arange(5.0))
+    assert drains.drains(slope, edge).all() and not drains.drains(slope, nowhere).any()
+    pit = slope.copy()
+    pit[2, 2] = 0.5
+    # The pit, and those beside it that have no steeper way: all but the three to its west.
+    assert (~drains.drains(pit, edge)).sum() == 6
+    lake = nowhere.copy()
+    lake[2, 2] = True
+    assert drains.drains(pit, edge | lake).all()
+    # A flat with a way out drains over it, one without does not.
+    plate = np.full((5, 5), 7.0)
+    assert drains.drains(plate, edge).all()
+    plate[1:4, 1:4] = 6.0
+    assert (~drains.drains(plate, edge)).sum() == 9
+    only = drains.open_border((5, 5), {"north": "closed", "east": "closed", "west": "closed"})
+    assert only[4].all() and only.sum() == 5
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_measure_is_a_walk_from_every_cell(seed):
+    rng = np.random.default_rng(seed)
+    heights = rng.integers(0, 10_000, (9, 11)) + 1000.0 * np.arange(11)
+    if seed % 2:
+        # Flats; wherever several ways are as steep, all or none of the walks must get out for the two to agree.
+        heights = np.round(heights / 4000)
+    exits = drains.open_border(heights.shape) & (rng.random(heights.shape) < 0.5)
+    found, walks = drains.drains(heights, exits), walked(heights, exits)
+    if seed % 2:
+        assert (walks | ~found).all() and found[exits].all()
+    else:
+        np.testing.assert_array_equal(found, walks)
+
+
+def build(folder, name, *words):
+    command = [os.environ["THALWEG"], "build", name, "--out", folder, "--quiet", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+
+
+def cases():
+    """Presets, with their numbers of cells and seeds."""
+    for name in PRESETS:
+        if name in WINDY:
+            continue
+        if name in OWN_SIZE:
+            yield name, None, None
+        elif not LONG:
+            yield name, LEAST.get(name, 128), None
+        else:
+            for seed in [None, 11, 12, 13]:
+                yield name, 256, seed
+            # The size of its recipe, and double that: those of one level are made for one.
+            yield name, 1024 if name in LEVELS else 512, None
+            if name in LEVELS:
+                yield name, 2048, None
+
+
+@pytest.mark.parametrize("name, cells, seed", list(cases()))
+def test_presets_drain(tmp_path, name, cells, seed):
+    words = [word for flag, value in [("--cells", cells), ("--seed", seed)] if value is not None for word in (flag, value)]
+    build(tmp_path / "w", name, *words)
+    drained, under = drains.share(tmp_path / "w")
+    print(f"{name}, {cells} cells, seed {seed}: {100 * drained:.3f} % drains, {100 * under:.2f} % lakes")
+    assert drained >= 0.99
+    heights, lakes, sea, edge = drains.world(tmp_path / "w")
+    # The same from the preview, in 16 bits; and with every height rounded up to whole metres. What is sea or lake stays so.
+    codes = drains.band(tmp_path / "w/height.png").astype(np.float64)
+    whole = np.where(sea, heights, np.ceil(heights))
+    for rounded in (codes, whole):
+        dry = ~lakes & ~sea
+        assert drains.drains(rounded, lakes | sea | edge)[dry].mean() >= 0.99
