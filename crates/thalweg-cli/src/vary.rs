@@ -18,7 +18,7 @@ use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
 use thalweg::{Error, Result};
 
 use crate::args::{LookArgs, VoiceArgs, pair, seed, threads};
-use crate::build::{each_once, end_at, named, set, set_cells, start};
+use crate::build::{each_once, end_at, named, set, start};
 use crate::drive::{INTERRUPTED, Show, World as Shown, listen, steps};
 use crate::knobs::{KnobArgs, Turn};
 use crate::voice::Voice;
@@ -266,7 +266,7 @@ fn seeds(text: &str, first: u64) -> Result<Vec<u64>> {
 fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choice>) -> Result<Recipe> {
     let mut recipe = base.copy()?;
     match args.cells {
-        Some(cells) => set_cells(&mut recipe, cells)?,
+        Some(cells) => recipe.cells = cells,
         None if recipe.extent.is_some() => recipe.cells = recipe.level_near(CELLS)?,
         None => {}
     }
