@@ -9,6 +9,7 @@ use thalweg::height::Height;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer_of};
 use thalweg::io::trees::load_trees;
+use thalweg::models::glacier::ICE;
 use thalweg::pictures::layer::{self, LayerOptions};
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::momentum::momentum;
@@ -40,7 +41,7 @@ use crate::voice::Voice;
 pub const MAP: usize = 2048;
 
 /// The layers of a folder that pictures show.
-const LAYERS: [LayerSpec; 6] = [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, LOOSE];
+const LAYERS: [LayerSpec; 7] = [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, LOOSE, ICE];
 
 /// Draws a shaded map, or a layer's.
 ///
