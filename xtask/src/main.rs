@@ -1,21 +1,27 @@
 //! Development tasks: `cargo xtask TASK`.
 
 mod book;
+mod deny;
 mod gallery;
 mod levels;
+mod long;
 mod shell;
 mod test;
+mod wasm;
 
 use std::process::ExitCode;
 
 const HELP: &str = "\
 Tasks:
-  test           pass all tests: Rust, documentation, and Python against the built command
+  test           pass all tests: Rust, documentation, and Python against the built command; with --long those that have a long
+                 form run in it, with deny and wasm
   bless          run the golden tests and take what they see for right
   book           write docs/models/*.md from the models' declarations; --check only compares
   gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
   levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
                  they agree
+  deny           check licences and sources of all dependencies by deny.toml
+  wasm           run every model's sample recipe in WebAssembly and here: the bits must be the same
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
                  river_network, fluvial, pipes, hydrology, pools, trees, presets
 ";
@@ -25,6 +31,9 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test"] => test::test(),
+        ["test", "--long"] => test::long(),
+        ["deny"] => deny::check(),
+        ["wasm"] => wasm::compare(),
         ["bless"] => test::bless(),
         ["book"] => book::write(),
         ["book", "--check"] => book::check(),

@@ -45,3 +45,19 @@ pub fn built() -> Outcome<PathBuf> {
     let own = std::env::current_exe().map_err(|error| format!("the built programs: {error}"))?;
     own.parent().map(Path::to_path_buf).ok_or_else(|| "the built programs have no folder".to_string())
 }
+
+/// Whether a program can be called by its name.
+pub fn is_there(name: &str) -> bool {
+    program("sh").args(["-c", &format!("command -v {name} > /dev/null")]).status().is_ok_and(|found| found.success())
+}
+
+/// Runs apt-get, as root or with a sudo that asks nothing.
+pub fn apt(args: &[&str]) -> Outcome {
+    let id = Command::new("id").arg("-u").output();
+    let is_root = id.is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let mut command = if is_root { program("apt-get") } else { program("sudo") };
+    if !is_root {
+        command.args(["-n", "apt-get"]);
+    }
+    run(command.args(args).env("DEBIAN_FRONTEND", "noninteractive"))
+}

@@ -1,10 +1,12 @@
-//! `cargo xtask test`: the one command that passes all tests, on a fresh machine too.
+//! `cargo xtask test`: the one command that passes all tests, on a fresh machine too; with `--long` the long ones as well.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
+use crate::long::List;
+use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
+use crate::{deny, wasm};
 
 const REQUIREMENTS: &str = "tests/interop/requirements.txt";
 
@@ -15,11 +17,37 @@ const STUDIO: &str = "thalweg-cli/studio";
 pub fn test() -> Outcome {
     let python = python()?;
     screen()?;
-    cargo(&["test", "--workspace", "--features", STUDIO])?;
+    rust(&mut cargo_command(), &[])?;
+    interop(&mut program(python))
+}
+
+/// All tests, those that have a long form in it, and what is too long for every change: other machines, dependencies. Everything
+/// runs whatever fails before; at the end stand the tests that ran long, with their counts, and what failed.
+pub fn long() -> Outcome {
+    let python = python()?;
+    screen()?;
+    let list = List::begin()?;
+    let parts = [
+        ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
+        ("the tests with other programs", interop(list.tell(&mut program(python)))),
+        ("dependencies", deny::check()),
+        ("WebAssembly", wasm::compare()),
+    ];
+    let mut problems: Vec<String> =
+        parts.into_iter().filter_map(|(part, done)| Some(format!("{part}: {}", done.err()?))).collect();
+    problems.extend(list.end()?);
+    if problems.is_empty() { Ok(()) } else { Err(format!("in the long run:\n{}", problems.join("\n"))) }
+}
+
+fn rust(cargo: &mut Command, more: &[&str]) -> Outcome {
+    run(cargo.args(["test", "--workspace", "--features", STUDIO]).args(more))
+}
+
+fn interop(python: &mut Command) -> Outcome {
     // The tests of the command have built the command itself, and its examples, beside us.
     let programs = built()?;
     let command = programs.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
-    run(program(python)
+    run(python
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/interop"])
         .env("THALWEG", command)
         .env("INTEROP", programs.join(format!("examples/interop{}", std::env::consts::EXE_SUFFIX))))
@@ -76,9 +104,7 @@ fn screen() -> Outcome {
     let drivers = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"]
         .iter()
         .any(|folder| fs::read_dir(folder).is_ok_and(|mut files| files.any(|file| file.is_ok())));
-    let missing = |name: &&str| program("sh").args(["-c", &format!("command -v {name} > /dev/null")]).status();
-    let lacking: Vec<&str> =
-        ["Xvfb", "xdotool"].into_iter().filter(|name| !missing(name).is_ok_and(|found| found.success())).collect();
+    let lacking: Vec<&str> = ["Xvfb", "xdotool"].into_iter().filter(|name| !is_there(name)).collect();
     if drivers && lacking.is_empty() {
         return Ok(());
     }
@@ -92,17 +118,6 @@ fn screen() -> Outcome {
 /// Debian's packages for a window without a screen.
 const SCREEN: &[&str] =
     &["mesa-vulkan-drivers", "libvulkan1", "xvfb", "xdotool", "libxkbcommon-x11-0", "libgl1", "libegl1"];
-
-/// Runs apt-get, as root or with a sudo that asks nothing.
-fn apt(args: &[&str]) -> Outcome {
-    let id = Command::new("id").arg("-u").output();
-    let is_root = id.is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    let mut command = if is_root { program("apt-get") } else { program("sudo") };
-    if !is_root {
-        command.args(["-n", "apt-get"]);
-    }
-    run(command.args(args).env("DEBIAN_FRONTEND", "noninteractive"))
-}
 
 /// Whether this is a Python that is new enough.
 fn works(python: impl AsRef<std::path::Path>) -> bool {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use thalweg::grid::Grid;
 use thalweg::io::terrain::load;
-use thalweg::model::Family;
+use thalweg::model::{Family, give};
 use thalweg::params::typed;
 use thalweg::recipe::{From, Recipe, Source};
 use thalweg::run::Run;
@@ -58,9 +58,8 @@ pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
 fn recipe(args: &ModelArgs) -> Result<Recipe> {
     let mut model = models::find(&args.model)?;
     let about = model.about();
-    for (name, value) in &args.set {
-        model.set(about.name, name, &typed(value))?;
-    }
+    let set: Vec<_> = args.set.iter().map(|(name, value)| (name.as_str(), typed(value))).collect();
+    give(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
     let mut recipe = Recipe::single(model, args.seed);
     // Layers are read when the stage begins, which after a resume may be in another folder.
     recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?;

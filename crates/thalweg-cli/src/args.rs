@@ -99,7 +99,7 @@ pub struct Build {
     /// A preset's name (see `thalweg presets`) or a recipe file.
     #[arg(default_value = "alpine")]
     pub recipe: OsString,
-    /// Cells on the long side; more make the same world finer.
+    /// Cells on the long side; more make the same world finer. An elevation model is brought to so many.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
     pub cells: Option<usize>,
     /// Begin with this elevation model, in a recipe that begins with one (see the preset `aged`).

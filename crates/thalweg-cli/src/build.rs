@@ -5,6 +5,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use thalweg::grid::Grid;
 use thalweg::io::apart::same;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::levels::Coarsest;
@@ -12,7 +13,6 @@ use thalweg::names::shown;
 use thalweg::params::typed;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
-use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 
 use crate::args::Build;
@@ -82,7 +82,7 @@ fn asked(args: &Build) -> Result<Asked> {
         recipe.from = Some(output::absolute(from)?);
     }
     if let Some(cells) = args.cells {
-        set_cells(&mut recipe, cells)?;
+        recipe.cells = cells;
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     args.knobs.single()?.turn(&mut recipe)?;
@@ -125,19 +125,6 @@ fn is_of_another(dir: &Path, recipe: &Recipe) -> bool {
     let report = std::fs::read(dir.join("report.json")).ok();
     let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
     report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
-}
-
-/// Sets the number of cells.
-///
-/// # Errors
-/// When the recipe's grid is a file's.
-pub fn set_cells(recipe: &mut Recipe, cells: usize) -> Result<()> {
-    if let Some(from) = &recipe.from {
-        let allowed = format!("no --cells: the recipe's grid comes from {}", shown(from));
-        return Err(Error::value("--cells", cells, allowed));
-    }
-    recipe.cells = cells;
-    Ok(())
 }
 
 /// Sets LABEL.PARAMETER to a value as typed.
@@ -221,9 +208,10 @@ pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
 fn over(recipe: Recipe, path: &Path, voice: Voice) -> Result<Run> {
     let loaded = load(path, &LoadOptions::default())?;
     voice.warn_all(loaded.warnings);
-    let grid = recipe.framed(loaded.terrain.grid.clone())?;
-    memory::check(&recipe, &grid)?;
-    Run::over(recipe, Terrain { grid, ..loaded.terrain })
+    let old = &loaded.terrain.grid;
+    memory::check(&recipe, &Grid::new(recipe.size_over(old.size), old.cell)?)?;
+    let terrain = recipe.over(loaded.terrain)?;
+    Run::over(recipe, terrain)
 }
 
 /// A folder held by this process. The lock file stays: to remove it would let two others in at once.

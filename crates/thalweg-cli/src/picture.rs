@@ -149,7 +149,7 @@ fn terrain(args: &Picture, voice: Voice) -> Result<(Terrain, &'static Ramp)> {
         return Ok((pictures::world(path, &args.load, args.sea_level, voice)?, ramp));
     }
     let mut recipe = named(path.as_os_str())?;
-    recipe.cells = args.cells.filter(|_| recipe.from.is_none()).unwrap_or(recipe.cells);
+    recipe.cells = args.cells.unwrap_or(recipe.cells);
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     recipe.sea_level = args.sea_level.or(recipe.sea_level);
     if recipe.from.is_none() {

@@ -10,6 +10,7 @@ use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer_of};
 use thalweg::io::trees::load_trees;
+use thalweg::models::glacier::ICE;
 use thalweg::names::shown;
 use thalweg::pictures::layer::{self, LayerOptions};
 use thalweg::pictures::light::Sun;
@@ -42,7 +43,7 @@ use crate::voice::Voice;
 pub const MAP: usize = 2048;
 
 /// The layers of a folder that pictures show.
-const LAYERS: [LayerSpec; 6] = [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, LOOSE];
+const LAYERS: [LayerSpec; 7] = [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, LOOSE, ICE];
 
 /// Draws a shaded map, or a layer's.
 ///

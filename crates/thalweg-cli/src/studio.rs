@@ -46,7 +46,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
         None => return Err(Error::unknown("preset", &thalweg::names::shown(&path), presets::names())),
     };
     match args.cells {
-        Some(cells) if recipe.from.is_none() => recipe.cells = cells,
+        Some(cells) => recipe.cells = cells,
         None if !own => thalweg_studio::files::fitted(&mut recipe, CELLS)?,
         _ => {}
     }

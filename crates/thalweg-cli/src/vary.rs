@@ -21,7 +21,7 @@ use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
 use thalweg::{Error, Result};
 
 use crate::args::{LookArgs, VoiceArgs, pair, seed, threads};
-use crate::build::{each_once, end_at, named, recipe_file, set, set_cells, start};
+use crate::build::{each_once, end_at, named, recipe_file, set, start};
 use crate::drive::{Show, World as Shown, steps};
 use crate::knobs::{KnobArgs, Turn};
 use crate::rescue::{INTERRUPTED, ending, listen};
@@ -287,7 +287,7 @@ fn seeds(text: &str, first: u64) -> Result<Vec<u64>> {
 fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choice>) -> Result<Recipe> {
     let mut recipe = base.copy()?;
     match args.cells {
-        Some(cells) => set_cells(&mut recipe, cells)?,
+        Some(cells) => recipe.cells = cells,
         None if recipe.extent.is_some() => recipe.cells = recipe.level_near(CELLS)?,
         None => {}
     }

@@ -218,6 +218,21 @@ fn an_elevation_model_of_a_preset_lies_beside_its_world() {
     let mut vary = place.command("vary aged --seeds 1 --set rivers.years=2000 --pixels 64 -o sheet.png");
     assert!(vary.env("TMPDIR", place.path("tmp")).output().unwrap().status.success());
     assert_eq!(std::fs::read_dir(place.path("tmp")).unwrap().count(), 0);
+    // On other cells it is the same land, and its folder the same world.
+    place.works("build aged --cells 64 --until rivers --set rivers.years=2000 --out small");
+    place.works("build small/recipe.toml --out small_again");
+    let [first, second] = ["small", "small_again"].map(|folder| place.json(&format!("{folder}/report.json")));
+    assert_eq!((first["rows"].as_u64(), first["columns"].as_u64()), (Some(64), Some(60)), "of 345 and 325");
+    assert_eq!(first["fingerprints"], second["fingerprints"]);
+    let around = |folder: &str| {
+        let known: serde_json::Value =
+            serde_json::from_str(&place.works(&format!("info {folder}/height.tif --json"))).unwrap();
+        ["rows", "cell_size_m", "lowest_m", "highest_m"].map(|key| known[key].as_f64().unwrap())
+    };
+    let ([rows, cell, low, high], [many, fine, lowest, highest]) = (around("small"), around("again"));
+    assert!((((rows - 1.0) * cell) / ((many - 1.0) * fine) - 1.0).abs() < 1e-9, "the corners stay where they are");
+    assert!((low - lowest).abs() < 100.0 && (high - highest).abs() < 150.0 && high - low > 300.0, "{low} to {high}");
+    place.works("vary aged --seeds 1 --cells 32 --set rivers.years=2000 --pixels 64 -o small.png");
     place.write("broken.tif", "II*");
     place.refuses("build aged --from none.tif", &["none.tif", "No such file"]);
     place.refuses("build aged --from none", &["none", "No such file"]);
@@ -251,7 +266,6 @@ fn a_recipes_files_are_found_from_any_folder() {
     place.works("build in/r.toml --out w");
     place.works("build w/recipe.toml --out again");
     assert_eq!(place.json("w/report.json")["fingerprints"], place.json("again/report.json")["fingerprints"]);
-    place.refuses("build in/r.toml --out w --cells 9", &["--cells = 9", "dem.tif"]);
 }
 
 #[test]
@@ -390,6 +404,26 @@ fn resample_and_crop_reshape() {
 }
 
 #[test]
+fn what_is_resampled_can_be_read_whatever_its_sides() {
+    // A side that does not come to whole cells is no reason to write cells that are not square, which nobody takes.
+    let place = Place::new();
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../../recipes/jacksboro.tif"), place.path("dem.tif")).unwrap();
+    let middle = |file: &str| {
+        let known: serde_json::Value = serde_json::from_str(&place.works(&format!("info {file} --json"))).unwrap();
+        let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{file}: {known}"));
+        let (t, half) = (&known["transform"], |key: &str| 0.5 * number(&known[key]));
+        [number(&t[0]) + number(&t[1]) * half("columns"), number(&t[3]) + number(&t[5]) * half("rows")]
+    };
+    let whole = middle("dem.tif");
+    for cells in ["60", "61", "7", "100x106", "400"] {
+        place.works(&format!("resample dem.tif -o x.tif --cells {cells}"));
+        let moved = [0, 1].map(|k| (middle("x.tif")[k] - whole[k]).abs());
+        assert!(moved.iter().all(|m| *m < 1e-3), "{cells}: the middle has moved by {moved:?} m");
+        place.works("apply thermal x.tif -o y.tif --set steps=1");
+    }
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let place = Place::new();
     let mut child = place.command("schema").stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -437,4 +471,38 @@ fn measure_prints_a_table_json_and_a_sheet() {
     assert_ne!(slope("world"), slope("world/height.tif"));
     assert!(place.works("measure world --against world").contains("heights correlate by 1.0000"));
     place.refuses("measure .", &["height.tif"]);
+}
+
+#[test]
+fn a_drop_falls_from_a_clear_sky() {
+    let place = Place::with_dem();
+    let water = |sets: &str| {
+        place.works(&format!("apply fluvial dem.tif -o x.tif --set steps=5 {sets} --report r.json"));
+        let budget = place.json("r.json")["stages"][0]["budget"].clone();
+        [budget["rained"].as_f64().unwrap(), budget["poured"].as_f64().unwrap()]
+    };
+    let [rained, poured] = water("--set drop=90 --set x=600 --set y=450");
+    assert!(rained == 0.0 && (poured - 90.0).abs() < 0.1, "{rained} {poured}");
+    assert!(water("--set rain=50 --set drop=90 --set x=600 --set y=450")[0] > 0.0);
+    assert!(water("--set drop=90 --set x=600 --set y=450 --set rain=50")[0] > 0.0);
+    assert!(water("")[0] > 0.0);
+}
+
+#[test]
+fn apply_gives_a_model_of_water_its_water() {
+    let place = Place::with_dem();
+    for model in ["pipes", "fluvial"] {
+        place.works(&format!("apply {model} dem.tif -o a.tif --layers first --set rain=500 --edges closed"));
+        let rest = "--set rain=0 --set evaporation=0 --edges closed --layers second --report r.json";
+        place.works(&format!("apply {model} dem.tif -o b.tif --layer water=first/water.tif {rest}"));
+        let raster = |file: &str| thalweg::io::read(place.path(file)).unwrap();
+        let sum = |file: &str| {
+            let raster = raster(file);
+            (0..raster.size[0] * raster.size[1]).map(|k| raster.samples.get(k)).sum::<f64>() * 900.0
+        };
+        let [before, after] = ["first/water.tif", "second/water.tif"].map(sum);
+        assert!(before > 0.0 && (after / before - 1.0).abs() < 1e-4, "{model}: {before} m³, {after} m³");
+        let poured = place.json("r.json")["stages"][0]["budget"]["poured"].as_f64().unwrap();
+        assert!((poured / before - 1.0).abs() < 1e-4, "{model}: {poured} m³ of {before}");
+    }
 }

@@ -10,6 +10,7 @@ pub mod brush;
 mod bytes;
 pub mod cast;
 pub mod checkpoint;
+mod clock;
 pub mod coarse;
 pub mod error;
 pub mod field;

@@ -104,6 +104,9 @@ impl Recipe {
         let present = turns.get(turn).filter(|_| is_begun);
         let first = grids.first().map_or(self.cells, |grid| grid.size[0].max(grid.size[1]));
         let mut text = format!("{:?} {:?} {:?} ", self.extent, self.extent.map(|_| first), self.from);
+        if self.from.is_some() {
+            let _ = writeln!(text, "{}", self.cells);
+        }
         let _ = writeln!(text, "{} {:?} {:?}", self.seed, self.edges, self.sea_level);
         let stage = |turn: &Turn| self.stages.get(turn.stage?);
         let reads = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));

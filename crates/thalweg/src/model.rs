@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::params::Parameters;
+use crate::params::{Parameters, Value};
 use crate::rng::Key;
 use crate::terrain::{LayerSpec, Terrain};
 
@@ -53,6 +53,17 @@ pub struct About {
     pub placed: bool,
 }
 
+/// A default that another parameter changes: where `with` is above 0 and `name` is not given, `name` is `value`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Beside {
+    /// The parameter that changes it.
+    pub with: &'static str,
+    /// The parameter whose default it is.
+    pub name: &'static str,
+    /// The default there.
+    pub value: f64,
+}
+
 /// Seconds in a year of 365.25 days.
 pub const YEAR: f64 = 31_557_600.0;
 
@@ -60,6 +71,11 @@ pub const YEAR: f64 = 31_557_600.0;
 pub trait Model: Parameters + Send + Sync {
     /// Its declaration.
     fn about(&self) -> About;
+
+    /// Defaults that other parameters change. They hold where a stage or a call gives parameters, by [`give`].
+    fn beside(&self) -> &'static [Beside] {
+        &[]
+    }
 
     /// What the single ranges cannot say: checks between parameters, and against the grid.
     ///
@@ -90,6 +106,26 @@ pub trait Model: Parameters + Send + Sync {
     /// # Errors
     /// As [`Model::check`].
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>>;
+}
+
+/// Gives a model all the parameters that somebody wrote down; those that they leave out follow [`Model::beside`].
+///
+/// # Errors
+/// As [`Parameters::set`](crate::params::Parameters::set).
+pub fn give<'a>(model: &mut dyn Model, given: impl IntoIterator<Item = (&'a str, &'a toml::Value)>) -> Result<()> {
+    let owner = model.about().name;
+    let mut names = Vec::new();
+    for (name, value) in given {
+        model.set(owner, name, value)?;
+        names.push(name);
+    }
+    for Beside { with, name, value } in model.beside() {
+        let is_on = matches!(model.get(with), Some(Value::Number(x)) if x > 0.0);
+        if is_on && !names.contains(name) {
+            model.set(owner, name, &toml::Value::Float(*value))?;
+        }
+    }
+    Ok(())
 }
 
 /// Which step of which stage is being taken.

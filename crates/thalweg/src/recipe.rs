@@ -3,7 +3,7 @@
 //! ```toml
 //! name = "demo"
 //! extent = [15000.0, 15000.0]   # width and height in metres; more cells make the same world finer
-//! cells = 512                   # on the long side
+//! cells = 512                   # on the long side; with `from` instead of an extent those of the elevation model, or so many
 //! coarsest = "auto"             # optional: built from fewer cells upwards, see [`crate::levels`]
 //! seed = 1
 //! edges = "open"                # or "closed", or { north = "open", east = "closed", … }
@@ -36,18 +36,21 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::error::{Error, Result};
+use crate::field::Size;
 use crate::grid::{Edge, Edges, Grid};
 use crate::height::Height;
 use crate::levels::{Coarsest, When};
-use crate::model::Model;
+use crate::model::{Model, give};
 use crate::models;
 use crate::names;
 use crate::params::{Kind, Value};
 use crate::pictures::ramps::{RAMPS, Ramp};
+use crate::products::resample::resample;
 use crate::rocks::{self, Rock};
 use crate::springs::SPRINGS;
 use crate::strokes::{self, Stroke};
 use crate::tables::{self, Tables};
+use crate::terrain::Terrain;
 
 /// The largest number of stages accepted.
 pub(crate) const MAX_STAGES: usize = 1000;
@@ -234,7 +237,7 @@ pub struct Recipe {
     pub about: String,
     /// Width and height in metres; `None` when the terrain comes from a file.
     pub extent: Option<[f64; 2]>,
-    /// Cells on the long side.
+    /// Cells on the long side; with `from`, 0 stands for as many as the elevation model has.
     pub cells: usize,
     /// Cells on the long side of the level that it is built from; `extent` only.
     pub coarsest: Coarsest,
@@ -269,7 +272,7 @@ impl Recipe {
             name: name.to_string(),
             about: String::new(),
             extent: None,
-            cells: 1024,
+            cells: 0,
             coarsest: Coarsest::None,
             seed,
             edges: Edges::default(),
@@ -320,7 +323,16 @@ impl Recipe {
             name: table.get("name").map_or(Ok("world".into()), |v| text_of("name", v))?,
             about: table.get("about").map_or(Ok(String::new()), |v| text_of("about", v))?,
             extent,
-            cells: table.get("cells").map_or(Ok(1024), |v| whole("cells", v, 1, 1 << 20))? as usize,
+            cells: match table.get("cells") {
+                Some(cells) => whole("cells", cells, 1, 1 << 20)? as usize,
+                None => {
+                    if extent.is_some() {
+                        1024
+                    } else {
+                        0
+                    }
+                }
+            },
             coarsest: table.get("coarsest").map_or(Ok(Coarsest::None), Coarsest::parse)?,
             seed: table.get("seed").map_or(Ok(1), |v| whole("seed", v, i64::MIN, i64::MAX))? as u64,
             edges: table.get("edges").map_or(Ok(Edges::default()), edges)?,
@@ -369,6 +381,30 @@ impl Recipe {
         Ok(grid)
     }
 
+    /// Rows and columns to which an elevation model of `size` is brought: `cells` on the long side, where they are given.
+    pub fn size_over(&self, size: Size) -> Size {
+        let long = usize::from(size[1] >= size[0]);
+        if self.cells == 0 || size[long] == self.cells {
+            return size;
+        }
+        // Samples stand at the ends of intervals, so it is the intervals that keep the proportion.
+        let [short_intervals, long_intervals] = [size[1 - long], size[long]].map(|n| n.saturating_sub(1) as f64);
+        let other =
+            (self.cells.saturating_sub(1) as f64 * short_intervals / long_intervals.max(1.0)).round() as usize + 1;
+        if long == 1 { [other, self.cells] } else { [self.cells, other] }
+    }
+
+    /// The ground that the recipe begins with, of the elevation model `model`: on its own cells or on [`Recipe::size_over`],
+    /// with the recipe's edges and sea level.
+    ///
+    /// # Errors
+    /// A sea level outside the accepted elevations, cells that the model cannot be brought to.
+    pub fn over(&self, model: Terrain) -> Result<Terrain> {
+        let size = self.size_over(model.grid.size);
+        let model = if size == model.grid.size { model } else { resample(&model, size)? };
+        Ok(Terrain { grid: self.framed(model.grid.clone())?, ..model })
+    }
+
     /// The recipe as TOML with every parameter spelt out; reading it back gives the same recipe.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
@@ -385,6 +421,9 @@ impl Recipe {
         }
         if let Some(from) = &self.from {
             let _ = writeln!(out, "from = {}", quoted(&names::to_text(from)));
+            if self.cells > 0 {
+                let _ = writeln!(out, "cells = {}", self.cells);
+            }
         }
         let _ = writeln!(out, "seed = {}", self.seed as i64);
         let word = |edge: Edge| if edge == Edge::Open { "open" } else { "closed" };
@@ -538,7 +577,7 @@ fn stage(value: &toml::Value) -> Result<Stage> {
     let about = model.about();
     let label = table.get("label").map_or(Ok(about.name.to_string()), |v| text_of("label", v))?;
     let (mut layers, mut tables, mut strokes, mut muted) = (BTreeMap::new(), Tables::default(), Vec::new(), false);
-    let (mut when, mut finer) = (When::default(), BTreeMap::new());
+    let (mut when, mut finer, mut given) = (When::default(), BTreeMap::new(), Vec::new());
     for (key, value) in table {
         match key.as_str() {
             "model" | "label" => {}
@@ -557,9 +596,10 @@ fn stage(value: &toml::Value) -> Result<Stage> {
                     layers.insert(name.clone(), Source::parse(name, source)?);
                 }
             }
-            _ => model.set(about.name, key, value)?,
+            _ => given.push((key.as_str(), value)),
         }
     }
+    give(&mut *model, given)?;
     Ok(Stage { label, model, layers, tables, strokes, muted, when, finer })
 }
 

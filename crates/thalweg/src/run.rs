@@ -4,11 +4,10 @@ mod finer;
 mod hands;
 mod layers;
 
-use std::time::Instant;
-
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::io;
@@ -19,7 +18,7 @@ use crate::recipe::{Recipe, Stage};
 use crate::rng::Key;
 use crate::springs::{self, SPRINGS, Spring};
 use crate::strokes;
-use crate::terrain::Terrain;
+use crate::terrain::{STANDING, Terrain};
 
 /// What one stage did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,8 +113,8 @@ impl Run {
             return Self::on(recipe, Terrain::new(first), grids);
         };
         let loaded = io::terrain::load(recipe.folder.join(path), &io::terrain::LoadOptions::default())?;
-        let grid = recipe.framed(loaded.terrain.grid.clone())?;
-        Self::over(recipe, Terrain { grid, ..loaded.terrain })
+        let terrain = recipe.over(loaded.terrain)?;
+        Self::over(recipe, terrain)
     }
 
     /// A run over a given terrain, whose grid it keeps: the recipe's levels do not count.
@@ -151,11 +150,11 @@ impl Run {
     /// step, but for strokes that went before what failed; they are not made again.
     pub fn step(&mut self) -> Result<Option<Progress>> {
         let Some(turn) = self.turns.get(self.turn).copied() else { return Ok(None) };
-        self.begin()?;
-        let mut budget = self.make_strokes()?;
+        let mut budget = self.begin()?;
+        budget += self.make_strokes()?;
         let steps = self.steps_of(turn);
         if self.step < steps {
-            let start = Instant::now();
+            let clock = Clock::start();
             let done = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
                 None => self.make_finer(turn.level)?,
                 Some(stage) => {
@@ -170,7 +169,7 @@ impl Run {
             self.step += 1;
             self.strokes = 0;
             if let Some(report) = self.reports.last_mut() {
-                report.seconds += start.elapsed().as_secs_f64();
+                report.seconds += clock.seconds();
                 report.steps = self.step;
                 report.budget += done;
             }
@@ -233,21 +232,36 @@ impl Run {
         stages.map(|stage| stage.label.as_str()).collect()
     }
 
-    /// Begins the present turn, if it is not begun: its layers and tables come in.
-    fn begin(&mut self) -> Result<()> {
+    /// Begins the present turn, if it is not begun: its layers and tables come in. Water that stands in a layer that is given is
+    /// poured, and what stood in that which it replaces is drained.
+    fn begin(&mut self) -> Result<Budget> {
+        let mut budget = Budget::default();
         let Some(turn) = self.turns.get(self.turn).copied().filter(|_| self.reports.len() <= self.turn) else {
-            return Ok(());
+            return Ok(budget);
         };
         let cells = self.grids.get(turn.level).map_or(0, |grid| grid.len() as u64);
         let report = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
             Some(stage) => {
                 if !stage.muted {
                     let layers = layers::fetched(stage, &self.recipe.folder, &self.terrain, &self.grids)?;
+                    let gives_water = layers.iter().any(|(spec, _)| STANDING.contains(spec));
+                    let before = if gives_water { self.terrain.standing() } else { 0.0 };
                     layers::put(stage, layers, &mut self.terrain)?;
+                    if gives_water {
+                        let change = self.terrain.standing() - before;
+                        (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
+                    }
                 }
                 let parameters = parameters(&*stage.model_at(turn.pass)?);
                 let [label, model] = [&stage.label, stage.model.about().name].map(String::from);
-                StageReport { label, model, parameters, muted: stage.muted, ..StageReport::empty(turn.level, cells) }
+                StageReport {
+                    label,
+                    model,
+                    parameters,
+                    budget,
+                    muted: stage.muted,
+                    ..StageReport::empty(turn.level, cells)
+                }
             }
             None => {
                 let [label, model] = [FINER.to_string(), "finer".to_string()];
@@ -255,7 +269,7 @@ impl Run {
             }
         };
         self.reports.push(report);
-        Ok(())
+        Ok(budget)
     }
 
     /// Ends the present turn: what was its stage's alone goes.

@@ -33,6 +33,9 @@ pub enum CellType {
     Count,
 }
 
+/// The layers of water that stands on the ground.
+pub const STANDING: [LayerSpec; 2] = [WATER, POOL];
+
 /// The declaration of a layer: what its name means wherever it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerSpec {
@@ -414,6 +417,28 @@ impl Terrain {
             Cells::Height(field) => Some(field),
             _ => None,
         }
+    }
+
+    /// Refuses a layer of depths of which one is under 0 or no number.
+    ///
+    /// # Errors
+    /// When one is, naming the cell.
+    pub fn check_depths(&self, spec: &LayerSpec) -> Result<()> {
+        let Some(depths) = self.float(spec).map(Field::as_slice) else { return Ok(()) };
+        let wrong = depths.iter().position(|depth| !(0.0..=f32::MAX).contains(depth));
+        let Some(k) = wrong else { return Ok(()) };
+        let (i, j) = (k / self.grid.cols(), k % self.grid.cols());
+        Err(Error::layer(spec.name, format!("holds {} m at row {i}, column {j}; allowed is 0 or more", depths[k])))
+    }
+
+    /// Water that stands on the ground, in m³.
+    pub fn standing(&self) -> f64 {
+        let metres = |spec: &LayerSpec| match self.layers.get(spec.name).map(|layer| &layer.cells) {
+            Some(Cells::Float(field)) => field.as_slice().iter().map(|x| f64::from(*x)).sum::<f64>(),
+            Some(Cells::Height(field)) => field.as_slice().iter().map(|h| h.metres()).sum(),
+            _ => 0.0,
+        };
+        STANDING.map(|spec| metres(&spec)).iter().sum::<f64>() * self.grid.cell_area()
     }
 
     /// Takes a layer's cells out, or makes zeros; the layer is put back by [`Terrain::insert`].

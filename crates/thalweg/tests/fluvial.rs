@@ -7,6 +7,7 @@ use thalweg::height::{Height, UNITS};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
 use thalweg::params::{Kind, Parameters};
+use thalweg::recipe::Recipe;
 use thalweg::rng::Key;
 use thalweg::springs::{self, Spring};
 use thalweg::terrain::{Cells, RAIN, SUSPENDED, Terrain, WATER};
@@ -515,4 +516,33 @@ fn what_cannot_be_is_named() {
     let mut mask = terrain.clone();
     let small = mask.insert(&RAIN, Cells::Float(Field::new([5, 5], 1.0))).unwrap_err().to_string();
     assert!(small.contains("layer `rain`: is 5 × 5 cells"), "{small}");
+}
+
+#[test]
+fn beside_a_drop_no_rain_falls_but_what_is_asked_for() {
+    let rain = |lines: &str| {
+        let recipe = Recipe::parse(&format!("extent = [100, 100]\n[[stage]]\nmodel = \"fluvial\"\n{lines}")).unwrap();
+        let again = Recipe::parse(&recipe.to_toml()).unwrap();
+        let [one, two] = [&recipe, &again].map(|recipe| recipe.stages[0].model.get("rain").unwrap().to_toml());
+        assert_eq!(one, two, "{lines}");
+        one.as_float().unwrap()
+    };
+    let usual = Fluvial::default().rain;
+    assert!(usual > 0.0);
+    for (lines, want) in [
+        ("", usual),
+        ("drop = 0", usual),
+        ("drop = 5", 0.0),
+        ("drop = 5\nrain = 3", 3.0),
+        ("rain = 3\ndrop = 5", 3.0),
+        ("rain = 3", 3.0),
+    ] {
+        assert_eq!(rain(lines), want, "{lines}");
+    }
+    // Whatever a model declares of that kind is of its own parameters.
+    for model in thalweg::models::all() {
+        for beside in model.beside() {
+            assert!(model.get(beside.with).is_some() && model.get(beside.name).is_some(), "{beside:?}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use thalweg::model::{Budget, Model, Reach, Tick};
 use thalweg::models;
 use thalweg::params::{Kind, Value};
 use thalweg::rng::Key;
-use thalweg::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Terrain};
+use thalweg::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain};
 use thalweg::tiles;
 
 const SEED: u64 = 20_260_701;
@@ -34,6 +34,9 @@ fn furnish(model: &dyn Model, terrain: &mut Terrain) {
         let unit = |i: usize, j: usize| key.cell([i as i64, j as i64]).unit();
         let cells = match spec.cells {
             CellType::Height => Cells::Height(Field::generate(size, |i, j| Height::saturating(3.0 * unit(i, j)))),
+            CellType::Float if STANDING.contains(spec) => {
+                Cells::Float(Field::generate(size, |i, j| 3.0 * unit(i, j) as f32))
+            }
             CellType::Float if spec.unit == "m" => {
                 Cells::Float(Field::generate(size, |i, j| 500.0 * unit(i, j) as f32))
             }

@@ -3,9 +3,12 @@
 use thalweg::field::Field;
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::Height;
+use thalweg::io::{SaveOptions, save, save_layer};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::pipes::{Area, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};
+use thalweg::recipe::Recipe;
 use thalweg::rng::Key;
+use thalweg::run::Run;
 use thalweg::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, Terrain, WATER};
 
 const SEED: u64 = 7;
@@ -485,4 +488,51 @@ fn water_is_never_negative_nor_nothing_whatever_the_parameters() {
         let off = (before.1 + budget.water_change() - stored(&land)).abs() / came;
         assert!(off < 1e-6, "{off:e}, {}", said());
     }
+}
+
+/// A bowl ten metres deep, closed, and a lake in it up to seven.
+fn bowl_and_lake() -> [Terrain; 2] {
+    let bowl = terrain([30, 40], 5.0, Edge::Closed, |i, j| {
+        let (y, x) = (i as f64 / 14.5 - 1.0, j as f64 / 19.5 - 1.0);
+        (10.0 * (x * x + y * y)).min(10.0)
+    });
+    let depth = |i, j| (7.0 - bowl.ground[(i, j)].metres()).max(0.0) as f32;
+    [bowl.clone(), with_water(bowl.clone(), depth)]
+}
+
+#[test]
+fn a_recipe_gives_pipes_their_water_from_a_file_or_an_earlier_stage() {
+    let folder = tempfile::tempdir().unwrap();
+    let [bowl, lake] = bowl_and_lake();
+    save(folder.path().join("bowl.tif"), &bowl, &SaveOptions::default()).unwrap();
+    save_layer(folder.path().join("lake.tif"), &lake, "water", &Cells::Float(water(&lake).clone())).unwrap();
+    let built = |stages: &str| {
+        let text = format!("from = \"bowl.tif\"\nedges = \"closed\"\n{stages}");
+        let mut recipe = Recipe::parse(&text).unwrap();
+        recipe.folder = folder.path().to_path_buf();
+        // Spelt out, it says the same.
+        assert_eq!(Recipe::parse(&recipe.to_toml()).unwrap().hash(), recipe.hash());
+        let mut run = Run::new(recipe).unwrap();
+        while run.step()?.is_some() {}
+        Ok::<_, thalweg::Error>(run)
+    };
+    let still = "[[stage]]\nmodel = \"pipes\"\nrain = 0\nevaporation = 0\ncapacity = 0\nseconds = 60\n";
+    let run = built(&format!("{still}layers = {{ water = \"lake.tif\" }}\n")).unwrap();
+    // At rest it stays at rest, to the bit; and its coming stands in the ledger.
+    assert_eq!(water(run.terrain()), water(&lake));
+    let budget = run.reports()[0].budget;
+    assert!((budget.water_change() - stored(&lake)).abs() <= 1e-9 * stored(&lake), "{budget:?}");
+    // What springs and rain of an earlier stage left flows on, and what another kind of water is may be taken for it.
+    let flood = "[[stage]]\nmodel = \"pipes\"\nlabel = \"flood\"\nlake = true\nlake_level = 7\nrain = 0\nevaporation = 0\nseconds = 5\ncapacity = 0\n";
+    let run = built(&format!("{flood}{still}")).unwrap();
+    assert_eq!(water(run.terrain()), water(&lake));
+    let from = "[[stage]]\nmodel = \"drainage\"\nlakes = true\n";
+    let run = built(&format!("{from}{still}layers = {{ water = {{ layer = \"pool\" }} }}\n")).unwrap();
+    let pool = run.terrain().layers["pool"].cells.to_float();
+    assert_eq!(water(run.terrain()), &pool);
+    // What cannot be is refused, by name and cell.
+    let below = Field::generate([30, 40], |i, j| if (i, j) == (3, 5) { -0.25 } else { 0.0 });
+    save_layer(folder.path().join("below.tif"), &lake, "water", &Cells::Float(below)).unwrap();
+    let problem = built(&format!("{still}layers = {{ water = \"below.tif\" }}\n")).err().unwrap().to_string();
+    assert!(problem.contains("`water`") && problem.contains("-0.25 m at row 3, column 5"), "{problem}");
 }

@@ -31,7 +31,7 @@ fn root() -> PathBuf {
 /// The recipes by path under recipes/, without the ending.
 fn recipes() -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
-    for folder in ["", "models/"] {
+    for folder in ["", "models/", "documents/"] {
         let entries = fs::read_dir(root().join("recipes").join(folder)).unwrap();
         let toml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
         for path in entries.map(|entry| entry.unwrap().path()).filter(toml) {

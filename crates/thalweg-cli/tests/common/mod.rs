@@ -94,7 +94,11 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+#[path = "../../../thalweg/tests/long/mod.rs"]
+mod long;
+
 /// `large` in `cargo xtask test --long`, `small` in every other run.
-pub fn long_or<T>(small: T, large: T) -> T {
-    if std::env::var_os("THALWEG_LONG").is_some() { large } else { small }
+#[track_caller]
+pub fn long_or<T: std::fmt::Debug>(small: T, large: T) -> T {
+    long::or(small, large)
 }

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use thalweg::pictures::layer;
-use thalweg::pictures::paint::{DARK, SHADE, SHALLOW, SHORE, SIDE, SKY, SKYLIGHT, SUN, THROUGH, WARM};
+use thalweg::pictures::paint::{
+    BARE_ICE, BROKEN, DARK, FIRN, GLOW, INSIDE, SHADE, SHALLOW, SHORE, SIDE, SKY, SKYLIGHT, SUN, THROUGH, WARM,
+};
 use thalweg::pictures::scene::{EARTH, WATER};
 use thalweg::pictures::water::STREAM;
 
@@ -43,6 +45,8 @@ fn constants() -> String {
         ("THROUGH", THROUGH),
         ("DARK", DARK),
         ("SHALLOW", SHALLOW),
+        ("GLOW", GLOW),
+        ("BROKEN", BROKEN),
         ("GREY", layer::GREY),
         ("COVER", layer::COVER),
         ("DRY_LEVEL", 0.5 * DRY),
@@ -52,6 +56,9 @@ fn constants() -> String {
         ("SKYLIGHT", SKYLIGHT),
         ("SHORE", SHORE),
         ("STREAM", STREAM),
+        ("FIRN", FIRN),
+        ("BARE_ICE", BARE_ICE),
+        ("INSIDE", INSIDE),
         ("EARTH_TOP", EARTH[0]),
         ("EARTH_FOOT", EARTH[1]),
         ("WATER_TOP", WATER[0]),

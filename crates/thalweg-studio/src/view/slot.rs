@@ -124,7 +124,7 @@ impl Slot {
         let ground = texture("ground", size, wgpu::TextureFormat::R32Float, 1, false);
         let level = texture("level", size, wgpu::TextureFormat::R32Float, 1, false);
         let light = texture("light", size, wgpu::TextureFormat::Rgba8Unorm, 1, false);
-        let lines = texture("lines", size, wgpu::TextureFormat::Rg8Unorm, 1, false);
+        let lines = texture("lines", size, wgpu::TextureFormat::Rgba8Unorm, 1, false);
         let data = texture("data", if surface.data.is_some() { size } else { [1, 1] }, SRGB, 1, false);
         let levels = size[0].max(size[1]).ilog2() + 1;
         let [dry, wet] = ["dry", "wet"].map(|label| texture(label, size, SRGB, levels, true));

@@ -4,7 +4,7 @@ use thalweg::field::{Field, Size};
 use thalweg::forest::Forest;
 use thalweg::pictures::colour::srgb;
 use thalweg::pictures::light::{Sun, shadow, sky};
-use thalweg::pictures::paint::MURKY;
+use thalweg::pictures::paint::{MURKY, VEIL};
 use thalweg::pictures::relief::{Relief, bilinear, quantile};
 use thalweg::pictures::water::Water;
 use thalweg::terrain::Terrain;
@@ -76,8 +76,8 @@ pub struct Surface {
     pub(super) level: Field<f32>,
     /// Sky that is seen, cast shadow, loose ground, film of flowing water; each 0 to 255.
     pub(super) light: Field<[u8; 4]>,
-    /// Cover of streams, light under crowns.
-    pub(super) lines: Field<[u8; 2]>,
+    /// Cover of streams, light under crowns, cover of ice; the fourth is free.
+    pub(super) lines: Field<[u8; 4]>,
     /// Colour (sRGB) and cover of the overlay.
     pub(super) data: Option<Field<[u8; 4]>>,
     pub(super) legend: Option<Legend>,
@@ -151,7 +151,9 @@ impl Surface {
         let under = woods::shadow(&plants, &relief, wanted.sun.direction());
         let streams = rivers::cover(terrain, &relief)?;
         let lines = Field::generate(size, |i, j| {
-            [byte(streams[(i, j)]), under.as_ref().map_or(255, |under| byte(under[(i, j)]))]
+            let ice = relief.ice(i, j);
+            let crowns = under.as_ref().map_or(255, |under| byte(under[(i, j)]));
+            [byte(streams[(i, j)]), crowns, byte(ice / (ice + VEIL)), 0]
         });
         let (data, legend) = match &wanted.overlay {
             Some(overlay) => {
@@ -373,6 +375,7 @@ fn widened(relief: Relief) -> Relief {
         nodata: mask,
         water: relief.water.map(widened_field),
         pools: relief.pools.map(widened_field),
+        ice: relief.ice.map(widened_field),
         ..relief
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
+use crate::model::{About, Beside, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules, share_of};
 use crate::models::fluvial::state::{State, Tally, Water};
@@ -53,7 +53,8 @@ params! {
     /// Beyond an open edge and beside cells without data the ground goes on level and dry: what flows there leaves. In
     /// the sea water is gone, and its sediment laid down.
     ///
-    /// It needs nothing, heeds `rain`, `hardness` and `protect`, and leaves the ground, `loose` and `water`. Only wet cells cost.
+    /// It needs nothing, heeds `rain`, `hardness`, `protect` and water that is there or given as the layer `water`, and leaves
+    /// the ground, `loose` and `water`. Only wet cells cost.
     /// It breaks where water is thin: shares are rounded down, so up to 72 units (1.1 mm) stay on even ground as a film that
     /// only evaporation takes away. On slopes with a capacity from Δw alone, water is soon laden and runs on without a
     /// trace; `capacity_from = "fall"` cuts channels all the way down. The eight directions show on even slopes.
@@ -64,7 +65,8 @@ params! {
         steps: u32 = 0, within 0..=1_000_000, unit "1", source "document B, Iterations";
         /// How fast water runs from cell to cell: sets how long a step is. Slow water gathers deeper from the same springs.
         velocity: f64 = 1.0, within 0.001..=1000.0, unit "m/s", source "ours";
-        /// Rain over all land, times the layer `rain` where there is one: rills everywhere, more where waters meet.
+        /// Rain over all land, times the layer `rain` where there is one: rills everywhere, more where waters meet. Where a drop
+        /// is poured and rain is not given, there is none.
         rain: f64 = 20.0, within 0.0..=100_000.0, unit "mm/h", source "ours";
         /// Water that evaporates where there is some: dries films and puddles, ends thin streams.
         evaporation: f64 = 0.0, within 0.0..=100_000.0, unit "mm/h", source "ours";
@@ -148,11 +150,15 @@ impl Model for Fluvial {
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,
             needs: &[],
-            uses: &[RAIN, HARDNESS, PROTECT],
+            uses: &[RAIN, HARDNESS, PROTECT, WATER],
             writes: &[LOOSE, WATER, SUSPENDED],
             tables: &[SPRINGS],
             placed: self.drop > 0.0,
         }
+    }
+
+    fn beside(&self) -> &'static [Beside] {
+        &[Beside { with: "drop", name: "rain", value: 0.0 }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
@@ -225,6 +231,9 @@ const CHUNK: usize = 1 << 14;
 
 impl Stepper for Flow {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
+        if tick.step == 0 {
+            terrain.check_depths(&WATER)?;
+        }
         if self.fresh {
             self.find(terrain)?;
             self.fresh = false;

@@ -80,7 +80,8 @@ params! {
     /// fast as it comes; a closed edge is a wall. Ground below the sea keeps its water at sea level. Cells under a micron of
     /// water dry up when no rain falls.
     ///
-    /// It heeds `loose`, `hardness`, `protect`, `rain` and water that is there, and leaves ground, `loose` and `water`. The
+    /// It heeds `loose`, `hardness`, `protect`, `rain` and water that is there, from an earlier stage or given as the layer
+    /// `water` (depths in metres: a file, or what another stage left, such as `pool`), and leaves ground, `loose` and `water`. The
     /// layers `suspended`, `pipe_x`, `pipe_y` and `fraction` are there while it runs; what is suspended at the end settles where it
     /// is. It breaks where water has not the time to cross the map, and four pipes favour the axes: on smooth inclines the
     /// thin water of rain cuts rills along them.
@@ -213,7 +214,7 @@ impl Model for Pipes {
             source: "Mei, Decaudin & Hu (2007), Fast hydraulic erosion simulation and visualization on GPU",
             family: Family::Erosion,
             needs: &[],
-            uses: &[HARDNESS, PROTECT, RAIN],
+            uses: &[HARDNESS, PROTECT, RAIN, WATER],
             writes: &[LOOSE, WATER, SUSPENDED, PIPE_X, PIPE_Y, FRACTION, VELOCITY_X, VELOCITY_Y],
             tables: &[SPRINGS],
             placed: self.shower == Shower::Random || self.storm_radius > 0.0,

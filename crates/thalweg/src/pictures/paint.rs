@@ -31,6 +31,18 @@ pub const DARK: f32 = 10.0;
 pub const SHALLOW: f32 = 0.16;
 /// The sky in standing water.
 pub const SKYLIGHT: Linear = [0.50, 0.64, 0.78];
+/// Snow on ice, and the blue of ice that is bare or broken.
+pub const FIRN: Linear = [0.86, 0.91, 0.96];
+/// See [`FIRN`].
+pub const BARE_ICE: Linear = [0.50, 0.70, 0.84];
+/// Thickness in metres at which ice hides half of the ground.
+pub const VEIL: f32 = 2.0;
+/// Share of its light that ice gets from inside, whatever the sun does: it glows blue where it is shaded.
+pub const GLOW: f32 = 0.35;
+/// What that light is.
+pub const INSIDE: Linear = [0.78, 0.90, 1.02];
+/// Slope, exaggerated, at which half of the ice is broken.
+pub const BROKEN: f32 = 0.8;
 /// Foam along the sea's shore.
 pub const SHORE: Linear = [0.80, 0.87, 0.86];
 
@@ -100,7 +112,7 @@ impl<'a> Painter<'a> {
         let ground = self.relief.heights[(i, j)];
         let light = self.light(i, j);
         let [low, high] = self.brush.range;
-        let dry = lit(self.land.at((ground - low) / (high - low)), light);
+        let dry = self.frozen(i, j, lit(self.land.at((ground - low) / (high - low)), light), light);
         let depth = self.relief.depth(i, j);
         let share = self.relief.flooded_share(i, j);
         if share > 0.0 && self.relief.sea.is_none_or(|level| ground >= level) {
@@ -118,6 +130,19 @@ impl<'a> Painter<'a> {
         // Rivers a clear blue, lakes darker, the same on every map.
         let blue = self.sea.at(0.72 - 0.5 * depth / (depth + DEEP));
         soften(mix(dry, blue, depth / (depth + MURKY)))
+    }
+
+    /// Ground that looks `dry`, under the ice that lies on it: white where it is gentle, blue where it breaks, in a light of
+    /// its own beside that of the sky.
+    fn frozen(&self, i: usize, j: usize, dry: Linear, light: Linear) -> Linear {
+        let thickness = self.relief.ice(i, j);
+        if thickness <= 0.0 {
+            return dry;
+        }
+        let [east, north] = gradient(&self.relief.heights, self.relief.cell, i, j).map(|g| g * self.brush.exaggeration);
+        let steep = east * east + north * north;
+        let ice = mix(FIRN, BARE_ICE, steep / (steep + BROKEN * BROKEN));
+        mix(dry, lit(ice, mix(light, INSIDE, GLOW)), thickness / (thickness + VEIL))
     }
 
     /// The colour of standing water over ground that looks `dry`: dark blue by its depth, level, a little sky in it, more

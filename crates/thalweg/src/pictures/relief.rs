@@ -18,7 +18,7 @@ const READABLE: f64 = 0.85;
 /// Ground, water and holes.
 #[derive(Debug, Clone)]
 pub struct Relief {
-    /// Ground in metres; cells without data are filled smoothly from those around, so that light has something to fall on.
+    /// Ground in metres, or the ice upon it; cells without data are filled smoothly from those around, so that light has something to fall on.
     pub heights: Field<f32>,
     /// Cells without data.
     pub nodata: Option<Field<bool>>,
@@ -26,6 +26,8 @@ pub struct Relief {
     pub water: Option<Field<f32>>,
     /// Level of standing water in metres, in its cells and in the higher ones beside them; NaN elsewhere.
     pub pools: Option<Field<f32>>,
+    /// Thickness of ice in metres: what it stands on lies so far below [`Relief::heights`].
+    pub ice: Option<Field<f32>>,
     /// Side of a cell, south and east, in metres.
     pub cell: [f32; 2],
     /// Below it there is sea.
@@ -54,19 +56,32 @@ impl Relief {
             nodata: terrain.nodata.clone(),
             water: water.cloned(),
             pools: None,
+            ice: None,
             cell: [terrain.grid.cell as f32; 2],
             sea: terrain.grid.sea_level.map(|level| level.metres_f32()),
         })
     }
 
-    /// The terrain's relief under all its water.
+    /// The terrain's relief under all its water, with its ice.
     ///
     /// # Errors
     /// When a layer of water is not of the terrain's size.
     pub fn flooded(terrain: &Terrain, water: &Water<'_>) -> Result<Self> {
         water.check(terrain)?;
         let pools = water.lakes().map(|lakes| water::levels(&terrain.ground, &lakes));
-        Ok(Self { pools, ..Self::new(terrain, water.depth)? })
+        let mut relief = Self { pools, ..Self::new(terrain, water.depth)? };
+        if let Some(ice) = water.ice.filter(|ice| ice.as_slice().iter().any(|thickness| thickness.0 > 0)) {
+            let ice = ice.map(|thickness| thickness.metres_f32().max(0.0));
+            relief.heights.as_mut_slice().iter_mut().zip(ice.as_slice()).for_each(|(height, ice)| *height += ice);
+            relief.ice = Some(ice);
+        }
+        Ok(relief)
+    }
+
+    /// Thickness of the ice that cell (i, j) shows, in metres: none where water stands over it.
+    pub fn ice(&self, i: usize, j: usize) -> f32 {
+        let thickness = self.ice.as_ref().map_or(0.0, |ice| ice[(i, j)]);
+        if thickness > 0.0 && self.depth(i, j) <= 0.0 { thickness } else { 0.0 }
     }
 
     /// Rows and columns.
@@ -133,6 +148,7 @@ impl Relief {
                 .pools
                 .as_ref()
                 .map(|level| Field::generate(size, |i, j| level[(smooth[0].nearest[i], smooth[1].nearest[j])])),
+            ice: self.ice.as_ref().map(|ice| resize(ice, &axes(Kernel::Convex))),
             cell: [0, 1].map(|k| if self.size()[k] > 1 { self.cell[k] * scale(k) } else { self.cell[k] }),
             sea: self.sea,
         }

@@ -139,6 +139,8 @@ mod tests {
     use super::*;
     use crate::grid::Grid;
     use crate::height::Height;
+    use crate::models::glacier::ICE;
+    use crate::terrain::Cells;
 
     fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([rows, cols], 30.0).unwrap());
@@ -188,6 +190,41 @@ mod tests {
         assert!(blue(2, 3) && blue(8, 8) && blue(15, 5) && !blue(15, 8));
         assert!(picture.rgb[(2, 3)][0] < picture.rgb[(8, 3)][0], "deeper is darker");
         assert!(picture.rgb[(19, 19)] == [214; 3] || picture.rgb[(19, 19)] == [226; 3]);
+    }
+
+    #[test]
+    fn ice_is_white_and_blue_in_the_light_of_its_own_surface() {
+        // A valley filled with ice up to a level: that level is seen, and not the bed.
+        let bed = |j: usize| 30.0 * (j as f64 - 20.0).abs();
+        let mut land = terrain(40, 41, |_, j| bed(j));
+        let thickness = |j: usize| (300.0 - bed(j)).max(0.0);
+        land.insert(&ICE, Cells::Height(Field::generate([40, 41], |_, j| Height::saturating(thickness(j))))).unwrap();
+        let options = ShadeOptions { range: Some([0.0, 600.0]), exaggeration: Some(1.0), ..ShadeOptions::default() };
+        let bare = shade(&land, &options).unwrap();
+        let iced = shade(&land, &ShadeOptions { water: Water::of(&land), ..options.clone() }).unwrap();
+        for j in 13..28 {
+            let [r, g, b] = iced.rgb[(20, j)];
+            assert!(b >= g && g >= r && r > 190, "{j}: {:?}", iced.rgb[(20, j)]);
+            // Level, but for what the walls hide of the sky; the valley's sides are far apart in light.
+            assert!((0..3).all(|c| iced.rgb[(20, j)][c].abs_diff(iced.rgb[(20, 20)][c]) < 30), "{j}");
+        }
+        assert!(bare.rgb[(20, 14)][0].abs_diff(bare.rgb[(20, 26)][0]) > 60);
+        // Where there is none the ground has its colour.
+        assert!((0..3).all(|c| iced.rgb[(20, 1)][c].abs_diff(bare.rgb[(20, 1)][c]) < 12));
+        // What breaks over a step is bluer than what lies level.
+        let mut fall = terrain(40, 40, |i, _| 900.0 - if i < 20 { 0.0 } else { 45.0 * (i.min(30) - 20) as f64 });
+        fall.insert(&ICE, Cells::Height(Field::new([40, 40], Height::saturating(60.0)))).unwrap();
+        let fall = shade(&fall, &ShadeOptions { water: Water::of(&fall), ..options.clone() }).unwrap();
+        let blue = |[r, _, b]: Rgb| f64::from(b) / f64::from(r.max(1));
+        assert!(blue(fall.rgb[(25, 20)]) > 1.15 * blue(fall.rgb[(5, 20)]), "{:?}", fall.rgb[(25, 20)]);
+        // Ice that has melted is none, and ice of another size is refused.
+        let none = Field::new([40, 41], Height::ZERO);
+        let melted = ShadeOptions { water: Water { ice: Some(&none), ..Water::default() }, ..options.clone() };
+        assert_eq!(shade(&land, &melted).unwrap(), bare);
+        let small = Field::new([3, 3], Height::ZERO);
+        assert!(
+            shade(&land, &ShadeOptions { water: Water { ice: Some(&small), ..Water::default() }, ..options }).is_err()
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::field::{Field, Size};
 use crate::flow::hydraulic;
 use crate::height::Height;
+use crate::models::glacier::ICE;
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
 use crate::pictures::relief::{Relief, quantile};
@@ -22,7 +23,7 @@ const THIN: f32 = 0.6;
 /// Rows of pixels drawn together.
 const BAND: usize = 32;
 
-/// The water over a terrain.
+/// The water over a terrain, frozen and not.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Water<'a> {
     /// Depth in metres by cell of water standing or flowing ([`WATER`]).
@@ -31,6 +32,8 @@ pub struct Water<'a> {
     pub pools: Option<&'a Field<Height>>,
     /// Streams.
     pub streams: Option<Streams<'a>>,
+    /// Thickness by cell of ice on the ground ([`ICE`]).
+    pub ice: Option<&'a Field<Height>>,
 }
 
 /// Streams, drawn by their discharge: opacity rises smoothly with its logarithm, width as natural streams have it
@@ -60,6 +63,7 @@ impl<'a> Water<'a> {
             depth: terrain.float(&WATER),
             pools: terrain.heights(&POOL),
             streams: terrain.float(&DISCHARGE).map(Streams::of),
+            ice: terrain.heights(&ICE),
         }
     }
 
@@ -88,6 +92,7 @@ impl<'a> Water<'a> {
             (WATER.name, self.depth.map(Field::size)),
             (POOL.name, self.pools.map(Field::size)),
             (DISCHARGE.name, self.streams.map(|streams| streams.discharge.size())),
+            (ICE.name, self.ice.map(Field::size)),
         ];
         let [want_rows, want_cols] = terrain.ground.size();
         for (name, size) in sizes {

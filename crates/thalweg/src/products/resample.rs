@@ -37,9 +37,8 @@ pub fn resample(terrain: &Terrain, size: Size) -> Result<Terrain> {
         (n, m) if m > 1 && n > 1 => (n - 1) as f64 / (m - 1) as f64,
         (n, m) => n as f64 / m as f64,
     });
-    let shift = [0, 1].map(|k| if size[k] > 1 && old.size[k] > 1 { 0.5 - 0.5 * step[k] } else { 0.0 });
     let mut grid = Grid { edges: old.edges, sea_level: old.sea_level, ..Grid::new(size, old.cell * step[long])? };
-    grid.georeference = moved(old, shift, step);
+    grid.georeference = centred(old, size, step[long]);
     remake(terrain, grid, Kernel::Smooth, Kernel::Convex)
 }
 
@@ -60,7 +59,7 @@ pub fn reduce(terrain: &Terrain, size: Size) -> Result<Terrain> {
         return Err(Error::value("size", shown(size), format!("{}, so that cells stay square", shown(fitting))));
     }
     let mut grid = Grid { edges: old.edges, sea_level: old.sea_level, ..Grid::new(size, old.cell * step[long])? };
-    grid.georeference = moved(old, [0.0; 2], step);
+    grid.georeference = centred(old, size, step[long]);
     remake(terrain, grid, Kernel::Area, Kernel::Area)
 }
 
@@ -117,6 +116,12 @@ fn moved(old: &Grid, start: [f64; 2], step: [f64; 2]) -> Option<Georeference> {
         [x + j * x_j + i * x_i, x_j * step[1], x_i * step[0], y + j * y_j + i * y_i, y_j * step[1], y_i * step[0]]
     });
     Some(reference)
+}
+
+/// The georeference of `size` cells of `step` old ones, about the same middle. Where the shorter side does not come to whole
+/// cells it is off by under half a cell at its ends: cells that are not square no reader takes.
+fn centred(old: &Grid, size: Size, step: f64) -> Option<Georeference> {
+    moved(old, [0, 1].map(|k| 0.5 * (old.size[k] as f64 - size[k] as f64 * step)), [step; 2])
 }
 
 /// Filters ground, loose part, mask and layers to `grid`.

@@ -1,7 +1,6 @@
 //! Strokes in a run: those of the recipe at their steps, and those that are made while it runs.
 
-use std::time::Instant;
-
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::levels::{Turn, When};
 use crate::model::{Budget, Model};
@@ -102,7 +101,7 @@ impl Run {
 
     /// Makes a stroke of the present step.
     fn make(&mut self, stroke: &Stroke) -> Result<Budget> {
-        let start = Instant::now();
+        let clock = Clock::start();
         let label = self.stage_of(self.turn).map_or("", |stage| &stage.label);
         let key = Key::new(self.recipe.seed, label).and(KEY).and(self.step.into()).and(self.strokes as u64);
         // A stage's first level needs no more of it.
@@ -113,7 +112,7 @@ impl Run {
         // It may know which cells are wet, or how high they are.
         self.stepper = None;
         if let Some(report) = self.reports.last_mut() {
-            report.seconds += start.elapsed().as_secs_f64();
+            report.seconds += clock.seconds();
             report.budget += budget;
         }
         Ok(budget)

@@ -80,7 +80,7 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
     let height = ground(at);
     let level = textureLoad(level_at, at, 0).r;
     let light_here = textureLoad(light_at, at, 0);
-    let lines = textureLoad(lines_at, at, 0).rg;
+    let lines = textureLoad(lines_at, at, 0);
     let slope = gradient(at);
     let steep = slope * paint.sun.w;
     let normal = normalize(vec3f(-steep, 1.0));
@@ -110,6 +110,11 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
     colour = mix(colour, SNOW, white);
     colour = mix(vec3f(GREY), colour, paint.snow.z);
     var dry = colour * light;
+
+    // Ice: white where it is gentle, blue where it breaks, and lit from inside as well.
+    let broken = dot(steep, steep) / (dot(steep, steep) + BROKEN * BROKEN);
+    let ice = mix(FIRN, BARE_ICE, broken) * mix(light, INSIDE, GLOW);
+    dry = mix(dry, ice, lines.b * paint.shown.w * paint.snow.z);
 
     // Water that flows, and streams.
     let water = paint.shown.w;

@@ -123,6 +123,9 @@ fn float(terrain: &mut Terrain, spec: &LayerSpec) -> Field<f32> {
 impl Stepper for Flow {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let springs = sources(terrain)?;
+        if tick.step == 0 {
+            terrain.check_depths(&WATER)?;
+        }
         let grid = terrain.grid.clone();
         let mut state = State::take(terrain, self.model.velocity);
         let mut sums = Sums::default();

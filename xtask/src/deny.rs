@@ -1,0 +1,183 @@
+//! `cargo xtask deny`: what our dependencies are: their licences, and where they come from, by the lists of `deny.toml`.
+//!
+//! `cargo deny` does it where it is installed, with the advisories on them. It takes long to build, so the lists are read here as
+//! well, from what cargo itself knows of each crate; then nothing is said about advisories but that.
+
+use serde_json::Value;
+
+use crate::shell::{Outcome, cargo, cargo_command, root};
+
+/// Checks every dependency on every platform.
+pub fn check() -> Outcome {
+    if cargo_command().args(["deny", "--version"]).output().is_ok_and(|output| output.status.success()) {
+        cargo(&["deny", "--all-features", "check", "licenses", "bans", "sources"])?;
+        // The advisories lie in a repository of their own, which not every machine reaches.
+        return cargo(&["deny", "--all-features", "check", "advisories"]);
+    }
+    let rules = Rules::read()?;
+    let packages = packages(&[])?;
+    let problems: Vec<String> = packages.iter().filter_map(|package| rules.problem(package)).collect();
+    println!("{} crates: licences and sources by deny.toml; advisories need `cargo deny`", packages.len());
+    if problems.is_empty() { Ok(()) } else { Err(format!("deny.toml is broken:\n  {}", problems.join("\n  "))) }
+}
+
+/// What cargo knows of every crate that we are made of.
+fn packages(more: &[&str]) -> Outcome<Vec<Value>> {
+    let args = ["metadata", "--format-version", "1", "--all-features", "--locked"];
+    let output = cargo_command().args(args).args(more).output().map_err(|error| format!("cargo metadata: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let known: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata: {error}"))?;
+    Ok(known["packages"].as_array().ok_or("cargo metadata names no packages")?.clone())
+}
+
+/// The lists of `deny.toml` that are kept here.
+struct Rules {
+    licences: Vec<String>,
+    /// Crates that may have further licences.
+    exceptions: Vec<(String, Vec<String>)>,
+    registries: Vec<String>,
+}
+
+impl Rules {
+    fn read() -> Outcome<Self> {
+        let path = root().join("deny.toml");
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let table: toml::Table = text.parse().map_err(|error| format!("deny.toml: {error}"))?;
+        let words = |value: Option<&toml::Value>| -> Outcome<Vec<String>> {
+            let words = value.and_then(toml::Value::as_array).ok_or("deny.toml: a list is missing")?;
+            words.iter().map(|word| Ok(word.as_str().ok_or("deny.toml: a word is needed")?.to_string())).collect()
+        };
+        let licences = table.get("licenses").ok_or("deny.toml has no [licenses]")?;
+        let exceptions = licences.get("exceptions").and_then(toml::Value::as_array);
+        let exceptions = exceptions.into_iter().flatten().map(|exception| {
+            let name =
+                exception.get("crate").and_then(toml::Value::as_str).ok_or("deny.toml: an exception has no crate")?;
+            Ok((name.to_string(), words(exception.get("allow"))?))
+        });
+        Ok(Self {
+            licences: words(licences.get("allow"))?,
+            exceptions: exceptions.collect::<Outcome<_>>()?,
+            registries: words(table.get("sources").and_then(|sources| sources.get("allow-registry")))?,
+        })
+    }
+
+    /// What is wrong with a package of `cargo metadata`, if anything is.
+    fn problem(&self, package: &Value) -> Option<String> {
+        let name = package["name"].as_str().unwrap_or("?");
+        let is_ours = package["source"].is_null();
+        if is_ours && package["publish"].as_array().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        if let Some(source) = package["source"].as_str() {
+            let registry = source.strip_prefix("registry+").or(source.strip_prefix("sparse+"));
+            if !registry.is_some_and(|registry| self.registries.iter().any(|known| known == registry)) {
+                return Some(format!("{name} comes from {source}"));
+            }
+        }
+        let own = self.exceptions.iter().filter(|(known, _)| known == name).flat_map(|(_, allow)| allow);
+        let allowed: Vec<&str> = self.licences.iter().chain(own).map(String::as_str).collect();
+        match package["license"].as_str() {
+            Some(licence) if permits(licence, &allowed) => None,
+            Some(licence) => Some(format!("{name} has the licence {licence}")),
+            None => Some(format!("{name} names no licence")),
+        }
+    }
+}
+
+/// Whether an SPDX expression can be met with these licences. A slash, as old manifests have it, is an `OR`.
+fn permits(expression: &str, allowed: &[&str]) -> bool {
+    let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
+    let mut words = spaced.split_whitespace().peekable();
+    any(&mut words, allowed) && words.peek().is_none()
+}
+
+type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+
+fn any(words: &mut Words<'_>, allowed: &[&str]) -> bool {
+    let mut met = all(words, allowed);
+    while words.next_if_eq(&"OR").is_some() {
+        // Both sides are read, whatever the first says.
+        met |= all(words, allowed);
+    }
+    met
+}
+
+fn all(words: &mut Words<'_>, allowed: &[&str]) -> bool {
+    let mut met = one(words, allowed);
+    while words.next_if_eq(&"AND").is_some() {
+        met &= one(words, allowed);
+    }
+    met
+}
+
+fn one(words: &mut Words<'_>, allowed: &[&str]) -> bool {
+    if words.next_if_eq(&"(").is_some() {
+        let met = any(words, allowed);
+        return words.next_if_eq(&")").is_some() && met;
+    }
+    let mut name = words.next().unwrap_or_default().to_string();
+    if words.next_if_eq(&"WITH").is_some() {
+        name = format!("{name} WITH {}", words.next().unwrap_or_default());
+    }
+    allowed.contains(&name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_met_or_not() {
+        let allowed = ["MIT", "Apache-2.0", "Zlib"];
+        for (expression, want) in [
+            ("MIT", true),
+            ("MIT OR GPL-3.0", true),
+            ("GPL-3.0/MIT", true),
+            ("GPL-3.0 OR LGPL-2.1", false),
+            ("MIT AND Unicode-3.0", false),
+            ("(MIT OR GPL-3.0) AND Zlib", true),
+            ("(MIT OR Apache-2.0) AND OFL-1.1", false),
+            ("Apache-2.0 WITH LLVM-exception", false),
+            ("Apache-2.0 WITH LLVM-exception OR Apache-2.0", true),
+            ("GPL-3.0 AND MIT OR Zlib", true),
+            ("(MIT", false),
+            ("MIT)", false),
+            ("", false),
+        ] {
+            assert_eq!(permits(expression, &allowed), want, "{expression}");
+        }
+    }
+
+    #[test]
+    fn a_crate_from_elsewhere_or_without_a_licence_is_named() {
+        let rules = Rules::read().unwrap();
+        let index = "registry+https://github.com/rust-lang/crates.io-index";
+        let package =
+            |source: &str, licence: Value| serde_json::json!({"name": "x", "source": source, "license": licence});
+        assert_eq!(rules.problem(&package(index, "MIT OR Apache-2.0".into())), None);
+        for wrong in [
+            package("git+https://example.org/x", "MIT".into()),
+            package(index, "GPL-3.0-only".into()),
+            package(index, Value::Null),
+        ] {
+            assert!(rules.problem(&wrong).unwrap().starts_with("x "));
+        }
+        let fonts = serde_json::json!({"name": "epaint_default_fonts", "source": index, "license": "MIT AND OFL-1.1"});
+        assert_eq!(rules.problem(&fonts), None);
+    }
+
+    #[test]
+    fn our_dependencies_are_what_they_may_be() {
+        // Those of this platform, which are here because we were built of them; `cargo xtask deny` looks at all.
+        let output = std::process::Command::new("rustc").arg("-vV").output().unwrap();
+        let about = String::from_utf8(output.stdout).unwrap();
+        let host = about.lines().find_map(|line| line.strip_prefix("host: ")).unwrap();
+        let packages = packages(&["--offline", "--filter-platform", host]).unwrap();
+        assert!(packages.len() > 50);
+        let rules = Rules::read().unwrap();
+        let problems: Vec<String> = packages.iter().filter_map(|package| rules.problem(package)).collect();
+        assert_eq!(problems, Vec::<String>::new());
+    }
+}

@@ -1,0 +1,109 @@
+//! [`List`]: which tests ran in their long form, as they told it themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell::{Outcome, built, root};
+
+/// What a test's file calls where it has a long form.
+const CALLS: [&str; 2] = ["long::or(", "long_or("];
+
+/// Where tests are.
+const FOLDERS: [&str; 5] =
+    ["crates/thalweg/tests", "crates/thalweg-cli/tests", "crates/thalweg-studio/tests", "tests/interop", "xtask/src"];
+
+/// A file to which tests add a line each: file, test, counts.
+pub struct List(PathBuf);
+
+impl List {
+    /// An empty one.
+    pub fn begin() -> Outcome<Self> {
+        let path = built()?.join("long_tests.txt");
+        fs::write(&path, "").map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    /// Lets what a command runs be long, and tell so.
+    pub fn tell<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.env("THALWEG_LONG", "1").env("THALWEG_LONG_LIST", &self.0)
+    }
+
+    /// Prints what ran; gives the files that have a long form of which nothing was heard.
+    pub fn end(self) -> Outcome<Vec<String>> {
+        let text = fs::read_to_string(&self.0).map_err(|error| format!("{}: {error}", self.0.display()))?;
+        let ran = ran(&text);
+        println!("\nin their long form ran:");
+        for ((file, test), counts) in &ran {
+            println!("  {file} {test}: {}", counts.iter().cloned().collect::<Vec<_>>().join(", "));
+        }
+        for file in files("\"THALWEG_LONG\"")? {
+            println!("  {file}: by its own account");
+        }
+        let heard = |file: &str| ran.keys().any(|(known, _)| known.ends_with(file) || file.ends_with(known.as_str()));
+        let mut called = Vec::new();
+        for call in CALLS {
+            called.extend(files(call)?);
+        }
+        called.dedup();
+        let silent = called.into_iter().filter(|file| !heard(file));
+        Ok(silent.map(|file| format!("{file} has a long form, and none of its tests ran in it")).collect())
+    }
+}
+
+/// Counts by file and test.
+fn ran(text: &str) -> BTreeMap<(String, String), BTreeSet<String>> {
+    let mut ran: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for line in text.lines() {
+        if let [file, test, counts] = line.split('\t').collect::<Vec<_>>()[..] {
+            ran.entry((file.to_string(), test.to_string())).or_default().insert(counts.to_string());
+        }
+    }
+    ran
+}
+
+/// Files of tests in which those words stand, from the root on.
+fn files(words: &str) -> Outcome<Vec<String>> {
+    let mut found = Vec::new();
+    for folder in FOLDERS {
+        walk(&root().join(folder), words, &mut found)?;
+    }
+    found.retain(|file| !is_helper(file));
+    found.sort();
+    Ok(found)
+}
+
+/// Whether a file is not a test but what tests call, or this one.
+fn is_helper(file: &str) -> bool {
+    ["/long/mod.rs", "/common/mod.rs", "/long.py", "/src/long.rs"].iter().any(|end| file.ends_with(end))
+}
+
+fn walk(folder: &Path, words: &str, found: &mut Vec<String>) -> Outcome {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
+        if path.is_dir() {
+            walk(&path, words, found)?;
+        } else if path.extension().is_some_and(|ending| ending == "rs" || ending == "py") {
+            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            if text.contains(words) {
+                let path = path.strip_prefix(root()).unwrap_or(&path);
+                found.push(path.to_string_lossy().replace('\\', "/"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_gathered_by_test() {
+        let text = "a.rs\tone\t5 instead of 1\na.rs\tone\t9 instead of 2\nhalf a line\nb.py\ttwo\t3\na.rs\tone\t5 instead of 1\n";
+        let ran = ran(text);
+        assert_eq!(ran.len(), 2);
+        assert_eq!(ran[&("a.rs".to_string(), "one".to_string())].len(), 2);
+    }
+}
