@@ -4,6 +4,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use thalweg::io::plain;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::levels::Coarsest;
 use thalweg::params::typed;
@@ -12,11 +13,14 @@ use thalweg::run::Run;
 use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 
-use crate::args::Build;
+use crate::args::{Build, UnitWord};
 use crate::drive::drive;
 use crate::job::{Ending, Job};
 use crate::voice::Voice;
 use crate::{memory, output, presets};
+
+/// The longest report that is looked into.
+const REPORT: u64 = 16 << 20;
 
 /// Builds a world.
 ///
@@ -28,11 +32,12 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
         memory::check(&recipe, &recipe.grid()?)?;
     }
     // What cannot be begun leaves no folder; but a preset's elevation model lies in the world's.
-    let run = if own_model {
+    let options = LoadOptions { unit: args.unit.map(UnitWord::unit), ..LoadOptions::default() };
+    let (run, units_overridden) = if own_model {
         output::make_folder(&dir)?;
-        start(presets::laid(recipe, &dir)?, voice)?
+        begun(presets::laid(recipe, &dir)?, &options, voice)?
     } else {
-        start(recipe, voice)?
+        begun(recipe, &options, voice)?
     };
     output::make_folder(&dir)?;
     let _lock = Lock::take(&dir, voice)?;
@@ -44,7 +49,7 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     if !idle.is_empty() {
         voice.say(&format!("not run, for no level has cells of their widths: {}", idle.join(", ")));
     }
-    let job = Job::new(Ending::World { dir }, &args.run, run.recipe())?;
+    let job = Job { units_overridden, ..Job::new(Ending::World { dir }, &args.run, run.recipe())? };
     drive(run, job, voice)
 }
 
@@ -109,7 +114,7 @@ fn folder(args: &Build, recipe: &Recipe) -> Result<PathBuf> {
 
 /// Whether the world of another recipe lies in a folder.
 fn is_of_another(dir: &Path, recipe: &Recipe) -> bool {
-    let report = std::fs::read(dir.join("report.json")).ok();
+    let report = plain::read(&dir.join("report.json"), REPORT).ok();
     let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
     report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
 }
@@ -194,12 +199,17 @@ fn stage(recipe: &Recipe, label: &str) -> Result<usize> {
 /// # Errors
 /// When the recipe cannot be run, or its own terrain not be read.
 pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
-    let Some(path) = &recipe.from else { return Run::new(recipe) };
-    let loaded = load(recipe.folder.join(path), &LoadOptions::default())?;
+    Ok(begun(recipe, &LoadOptions::default(), voice)?.0)
+}
+
+/// As [`start`], its elevation model read so; and what that says of its units that was overridden.
+fn begun(recipe: Recipe, options: &LoadOptions, voice: Voice) -> Result<(Run, Vec<String>)> {
+    let Some(path) = &recipe.from else { return Ok((Run::new(recipe)?, Vec::new())) };
+    let loaded = load(recipe.folder.join(path), options)?;
     voice.warn_all(loaded.warnings);
     let grid = recipe.framed(loaded.terrain.grid.clone())?;
     memory::check(&recipe, &grid)?;
-    Run::over(recipe, Terrain { grid, ..loaded.terrain })
+    Ok((Run::over(recipe, Terrain { grid, ..loaded.terrain })?, loaded.overridden))
 }
 
 /// A folder held by this process. The lock file stays: to remove it would let two others in at once.

@@ -29,9 +29,6 @@ const FEWEST: f64 = 100.0;
 /// Seconds in a year of 365.25 days.
 const YEAR: f64 = 31_557_600.0;
 
-/// Bytes a cell that all takes at its height. Measured: 44 at 4096² cells.
-const BYTES: u64 = 48;
-
 /// Works out the drainage of a file and writes it into a folder.
 ///
 /// # Errors
@@ -40,8 +37,8 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let start = Instant::now();
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings.clone());
-    let Loaded { mut terrain, nodata, .. } = loaded;
-    memory::room(&args.input.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    let Loaded { mut terrain, nodata, overridden, .. } = loaded;
+    memory::DRAIN.over("drain", &terrain)?;
     terrain.grid.edges = args.edges.edges();
     terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
     let outlets = outlets(args, &terrain)?;
@@ -95,6 +92,9 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     });
     summary["input"] = json!(args.input);
     summary["outlets"] = json!(outlets);
+    if !overridden.is_empty() {
+        summary["units_overridden"] = json!(overridden);
+    }
     summary["seconds"] = start.elapsed().as_secs_f64().into();
     summary["files"] = json!(files);
     write_text(&report, &format!("{summary:#}\n"))?;

@@ -60,6 +60,9 @@ pub struct Job {
     /// Pictures drawn under way.
     #[serde(default)]
     pub frames: Option<Frames>,
+    /// What the elevation model says of its units that was overridden.
+    #[serde(default)]
+    pub units_overridden: Vec<String>,
 }
 
 impl Job {
@@ -80,6 +83,7 @@ impl Job {
             keep: named,
             every: args.every.or(named.then_some(300.0)),
             frames: Frames::new(&args.frames, recipe)?,
+            units_overridden: Vec::new(),
         };
         job.check()?;
         Ok(job)
@@ -145,6 +149,9 @@ impl Job {
         if let Some(lakes) = lakes {
             report["lakes"] = lakes;
         }
+        if !self.units_overridden.is_empty() {
+            report["units_overridden"] = json!(self.units_overridden);
+        }
         report["seconds"] = seconds.into();
         report["threads"] = rayon::current_num_threads().into();
         report["files"] = json!(files);
@@ -185,7 +192,15 @@ impl Ending {
 pub fn export(run: &Run, dir: &Path) -> Result<()> {
     let dir = absolute(dir)?;
     let checkpoint = dir.join("checkpoint.thalweg");
-    let job = Job { ending: Ending::World { dir }, report: None, checkpoint, keep: true, every: None, frames: None };
+    let job = Job {
+        ending: Ending::World { dir },
+        report: None,
+        checkpoint,
+        keep: true,
+        every: None,
+        frames: None,
+        units_overridden: Vec::new(),
+    };
     job.check()?;
     let seconds = run.reports().iter().map(|report| report.seconds).sum();
     job.finish(run, seconds, Voice { quiet: true, json: false })

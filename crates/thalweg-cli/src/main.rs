@@ -95,6 +95,9 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
 
 /// Does `work` in a pool of so many threads, or in the usual one.
 fn within<T: Send>(threads: Option<usize>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let usual = || std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|n| *n > 0);
+    let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    thalweg::memory::threads(threads.or_else(usual).unwrap_or_else(cores))?;
     let Some(threads) = threads else { return work() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| Error::value("--threads", threads, format!("what the system gives ({error})")))?;

@@ -34,9 +34,6 @@ const FEWEST: f64 = 200.0;
 /// Rivers' catchments that the default lets a small file have room for.
 const MANY: f64 = 250.0;
 
-/// Bytes a cell that all takes at its height.
-const BYTES: u64 = 110;
-
 /// Puts rivers into a file's terrain and writes them into a folder.
 ///
 /// # Errors
@@ -46,8 +43,8 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let mut model = RiverNetwork::default();
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings.clone());
-    let Loaded { mut terrain, nodata, .. } = loaded;
-    memory::room(&args.input.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    let Loaded { mut terrain, nodata, overridden, .. } = loaded;
+    memory::RIVERS.over("rivers", &terrain)?;
     terrain.grid.edges = args.edges.edges();
     terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
     let area = terrain.grid.cell_area();
@@ -85,6 +82,9 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let mut summary = summary(&terrain, &network, &carved);
     summary["input"] = json!(args.input);
     summary["cut_m3"] = json!(cut as f64 / UNITS * terrain.grid.cell_area());
+    if !overridden.is_empty() {
+        summary["units_overridden"] = json!(overridden);
+    }
     summary["seconds"] = start.elapsed().as_secs_f64().into();
     summary["files"] = json!(files);
     write_text(&report, &format!("{summary:#}\n"))?;

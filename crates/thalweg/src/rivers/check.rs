@@ -142,11 +142,19 @@ impl Survey {
         for (k, reach) in self.reaches.iter().enumerate() {
             reach.lake_from.into_iter().for_each(|lake| from.entry(lake).or_default().push(k));
         }
-        for reach in &self.reaches {
-            let (mut at, mut left) = (reach, self.reaches.len() + 1);
-            let arrives = loop {
+        // What is known of a reach is known of all that lead to it: each is walked once.
+        let mut arrives: Vec<Option<bool>> = vec![None; self.reaches.len()];
+        let lowest = self.lowest();
+        for first in 0..self.reaches.len() {
+            let (mut k, mut way) = (first, Vec::new());
+            let answer = loop {
+                if let Some(known) = arrives[k] {
+                    break known;
+                }
+                arrives[k] = Some(false); // a ring arrives nowhere
+                way.push(k);
+                let at = &self.reaches[k];
                 let Some([i, j]) = at.places.last().map(|place| self.cell(*place)) else { break false };
-                left -= 1;
                 let next = match at.end.as_str() {
                     "river" => at.downstream.and_then(|id| by_id.get(&id).copied()),
                     "lake" if Some(self.lake[(i, j)]) == at.lake_to => {
@@ -154,15 +162,16 @@ impl Survey {
                     }
                     "sea" => break self.is_sea((i, j)),
                     "edge" => break self.at_edge([i, j]),
-                    "outlet" => break self.at_outlet([i, j]),
+                    "outlet" => break self.at_outlet([i, j], lowest),
                     _ => None,
                 };
                 match next {
-                    Some(k) if left > 0 => at = &self.reaches[k],
-                    _ => break false,
+                    Some(next) => k = next,
+                    None => break false,
                 }
             };
-            check.note(arrives, || format!("reach {}", reach.id));
+            way.into_iter().for_each(|k| arrives[k] = Some(answer));
+            check.note(answer, || format!("reach {}", self.reaches[first].id));
         }
         check
     }
@@ -173,14 +182,18 @@ impl Survey {
         i == 0 || j == 0 || i + 1 == rows || j + 1 == cols || void
     }
 
+    /// The lowest ground in metres.
+    fn lowest(&self) -> f64 {
+        let cells = self.ground.as_slice().iter().zip(self.known.as_slice()).filter(|(_, known)| **known);
+        cells.map(|(ground, _)| *ground).fold(f64::INFINITY, f64::min)
+    }
+
     /// Whether a cell is at a mouth that was wished for or, where there is none and no sea, at the lowest ground.
-    fn at_outlet(&self, [i, j]: [usize; 2]) -> bool {
+    fn at_outlet(&self, [i, j]: [usize; 2], lowest: f64) -> bool {
         let [rows, cols] = self.ground.size();
         if !self.mouths.is_empty() {
             return self.mouths.iter().any(|mouth| mouth[0].abs_diff(i) <= 1 && mouth[1].abs_diff(j) <= 1);
         }
-        let cells = || self.ground.as_slice().iter().zip(self.known.as_slice()).filter(|(_, known)| **known);
-        let lowest = cells().map(|(ground, _)| *ground).fold(f64::INFINITY, f64::min);
         let here = std::iter::once(i * cols + j).chain(around([rows, cols], i * cols + j));
         let drowned = self.sea.is_some_and(|sea| lowest <= sea);
         !drowned && here.into_iter().any(|k| self.known.as_slice()[k] && self.ground.as_slice()[k] <= lowest)

@@ -26,7 +26,7 @@ mod plan;
 mod route;
 mod tree;
 mod valley;
-mod walk;
+pub(crate) mod walk;
 pub mod wishes;
 
 pub use carve::{Carved, carve};
