@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask TASK`.
 
 mod book;
+mod fuzz;
 mod gallery;
 mod levels;
 mod shell;
@@ -16,6 +17,8 @@ Tasks:
   gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
   levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
                  they agree
+  fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
+                 adds what reaches further to crates/thalweg/tests/corpus
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
                  river_network, fluvial, pipes, hydrology, pools, trees, presets
 ";
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
             [names @ .., most] if most.parse::<usize>().is_ok() => levels::measure(names, most.parse().unwrap_or(4096)),
             names => levels::measure(names, 4096),
         },
+        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["bench", rest @ ..] => {
             shell::cargo(&[&["bench", "--package", "thalweg", "--bench", "models", "--"], rest].concat())
         }
