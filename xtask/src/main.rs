@@ -2,6 +2,7 @@
 
 mod book;
 mod deny;
+mod fuzz;
 mod gallery;
 mod levels;
 mod long;
@@ -22,6 +23,8 @@ Tasks:
                  they agree
   deny           check licences and sources of all dependencies by deny.toml
   wasm           run every model's sample recipe in WebAssembly and here: the bits must be the same
+  fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
+                 adds what reaches further to crates/thalweg/tests/corpus
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
                  river_network, fluvial, pipes, hydrology, pools, trees, presets
 ";
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
             [names @ .., most] if most.parse::<usize>().is_ok() => levels::measure(names, most.parse().unwrap_or(4096)),
             names => levels::measure(names, 4096),
         },
+        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["bench", rest @ ..] => {
             shell::cargo(&[&["bench", "--package", "thalweg", "--bench", "models", "--"], rest].concat())
         }

@@ -27,6 +27,7 @@ pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let mut job = job(&args.model, &args.run, &recipe, &output::raster(&args.input))?;
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings);
+    job.units_overridden = loaded.overridden;
     if let Ending::File { nodata, .. } = &mut job.ending {
         *nodata = loaded.nodata;
     }

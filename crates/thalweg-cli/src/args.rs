@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use thalweg::grid::{Edge, Edges};
+use thalweg::io::Unit;
 use thalweg::io::terrain::LoadOptions;
 use thalweg::models;
 use thalweg::names;
@@ -105,6 +106,9 @@ pub struct Build {
     /// Begin with this elevation model, in a recipe that begins with one (see the preset `aged`).
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
+    /// Take that elevation model, or the recipe's own, in this unit, whatever it says; degrees stay refused.
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<UnitWord>,
     /// Build the first levels only, up to the first with more than 256 cells on the long side: the same land, coarser.
     #[arg(long)]
     pub preview: bool,
@@ -290,6 +294,9 @@ pub struct LoadArgs {
     /// Smooth the terraces of 8-bit heights away.
     #[arg(long)]
     pub deterrace: bool,
+    /// Take coordinates and heights in this unit, whatever the file says; degrees stay refused.
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<UnitWord>,
     /// Take infinite samples as nodata instead of refusing them.
     #[arg(long)]
     pub infinite_is_nodata: bool,
@@ -303,6 +310,7 @@ impl LoadArgs {
             cell_size: self.cell_size,
             infinite_is_nodata: self.infinite_is_nodata,
             deterrace: self.deterrace,
+            unit: self.unit.map(UnitWord::unit),
         }
     }
 }
@@ -675,6 +683,22 @@ pub enum Sample {
     F32,
     /// 64-bit floats: exact.
     F64,
+}
+
+/// A unit that a file is taken in.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum UnitWord {
+    /// Metres.
+    Metre,
+}
+
+impl UnitWord {
+    /// As the library takes it.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Metre => Unit::Metre,
+        }
+    }
 }
 
 /// What happens at the sides of the terrain.

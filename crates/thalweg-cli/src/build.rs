@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use thalweg::grid::Grid;
 use thalweg::io::apart::same;
+use thalweg::io::plain;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::levels::Coarsest;
 use thalweg::names::shown;
@@ -15,11 +16,14 @@ use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg::{Error, Result};
 
-use crate::args::Build;
+use crate::args::{Build, UnitWord};
 use crate::drive::drive;
 use crate::job::{Ending, Job, sample_type};
 use crate::voice::Voice;
 use crate::{memory, output, presets};
+
+/// The longest report that is looked into.
+const REPORT: u64 = 16 << 20;
 
 /// Builds a world.
 ///
@@ -32,12 +36,13 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     }
     // What cannot be begun leaves no folder. A preset's elevation model goes with the process, and is laid beside the world
     // when that is done.
-    let run = if own_model {
+    let options = LoadOptions { unit: args.unit.map(UnitWord::unit), ..LoadOptions::default() };
+    let (run, units_overridden) = if own_model {
         let recipe = presets::borrowed(recipe)?;
         let model = recipe.folder.join(presets::MODEL_NAME);
-        over(Recipe { folder: output::absolute(&dir)?, ..recipe }, &model, voice)?
+        over(Recipe { folder: output::absolute(&dir)?, ..recipe }, &model, &options, voice)?
     } else {
-        start(recipe, voice)?
+        begun(recipe, &options, voice)?
     };
     output::make_folder(&dir)?;
     let _lock = Lock::take(&dir, voice)?;
@@ -48,7 +53,7 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     };
     let reads: Vec<PathBuf> = recipe_file(&args.recipe).into_iter().filter(|path| !stays(path)).collect();
     let ending = Ending::World { dir: dir.clone(), sample: args.sample.map(sample_type), model: own_model };
-    let job = Job::new(ending, &args.run, run.recipe(), &reads)?;
+    let job = Job { units_overridden, ..Job::new(ending, &args.run, run.recipe(), &reads)? };
     if args.out.is_none() && is_of_another(&dir, run.recipe()) {
         let replaced = "another world lay here, which this one replaces; --out names another folder";
         voice.warn(&format!("{}: {replaced}", shown(&dir)));
@@ -122,7 +127,7 @@ fn folder(args: &Build, recipe: &Recipe) -> Result<PathBuf> {
 
 /// Whether the world of another recipe lies in a folder.
 fn is_of_another(dir: &Path, recipe: &Recipe) -> bool {
-    let report = std::fs::read(dir.join("report.json")).ok();
+    let report = plain::read(&dir.join("report.json"), REPORT).ok();
     let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
     report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
 }
@@ -199,19 +204,24 @@ fn stage(recipe: &Recipe, label: &str) -> Result<usize> {
 /// # Errors
 /// When the recipe cannot be run, or its own terrain not be read.
 pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
-    let Some(path) = &recipe.from else { return Run::new(recipe) };
-    let path = recipe.folder.join(path);
-    over(recipe, &path, voice)
+    Ok(begun(recipe, &LoadOptions::default(), voice)?.0)
 }
 
-/// The run over the elevation model in that file.
-fn over(recipe: Recipe, path: &Path, voice: Voice) -> Result<Run> {
-    let loaded = load(path, &LoadOptions::default())?;
+/// As [`start`], its elevation model read so; and what that says of its units that was overridden.
+fn begun(recipe: Recipe, options: &LoadOptions, voice: Voice) -> Result<(Run, Vec<String>)> {
+    let Some(path) = &recipe.from else { return Ok((Run::new(recipe)?, Vec::new())) };
+    let path = recipe.folder.join(path);
+    over(recipe, &path, options, voice)
+}
+
+/// The run over the elevation model in that file, and what that says of its units that was overridden.
+fn over(recipe: Recipe, path: &Path, options: &LoadOptions, voice: Voice) -> Result<(Run, Vec<String>)> {
+    let loaded = load(path, options)?;
     voice.warn_all(loaded.warnings);
     let old = &loaded.terrain.grid;
     memory::check(&recipe, &Grid::new(recipe.size_over(old.size), old.cell)?)?;
     let terrain = recipe.over(loaded.terrain)?;
-    Run::over(recipe, terrain)
+    Ok((Run::over(recipe, terrain)?, loaded.overridden))
 }
 
 /// A folder held by this process. The lock file stays: to remove it would let two others in at once.

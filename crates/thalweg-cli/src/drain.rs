@@ -32,9 +32,6 @@ const FEWEST: f64 = 100.0;
 /// Seconds in a year of 365.25 days.
 const YEAR: f64 = 31_557_600.0;
 
-/// Bytes a cell that all takes at its height. Measured: 44 at 4096² cells.
-const BYTES: u64 = 48;
-
 /// What speaks for the other files.
 const REPORT: &str = "drain.json";
 
@@ -84,8 +81,8 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     unclaimed(folder, REPORT, &names)?;
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings.clone());
-    let Loaded { mut terrain, nodata, .. } = loaded;
-    memory::room(&shown(&args.input), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    let Loaded { mut terrain, nodata, overridden, .. } = loaded;
+    memory::DRAIN.over("drain", &terrain)?;
     terrain.grid.edges = args.edges.edges();
     terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
     let outlets = outlets(args, &terrain)?;
@@ -151,6 +148,9 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     });
     summary["input"] = to_text(&args.input).into();
     summary["outlets"] = json!(outlets);
+    if !overridden.is_empty() {
+        summary["units_overridden"] = json!(overridden);
+    }
     summary["seconds"] = start.elapsed().as_secs_f64().into();
     summary["files"] = json!(texts(&files));
     write_text(&at.join(REPORT), &format!("{summary:#}\n")).map_err(|error| staging.error(error))?;

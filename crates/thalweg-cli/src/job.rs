@@ -76,6 +76,9 @@ pub struct Job {
     /// Pictures drawn under way.
     #[serde(default)]
     pub frames: Option<Frames>,
+    /// What the elevation model says of its units that was overridden.
+    #[serde(default)]
+    pub units_overridden: Vec<String>,
 }
 
 impl Job {
@@ -97,6 +100,7 @@ impl Job {
             keep: named,
             every: args.every.or(named.then_some(300.0)),
             frames: Frames::new(&args.frames, recipe)?,
+            units_overridden: Vec::new(),
         };
         apart(&[reads, &output::reads_of(recipe)].concat(), &job.writes(recipe)?)?;
         job.check(recipe)?;
@@ -244,6 +248,9 @@ impl Job {
         if let Some(lakes) = lakes {
             report["lakes"] = lakes;
         }
+        if !self.units_overridden.is_empty() {
+            report["units_overridden"] = json!(self.units_overridden);
+        }
         report["seconds"] = seconds.into();
         report["threads"] = rayon::current_num_threads().into();
         report["files"] = json!(texts(&files));
@@ -332,7 +339,8 @@ pub fn export(run: &Run, dir: &Path) -> Result<()> {
     let dir = absolute(dir)?;
     let checkpoint = dir.join("checkpoint.thalweg");
     let ending = Ending::World { dir, sample: None, model: false };
-    let job = Job { ending, report: None, checkpoint, keep: false, every: None, frames: None };
+    let units_overridden = Vec::new();
+    let job = Job { ending, report: None, checkpoint, keep: false, every: None, frames: None, units_overridden };
     apart(&output::reads_of(run.recipe()), &job.writes(run.recipe())?)?;
     job.check(run.recipe())?;
     let seconds = run.reports().iter().map(|report| report.seconds).sum();

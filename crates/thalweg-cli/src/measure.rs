@@ -13,9 +13,9 @@ use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 
 use crate::args;
-use crate::output;
 use crate::pictures::{input, reads_of};
 use crate::voice::{Voice, print};
+use crate::{memory, output};
 
 /// Measures one terrain, or two side by side.
 ///
@@ -66,6 +66,7 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
 
 fn one(file: &Path, args: &args::Measure, settings: &Settings, voice: Voice) -> Result<(Measures, Terrain)> {
     let terrain = input(file, &args.load, args.sea_level, voice)?;
+    memory::MEASURE.over("measure", &terrain)?;
     Ok((measured(&terrain, settings)?, terrain))
 }
 

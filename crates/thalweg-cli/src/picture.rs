@@ -112,8 +112,11 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     apart(&reads, std::slice::from_ref(&args.output))?;
     let (terrain, ramp) = terrain(args, voice)?;
     let begun = args.start.as_deref().map(|path| pictures::world(path, &args.load, None, voice)).transpose()?;
-    let overlay = args.overlay.as_deref().map(|name| Overlay::find(name, &terrain)).transpose()?;
     let [height, width] = args.size;
+    let what =
+        format!("picture of {} × {} cells at {width} × {height} pixels", terrain.grid.cols(), terrain.grid.rows());
+    memory::PICTURE.check(&what, terrain.grid.size, args.size)?;
+    let overlay = args.overlay.as_deref().map(|name| Overlay::find(name, &terrain)).transpose()?;
     let side = |n: usize| u32::try_from(n).map_err(|_| Error::value("size", n, "1 to 16384 pixels"));
     let [azimuth, altitude] = args.sun;
     let options = PictureOptions {

@@ -36,8 +36,8 @@ use thalweg::terrain::{
 use thalweg::{Error, Result};
 
 use crate::args::{CameraArgs, Compare, LoadArgs, LookArgs, Mesh, Normals, Shade, View, WaterArgs};
-use crate::output;
 use crate::voice::Voice;
+use crate::{memory, output};
 
 /// Longer side in pixels of the map that a build draws: what a screen shows.
 pub const MAP: usize = 2048;
@@ -53,6 +53,7 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
     let mut terrain = input(&args.input, &args.load, args.sea_level, voice)?;
+    memory::SHADE.over("shade", &terrain)?;
     args.water.lay(&mut terrain)?;
     if let Some(name) = &args.layer {
         return write(&args.output, &layer(&terrain, name, args)?);
@@ -80,6 +81,7 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
     let mut terrain = input(&args.input, &args.load, args.camera.sea_level, voice)?;
+    args.camera.room("view", [&terrain])?;
     args.water.lay(&mut terrain)?;
     let trees = trees(table(args.trees.as_deref(), &args.input).as_deref(), &terrain, voice)?;
     let water = args.water.over(&terrain);
@@ -162,6 +164,7 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
         let allowed = format!("{} (columns × rows of {})", size(before), shown(&args.inputs[0]));
         return Err(Error::value(shown(&args.inputs[1]), size(after), allowed));
     }
+    args.camera.room("compare", &terrains)?;
     if let Some(last) = terrains.last_mut() {
         args.water.lay(last)?;
     }
@@ -232,6 +235,7 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let reads = [output::raster(&args.input), args.trees.iter().cloned().collect()].concat();
     apart(&reads, std::slice::from_ref(&args.output))?;
     let terrain = ground(&args.input, &args.load, voice)?;
+    memory::MESH.over("mesh", &terrain)?;
     let up = if ending == "stl" { Up::Z } else { Up::Y };
     let options = MeshOptions { up, max_height: args.max_height };
     let mesh = mesh::Mesh::of(&terrain, &options)?;
@@ -265,6 +269,7 @@ pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     apart(&output::raster(&args.input), std::slice::from_ref(&args.output))?;
     let terrain = ground(&args.input, &args.load, voice)?;
+    memory::NORMALS.over("normals", &terrain)?;
     let depth = if args.sixteen { Depth::Sixteen } else { Depth::Eight };
     let path = &args.output;
     if args.bump {
@@ -334,6 +339,17 @@ impl LookArgs {
 }
 
 impl CameraArgs {
+    /// Refuses views of this size, one after the other, that cannot fit.
+    fn room<'a>(&self, what: &str, terrains: impl IntoIterator<Item = &'a Terrain>) -> Result<()> {
+        let [height, width] = self.size;
+        let sizes: Vec<_> = terrains.into_iter().map(|terrain| terrain.grid.size).collect();
+        let largest = sizes.iter().copied().max_by_key(|[rows, cols]| rows * cols).unwrap_or_default();
+        let what = format!("{what} of {} × {} cells at {width} × {height} pixels", largest[1], largest[0]);
+        // Each picture is kept until all are side by side.
+        let need = memory::Need { pixel: memory::VIEW.pixel + 8 * sizes.len() as u64, ..memory::VIEW };
+        need.check(&what, largest, self.size)
+    }
+
     fn options(&self, look: &LookArgs, input: &Path) -> Result<ViewOptions<'_>> {
         let [azimuth, elevation] = self.from;
         Ok(ViewOptions {

@@ -11,8 +11,8 @@ use thalweg::terrain::Terrain;
 
 use crate::args::{Crop, LoadArgs, Resample, Sample, Sides};
 use crate::job::sample_type;
-use crate::output;
 use crate::voice::Voice;
+use crate::{memory, output};
 
 /// Changes the number of cells over the same extent.
 ///
@@ -24,7 +24,9 @@ pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
         // Samples stand at the ends of intervals, so it is the intervals that keep the proportion.
         let [down, across] = terrain.grid.size.map(|n| (n - 1) as f64);
         let fitting = || ((cols - 1) as f64 * down / across.max(1.0)).round() as usize + 1;
-        resampled(terrain, [rows.unwrap_or_else(fitting), cols])
+        let size = [rows.unwrap_or_else(fitting), cols];
+        memory::RESAMPLE.check(&format!("resample to {} × {} cells", size[1], size[0]), size, [0, 0])?;
+        resampled(terrain, size)
     })
 }
 
@@ -35,6 +37,10 @@ pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
 pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
     reshape(&args.input, &args.output, &args.load, args.sample, voice, |terrain| {
         let [col, row, cols, rows] = args.window;
+        // A window beyond the terrain is refused as such.
+        let [within_rows, within_cols] = terrain.grid.size;
+        let size = [rows.min(within_rows), cols.min(within_cols)];
+        memory::CROP.check(&format!("crop to {cols} × {rows} cells"), size, [0, 0])?;
         cropped(terrain, Window { start: [row, col], size: [rows, cols] })
     })
 }

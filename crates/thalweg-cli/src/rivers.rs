@@ -37,9 +37,6 @@ const FEWEST: f64 = 200.0;
 /// Rivers' catchments that the default lets a small file have room for.
 const MANY: f64 = 250.0;
 
-/// Bytes a cell that all takes at its height.
-const BYTES: u64 = 140;
-
 /// What speaks for the other files.
 const REPORT: &str = "rivers.json";
 
@@ -80,8 +77,8 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let mut model = RiverNetwork::default();
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings.clone());
-    let Loaded { mut terrain, nodata, .. } = loaded;
-    memory::room(&shown(&args.input), BYTES.saturating_mul(terrain.grid.len() as u64))?;
+    let Loaded { mut terrain, nodata, overridden, .. } = loaded;
+    memory::RIVERS.over("rivers", &terrain)?;
     terrain.grid.edges = args.edges.edges();
     terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
     let area = terrain.grid.cell_area();
@@ -119,6 +116,9 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     summary["drains"] = drains[1].into();
     summary["input"] = to_text(&args.input).into();
     summary["cut_m3"] = json!(cut as f64 / UNITS * terrain.grid.cell_area());
+    if !overridden.is_empty() {
+        summary["units_overridden"] = json!(overridden);
+    }
     summary["seconds"] = start.elapsed().as_secs_f64().into();
     summary["files"] = json!(texts(&files));
     write_text(&at.join(REPORT), &format!("{summary:#}\n")).map_err(|error| staging.error(error))?;

@@ -230,7 +230,8 @@ fn recipes() -> Vec<String> {
     let quick = ["thermal", "hydrology", "stream_power", "trees", "pipes"];
     let quick = quick.map(|name| folder.join(format!("models/{name}.toml")));
     let all = || {
-        let files = [folder.clone(), folder.join("models")].into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let files =
+            [folder.clone(), folder.join("models")].into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
         let mut files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
         files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
         files.sort();
@@ -257,7 +258,7 @@ fn a_run_killed_at_any_time_comes_to_the_same_files() {
         }
         let reference = Place::new();
         let file = Path::new(recipe);
-        let takes = |cells: &&str| {
+        let takes = |cells: &&&str| {
             let is_file = fs::read_to_string(file).unwrap().contains("\nfrom = ");
             let line = if is_file { String::new() } else { format!(" --cells {cells}") };
             run(&reference, &format!("build {recipe}{line} --out w --quiet"), None).status.success()

@@ -16,6 +16,8 @@ use crate::field::{Field, Size};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::io::atomic::atomic;
+use crate::io::plain;
+use crate::memory;
 use crate::names::{from_text, to_text};
 use crate::recipe::Recipe;
 use crate::run::{Run, StageReport};
@@ -141,8 +143,16 @@ impl Run {
     /// # Errors
     /// When the file cannot be read, is no checkpoint, or is damaged.
     pub fn resume(path: &Path) -> Result<(Self, serde_json::Value)> {
-        let bytes = read_checked(path)?;
-        let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {what}"));
+        Self::from_checkpoint(&read_checked(path)?, path)
+    }
+
+    /// As [`Run::resume`], from the bytes of a checkpoint, of which the last eight, its hash, are passed over; `path` is said in
+    /// messages.
+    ///
+    /// # Errors
+    /// When they are no checkpoint.
+    pub fn from_checkpoint(bytes: &[u8], path: &Path) -> Result<(Self, serde_json::Value)> {
+        let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {}", plain::clipped(what)));
         let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
         let end = length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("header length"))?;
         let json = bytes.get(24..end as usize).ok_or_else(|| bad("header is cut off"))?;
@@ -153,7 +163,7 @@ impl Run {
         header.grid.check()?;
         let size = header.grid.size;
         let mut terrain = Terrain { ground: Field::new([0, 0], Height::ZERO), ..Terrain::new(Grid::new([1, 1], 1.0)?) };
-        let mut rest = bytes.get(end as usize..bytes.len() - 8).unwrap_or_default();
+        let mut rest = bytes.get(end as usize..bytes.len().saturating_sub(8)).unwrap_or_default();
         for section in &header.sections {
             let count = usize::try_from(section.bytes).ok().filter(|n| *n <= rest.len());
             let (part, after) = rest.split_at(count.ok_or_else(|| bad("a section is cut off"))?);
@@ -258,19 +268,17 @@ fn none(path: &Path) -> Error {
 
 /// The whole file, if its magic and its hash are right.
 fn read_checked(path: &Path) -> Result<Vec<u8>> {
-    // A pipe or a device would hold up whoever reads it.
-    if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        return Err(none(path));
-    }
-    let mut file = std::fs::File::open(path).map_err(Error::io(path, "read"))?;
+    let (mut file, length) = plain::open(path)?;
     let mut magic = [0; 16];
     let is_ours = file.read_exact(&mut magic).is_ok() && magic == *MAGIC;
     if !is_ours {
         return Err(none(path));
     }
     file.rewind().map_err(Error::io(path, "read"))?;
+    // The bytes, and what they are made into.
+    memory::room(&path.display().to_string(), length.saturating_mul(2))?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
+    file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
     let (content, digest) = bytes.split_at(bytes.len().saturating_sub(8).max(16));
     if xxhash_rust::xxh3::xxh3_64(content).to_le_bytes() != *digest {
         return Err(Error::file(path, "is a damaged or cut-off checkpoint (its checksum does not match)"));

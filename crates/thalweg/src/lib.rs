@@ -24,6 +24,7 @@ pub mod io;
 pub mod knobs;
 pub mod levels;
 pub mod mark;
+pub mod memory;
 pub mod model;
 pub mod models;
 pub mod names;

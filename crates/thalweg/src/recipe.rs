@@ -39,6 +39,7 @@ use crate::error::{Error, Result};
 use crate::field::Size;
 use crate::grid::{Edge, Edges, Grid};
 use crate::height::Height;
+use crate::io::plain;
 use crate::levels::{Coarsest, When};
 use crate::model::{Model, give};
 use crate::models;
@@ -51,6 +52,9 @@ use crate::springs::SPRINGS;
 use crate::strokes::{self, Stroke};
 use crate::tables::{self, Tables};
 use crate::terrain::Terrain;
+
+/// The longest recipe that is read: room for as many strokes as a stage may have.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The largest number of stages accepted.
 pub(crate) const MAX_STAGES: usize = 1000;
@@ -229,6 +233,21 @@ impl Stage {
     }
 }
 
+/// What is broken in a text, with its line; the line itself only if it can be read at a glance.
+fn broken(text: &str, error: &toml::de::Error) -> Error {
+    const GLANCE: usize = 500;
+    let whole = error.to_string();
+    if whole.len() <= GLANCE {
+        return Error::Recipe(whole);
+    }
+    let line = error
+        .span()
+        .and_then(|span| text.as_bytes().get(..span.start))
+        .map(|before| before.iter().filter(|byte| **byte == b'\n').count() + 1);
+    let at = line.map_or(String::new(), |line| format!(" at line {line}"));
+    Error::Recipe(format!("TOML parse error{at}: {}", plain::clipped(error.message())))
+}
+
 /// A world's extent, grid, seed and stages; checked.
 pub struct Recipe {
     /// Its name.
@@ -290,7 +309,7 @@ impl Recipe {
     /// # Errors
     /// When the file cannot be read or is no recipe.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(Error::io(path, "read"))?;
+        let text = plain::read_text(path, MAX_BYTES)?;
         let mut recipe = Self::parse(&text).map_err(|error| Error::file(path, error.to_string()))?;
         recipe.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Ok(recipe)
@@ -315,7 +334,7 @@ impl Recipe {
 
     /// Reads a recipe that may be without a start of its own, as a checkpoint's is: it has its terrain already.
     pub(crate) fn parse_stages(text: &str) -> Result<Self> {
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| Error::Recipe(e.to_string()))?;
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
         known_keys("key", &table, &KEYS)?;
         let extent = table.get("extent").map(self::extent).transpose()?;
         let from = table.get("from").map(|v| text_of("from", v)).transpose()?.as_deref().map(names::from_text);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock};
 
 use proptest::prelude::*;
-use thalweg::io::{Format, Raster, SampleType, Samples, decode, write};
+use thalweg::io::{Format, LoadOptions, Raster, SampleType, Samples, decode, load, write};
 
 /// The system's allocator, remembering the largest piece that was asked for.
 struct Watched;
@@ -37,6 +37,9 @@ static WATCHED: Watched = Watched;
 
 const FORMATS: [Format; 7] =
     [Format::Tiff, Format::Png, Format::R16, Format::R32, Format::Npy, Format::Ascii, Format::Hgt];
+
+#[path = "corpus/readers.rs"]
+mod corpus;
 
 /// Decodes, and checks what comes of it.
 fn check(format: Format, bytes: &[u8]) {
@@ -104,6 +107,54 @@ fn foreign_tiffs_hold_what_gdal_put_in() {
         assert_eq!(raster.size, [19, 37]);
         for k in 0..19 * 37 {
             assert_eq!(raster.samples.get(k), ((k / 37) * 3 + (k % 37) * 2) as f64);
+        }
+    }
+}
+
+/// Files that GDAL wrote with masks, scales and units; see the README beside them.
+#[test]
+fn masks_and_scales_are_gdals() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/masks");
+    let height = |k: usize| ((k / 37) * 3 + (k % 37) * 2) as f64;
+    let mut seen = 0;
+    for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.extension().is_none_or(|ending| ending != "tif") {
+            continue;
+        }
+        seen += 1;
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let loaded = load(&path, &LoadOptions::default()).unwrap();
+        let out = |k: usize| name.starts_with("mask") && (k / 37 * 7 + k % 37 * 3) % 5 == 0;
+        let told = |k: usize| if name.starts_with("scale") { height(k) * 0.5 - 10.0 } else { height(k) };
+        let count = (0..19 * 37).filter(|k| out(*k)).count();
+        assert_eq!(loaded.nodata_count, count, "{name}");
+        for k in 0..19 * 37 {
+            assert_eq!(
+                loaded.terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]),
+                out(k),
+                "{name}, cell {k}"
+            );
+            assert!(out(k) || loaded.terrain.ground.as_slice()[k].metres() == told(k), "{name}, cell {k}");
+        }
+        let said = loaded.warnings.iter().any(|said| said.contains(&format!("mask that leaves out {count} cells")));
+        assert!(said == (count > 0) && loaded.warnings.len() <= 1, "{name}: {:?}", loaded.warnings);
+    }
+    assert_eq!(seen, 8);
+}
+
+/// What fuzzing found worth keeping; a reader that panics on one, or says what it should not, fails here.
+#[test]
+fn the_corpora_are_answered() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    for (name, read) in corpus::READERS {
+        let mut paths: Vec<_> =
+            std::fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        assert!(paths.len() >= 5, "{name} has a corpus of {}", paths.len());
+        for path in paths {
+            let bytes = std::fs::read(&path).unwrap();
+            let answered = std::panic::catch_unwind(|| read(&bytes));
+            assert!(answered.is_ok(), "{} makes the reader panic", path.display());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! GeoTIFF's tags: from and to a [`Georeference`], and what they say of units (OGC GeoTIFF 1.1, 2019).
+//! GeoTIFF's tags: from and to a [`Georeference`], and what their keys hold (OGC GeoTIFF 1.1, 2019).
 
 use crate::grid::{Georeference, PixelIs};
 
@@ -20,13 +20,24 @@ pub struct Tags {
 }
 
 /// Keys of the directory in tag 34735.
-mod key {
+pub mod key {
     pub const MODEL_TYPE: u16 = 1024;
     pub const RASTER_TYPE: u16 = 1025;
+    pub const GEOGRAPHIC: u16 = 2048;
+    pub const PROJECTED: u16 = 3072;
     pub const LINEAR_UNITS: u16 = 3076;
+    pub const LINEAR_SIZE: u16 = 3077;
     pub const VERTICAL: u16 = 4096;
     pub const VERTICAL_UNITS: u16 = 4099;
+    /// Keys that speak of heights.
+    pub const OF_HEIGHTS: std::ops::RangeInclusive<u16> = VERTICAL..=VERTICAL_UNITS;
 }
+
+/// The tag that a key's text stands in.
+const ASCII: u16 = 34737;
+
+/// The tag that a key's number stands in.
+const DOUBLES: u16 = 34736;
 
 /// The georeference that a file's tags speak of; `None` if there is none of them.
 ///
@@ -94,9 +105,31 @@ fn shifted(t: [f64; 6], pixel: PixelIs, by: f64) -> [f64; 6] {
 }
 
 /// The value of a key that stands in the key directory itself.
-fn short(georeference: &Georeference, key: u16) -> Option<u16> {
-    let entries = georeference.keys.as_chunks::<4>().0;
-    entries.iter().skip(1).find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
+pub fn short(georeference: &Georeference, key: u16) -> Option<u16> {
+    entries(georeference).find(|entry| entry[0] == key && entry[1] == 0).map(|entry| entry[3])
+}
+
+/// The number of a key that stands among the doubles.
+pub fn double(georeference: &Georeference, key: u16) -> Option<f64> {
+    let entry = entries(georeference).find(|entry| entry[0] == key && entry[1] == DOUBLES)?;
+    georeference.doubles.get(usize::from(entry[3])).copied()
+}
+
+/// The texts of the keys that `wanted` picks, one after the other; of texts that no key points at, all.
+pub fn words(georeference: &Georeference, wanted: impl Fn(u16) -> bool) -> String {
+    let ascii = georeference.ascii.as_str();
+    let texts: Vec<_> = entries(georeference).filter(|entry| entry[1] == ASCII).collect();
+    if texts.is_empty() {
+        return if wanted(key::MODEL_TYPE) { ascii.to_string() } else { String::new() };
+    }
+    let part = |entry: &[u16; 4]| ascii.get(usize::from(entry[3])..usize::from(entry[3]) + usize::from(entry[2]));
+    let parts = texts.iter().filter(|entry| wanted(entry[0])).filter_map(|entry| part(entry));
+    parts.map(|text| text.trim_end_matches('|')).collect::<Vec<_>>().join(" ")
+}
+
+/// Keys: name, where it stands (0: right here), count, value or position.
+fn entries(georeference: &Georeference) -> impl Iterator<Item = &[u16; 4]> {
+    georeference.keys.as_chunks::<4>().0.iter().skip(1)
 }
 
 /// Refuses rows that do not run from north to south, or columns not from west to east, with advice.
@@ -131,69 +164,6 @@ pub fn square(georeference: &Georeference) -> Result<Option<f64>, String> {
     }
 }
 
-/// Refuses a horizontal unit that is not the metre, with advice.
-///
-/// # Errors
-/// Degrees, feet, other units.
-pub fn check_horizontal(georeference: &Georeference) -> Result<(), String> {
-    let advice = "reproject it to metres (`gdalwarp -t_srs EPSG:326<zone>`), or give the cell size in metres";
-    match short(georeference, key::MODEL_TYPE) {
-        Some(2) => return Err(format!("is in degrees (a geographic CRS); {advice}")),
-        Some(3) => return Err(format!("is in a geocentric CRS; {advice}")),
-        _ => {}
-    }
-    // A file without CRS whose numbers can only be degrees.
-    if let Some([x, a, _, y, _, _]) = georeference.transform
-        && georeference.doubles.is_empty()
-        && short(georeference, key::MODEL_TYPE).is_none()
-        && a < 0.02
-        && [x, y] != [0.0, 0.0]
-        && x.abs() <= 360.0
-        && y.abs() <= 90.0
-    {
-        return Err(format!("looks to be in degrees (cells of {a} at {x}, {y}); {advice}"));
-    }
-    match short(georeference, key::LINEAR_UNITS) {
-        Some(9001) => Ok(()),
-        Some(9002 | 9003) => Err(format!("is in feet (linear unit key 3076); {advice}")),
-        Some(unit) => Err(format!("is in a unit that is not the metre (linear unit EPSG:{unit}); {advice}")),
-        None if names_feet(&georeference.ascii) => {
-            Err(format!("is in feet, says its CRS (`{}`); {advice}", georeference.ascii.trim()))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Refuses a vertical unit that is not the metre, with advice. `unit` is what the band itself says.
-///
-/// # Errors
-/// Feet, other units.
-pub fn check_vertical(georeference: Option<&Georeference>, unit: Option<&str>) -> Result<(), String> {
-    let advice =
-        "turn its heights into metres, e.g. with `gdal_calc.py --calc=\"A*0.3048\"`, and drop the vertical unit";
-    if let Some(unit) = unit {
-        let known = ["", "m", "metre", "meter", "metres", "meters"];
-        if !known.contains(&unit.to_ascii_lowercase().as_str()) {
-            return Err(format!("has heights in `{unit}`; {advice}"));
-        }
-    }
-    let Some(georeference) = georeference else {
-        return Ok(());
-    };
-    match (short(georeference, key::VERTICAL_UNITS), short(georeference, key::VERTICAL)) {
-        (Some(9002 | 9003), _) => Err(format!("has heights in feet (vertical unit key 4099); {advice}")),
-        (Some(unit), _) if unit != 9001 => Err(format!("has heights in unit EPSG:{unit}, not metres; {advice}")),
-        (_, Some(6360 | 8228)) => Err(format!("has heights in feet (NAVD88 height in feet); {advice}")),
-        _ => Ok(()),
-    }
-}
-
-/// Whether a CRS's name speaks of feet (`NAD83 / California zone 3 (ftUS)`).
-fn names_feet(citation: &str) -> bool {
-    let citation = citation.to_ascii_lowercase();
-    ["foot", "feet", "ftus", "(ft", "us-ft"].iter().any(|word| citation.contains(word))
-}
-
 /// Whether there is a CRS at all.
 pub fn has_crs(georeference: &Georeference) -> bool {
     short(georeference, key::MODEL_TYPE).is_some()
@@ -208,30 +178,6 @@ pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn keyed(keys: &[[u16; 2]]) -> Georeference {
-        let mut all = vec![1, 1, 0, keys.len() as u16];
-        keys.iter().for_each(|[key, value]| all.extend([*key, 0, 1, *value]));
-        Georeference { keys: all, ..Georeference::default() }
-    }
-
-    #[test]
-    fn degrees_and_feet_are_refused_with_advice() {
-        for keys in [[1024, 2], [1024, 3], [3076, 9002], [3076, 9003], [3076, 9036]] {
-            let problem = check_horizontal(&keyed(&[keys])).unwrap_err();
-            assert!(problem.contains("gdalwarp"), "{problem}");
-        }
-        assert!(check_horizontal(&keyed(&[[1024, 1], [3076, 9001]])).is_ok());
-        let named = Georeference { ascii: "NAD83 / California zone 3 (ftUS)|".into(), ..keyed(&[[1024, 1]]) };
-        assert!(check_horizontal(&named).is_err());
-        for keys in [[4099, 9002], [4099, 9003], [4099, 9005], [4096, 6360]] {
-            assert!(check_vertical(Some(&keyed(&[keys])), None).is_err());
-        }
-        assert!(check_vertical(Some(&keyed(&[[4099, 9001]])), Some("m")).is_ok());
-        assert!(check_vertical(None, Some("US survey foot")).is_err());
-        let degrees = Georeference { transform: Some([10.0, 1e-3, 0.0, 45.0, 0.0, -1e-3]), ..Georeference::default() };
-        assert!(check_horizontal(&degrees).is_err());
-    }
 
     #[test]
     fn only_square_north_up_cells_pass() {

@@ -12,7 +12,7 @@ use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
 
 /// Reads a layer of kind `spec` for a terrain of this grid.
 ///
-/// Codes of a layer whose unit is 1 are shares: u8 is divided by 255, u16 by 65535. All else is taken as it stands;
+/// Codes of a layer whose unit is 1 are shares: u8 is divided by 255, u16 by 65535, unless the file says a scale. All else is taken as it stands;
 /// heights are metres, counts must be whole.
 ///
 /// # Errors
@@ -67,7 +67,7 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
     }
     let full = match raster.samples.kind() {
         SampleType::U8 | SampleType::U16 if spec.unit != "1" || spec.cells != CellType::Float => 1.0,
-        kind => kind.full().unwrap_or(1.0),
+        kind => kind.full().filter(|_| !raster.scaled).unwrap_or(1.0),
     };
     let [factor, offset] = raster.scale;
     let values = (0..rows * cols).map(|k| {
@@ -75,7 +75,7 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
         let value = (sample * factor + offset) / full;
         let problem = match spec.cells {
             _ if mask.is_some_and(|mask| mask.as_slice()[k]) => return Ok(0.0),
-            _ if raster.nodata == Some(sample) => "no data",
+            _ if raster.nodata == Some(sample) || raster.is_masked(k) => "no data",
             _ if !value.is_finite() => "a number is needed",
             CellType::Count if value.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&value) => {
                 "a whole number of 0 or more is needed"

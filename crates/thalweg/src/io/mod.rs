@@ -10,6 +10,7 @@ pub mod atomic;
 pub mod deterrace;
 pub mod disk;
 pub mod features;
+pub mod plain;
 pub mod rivers;
 pub mod sidecar;
 pub mod staging;
@@ -24,13 +25,15 @@ mod png;
 mod raster;
 mod raw;
 mod save;
+pub mod survey;
 mod tiff;
 pub mod trees;
+mod units;
 pub mod vector;
 
+use std::ffi::OsString;
 use std::fmt;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use crate::grid::MAX_CELLS;
 pub use atomic::atomic;
@@ -38,9 +41,15 @@ pub use layer::{load_layer, load_layer_of};
 pub use raster::{Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
-pub use terrain::{LoadOptions, Loaded, load};
+pub use terrain::{LoadOptions, Loaded, load, terrain_of};
+pub use units::Unit;
 
 use crate::error::{Error, Result};
+use crate::field::Size;
+use crate::memory;
+
+/// The longest file of samples that is read: [`MAX_CELLS`] of 64 bits, twice.
+const MAX_BYTES: u64 = 16 * MAX_CELLS;
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,14 +148,7 @@ impl fmt::Display for Format {
 pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
     let path = path.as_ref();
     let format = Format::of(path)?;
-    let about = fs::metadata(path).map_err(Error::io(path, "read"))?;
-    if !about.is_file() {
-        return Err(Error::file(
-            path,
-            if about.is_dir() { "is a folder; a file is needed" } else { "is not a plain file" },
-        ));
-    }
-    let bytes = fs::read(path).map_err(Error::io(path, "read"))?;
+    let bytes = plain::read(path, MAX_BYTES)?;
     let sidecar = match format {
         Format::R16 | Format::R32 => Sidecar::beside(path)?,
         _ => None,
@@ -155,7 +157,20 @@ pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
     if format == Format::Hgt {
         hgt::place(&mut raster, path);
     }
+    drop(bytes);
+    let beside = mask_path(path);
+    if let Some(bytes) = plain::read_if_there(&beside, MAX_BYTES)? {
+        let mask = decode_mask(&bytes, raster.size).map_err(|problem| Error::file(&beside, problem))?;
+        raster.mask_out(mask);
+    }
     Ok(raster)
+}
+
+/// Where GDAL puts the mask of a file that holds none: its name and `.msk`.
+fn mask_path(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".msk");
+    PathBuf::from(name)
 }
 
 /// Reads a raster from a file's bytes; the sidecar tells a headerless file's size. The error is the problem in words.
@@ -182,6 +197,15 @@ pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result
         Format::Ascii => ascii::read(bytes),
         Format::Hgt => hgt::read(bytes),
     }
+}
+
+/// Reads the mask of a raster of that size from the bytes of a `.msk` file, true where there is no data. The error is the
+/// problem in words.
+///
+/// # Errors
+/// What is no TIFF, or of another size.
+pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
+    tiff::read_mask(bytes, size)
 }
 
 /// Writes a raster, its format told by the path's ending; the file appears whole or not at all.
@@ -237,5 +261,8 @@ fn check_size(size: [u64; 2], sample_bytes: u64, bytes: usize, ratio: u64) -> Re
              truncated or broken"
         ));
     }
+    // Beside the samples stand, at the worst, two copies of them on the way, heights and a mask.
+    memory::room(&format!("{cols} × {rows} cells"), need.saturating_mul(3).saturating_add(6 * cells))
+        .map_err(|error| format!("is too large: {error}"))?;
     usize::try_from(cells).map_err(|_| "is too large for this machine".to_string())
 }

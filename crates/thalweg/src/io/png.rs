@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, Write};
 
-use png::{BitDepth, ColorType, Decoder, Encoder, Limits, Transformations};
+use png::{BitDepth, ColorType, Decoder, Encoder, Info, Limits, Transformations};
 
 use super::{Raster, SampleType, Samples, check_size};
 
@@ -18,6 +18,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let mut reader = decoder.read_info().map_err(broken)?;
     let info = reader.info();
     let [rows, cols] = [u64::from(info.height), u64::from(info.width)];
+    palette(info)?;
     let levels = if info.color_type == ColorType::Indexed { 8 } else { info.bit_depth as u8 };
     // 1032 is the most that deflate can do; a pixel of one bit becomes a byte.
     let ratio = 1100 * 8;
@@ -46,6 +47,21 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
         raster.warnings.push(format!("has only {levels} bits"));
     }
     Ok(raster)
+}
+
+/// Refuses a palette that is none: `png` 0.18.1 takes its length on trust, and panics (image-png #682).
+fn palette(info: &Info<'_>) -> Result<(), String> {
+    if info.color_type != ColorType::Indexed {
+        return Ok(());
+    }
+    let bytes = info.palette.as_ref().map_or(0, |palette| palette.len());
+    // The number of entries may be less than the bits tell apart; what has none is black.
+    if bytes == 0 || !bytes.is_multiple_of(3) || bytes > 3 * 256 {
+        return Err(format!(
+            "cannot be decoded: its palette has {bytes} bytes; allowed is 3 to 768, three to a colour"
+        ));
+    }
+    Ok(())
 }
 
 /// The grey of each pixel of 1 to 4 channels (grey, grey + alpha, RGB, RGBA).

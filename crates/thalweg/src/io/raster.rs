@@ -248,10 +248,14 @@ pub struct Raster {
     pub nodata: Option<f64>,
     /// Factor and offset from sample to value (GDAL's band scale); `[1, 0]` where the file says nothing.
     pub scale: [f64; 2],
+    /// Whether the file itself says what its samples mean, by a scale or a unit.
+    pub scaled: bool,
     /// Unit of the values, as the file words it.
     pub unit: Option<String>,
     /// Where the cells lie, and the keys of the CRS.
     pub georeference: Option<Georeference>,
+    /// True where a mask says that there is no data.
+    pub mask: Option<Vec<bool>>,
     /// What the reader left out or had to assume.
     pub warnings: Vec<String>,
 }
@@ -259,6 +263,29 @@ pub struct Raster {
 impl Raster {
     /// Samples of which nothing more is known.
     pub fn new(size: Size, samples: Samples) -> Self {
-        Self { size, samples, nodata: None, scale: [1.0, 0.0], unit: None, georeference: None, warnings: Vec::new() }
+        Self {
+            size,
+            samples,
+            nodata: None,
+            scale: [1.0, 0.0],
+            scaled: false,
+            unit: None,
+            georeference: None,
+            mask: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Leaves out the cells where `mask` is true, beside those left out already.
+    pub(super) fn mask_out(&mut self, mask: Vec<bool>) {
+        match &mut self.mask {
+            Some(own) => own.iter_mut().zip(mask).for_each(|(own, other)| *own |= other),
+            None => self.mask = Some(mask),
+        }
+    }
+
+    /// Whether a mask leaves out cell number `k`.
+    pub fn is_masked(&self, k: usize) -> bool {
+        self.mask.as_ref().is_some_and(|mask| mask[k])
     }
 }

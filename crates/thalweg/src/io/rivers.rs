@@ -2,24 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::features::{Feature, Property, Shape, save_features};
 use super::terrain::{LoadOptions, SaveOptions, load, save};
-use super::vector::Place;
-use super::{SampleType, Samples, atomic, read, save_samples};
+use super::{SampleType, Samples, atomic, read, save_samples, survey};
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::{self, Land, basins};
 use crate::height::{Height, UNITS};
+use crate::memory;
 use crate::products::lakes::{areas, outlines};
-use crate::rivers::check::{Survey, Written, WrittenLake};
+use crate::rivers::check::Survey;
 use crate::rivers::network::{FLOW, Mouth, Network, Reach, Run, SHARES, Source};
 use crate::rivers::{Carved, Vertex, distance, wishes};
 use crate::terrain::Terrain;
 
-/// Parts of a cell that places are read back in.
-const SNAP: f64 = 1e7;
+/// Bytes a cell that a network takes while it is read and checked.
+const BYTES: u64 = 72;
 
 /// Stands in rasters where there is no water.
 const DRY: f64 = -32_768.0;
@@ -253,6 +253,7 @@ pub fn read_network(folder: &Path) -> Result<Survey> {
     let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
     let terrain = loaded.terrain;
     let size = terrain.grid.size;
+    memory::room(&folder.display().to_string(), BYTES.saturating_mul(terrain.grid.len() as u64))?;
     let field = |name: &str| {
         let path = folder.join(name);
         let raster = read(&path)?;
@@ -266,75 +267,21 @@ pub fn read_network(folder: &Path) -> Result<Survey> {
         Field::from_vec(size, (0..samples.len()).map(|k| samples.get(k) as u32).collect())
     };
     let surface = field("water_surface.tif")?;
-    let document = |name: &str| {
-        let path = folder.join(name);
-        let text = std::fs::read_to_string(&path).map_err(Error::io(&path, "read"))?;
-        serde_json::from_str::<Value>(&text).map_err(|error| Error::file(&path, error.to_string()))
-    };
-    let (rivers, lakes, about) = (document("rivers.geojson")?, document("lakes.geojson")?, document("network.json")?);
-    let place = Place::of(&terrain.grid);
-    let features = |document: &Value| document["features"].as_array().cloned().unwrap_or_default();
-    let reaches = features(&rivers).into_iter().enumerate().map(|(number, feature)| {
-        let problem = || format!("feature {} is no reach as `rivers` writes them", number + 1);
-        written(&feature, &place).ok_or_else(|| Error::file(folder.join("rivers.geojson"), problem()))
-    });
-    let lakes = features(&lakes).into_iter().enumerate().map(|(number, feature)| {
-        let of = &feature["properties"];
-        let lake = || {
-            Some(WrittenLake {
-                id: of["id"].as_u64()? as u32,
-                level: of["level_m"].as_f64()?,
-                runoff: of["runoff"].as_f64()?,
-            })
-        };
-        let problem = || format!("feature {} is no lake as `rivers` writes them", number + 1);
-        lake().ok_or_else(|| Error::file(folder.join("lakes.geojson"), problem()))
-    });
+    let grid = &terrain.grid;
+    let reaches = survey::read_as(&folder.join("rivers.geojson"), grid, |text| survey::parse_reaches(text, grid))?;
+    let lakes = survey::read_as(&folder.join("lakes.geojson"), grid, survey::parse_lakes)?;
+    let about = survey::read_as(&folder.join("network.json"), grid, survey::parse_about)?;
     Ok(Survey {
         cell: terrain.grid.cell,
-        sea: about["sea_level"].as_f64(),
-        mouths: about["mouths"].as_array().into_iter().flatten().filter_map(mouth).collect(),
+        sea: about.sea_level,
+        mouths: about.mouths,
         known: Field::generate(size, |i, j| !terrain.is_nodata(i, j)),
         ground: terrain.ground.map(|height| height.metres()),
         river: counts("rivers.tif")?,
         path: counts("paths.tif")?,
         lake: counts("lakes.tif")?,
         surface: Field::from_vec(size, (0..surface.len()).map(|k| surface.get(k)).collect())?,
-        reaches: reaches.collect::<Result<_>>()?,
-        lakes: lakes.collect::<Result<_>>()?,
-    })
-}
-
-fn mouth(cell: &Value) -> Option<[usize; 2]> {
-    Some([cell[0].as_u64()? as usize, cell[1].as_u64()? as usize])
-}
-
-/// A reach from its feature, if it is one.
-fn written(feature: &Value, place: &Place) -> Option<Written> {
-    let of = &feature["properties"];
-    let reals = |name: &str| of[name].as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
-    let count = |name: &str| of[name].as_u64().map(|n| n as u32);
-    let points = feature["geometry"]["coordinates"].as_array()?.iter();
-    // Coordinates of the earth bear a rounding that must not carry a place over the border of its cell.
-    let snapped = |place: [f64; 2]| place.map(|x| (x * SNAP).round() / SNAP);
-    let places = points.map(|point| Some(snapped(place.back([point[0].as_f64()?, point[1].as_f64()?]))));
-    let places = places.collect::<Option<Vec<_>>>()?;
-    let (surface, bed, width) = (reals("surfaces_m")?, reals("beds_m")?, reals("widths_m")?);
-    if places.len() < 2 || [surface.len(), bed.len(), width.len()] != [places.len(); 3] {
-        return None;
-    }
-    Some(Written {
-        id: count("id")?,
-        run: count("run")?,
-        lake_from: count("lake_from"),
-        lake_to: count("lake_to"),
-        parts_from: count("parts_from"),
-        downstream: count("downstream"),
-        end: of["ends"].as_str()?.to_string(),
-        discharge: [of["discharge_from"].as_f64()?, of["discharge"].as_f64()?],
-        places,
-        surface,
-        bed,
-        width,
+        reaches,
+        lakes,
     })
 }

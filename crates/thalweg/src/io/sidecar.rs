@@ -1,15 +1,17 @@
 //! The sidecar: a small JSON file beside a file that cannot say itself what its samples mean (`height.png.json`).
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{SampleType, atomic};
+use super::{SampleType, atomic, plain};
 use crate::error::{Error, Result};
 use crate::field::Size;
+
+/// The longest sidecar that is read; ours have under a thousand bytes.
+const MAX_BYTES: u64 = 1 << 16;
 
 /// Order of the bytes of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -162,21 +164,26 @@ impl Sidecar {
     /// When it cannot be read or says what cannot be.
     pub fn beside(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let path = Self::path(path);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::io(path, "read")(error)),
-        };
-        let sidecar: Self = serde_json::from_slice(&bytes)
-            .map_err(|error| Error::file(&path, format!("is no sidecar that describes the file beside it: {error}")))?;
+        let Some(bytes) = plain::read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
+        Self::parse(&bytes).map(Some).map_err(|problem| Error::file(&path, problem))
+    }
+
+    /// Reads a sidecar from its bytes; the error is the problem in words.
+    ///
+    /// # Errors
+    /// What is no sidecar, or says what cannot be.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let sidecar: Self = serde_json::from_slice(bytes).map_err(|error| {
+            format!("is no sidecar that describes the file beside it: {}", plain::clipped(&error.to_string()))
+        })?;
         let range = [sidecar.minimum, sidecar.maximum];
         if range.iter().any(|x| !x.is_finite()) || range[0] > range[1] {
-            return Err(Error::file(&path, format!("minimum {} and maximum {} are no range", range[0], range[1])));
+            return Err(format!("minimum {} and maximum {} are no range", range[0], range[1]));
         }
         if !(1e-3..=1e5).contains(&sidecar.cell_size) {
-            return Err(Error::file(&path, format!("cell_size = {} m: allowed is 0.001 to 100000", sidecar.cell_size)));
+            return Err(format!("cell_size = {} m: allowed is 0.001 to 100000", sidecar.cell_size));
         }
-        Ok(Some(sidecar))
+        Ok(sidecar)
     }
 
     /// Writes the sidecar of `path`.
@@ -193,6 +200,7 @@ impl Sidecar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn engines_decode_to_the_true_heights() {

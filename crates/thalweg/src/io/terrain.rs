@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 pub use super::layer::{load_layer, load_layer_of, load_layer_on};
 pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
+use super::units::{self, Problem, Said, Unit};
 use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
 use crate::error::{Error, Result};
 use crate::field::Field;
@@ -31,6 +32,8 @@ pub struct LoadOptions {
     pub infinite_is_nodata: bool,
     /// Smooths away the terraces of heights stored in few steps ([`deterrace`]).
     pub deterrace: bool,
+    /// The unit of coordinates and heights, in place of what the file says. Degrees stay degrees.
+    pub unit: Option<Unit>,
 }
 
 /// A terrain from a file, and what is to be said about it.
@@ -48,36 +51,60 @@ pub struct Loaded {
     pub nodata: Option<f64>,
     /// Number of cells without data.
     pub nodata_count: usize,
+    /// What the file says of its units that was overridden ([`LoadOptions::unit`]), in words.
+    pub overridden: Vec<String>,
 }
 
 /// Loads a terrain.
 ///
-/// Floating-point and signed samples are metres (or what GDAL's scale makes of them), unsigned ones take their metres
-/// from the options, else the sidecar, else [`DEFAULT_HEIGHT`] with a warning; the cell size comes from the options, else
-/// the georeference, else the sidecar, else [`DEFAULT_CELL`] with a warning. No data are: the file's nodata value, NaN, ±infinity on
+/// Floating-point and signed samples are metres (or what GDAL's scale makes of them), and so are unsigned ones whose file says
+/// a scale or a unit; the others take their metres from the options, else the sidecar, else [`DEFAULT_HEIGHT`] with a warning; the cell size comes from the options, else
+/// the georeference, else the sidecar, else [`DEFAULT_CELL`] with a warning. No data are: what GDAL's mask leaves out, in
+/// the file or beside it (`.msk`), the file's nodata value, NaN, ±infinity on
 /// request, and the usual stand-ins (−9999, −32768, −32767, ±3.4e38) where they lie far from all other heights.
 ///
 /// # Errors
-/// As [`read`]; degrees, feet, rotated or oblong cells, a sidecar of another size, infinities, heights outside ±16 000 m
+/// As [`read`]; degrees, feet, Pseudo-Mercator, rotated or oblong cells, a sidecar of another size, infinities, heights outside ±16 000 m
 /// (each naming the cell), no data at all, options out of range.
 pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded> {
     let path = path.as_ref();
-    let format = Format::of(path)?;
-    if let Some([low, high]) = options.height {
-        let (low_ok, high_ok) = (Height::from_metres(low).is_ok(), Height::from_metres(high).is_ok());
-        if !low_ok || !high_ok || low >= high {
-            let allowed = "two heights in rising order, -16000 to 16000 m";
-            return Err(Error::value("height", format!("{low},{high}"), allowed));
-        }
-    }
-    let mut raster = read(path)?;
-    let refuse = |problem: String| Error::file(path, problem);
+    check_options(options)?;
+    let raster = read(path)?;
     let sidecar = match needs_sidecar(&raster) {
         true => Sidecar::beside(path)?,
         false => None,
     };
+    terrain_of(path, raster, sidecar.as_ref(), options)
+}
+
+/// Refuses heights that are none.
+fn check_options(options: &LoadOptions) -> Result<()> {
+    let Some([low, high]) = options.height else { return Ok(()) };
+    let (low_ok, high_ok) = (Height::from_metres(low).is_ok(), Height::from_metres(high).is_ok());
+    if !low_ok || !high_ok || low >= high {
+        let allowed = "two heights in rising order, -16000 to 16000 m";
+        return Err(Error::value("height", format!("{low},{high}"), allowed));
+    }
+    Ok(())
+}
+
+/// The terrain that a raster means, of which `sidecar` says what it does not say itself; `path` is said in messages, and its ending
+/// tells the format.
+///
+/// # Errors
+/// As [`load`].
+pub fn terrain_of(
+    path: impl AsRef<Path>,
+    mut raster: Raster,
+    sidecar: Option<&Sidecar>,
+    options: &LoadOptions,
+) -> Result<Loaded> {
+    let path = path.as_ref();
+    let format = Format::of(path)?;
+    check_options(options)?;
+    let refuse = |problem: String| Error::file(path, problem);
     let mut warnings = std::mem::take(&mut raster.warnings);
-    if let Some(sidecar) = &sidecar {
+    if let Some(sidecar) = sidecar {
         if [sidecar.rows, sidecar.columns] != raster.size || sidecar.sample != raster.samples.kind() {
             let [rows, cols] = raster.size;
             return Err(refuse(format!(
@@ -90,11 +117,22 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded> {
         }
         raster.nodata = raster.nodata.or(sidecar.nodata);
     }
-    geokeys::check_vertical(raster.georeference.as_ref(), raster.unit.as_deref()).map_err(refuse)?;
-    let cell = cell_size(&raster, sidecar.as_ref(), options, &mut warnings).map_err(refuse)?;
+    let mut overridden = Vec::new();
+    let unit = raster.unit.as_deref().or(sidecar.map(|sidecar| sidecar.unit.as_str()));
+    let heights = match (units::check_vertical(raster.georeference.as_ref(), unit), options.unit) {
+        (Ok(said), None) => said,
+        (Ok(_), Some(Unit::Metre)) => Said::Metre,
+        (Err(problem), Some(Unit::Metre)) => {
+            overridden.push(said_only(&problem));
+            Said::Metre
+        }
+        (Err(problem), None) => return Err(refuse(problem)),
+    };
+    let cell = cell_size(&raster, sidecar, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
+    warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
     let grid = Grid { georeference: raster.georeference.clone(), ..Grid::new(raster.size, cell)? };
     let mask = mask(&mut raster, options, &mut warnings).map_err(refuse)?;
-    let [factor, offset] = scale(&raster, mask.as_deref(), sidecar.as_ref(), options, &mut warnings).map_err(refuse)?;
+    let [factor, offset] = scale(&raster, mask.as_deref(), sidecar, options, &mut warnings).map_err(refuse)?;
 
     let step = terrace(&raster, mask.as_deref()).map(|codes| codes * factor.abs());
     let coarse = match raster.samples.kind() {
@@ -117,28 +155,48 @@ pub fn load(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Loaded> {
         }
     }
     let terrain = Terrain { nodata, ..Terrain::from_ground(grid, ground)? };
-    Ok(Loaded { terrain, warnings, format, sample: raster.samples.kind(), nodata: raster.nodata, nodata_count })
+    let sample = raster.samples.kind();
+    Ok(Loaded { terrain, warnings, format, sample, nodata: raster.nodata, nodata_count, overridden })
 }
 
 /// Whether a file leaves unsaid what a sidecar says: the metres of its codes, or its cell size.
 fn needs_sidecar(raster: &Raster) -> bool {
-    let unscaled = raster.samples.kind().full().is_some() && raster.scale == [1.0, 0.0];
+    let unscaled = raster.samples.kind().full().is_some() && !raster.scaled;
     unscaled || raster.georeference.as_ref().is_none_or(|g| g.transform.is_none())
 }
 
-/// Side of a cell in metres.
+/// What a problem says of the file, without its advice.
+fn said_only(problem: &str) -> String {
+    problem.split_once("; ").map_or(problem, |(said, _)| said).to_string()
+}
+
+/// Side of a cell in metres; what stands behind `heights` is what the file says of their unit.
 fn cell_size(
     raster: &Raster,
     sidecar: Option<&Sidecar>,
     options: &LoadOptions,
-    warnings: &mut Vec<String>,
+    heights: Said,
+    [warnings, overridden]: [&mut Vec<String>; 2],
 ) -> Result<f64, String> {
     if let Some(georeference) = &raster.georeference {
         geokeys::check_north_up(georeference)?;
-        let unit = geokeys::check_horizontal(georeference);
+        let mut unit = units::check_horizontal(georeference);
+        if let (Err(Problem::Linear(problem)), Some(Unit::Metre)) = (&unit, options.unit) {
+            overridden.push(said_only(problem));
+            unit = Ok(());
+        }
+        if let (Err(Problem::Linear(problem)), Some(_), Said::Nothing) = (&unit, options.cell_size, heights) {
+            // Where coordinates are feet heights are as a rule, and a cell size says nothing of them.
+            return Err(format!(
+                "{}, and nothing says in which unit its heights are; give them a unit (`gdal_edit.py -a_srs` with a vertical \
+                 CRS, or a band unit), or `--unit metre` if they are metres",
+                said_only(problem)
+            ));
+        }
         let square = geokeys::square(georeference);
-        match (options.cell_size, unit, square) {
+        match (options.cell_size, unit.map_err(Problem::words), square) {
             (Some(cell), Err(problem), _) | (Some(cell), _, Err(problem)) => {
+                let problem = said_only(&problem);
                 warnings.push(format!("is taken as square cells of {cell} m, as asked for, though it {problem}"));
                 return Ok(cell);
             }
@@ -163,7 +221,13 @@ fn scale(
     warnings: &mut Vec<String>,
 ) -> Result<[f64; 2], String> {
     let kind = raster.samples.kind();
-    if let Some(full) = kind.full().filter(|_| raster.scale == [1.0, 0.0]) {
+    if let Some(full) = kind.full().filter(|_| !raster.scaled || options.height.is_some()) {
+        if raster.scaled {
+            warnings.push(
+                "has its codes taken over the heights that were asked for, though it says their metres itself"
+                    .to_string(),
+            );
+        }
         let known = options.height.or(sidecar.map(|s| [s.minimum, s.maximum]));
         let [low, high] = known.unwrap_or(DEFAULT_HEIGHT);
         if known.is_none() {
@@ -204,9 +268,10 @@ fn mask(raster: &mut Raster, options: &LoadOptions, warnings: &mut Vec<String>) 
     // A tag in decimal may be a little beside the f32 that it means.
     let same = move |v: f64, nodata: f64| v == nodata || (single && v as f32 == nodata as f32);
     let missing = move |v: f64| v.is_nan() || v.is_infinite() || declared.is_some_and(|nodata| same(v, nodata));
+    let masked = |k: usize| raster.is_masked(k);
     if !options.infinite_is_nodata {
         let infinite = |v: f64| v.is_infinite() && !declared.is_some_and(|nodata| same(v, nodata));
-        if let Some(k) = (0..n).into_par_iter().find_first(|k| infinite(samples.get(*k))) {
+        if let Some(k) = (0..n).into_par_iter().find_first(|k| !masked(*k) && infinite(samples.get(*k))) {
             let place = place(k, raster.size[1]);
             return Err(format!("holds {} at {place}; say that infinity is no data if so it is meant", samples.get(k)));
         }
@@ -218,7 +283,11 @@ fn mask(raster: &mut Raster, options: &LoadOptions, warnings: &mut Vec<String>) 
         let usual = |v: f64| USUAL.contains(&v) || huge(v);
         // Lowest of the plain values, and the lowest usual stand-in.
         let least = |keep: &(dyn Fn(f64) -> bool + Sync)| {
-            let kept = (0..n).into_par_iter().map(|k| samples.get(k)).filter(|v| !missing(*v) && keep(*v));
+            let kept = (0..n)
+                .into_par_iter()
+                .filter(|k| !masked(*k))
+                .map(|k| samples.get(k))
+                .filter(|v| !missing(*v) && keep(*v));
             kept.min_by(f64::total_cmp)
         };
         if let Some(found) = least(&usual) {
@@ -236,14 +305,18 @@ fn mask(raster: &mut Raster, options: &LoadOptions, warnings: &mut Vec<String>) 
         .into_par_iter()
         .map(|k| {
             let v = samples.get(k);
-            missing(v) || is_stand_in(v)
+            masked(k) || missing(v) || is_stand_in(v)
         })
         .collect();
     let count = mask.iter().filter(|m| **m).count();
     if let Some(value) = stand_in {
-        let cells = (0..n).filter(|k| is_stand_in(samples.get(*k))).count();
+        let cells = (0..n).filter(|k| !masked(*k) && is_stand_in(samples.get(*k))).count();
         warnings.push(format!("holds {value} in {cells} cells, far from all other heights: taken as no data"));
         raster.nodata = raster.nodata.or(Some(value));
+    }
+    let left_out = raster.mask.as_ref().map_or(0, |mask| mask.iter().filter(|masked| **masked).count());
+    if left_out > 0 {
+        warnings.push(format!("has a mask that leaves out {left_out} cells: taken as no data"));
     }
     match count {
         0 => Ok(None),

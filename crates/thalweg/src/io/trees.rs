@@ -3,21 +3,24 @@
 //! Coordinates are those of the rasters written with them (see [`vector`](super::vector)). A line to a tree, written
 //! as they come, so that a forest of millions takes no more memory than it has.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 use serde_json::json;
 
 use super::vector::Place;
-use super::{atomic, geokeys};
+use super::{atomic, geokeys, plain};
 use crate::error::{Error, Result};
 use crate::forest::{self, KINDS, Tree};
 use crate::grid::Grid;
+use crate::memory;
 use crate::terrain::Terrain;
 
 /// The columns of a table, and what a feature's properties are called, but for the coordinates.
 const HEAD: &str = "id,x,y,z,kind,height_m,crown_m,age_years";
+
+/// Bytes of a tree in memory to a byte of its line: of the shortest line, while the list of trees grows.
+const TREE_BYTES: u64 = 10;
 
 /// Longest line of a table that is read.
 const MAX_LINE: u64 = 4096;
@@ -117,8 +120,18 @@ fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Resu
 /// A file that cannot be read or is no such table; the line is named.
 pub fn load_trees(path: impl AsRef<Path>, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(Error::io(path, "read"))?;
-    let mut reader = BufReader::new(file);
+    let (file, length) = plain::open(path)?;
+    memory::room(&path.display().to_string(), length.saturating_mul(TREE_BYTES))?;
+    // What is added while it is read is not read.
+    let mut reader = BufReader::new(io::Read::take(file, length));
+    parse_trees(&mut reader, path, grid)
+}
+
+/// Reads trees from the text of a table; `path` is said in messages.
+///
+/// # Errors
+/// As [`load_trees`].
+pub fn parse_trees(mut reader: impl BufRead, path: &Path, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
     let head = line(&mut reader, path)?.unwrap_or_default();
     let names: Vec<&str> = head.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
     let column = |name: &str| names.iter().position(|known| *known == name);

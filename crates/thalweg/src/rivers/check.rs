@@ -154,11 +154,18 @@ impl Survey {
         for (k, reach) in self.reaches.iter().enumerate() {
             reach.lake_from.into_iter().for_each(|lake| from.entry(lake).or_default().push(k));
         }
-        for reach in &self.reaches {
-            let (mut at, mut left) = (reach, self.reaches.len() + 1);
-            let arrives = loop {
+        // What is known of a reach is known of all that lead to it: each is walked once.
+        let mut arrives: Vec<Option<bool>> = vec![None; self.reaches.len()];
+        for first in 0..self.reaches.len() {
+            let (mut k, mut way) = (first, Vec::new());
+            let answer = loop {
+                if let Some(known) = arrives[k] {
+                    break known;
+                }
+                arrives[k] = Some(false); // a ring arrives nowhere
+                way.push(k);
+                let at = &self.reaches[k];
                 let Some([i, j]) = at.places.last().map(|place| self.cell(*place)) else { break false };
-                left -= 1;
                 let next = match at.end.as_str() {
                     "river" => at.downstream.and_then(|id| by_id.get(&id).copied()),
                     "lake" if Some(self.lake[(i, j)]) == at.lake_to => {
@@ -170,11 +177,12 @@ impl Survey {
                     _ => None,
                 };
                 match next {
-                    Some(k) if left > 0 => at = &self.reaches[k],
-                    _ => break false,
+                    Some(next) => k = next,
+                    None => break false,
                 }
             };
-            check.note(arrives, || format!("reach {}", reach.id));
+            way.into_iter().for_each(|k| arrives[k] = Some(answer));
+            check.note(answer, || format!("reach {}", self.reaches[first].id));
         }
         check
     }

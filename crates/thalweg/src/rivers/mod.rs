@@ -31,7 +31,7 @@ mod route;
 mod shore;
 mod tree;
 mod valley;
-mod walk;
+pub(crate) mod walk;
 mod way;
 pub mod wishes;
 

@@ -2,7 +2,7 @@
 
 /// Calls `visit` with the cells (row, column) that the straight way from `from` to `to` passes, from the second one on; places
 /// are in cells. Straight through a corner it goes to the cell across, by none of the two beside.
-pub(super) fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])) {
+pub(crate) fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])) {
     let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
     let (mut at, end) = (cell(from), cell(to));
     let along = [to[0] - from[0], to[1] - from[1]];

@@ -28,7 +28,8 @@ impl Coding {
     /// The samples of `rows` × `cols` pixels.
     pub fn decode(&self, data: &[u8], [rows, cols]: [usize; 2]) -> Result<Samples, String> {
         let width = (self.format.1 / 8) as usize;
-        let row_bytes = cols * self.bands * width;
+        // A row begins with a byte of its own, whatever a sample's bits.
+        let row_bytes = (cols * self.bands * self.format.1 as usize).div_ceil(8);
         let Samples::U8(mut bytes) = Samples::zeros(SampleType::U8, rows * row_bytes)? else {
             return Err("cannot be decoded".to_string());
         };
@@ -45,6 +46,10 @@ impl Coding {
             _ => {}
         }
         Ok(match self.format {
+            (1, 1) => {
+                let bit = |row: &[u8], j: usize| row[j / 8] >> (7 - j % 8) & 1;
+                Samples::U8(bytes.chunks(row_bytes).flat_map(|row| (0..cols).map(move |j| bit(row, j))).collect())
+            }
             (2, 8) => Samples::I16(bytes.iter().map(|b| i16::from(*b as i8)).collect()),
             _ => Samples::from_bytes(self.kind, &bytes, big_endian),
         })

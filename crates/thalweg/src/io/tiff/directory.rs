@@ -1,4 +1,4 @@
-//! The first directory of a TIFF file, every value known to lie inside the file before it is read.
+//! The directories of a TIFF file, every value known to lie inside the file before it is read.
 //!
 //! TIFF 6.0 (Adobe 1992), BigTIFF (2007): a directory is a list of (tag, type, count, value or its position).
 
@@ -8,7 +8,11 @@ use std::collections::BTreeMap;
 pub struct Directory<'a> {
     bytes: &'a [u8],
     big_endian: bool,
+    /// Whether it is a BigTIFF.
+    big: bool,
     entries: BTreeMap<u16, Entry>,
+    /// Position of the next directory.
+    next: Option<u64>,
 }
 
 struct Entry {
@@ -38,13 +42,25 @@ impl<'a> Directory<'a> {
             Some(b"MM") => true,
             _ => return Err(broken()),
         };
-        let mut directory = Self { bytes, big_endian, entries: BTreeMap::new() };
-        let big = match directory.uint(2, 2) {
+        let mut head = Self { bytes, big_endian, big: false, entries: BTreeMap::new(), next: None };
+        head.big = match head.uint(2, 2) {
             Some(42) => false,
             Some(43) => true,
             _ => return Err(broken()),
         };
-        let start = if big { directory.uint(8, 8) } else { directory.uint(4, 4) }.ok_or_else(broken)?;
+        let start = if head.big { head.uint(8, 8) } else { head.uint(4, 4) }.ok_or_else(broken)?;
+        head.at(start)
+    }
+
+    /// Reads the directory after this one, if there is one.
+    pub fn next(&self) -> Option<Result<Self, String>> {
+        self.next.map(|start| self.at(start))
+    }
+
+    /// Reads the directory at that position.
+    fn at(&self, start: u64) -> Result<Self, String> {
+        let Self { bytes, big_endian, big, .. } = *self;
+        let mut directory = Self { bytes, big_endian, big, entries: BTreeMap::new(), next: None };
         // widths of: the number of entries, an entry, its count, its value
         let [head, step, wide] = if big { [8, 20, 8] } else { [2, 12, 4] };
         let outside = || "is truncated: its directory lies outside the file".to_string();
@@ -73,6 +89,8 @@ impl<'a> Directory<'a> {
             let at = place.and_then(|p| usize::try_from(p).ok()).filter(inside);
             directory.entries.insert(tag as u16, Entry { kind: kind as u16, count: n as usize, at });
         }
+        let after = start + head + count as usize * step;
+        directory.next = directory.uint(after, if big { 8 } else { 4 }).filter(|next| *next != 0);
         Ok(directory)
     }
 

@@ -10,12 +10,14 @@ use rayon::prelude::*;
 
 use super::geokeys;
 use super::{Raster, SampleType, Samples, check_size};
+use crate::field::Size;
 use chunk::Coding;
 use directory::Directory;
 pub(super) use write::write;
 
 /// Tags.
 mod tag {
+    pub const SUBFILE: u16 = 254;
     pub const WIDTH: u16 = 256;
     pub const HEIGHT: u16 = 257;
     pub const BITS: u16 = 258;
@@ -61,7 +63,7 @@ const BATCH: usize = 64;
 /// Reads the first band of the first image.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     let directory = Directory::parse(bytes)?;
-    let layout = layout(&directory, bytes.len())?;
+    let layout = layout(&directory, bytes.len(), Content::Heights)?;
     let samples = pixels(&layout, bytes)?;
     let mut raster = Raster::new([layout.rows, layout.cols], samples);
     raster.georeference = geokeys::from_tags(&geokeys::Tags {
@@ -81,16 +83,72 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     }
     let metadata = directory.text(tag::GDAL_METADATA)?;
     let number = |role| item(&metadata, role).and_then(|text| text.parse::<f64>().ok()).filter(|x| x.is_finite());
-    raster.scale = [number("scale").unwrap_or(1.0), number("offset").unwrap_or(0.0)];
-    raster.unit = item(&metadata, "unittype").map(str::to_string);
+    let (factor, offset) = (number("scale"), number("offset"));
+    raster.scale = [factor.unwrap_or(1.0), offset.unwrap_or(0.0)];
+    raster.unit = item(&metadata, "unittype").filter(|unit| !unit.is_empty()).map(str::to_string);
+    raster.scaled = factor.is_some() || offset.is_some() || raster.unit.is_some();
     if layout.bands > 1 {
         raster.warnings.push(format!("has {} bands; the first is taken", layout.bands));
+    }
+    if let Some(mask) = own_mask(&directory, bytes, raster.size)? {
+        raster.mask_out(mask);
     }
     Ok(raster)
 }
 
+/// What an image is of.
+#[derive(Clone, Copy, PartialEq)]
+enum Content {
+    Heights,
+    /// One bit or byte to a cell; 0 where there is no data.
+    Mask,
+}
+
+/// Directories that are looked through for a mask.
+const MAX_DIRECTORIES: usize = 256;
+
+/// The mask that the file holds beside its first image (GDAL's, TIFF 6.0 section 8), true where there is no data.
+fn own_mask(first: &Directory<'_>, bytes: &[u8], size: Size) -> Result<Option<Vec<bool>>, String> {
+    const REDUCED: u64 = 1;
+    const MASK: u64 = 4;
+    let mut found = first.next();
+    for _ in 0..MAX_DIRECTORIES {
+        // What lies beyond a broken directory is not known, and the image is whole without.
+        let Some(Ok(directory)) = found else { break };
+        let kind = directory.number(tag::SUBFILE, 0)?;
+        let sizes = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
+        if kind & MASK != 0 && kind & REDUCED == 0 && sizes == size.map(|n| n as u64) {
+            let mask = mask(&directory, bytes).map_err(|problem| format!("holds a mask that {problem}"))?;
+            return Ok(Some(mask));
+        }
+        found = directory.next();
+    }
+    Ok(None)
+}
+
+/// Reads a file that is the mask of another (GDAL's `.msk`), true where there is no data.
+pub(super) fn read_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
+    let directory = Directory::parse(bytes)?;
+    let [rows, cols] = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
+    if [rows, cols] != size.map(|n| n as u64) {
+        return Err(format!(
+            "is {cols} × {rows} cells (columns × rows), the file that it is the mask of {} × {}; remove it or make it anew",
+            size[1], size[0]
+        ));
+    }
+    mask(&directory, bytes)
+}
+
+fn mask(directory: &Directory<'_>, bytes: &[u8]) -> Result<Vec<bool>, String> {
+    let layout = layout(directory, bytes.len(), Content::Mask)?;
+    let Samples::U8(samples) = pixels(&layout, bytes)? else {
+        return Err("is not of bits or bytes".to_string());
+    };
+    Ok(samples.iter().map(|sample| *sample == 0).collect())
+}
+
 /// Reads the layout, refusing what is not a grid of heights, what we do not decode, and sizes that cannot be true.
-fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
+fn layout(directory: &Directory<'_>, length: usize, content: Content) -> Result<Layout, String> {
     let rows = directory.number(tag::HEIGHT, 0)?;
     let cols = directory.number(tag::WIDTH, 0)?;
     let bands = directory.number(tag::BANDS, 1)?;
@@ -102,6 +160,7 @@ fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
 
     let kind = match (format, depth) {
         (1, 8) => SampleType::U8,
+        (1, 1) if content == Content::Mask && bands == 1 => SampleType::U8,
         (1, 16) => SampleType::U16,
         (2, 8 | 16) => SampleType::I16,
         (2, 32) => SampleType::I32,
@@ -127,11 +186,13 @@ fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
     };
     match directory.number(tag::PHOTOMETRIC, 1)? {
         1 => {}
+        4 if content == Content::Mask => {}
         0 => return Err(format!("is a picture in which white is zero, not heights; {advice}")),
         _ => return Err(format!("is a colour picture, not heights; {advice}")),
     }
     let predictor = directory.number(tag::PREDICTOR, 1)?;
     match (predictor, format) {
+        (2 | 3, _) if depth < 8 => return Err(format!("is broken: predictor {predictor} for {depth} bits")),
         (1 | 2, _) | (3, 3) => {}
         _ => return Err(format!("is broken: predictor {predictor} for sample format {format}")),
     }
@@ -140,7 +201,9 @@ fn layout(directory: &Directory<'_>, length: usize) -> Result<Layout, String> {
         return Err(format!("is broken: planar configuration {planar}"));
     }
     let planes = if planar == 2 { bands } else { 1 };
-    let pixel = depth / 8 * (bands / planes);
+    // Eight pixels of a bit stand in one byte, and become eight.
+    let (width, ratio) = if depth < 8 { (1, 8 * ratio) } else { (depth / 8, ratio) };
+    let pixel = width * (bands / planes);
     check_size([rows, cols], pixel, length, ratio)?;
 
     let tiled = directory.has(tag::TILE_OFFSETS);

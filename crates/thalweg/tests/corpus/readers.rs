@@ -1,0 +1,126 @@
+//! Every reader of the library as a function of bytes. A test replays the corpora over them; `fuzz` grows the corpora.
+//!
+//! A reader answers, whatever the bytes: with what it read, which then holds what it promises, or with a short message.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use thalweg::grid::Grid;
+use thalweg::io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, survey, terrain_of, trees};
+use thalweg::pictures::picture::Picture;
+use thalweg::recipe::Recipe;
+use thalweg::run::Run;
+
+/// A reader: its name, which is its corpus' folder, and what it does.
+pub type Reader = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const READERS: [Reader; 14] = [
+    ("tiff", |bytes| raster("a.tif", bytes, None)),
+    ("png", |bytes| raster("a.png", bytes, None)),
+    ("npy", |bytes| raster("a.npy", bytes, None)),
+    ("ascii", |bytes| raster("a.asc", bytes, None)),
+    ("hgt", |bytes| raster("N01E002.hgt", bytes, None)),
+    ("r16", |bytes| beside("a.r16", bytes)),
+    ("r32", |bytes| beside("a.r32", bytes)),
+    ("sidecar", |bytes| answer(Sidecar::parse(bytes))),
+    ("mask", mask),
+    ("trees", table),
+    ("rivers", |bytes| answer(survey::parse_reaches(bytes, &grid()))),
+    ("lakes", |bytes| {
+        answer(survey::parse_lakes(bytes));
+        answer(survey::parse_about(bytes));
+    }),
+    ("recipe", recipe),
+    ("checkpoint", checkpoint),
+];
+
+/// The picture's reader too, which reads what we drew ourselves.
+pub fn picture(bytes: &[u8]) {
+    let _ = Picture::decode(Cursor::new(bytes));
+}
+
+fn grid() -> Grid {
+    Grid::new([40, 50], 10.0).expect("a grid")
+}
+
+/// Messages are for people.
+fn answer<T, E: ToString>(result: Result<T, E>) {
+    if let Err(problem) = result {
+        let message = problem.to_string();
+        assert!(!message.is_empty() && message.len() < 4000, "a message of {} bytes", message.len());
+    }
+}
+
+fn raster(name: &str, bytes: &[u8], sidecar: Option<&Sidecar>) {
+    let format = Format::of(name).expect("a known ending");
+    if format == Format::Png {
+        picture(bytes);
+    }
+    let read = match decode(format, bytes, sidecar) {
+        Ok(read) => read,
+        Err(problem) => return answer::<(), _>(Err(problem)),
+    };
+    assert_eq!(Some(read.samples.len()), read.size[0].checked_mul(read.size[1]));
+    assert!(!read.samples.is_empty() && read.mask.as_ref().is_none_or(|mask| mask.len() == read.samples.len()));
+    let means = |read: Raster, options: &LoadOptions| match terrain_of(name, read, sidecar, options) {
+        Ok(loaded) => {
+            assert_eq!(loaded.terrain.nodata_count(), loaded.nodata_count);
+            assert!(loaded.nodata_count < loaded.terrain.grid.len());
+        }
+        Err(problem) => answer::<(), _>(Err(problem)),
+    };
+    means(read.clone(), &LoadOptions::default());
+    let asked = LoadOptions {
+        height: Some([-5.0, 900.0]),
+        cell_size: Some(3.0),
+        infinite_is_nodata: true,
+        unit: Some(Unit::Metre),
+        ..LoadOptions::default()
+    };
+    means(read, &asked);
+}
+
+/// A headerless file behind its sidecar, set off by a zero.
+fn beside(name: &str, bytes: &[u8]) {
+    raster(name, bytes, None);
+    let Some(end) = bytes.iter().position(|byte| *byte == 0) else { return };
+    match Sidecar::parse(&bytes[..end]) {
+        Ok(sidecar) => raster(name, &bytes[end + 1..], Some(&sidecar)),
+        Err(problem) => answer::<(), _>(Err(problem)),
+    }
+}
+
+fn mask(bytes: &[u8]) {
+    for size in [[19, 37], [1, 1], [16, 16]] {
+        match decode_mask(bytes, size) {
+            Ok(mask) => assert_eq!(mask.len(), size[0] * size[1]),
+            Err(problem) => answer::<(), _>(Err(problem)),
+        }
+    }
+}
+
+fn table(bytes: &[u8]) {
+    let grid = grid();
+    match trees::parse_trees(bytes, Path::new("trees.csv"), &grid) {
+        Ok((found, _)) => assert!(found.iter().all(|tree| (0..2).all(|k| (tree.cell[k] as usize) < grid.size[k]))),
+        Err(problem) => answer::<(), _>(Err(problem)),
+    }
+}
+
+/// A recipe that is read is written as one that is read to the same.
+fn recipe(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match Recipe::parse(text) {
+        Ok(recipe) => {
+            let written = recipe.to_toml();
+            let again = Recipe::parse(&written).unwrap_or_else(|error| panic!("{error}\n{written}"));
+            assert_eq!(again.to_toml(), written);
+        }
+        Err(problem) => answer::<(), _>(Err(problem)),
+    }
+}
+
+fn checkpoint(bytes: &[u8]) {
+    answer(Run::from_checkpoint(bytes, Path::new("a.thalweg")));
+}

@@ -1,0 +1,136 @@
+//! `fuzz`: inputs guided by coverage against every reader, with libFuzzer and the stable compiler's own coverage pass.
+//!
+//! The package `fuzz` is built once with counters at every edge and comparison; each reader then runs over its corpus of
+//! `crates/thalweg/tests/corpus` and over what former runs found. What breaks a reader is kept in `target/fuzz/broken`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::shell::{Outcome, cargo_command, program, root, run};
+
+/// Coverage as libFuzzer wants it. Passes of LLVM may be named on any compiler; only sanitizers ask for a nightly.
+const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+                     -Cllvm-args=-sanitizer-coverage-trace-compares -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+                     -Cllvm-args=-sanitizer-coverage-pc-table";
+
+/// Seconds to a reader where none are said.
+const SECONDS: f64 = 5.0;
+
+/// Longest input in bytes that is made; what a header claims counts, not how much follows.
+const LENGTH: u32 = 4096;
+
+/// Where the corpora lie.
+const CORPUS: &str = "crates/thalweg/tests/corpus";
+
+/// Runs the readers named, or all: `--minutes N` in all, else five seconds each; `--keep` then adds to the corpora what reaches
+/// further than they do.
+pub fn fuzz(words: &[&str]) -> Outcome {
+    let (mut minutes, mut keep, mut named) = (None, false, Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "--minutes" => {
+                let number = words.next().and_then(|text| text.parse::<f64>().ok()).filter(|n| *n > 0.0 && *n < 1e5);
+                minutes = Some(number.ok_or("--minutes N: allowed is a number above 0")?);
+            }
+            "--keep" => keep = true,
+            name => named.push(name.to_string()),
+        }
+    }
+    let known = readers()?;
+    if let Some(name) = named.iter().find(|name| !known.contains(name)) {
+        return Err(format!("no reader `{name}`; known are {}", known.join(", ")));
+    }
+    let names = if named.is_empty() { known } else { named };
+    let fuzzer = build()?;
+    let seconds = minutes.map_or(SECONDS, |minutes| minutes * 60.0 / names.len() as f64).ceil();
+    let (mut table, mut all, mut broken) = (String::new(), 0, Vec::new());
+    for name in &names {
+        let (count, is_whole) = one(&fuzzer, name, seconds)?;
+        table += &format!("{name:<12}{count:>12}{}\n", if is_whole { "" } else { "  broken" });
+        all += count;
+        if !is_whole {
+            broken.push(name.as_str());
+        }
+        if keep {
+            merge(&fuzzer, name)?;
+        }
+    }
+    println!("xtask: inputs by reader\n{table}{:<12}{all:>12}", "all");
+    if broken.is_empty() { Ok(()) } else { Err(format!("broken: {}; see target/fuzz/broken", broken.join(", "))) }
+}
+
+/// The readers: the folders of the corpora.
+fn readers() -> Outcome<Vec<String>> {
+    let folder = root().join(CORPUS);
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let folders = entries.filter_map(Result::ok).filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Builds the package `fuzz`; returns the program.
+fn build() -> Outcome<PathBuf> {
+    let about = cargo_command().args(["-vV"]).output().map_err(|error| format!("cargo: {error}"))?;
+    let about = String::from_utf8_lossy(&about.stdout).into_owned();
+    // Naming the target keeps the counters out of build scripts and macros.
+    let host = about.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("cargo names no host")?;
+    let mut command = cargo_command();
+    command.args([
+        "build",
+        "--release",
+        "--manifest-path",
+        "fuzz/Cargo.toml",
+        "--target-dir",
+        "target/fuzz",
+        "--target",
+        host,
+    ]);
+    run(command.env("RUSTFLAGS", FLAGS))?;
+    Ok(root().join("target/fuzz").join(host).join("release/thalweg-fuzz"))
+}
+
+/// Runs one reader; returns how many inputs it answered, and whether it answered all.
+fn one(fuzzer: &Path, name: &str, seconds: f64) -> Outcome<(u64, bool)> {
+    let (found, broken) = (made(&format!("target/fuzz/found/{name}"))?, made("target/fuzz/broken")?);
+    let log = root().join(format!("target/fuzz/{name}.log"));
+    let file = fs::File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+    let mut command = fuzzer_of(fuzzer, name);
+    command
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_len={LENGTH}"))
+        .args(["-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1", "-reload=0"])
+        .arg(format!("-artifact_prefix={}/{name}-", broken.display()))
+        .args([found, root().join(CORPUS).join(name)])
+        .stderr(file);
+    println!("xtask: {name}: {seconds} s");
+    let status = command.status().map_err(|error| format!("{}: {error}", fuzzer.display()))?;
+    let text = fs::read_to_string(&log).map_err(|error| format!("{}: {error}", log.display()))?;
+    let count = text.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")?.trim().parse().ok());
+    // After a break libFuzzer says no sums: the last line that bears a number does.
+    let last = || text.lines().rev().find_map(|line| line.strip_prefix('#')?.split_whitespace().next()?.parse().ok());
+    Ok((count.or_else(last).unwrap_or(0), status.success()))
+}
+
+/// Adds to a reader's corpus the least that reaches all that was reached.
+fn merge(fuzzer: &Path, name: &str) -> Outcome {
+    let mut command = fuzzer_of(fuzzer, name);
+    command
+        .args(["-merge=1", "-timeout=20"])
+        .args([root().join(CORPUS).join(name), made(&format!("target/fuzz/found/{name}"))?]);
+    run(command.stderr(std::process::Stdio::null()))
+}
+
+fn fuzzer_of(fuzzer: &Path, name: &str) -> Command {
+    let mut command = program(fuzzer);
+    command.env("READER", name);
+    command
+}
+
+fn made(folder: &str) -> Outcome<PathBuf> {
+    let path = root().join(folder);
+    fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(path)
+}
