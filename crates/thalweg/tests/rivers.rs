@@ -1,5 +1,7 @@
 //! River networks: on land whose rivers are known in advance, on noise, on a real elevation model, and on bad input.
 
+mod long;
+
 use std::path::Path;
 
 use thalweg::field::Field;
@@ -74,7 +76,7 @@ fn checked(terrain: &Terrain, network: &Network, carved: &Carved) -> Vec<String>
     let after = Terrain { ground: carved.ground.clone(), ..terrain.clone() };
     save_network(folder.path(), &after, network, carved, Some(-9999.0)).unwrap();
     let checks = check(&read_network(folder.path()).unwrap());
-    let bad = checks.into_iter().filter(|check| check.good < check.count);
+    let bad = checks.into_iter().filter(|check| !check.holds());
     bad.map(|check| format!("{}: {} of {}: {:?}", check.name, check.good, check.count, check.first)).collect()
 }
 
@@ -430,6 +432,60 @@ fn every_check_holds_where_one_once_did_not() {
     }
 }
 
+/// Lines, rasters, ribbons and ground of one network told by one another, from what [`carve`] gives: as `tests/interop` does from the files.
+fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str) {
+    let cols = network.size[1];
+    for (number, run) in network.runs.iter().enumerate() {
+        for vertex in &run.vertices {
+            let [i, j] = vertex.cell(network.size);
+            let k = i * cols + j;
+            if terrain.is_nodata(i, j) {
+                continue;
+            }
+            let (ground, water) = (carved.ground.as_slice()[k], carved.water.as_slice()[k]);
+            assert!(ground <= vertex.surface, "{what}: run {number} is under the ground at {i}, {j}");
+            let depth = vertex.surface.0 - vertex.bed.0;
+            if carved.river.as_slice()[k] > 0 {
+                assert_eq!(water.0, depth, "{what}: run {number} at {i}, {j}");
+            }
+        }
+    }
+    // Ribbons end over water.
+    let edges = thalweg::rivers::ribbon::edges(network, &carved.river, &carved.ground);
+    for (run, edges) in network.runs.iter().zip(edges) {
+        for (vertex, [y, x]) in
+            run.vertices.iter().zip(edges).flat_map(|(vertex, sides)| sides.map(|side| (vertex, side)))
+        {
+            let [i, j] = [(y, network.size[0]), (x, cols)].map(|(at, n)| (at.max(0.0) as usize).min(n - 1));
+            assert!(terrain.is_nodata(i, j) || carved.ground[(i, j)] <= vertex.surface, "{what}: ribbon at {y}, {x}");
+        }
+    }
+}
+
+#[test]
+fn dense_networks_are_one_surface_and_let_the_land_drain() {
+    let real = jacksboro();
+    for (number, cells) in long::or(vec![40.0, 160.0], vec![20.0, 40.0, 80.0, 160.0, 320.0]).into_iter().enumerate() {
+        let lands = [
+            ("jacksboro", real.clone()),
+            ("noise", noise(number as u64, "")),
+            ("islands", noise(90, "sea_level = 0.0")),
+        ];
+        for (name, terrain) in lands {
+            let design = Design { catchment: cells * terrain.grid.cell_area(), ..Design::default() };
+            let (network, carved) = made(&terrain, &design);
+            let what = format!("{name}, rivers from {cells} cells on");
+            if network.met == 0 {
+                one_surface(&terrain, &network, &carved, &what);
+                assert_eq!(checked(&terrain, &network, &carved), [""; 0], "{what}");
+            }
+            assert!(network.runs.len() > 20, "{what}");
+            let share = thalweg::rivers::drained::of_terrain(&carved.ground, &terrain, Some(&network.lake));
+            assert!(share >= 0.99, "{what}: {share}");
+        }
+    }
+}
+
 #[test]
 fn the_checks_find_what_is_wrong() {
     let terrain = noise(4, "sea_level = -60.0");
@@ -444,7 +500,7 @@ fn the_checks_find_what_is_wrong() {
         spoil(&mut survey);
         let checks = check(&survey);
         let found = checks.iter().find(|check| check.name == name).unwrap();
-        assert!(found.good < found.count && found.first.is_some() && found.percent() < 100.0, "{name}");
+        assert!(!found.holds() && found.first.is_some() && found.percent() < 100.0, "{name}");
     };
     let long = whole.reaches.iter().position(|reach| reach.places.len() > 12).unwrap();
     fails("reaches an outlet", &|s| s.reaches[long].end = "nowhere".into());
@@ -459,6 +515,19 @@ fn the_checks_find_what_is_wrong() {
         let [i, j] = s.reaches[long].places[8].map(|x| x as usize);
         s.ground[(i, j)] += 50.0;
     });
+    // A lip of a centimetre round a cell of a river.
+    let [i, j] = whole.reaches[long].places[8].map(|x| x as usize);
+    fails("water of each river's cell arrives", &|s| {
+        let beside = [i - 1, i, i + 1].into_iter().flat_map(|r| [j - 1, j, j + 1].map(|c| (r, c)));
+        s.ground[(i, j)] = beside.map(|at| s.ground[at]).fold(f64::INFINITY, f64::min) - 0.01;
+    });
+    // Without its sea and its lakes much of the land has nowhere to go.
+    fails("the land drains", &|s| {
+        s.sea = None;
+        s.lake.as_mut_slice().fill(0);
+    });
+    fails("lines, rasters and ground agree", &|s| s.ground[(i, j)] -= 0.3);
+    fails("lines, rasters and ground agree", &|s| s.reaches[long].bed[8] -= 0.3);
     fails("crosses no river", &|s| {
         let there = s.reaches.iter().position(|reach| reach.run != s.reaches[long].run).unwrap();
         let middle = s.reaches[there].places[s.reaches[there].places.len() / 2];
@@ -682,7 +751,7 @@ fn the_letter_runs_to_the_sea_and_never_up() {
         };
         assert!(!ends.is_empty() && ends.iter().all(|mouth| *mouth == wanted), "{seed}: {ends:?}");
         let bad = checked(&terrain, &network, &carved);
-        let known = ["crosses", "channel", "width"];
+        let known = ["crosses", "channel", "width", "ground", "lines", "water of", "the land"];
         assert!(bad.iter().all(|line| known.iter().any(|word| line.starts_with(word))), "{seed}: {bad:?}");
         // Three sources, three heads at most.
         let (few, _) = letter::made(&site, &Letter { sources: 3, ..all }, Key::new(seed, "letter")).unwrap();
@@ -749,7 +818,8 @@ fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
     let terrain = jacksboro();
     let design = Design { catchment: 1.62e6, ..Design::default() };
     let plain = made(&terrain, &design).0;
-    for seed in 0..2 {
+    let (mut worst, mut widths) = (1.0f64, 1.0f64);
+    for seed in 0..10 {
         let key = Key::new(seed, "noise");
         let mut rough = terrain.clone();
         let [rows, cols] = rough.grid.size;
@@ -759,9 +829,11 @@ fn a_metre_of_noise_leaves_the_great_rivers_where_they_are() {
             rough.ground[(i, j)] = Height::saturating(rough.ground[(i, j)].metres() + by);
         }
         let [within, alike] = stays(&plain, &made(&rough, &design).0);
-        eprintln!("noise: {within:.4} within two cells, widths {alike:.4}");
-        assert!(within >= 0.9, "{within}");
+        eprintln!("noise of seed {seed}: {within:.4} within two cells, widths {alike:.4}");
+        (worst, widths) = (worst.min(within), widths.min(alike));
     }
+    eprintln!("noise, the worst of ten: {worst:.4} within two cells, widths {widths:.4}");
+    assert!(worst >= 0.9 && widths >= 0.85, "{worst} {widths}");
 }
 
 #[test]

@@ -52,6 +52,11 @@ params! {
     /// `levees` × their depth at the water's edge, and outward ever less, over two widths (one and a half cells at least, no farther than
     /// the plain).
     ///
+    /// What the land then holds back is let go: from every hollow that is left a channel as low as it is cut, by the way for which the least
+    /// ground goes, to lower ground, a river, a lake or out; of hollows as deep as `lake` within `breach_depth` and `breach_length`, and where
+    /// these leave no way the hollow is a lake. What holds a lake back is not cut, nor is protected ground. A river that such a channel comes to,
+    /// or whose bank it cuts, is lowered to it.
+    ///
     /// Source: E. & P. (student report on procedural river networks, Université Lyon 1), whose limits it is free of; widths and depths
     /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery
     /// & Buffington (1997) and Leopold & Wolman (1957); breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
@@ -67,7 +72,8 @@ params! {
     /// `passes` (in a recipe `tables = { mouths = [{ x = 0.0, y = 800.0 }], passes = [{ x = 900.0, y = 700.0, reach = 300.0 }] }`).
     /// It leaves `river`, `lake`, `river_distance`, `water`, `discharge` and the table `rivers`, a row to a point of a river. What is
     /// cut the rivers carry off: out of the world, or, where no edge is open and no data is missing, to the lowest ground.
-    /// Rivers narrower than a cell are cut as deep as they are over the whole cell.
+    /// A cell that a river passes has one level of water and one bed, those of the lowest point of the line in it; rivers narrower than a
+    /// cell are cut as deep as they are over the whole cell.
     pub struct RiverNetwork {
         /// Catchment from which on there is a river: less draws more and finer ones. Under 16 cells it counts as that.
         catchment: f64 = 1.0, within 0.0..=1e6, unit "km²", source "ours";

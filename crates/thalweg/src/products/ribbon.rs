@@ -37,8 +37,21 @@ pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
         let (i, j) = ((k / cols) as f64, (k % cols) as f64);
         let level = network.lakes[*lake as usize - 1].level.metres();
         let first = mesh.positions.len() as u32;
-        for [di, dj] in [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]] {
-            point(&mut mesh, [i + di, j + dj], level, [dj, di]);
+        for [di, dj] in [[0, 0], [1, 0], [0, 1], [1, 1]] {
+            // At the shore a sheet ends a little inside the lake: beyond is ground that is higher.
+            let mut inward = [0.0f64; 2];
+            for (r, c) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+                let cell = ((k / cols + di + r).checked_sub(1), (k % cols + dj + c).checked_sub(1));
+                if let (Some(i), Some(j)) = cell
+                    && i < rows
+                    && j < cols
+                    && network.lake[(i, j)] == *lake
+                {
+                    inward = [inward[0] + 2.0 * r as f64 - 1.0, inward[1] + 2.0 * c as f64 - 1.0];
+                }
+            }
+            let [y, x] = inward.map(|side| if side == 0.0 { 0.0 } else { side.signum() * ribbon::MARGIN });
+            point(&mut mesh, [i + di as f64 + y, j + dj as f64 + x], level, [dj as f64, di as f64]);
         }
         mesh.indices.extend([0, 1, 2, 2, 1, 3].map(|n| first + n));
     }

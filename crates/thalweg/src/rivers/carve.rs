@@ -3,7 +3,7 @@
 use crate::field::Field;
 use crate::height::{Height, UNITS};
 use crate::rivers::network::Network;
-use crate::rivers::{Design, Site, hollows, levee, level, ribbon, valley};
+use crate::rivers::{Design, Site, hollows, levee, level, ribbon, valley, way};
 
 /// Metres by which dry places on a river's way through a lake are dug under its level.
 const SHALLOWS: f64 = 0.5;
@@ -31,7 +31,7 @@ pub struct Carved {
 /// it, and beside it the bed rises to the water's level at half a width as a parabola does.
 ///
 /// What the land still holds back is let go by channels (`hollows.rs`). Where one of them lies lower than a river or cuts its bank,
-/// the river's levels follow; so all is done again until nothing is held back. Hollows that are deep enough are lakes. Levees are last.
+/// the river's levels follow, and so they do where another's line would lead up; all is done again until nothing is held back. Hollows that are deep enough are lakes. Levees are last.
 pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
     let river = level::channels(site, network);
     let mut land = site.land.ground.clone();
@@ -50,8 +50,10 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
         level::set(site, design, network, &land, &river);
         let (ground, levels) = beds(network, &river, &land);
         turn += 1;
-        let cuts = if turn <= TURNS { hollows::drain(site, design, network, &rims, &ground) } else { Vec::new() };
-        if cuts.is_empty() {
+        let open = |k: usize| network.lake.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k);
+        let mut cuts = way::rises(network, &ground, open);
+        cuts.extend(hollows::drain(site, design, network, &rims, &ground));
+        if cuts.is_empty() || turn > TURNS {
             break (ground, levels);
         }
         for (k, height) in cuts {

@@ -12,6 +12,7 @@ use crate::rivers::lakes::Lakes;
 use crate::rivers::network::Source;
 use crate::rivers::tree::{NONE, Tree, around};
 use crate::rivers::walk::{thinned, walk};
+use crate::rivers::way::stretch;
 
 /// Tries after which all lines are left unbent.
 const TRIES: usize = 40;
@@ -50,6 +51,7 @@ pub(super) fn lines(wish: &Wish<'_>) -> (Vec<Line>, u64) {
         let lines: Vec<Line> = (0..wish.courses.len()).map(|course| claims.lay(course)).collect();
         if claims.conflicts.is_empty() || tries == TRIES {
             let mut lines: Vec<Line> = lines.into_iter().enumerate().map(|(k, line)| claims.ended(k, line)).collect();
+            claims.rest(&lines);
             for (k, number) in claims.cells.as_slice().iter().enumerate().filter(|(_, number)| **number > 0) {
                 lines[claims.owner(*number)].own.push(k as u32);
             }
@@ -199,6 +201,27 @@ impl<'a> Claims<'a> {
         self.judge(course, &line.path);
         self.laid.push(line.places.clone());
         line
+    }
+
+    /// Claims the free cells that lines pass beside those they claimed in being laid: where their ends were moved, and those to whose
+    /// places the corners belong that they go through. Whoever looks anywhere on a line finds the river.
+    fn rest(&mut self, lines: &[Line]) {
+        let [rows, cols] = self.cells.size();
+        for (course, line) in lines.iter().enumerate() {
+            for pair in line.places.windows(2) {
+                stretch(pair[0].0, pair[1].0, |cell, corner| {
+                    let inside = |[i, j]: &[i64; 2]| *i >= 0 && *j >= 0 && *i < rows as i64 && *j < cols as i64;
+                    for [i, j] in [Some(cell), corner].into_iter().flatten().filter(inside) {
+                        let k = i as usize * cols + j as usize;
+                        let wish = self.wish;
+                        let wet = wish.lakes.cells.as_slice()[k] > 0 || wish.site.is_sea(k) || wish.site.is_void(k);
+                        if self.cells.as_slice()[k] == 0 && !wet {
+                            self.cells.as_mut_slice()[k] = self.first[course] + 1;
+                        }
+                    }
+                });
+            }
+        }
     }
 
     /// The course whose place has a number.

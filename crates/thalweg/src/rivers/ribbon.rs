@@ -4,8 +4,8 @@ use crate::field::Field;
 use crate::height::Height;
 use crate::rivers::network::{Mouth, Network, Run};
 
-/// How far inside its last cell of water a ribbon ends, in cells.
-const MARGIN: f64 = 1.0 / 1024.0;
+/// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in cells.
+pub const MARGIN: f64 = 1.0 / 1024.0;
 
 /// For each run the places to the left and the right of its vertices (rows and columns, in cells) where its water ends: half a width
 /// away, or where the cells end whose ground lies under the vertex's level and that are water.

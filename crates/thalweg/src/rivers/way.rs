@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use crate::rivers::network::Run;
+use crate::field::Field;
+use crate::height::Height;
+use crate::rivers::network::{Network, Run};
 use crate::rivers::walk::walk;
 
 /// How far back along its way a line may come again to a cell that it has left, having only cut a corner.
@@ -41,11 +43,22 @@ pub(super) fn lay(places: &[[f64; 2]], size: [usize; 2], own: impl Fn(usize) -> 
     let mut enter = |way: &mut Vec<Passed>, cell: usize| {
         let back = way.iter().rev().take(BACK).position(|passed| passed.cell == cell);
         let Some(back) = back else { return way.push(Passed { cell, last: None }) };
-        aside.extend(way.drain(way.len() - back..).map(|passed| (passed.cell, cell)));
+        let here = way.len() - back;
+        // Vertices in cells aside are this one's.
+        let last = way[here - 1..].iter().rev().find_map(|passed| passed.last);
+        aside.extend(way.drain(here..).map(|passed| (passed.cell, cell)));
+        way[here - 1].last = last;
     };
     for (n, place) in places.iter().enumerate() {
         match n.checked_sub(1).map(|before| places[before]) {
-            Some(before) => walk(before, *place, |at| enter(&mut way, clamped(at))),
+            Some(before) => stretch(before, *place, |at, corner| {
+                let at = clamped(at);
+                match corner.map(clamped).filter(|corner| own(*corner)) {
+                    Some(corner) if way.last().is_none_or(|passed| passed.cell != at) => enter(&mut way, corner),
+                    _ => {}
+                }
+                enter(&mut way, at);
+            }),
             None => enter(&mut way, clamped(place.map(|x| x.floor() as i64))),
         }
         if let Some(here) = way.last_mut() {
@@ -78,6 +91,45 @@ pub(super) fn lay(places: &[[f64; 2]], size: [usize; 2], own: impl Fn(usize) -> 
     }
     beside.sort_by_key(|(cell, vertex)| (*vertex, *cell));
     [path, beside]
+}
+
+/// As [`walk`]; where the way goes straight through a corner, north-east or south-west, `visit` is also given the cell to whose
+/// place the corner belongs, and which it would not pass.
+pub(super) fn stretch(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2], Option<[i64; 2]>)) {
+    let mut before = from.map(|x| x.floor() as i64);
+    walk(from, to, |at| {
+        let across = (at[0] - before[0]) * (at[1] - before[1]) < 0;
+        visit(at, across.then_some([at[0].max(before[0]), at[1].max(before[1])]));
+        before = at;
+    });
+}
+
+/// Where lines lead up, in cells of other rivers or of none: the cells, and the height to which they would have to be cut. Sea, lakes
+/// and missing data are `open`: there lines end or begin anew.
+pub(super) fn rises(network: &Network, ground: &Field<Height>, open: impl Fn(usize) -> bool) -> Vec<(u32, Height)> {
+    let [rows, cols] = network.size;
+    let mut rises = Vec::new();
+    for run in &network.runs {
+        let mut lowest = Height::MAX;
+        for pair in run.vertices.windows(2) {
+            walk(pair[0].place, pair[1].place, |[i, j]| {
+                if i < 0 || j < 0 || i >= rows as i64 || j >= cols as i64 {
+                    return;
+                }
+                let k = i as usize * cols + j as usize;
+                if open(k) {
+                    lowest = Height::MAX;
+                    return;
+                }
+                let here = ground.as_slice()[k];
+                if here > lowest {
+                    rises.push((k as u32, lowest));
+                }
+                lowest = lowest.min(here);
+            });
+        }
+    }
+    rises
 }
 
 impl Run {
@@ -117,5 +169,11 @@ mod tests {
         let [path, aside] = lay(&places, [3, 6], |k| k != 5);
         assert_eq!(path, [(0, 0), (1, 1), (2, 5), (3, 5), (4, 6)]);
         assert_eq!(aside, [(9, 5)]);
+        // What is cut aside has the levels of the last vertex, be it itself aside.
+        let [path, aside] = lay(&[[0.5, 0.5], [0.97, 1.8], [1.03, 1.3], [0.6, 0.8]], [2, 3], |_| true);
+        assert_eq!((path, aside), (vec![(0, 3)], vec![(1, 3), (4, 3)]));
+        // Straight through a corner.
+        let [path, _] = lay(&[[1.5, 0.5], [0.5, 1.5]], [2, 2], |_| true);
+        assert_eq!(path, [(2, 0), (3, 1), (1, 1)]);
     }
 }
