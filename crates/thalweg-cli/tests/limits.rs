@@ -103,6 +103,27 @@ fn what_is_no_plain_file_is_refused_at_once() {
     }
 }
 
+/// Names and lines of a megabyte are not said whole.
+#[test]
+fn messages_are_for_people() {
+    let place = Place::new();
+    let long = "x".repeat(1 << 20);
+    let stage = |line: &str| format!("extent = [9, 9]\n[[stage]]\nmodel = \"shape\"\n{line}\n");
+    for text in [
+        format!("extent = [9, 9]\n[[stage]]\nmodel = \"{long}\"\n"),
+        format!("{long} = 1"),
+        format!("a = [{}", "0,".repeat(1 << 19)),
+        stage(&format!("{long} = 1")),
+        stage(&format!("label = 5 # {long}")),
+        stage(&format!("layers = {{ {long} = \"a.tif\" }}")),
+        format!("{}{}", stage(&format!("label = \"{long}\"")), "[[stage]]\nmodel = \"nosuch\"\n"),
+        format!("rock = \"{long}\""),
+    ] {
+        place.write("r.toml", text);
+        refuses(&place, "build r.toml --out w", &["r.toml"]);
+    }
+}
+
 /// A folder of rivers with lakes, and its document of reaches.
 fn network() -> (Place, Value) {
     let place = Place::new();

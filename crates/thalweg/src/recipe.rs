@@ -41,6 +41,7 @@ use crate::grid::{Edge, Edges, Grid};
 use crate::height::Height;
 use crate::io::plain;
 use crate::levels::{Coarsest, When};
+use crate::memory;
 use crate::model::{Model, give};
 use crate::models;
 use crate::names;
@@ -55,6 +56,12 @@ use crate::terrain::Terrain;
 
 /// The longest recipe that is read: room for as many strokes as a stage may have.
 const MAX_BYTES: u64 = 16 << 20;
+
+/// Bytes that a byte of a recipe may take while it is read. Measured: 71, of a list of digits.
+const TEXT: u64 = 76;
+
+/// Characters that are said of a broken recipe, which may hold names of any length.
+const MESSAGE: usize = 1200;
 
 /// The largest number of stages accepted.
 pub(crate) const MAX_STAGES: usize = 1000;
@@ -310,7 +317,9 @@ impl Recipe {
     /// When the file cannot be read or is no recipe.
     pub fn read(path: &Path) -> Result<Self> {
         let text = plain::read_text(path, MAX_BYTES)?;
-        let mut recipe = Self::parse(&text).map_err(|error| Error::file(path, error.to_string()))?;
+        memory::room(&path.display().to_string(), TEXT.saturating_mul(text.len() as u64))?;
+        let mut recipe =
+            Self::parse(&text).map_err(|error| Error::file(path, plain::clipped_to(&error.to_string(), MESSAGE)))?;
         recipe.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Ok(recipe)
     }

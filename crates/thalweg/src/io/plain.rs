@@ -71,8 +71,12 @@ pub fn read_if_there(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
 
 /// The beginning of a text that may quote a whole file.
 pub fn clipped(text: &str) -> String {
-    const MOST: usize = 300;
-    match text.char_indices().nth(MOST) {
+    clipped_to(text, 300)
+}
+
+/// So many characters of a text that may quote a whole file.
+pub fn clipped_to(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }

@@ -14,6 +14,7 @@ use super::vector::Place;
 use crate::error::{Error, Result};
 use crate::field::{Field, Size};
 use crate::grid::Grid;
+use crate::memory;
 use crate::rivers::check::{Written, WrittenLake};
 use crate::rivers::walk::walk;
 
@@ -98,7 +99,10 @@ pub fn parse_about(text: &[u8]) -> Result<About, String> {
 /// # Errors
 /// A file that cannot be read or is too long for this grid, and what `parse` says.
 pub fn read_as<T>(path: &Path, grid: &Grid, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T> {
-    parse(&plain::read(path, most_bytes(grid))?).map_err(|problem| Error::file(path, problem))
+    let text = plain::read(path, most_bytes(grid))?;
+    // A number of two characters becomes eight bytes, in lists that grow.
+    memory::room(&path.display().to_string(), (text.len() as u64).saturating_mul(12))?;
+    parse(&text).map_err(|problem| Error::file(path, problem))
 }
 
 fn parsed<T: DeserializeOwned>(text: &[u8], what: &str) -> Result<T, String> {

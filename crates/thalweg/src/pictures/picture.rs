@@ -8,6 +8,9 @@ use crate::field::{Field, Size, Window};
 use crate::pictures::colour::{Linear, Rgb, linear, srgb};
 use crate::taps::{Axis, Kernel, filter};
 
+/// The most bytes of pixels that are decoded: a frame of 8192² and more.
+const MAX_BYTES: usize = 1 << 28;
+
 /// A picture: rows from the top, 8-bit sRGB.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
@@ -55,7 +58,9 @@ impl Picture {
             return Err(other());
         }
         let size = [info.height as usize, info.width as usize];
-        let mut bytes = vec![0; reader.output_buffer_size().ok_or_else(other)?];
+        // A header may claim any size: one beyond what we draw is taken for broken before memory is.
+        let length = reader.output_buffer_size().filter(|length| *length <= MAX_BYTES).ok_or_else(other)?;
+        let mut bytes = vec![0; length];
         reader.next_frame(&mut bytes)?;
         let pixels = bytes.as_chunks::<3>().0.to_vec();
         Ok(Self { rgb: Field::from_vec(size, pixels).map_err(io::Error::other)? })
