@@ -14,7 +14,7 @@ use thalweg::io::staging::{Staging, unclaimed};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
 use thalweg::io::{Samples, save_samples};
-use thalweg::names::{shown, to_text};
+use thalweg::names::to_text;
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 use thalweg::{Error, Result};
 

@@ -13,7 +13,6 @@ use thalweg::run::{Progress, Run};
 use thalweg::{Error, Result};
 
 use crate::job::Job;
-use crate::memory;
 use crate::rescue::{INTERRUPTED, ending, hold, is_asked, listen};
 use crate::voice::Voice;
 
@@ -114,7 +113,7 @@ fn resume_line(checkpoint: &Path) -> String {
 
 /// Whether a copy of the run fits beside it with room to spare.
 fn has_room(run: &Run) -> bool {
-    memory::room("a copy of the run", run.bytes().saturating_mul(2)).is_ok()
+    thalweg::memory::room("a copy of the run", run.bytes().saturating_mul(2)).is_ok()
 }
 
 /// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came. Before a step that may last

@@ -144,7 +144,7 @@ impl Job {
         let layers: BTreeSet<&str> = given.chain(made).chain([LOOSE.name]).collect();
         let layers = |folder: &Path| layers.iter().map(|name| folder.join(format!("{name}.tif"))).collect::<Vec<_>>();
         let mut files = match &self.ending {
-            Ending::World { dir, model } => {
+            Ending::World { dir, model, .. } => {
                 let own = model.then_some(presets::MODEL_NAME);
                 let mut files: Vec<PathBuf> = FILES.into_iter().chain(own).map(|name| dir.join(name)).collect();
                 files.extend(layers(dir).into_iter().filter(|path| !path.ends_with("wetness.tif")));

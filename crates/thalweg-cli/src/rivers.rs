@@ -14,7 +14,7 @@ use thalweg::io::terrain::{Loaded, load, load_layer};
 use thalweg::io::vector::cell_at;
 use thalweg::model::Model as _;
 use thalweg::models::river_network::RiverNetwork;
-use thalweg::names::{shown, to_text};
+use thalweg::names::to_text;
 use thalweg::params::{Parameters as _, typed};
 use thalweg::products::mesh_files::Glb;
 use thalweg::products::ribbon::ribbons;
