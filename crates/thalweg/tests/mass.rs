@@ -299,7 +299,7 @@ fn ground_after_is_ground_before_and_the_ledger_for_every_model_and_any_land() {
             count.set(count.get() + 1);
             check(name, &case)
         };
-        let result = catch_unwind(AssertUnwindSafe(|| runner.run(&cases(), one)));
+        let result = catch_unwind(AssertUnwindSafe(|| runner.run(&cases(), one).map_err(Box::new)));
         let (took, count) = (start.elapsed().as_secs_f64(), count.get());
         match result {
             Ok(Ok(())) => println!("{name}: {count} cases, {took:.1} s"),

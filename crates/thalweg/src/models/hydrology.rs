@@ -141,7 +141,7 @@ params! {
         slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "document C";
         /// Depth of the deepest dry pit in a bed that water levels.
         grading: f64 = 10.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// Drops a cell after which all but a third of the water over a lake's sill has run out; 0 lets it go at once.
+        /// Drops a cell after which all but a third of what stood over a sill has run out when that is cut down; 0 lets it go at once.
         release: f64 = 0.03, within 0.0..=10.0, unit "1/cell", source "ours";
         /// Years that a forest lives beside the water, spread over the batches; 0 grows none.
         forest: f64 = 0.0, within 0.0..=10_000.0, unit "a", source "ours; document C a step a batch";
