@@ -140,6 +140,7 @@ fn drown(terrain: &mut Terrain, before: Option<&Field<Height>>, after: &Field<He
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forest::Tree;
     use crate::rng::Key;
 
     /// 12 × 30 cells of 10 m: a slope of 1 m a cell to the east, in which lie a hollow of 3 × 4 cells, 6 m deep, and a pit of one
@@ -194,5 +195,54 @@ mod tests {
         let mut other = start;
         run(&mut other, &Outlets { lake: 5.0, lake_area: 1201.0 });
         assert!(other.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0));
+    }
+
+    #[test]
+    fn new_lakes_are_poured_and_drown_plants_and_old_ones_stay() {
+        let mut terrain = slope();
+        let tree = |number: u64, cell: [u32; 2]| Tree {
+            number,
+            cell,
+            part: [32_768; 2],
+            kind: 0,
+            size: 1.0,
+            age: 9,
+            patch: 5.0,
+        };
+        let forest = Forest::of(vec![tree(1, [4, 9]), tree(2, [1, 1])], &terrain.grid).unwrap();
+        forest.write(&mut terrain).unwrap();
+        let model = Outlets { lake: 5.0, lake_area: 1200.0 };
+        let budget = run(&mut terrain, &model);
+        let pool = terrain.heights(&POOL).unwrap().clone();
+        let volume = pool.as_slice().iter().map(|depth| i64::from(depth.0)).sum::<i64>() as f64 / UNITS * 100.0;
+        assert!(volume > 0.0 && budget.water_change() == volume, "{volume}");
+        let left = |terrain: &Terrain| {
+            Forest::read(terrain).unwrap().trees().iter().map(|tree| tree.number).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&terrain), [2]);
+        // Half of the water stands on as it did, and so do reeds in it.
+        terrain.insert(&POOL, Cells::Height(pool.map(|depth| Height(depth.0 / 2)))).unwrap();
+        let half = terrain.heights(&POOL).unwrap().clone();
+        Forest::of(vec![tree(1, [4, 9])], &terrain.grid).unwrap().write(&mut terrain).unwrap();
+        let budget = run(&mut terrain, &Outlets { lake: 3.0, ..model });
+        assert_eq!((terrain.heights(&POOL), budget.water_change()), (Some(&half), 0.0));
+        assert_eq!(left(&terrain), [1]);
+        // What is no lake runs off.
+        let budget = run(&mut terrain, &Outlets { lake: 1e4, ..model });
+        assert!(
+            budget.water_change() < 0.0 && terrain.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0)
+        );
+    }
+
+    #[test]
+    fn a_closed_world_keeps_what_is_cut() {
+        let mut terrain = slope();
+        terrain.grid.edges = [crate::grid::Edge::Closed; 4];
+        let before = terrain.solid();
+        let budget = run(&mut terrain, &Outlets { lake: 1e4, lake_area: 0.0 });
+        assert_eq!((budget.exported, terrain.solid() - before), (0, budget.solid_change()));
+        assert!(budget.eroded + budget.added > 0);
+        let drains = outlets::drains(&Land::of(&terrain), &Field::new([12, 30], false));
+        assert!(drains.as_slice().iter().all(|drains| *drains));
     }
 }
