@@ -39,7 +39,7 @@ pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
         let first = mesh.positions.len() as u32;
         for [di, dj] in [[0, 0], [1, 0], [0, 1], [1, 1]] {
             // At the shore a sheet ends a little inside the lake: beyond is ground that is higher.
-            let mut inward = [0.0f64; 2];
+            let (mut inward, mut whole) = ([0.0f64; 2], true);
             for (r, c) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                 let cell = ((k / cols + di + r).checked_sub(1), (k % cols + dj + c).checked_sub(1));
                 if let (Some(i), Some(j)) = cell
@@ -48,7 +48,13 @@ pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
                     && network.lake[(i, j)] == *lake
                 {
                     inward = [inward[0] + 2.0 * r as f64 - 1.0, inward[1] + 2.0 * c as f64 - 1.0];
+                } else {
+                    whole = false;
                 }
+            }
+            if inward == [0.0; 2] && !whole {
+                // Cells that touch in a corner alone.
+                inward = [di, dj].map(|d| 1.0 - 2.0 * d as f64);
             }
             let [y, x] = inward.map(|side| if side == 0.0 { 0.0 } else { side.signum() * ribbon::MARGIN });
             point(&mut mesh, [i + di as f64 + y, j + dj as f64 + x], level, [dj as f64, di as f64]);

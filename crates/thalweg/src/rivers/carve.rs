@@ -42,19 +42,27 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
             *height = Height(level.0 - (SHALLOWS * UNITS) as i32).max(Height::MIN).min(*height);
         }
     }
-    level::set(site, design, network, &land, &river);
+    let mut caps = way::Caps::new();
+    level::set(site, design, network, &land, (&river, &caps));
     valley::cut(site, design, network, &river, &mut land);
     let rims = valley::rims(site, network, &river);
     let mut turn = 0;
     let (mut ground, levels) = loop {
-        level::set(site, design, network, &land, &river);
+        level::set(site, design, network, &land, (&river, &caps));
         let (ground, levels) = beds(network, &river, &land);
         turn += 1;
         let open = |k: usize| network.lake.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k);
-        let mut cuts = way::rises(network, &ground, open);
-        cuts.extend(hollows::drain(site, design, network, &rims, &ground));
-        if cuts.is_empty() || turn > TURNS {
+        let rises = way::rises(network, [&ground, &levels], open);
+        let cuts = hollows::drain(site, design, network, &rims, &ground);
+        if (rises.is_empty() && cuts.is_empty()) || turn > TURNS {
             break (ground, levels);
+        }
+        for (k, above) in rises {
+            let known = caps.entry(k).or_insert(above);
+            *known = [known[0].min(above[0]), known[1].min(above[1])];
+            if river.as_slice()[k as usize] == 0 {
+                land.as_mut_slice()[k as usize] = above[1].min(land.as_slice()[k as usize]);
+            }
         }
         for (k, height) in cuts {
             let height = height.min(land.as_slice()[k as usize]);

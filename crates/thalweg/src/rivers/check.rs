@@ -133,6 +133,9 @@ pub fn check(survey: &Survey) -> Vec<Check> {
 /// What a line does not do beyond the last digit, in metres.
 const CLOSE: f64 = 1e-9;
 
+/// By how much the distance of two places may be off, in cells, their coordinates being rounded to 1e-7 of one on either axis.
+const ROUNDED: f64 = 3e-7;
+
 impl Survey {
     fn by_id(&self) -> HashMap<u32, usize> {
         self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
@@ -368,7 +371,7 @@ impl Survey {
             let steady = steps.clone().all(|(places, widths)| {
                 let [dy, dx] = [0, 1].map(|k| places[1][k] - places[0][k]);
                 let metres = (dy * dy + dx * dx).sqrt() * self.cell;
-                (widths[1] - widths[0]).abs() <= super::form::TAPER * metres * (1.0 + 1e-6) + 1e-6
+                (widths[1] - widths[0]).abs() <= super::form::TAPER * (metres + ROUNDED * self.cell) + 1e-6
             });
             let on = reach.downstream.and_then(|id| by_id.get(&id)).map(|k| &self.reaches[*k]);
             let on = on.filter(|below| below.run == reach.run);

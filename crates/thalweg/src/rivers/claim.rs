@@ -20,6 +20,9 @@ const TRIES: usize = 40;
 /// Tries after which lines are left unbent where they still meet.
 const PATIENCE: usize = 10;
 
+/// How far places of lines lie from the borders between cells at least, in cells.
+const OFF: f64 = 1.0 / 4096.0;
+
 /// A line on its cells.
 pub(super) struct Line {
     /// Places, and how far along the course's nodes each is.
@@ -94,6 +97,14 @@ enum Step {
     There,
 }
 
+/// A place that is not so near to a border between cells that its rounding in a file could carry it over; on the edge itself it stays.
+pub(super) fn kept_off(place: [(f64, usize); 2]) -> [f64; 2] {
+    place.map(|(x, cells)| match x.floor() {
+        _ if x <= 0.0 || x >= cells as f64 => x,
+        cell => x.clamp(cell + OFF, cell + 1.0 - OFF),
+    })
+}
+
 impl<'a> Claims<'a> {
     fn new(wish: &'a Wish<'a>) -> Self {
         let mut first = vec![0];
@@ -159,7 +170,8 @@ impl<'a> Claims<'a> {
             line.extend((0..last).flat_map(|at| [mix(at, 0.25), mix(at, 0.75)]));
         }
         line.push((places[last], last as f64));
-        line
+        let size = self.cells.size();
+        line.into_iter().map(|(place, along)| (kept_off([0, 1].map(|k| (place[k], size[k]))), along)).collect()
     }
 
     /// Lays a course's line as far as to its end, claims its cells, and notes conflicts.

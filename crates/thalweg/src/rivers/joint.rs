@@ -1,7 +1,7 @@
 //! Where a line meets the one that it joins.
 
 use crate::rivers::check::cross;
-use crate::rivers::claim::{Claims, Line};
+use crate::rivers::claim::{Claims, Line, kept_off};
 use crate::rivers::walk::{nearest, walk};
 
 /// How often a joint is drawn nearer to where the line comes to the other.
@@ -60,6 +60,8 @@ impl Claims<'_> {
                 }
                 (place, there) = (nearer, joined);
             }
+            let size = self.cells.size();
+            place = kept_off([0, 1].map(|k| (place[k], size[k])));
             passed.clear();
             walk(from, place, |[i, j]| {
                 if i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols {

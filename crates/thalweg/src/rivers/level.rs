@@ -4,7 +4,7 @@ use crate::field::Field;
 use crate::height::{Height, UNITS};
 use crate::rivers::network::{Mouth, Network, Run, Source, Vertex};
 use crate::rivers::walk::{nearest, walk};
-use crate::rivers::way::Station;
+use crate::rivers::way::{Caps, Station};
 use crate::rivers::{Design, Site};
 
 /// Water stands below its banks by so much of its depth.
@@ -106,17 +106,26 @@ pub(super) fn banks(
 ///
 /// Water stands no higher than the banks on either side, falls no more than it must, and never rises; a tributary's never lies under
 /// that of its river, and none under the lake or sea that it runs to. Over soft rock what is steeper than the design's `fall` is cut
-/// back. The bed never rises either, and within a cell lies at one depth, in no place over `ground`.
-pub(super) fn set(site: &Site<'_>, design: &Design, network: &mut Network, ground: &Field<Height>, mask: &Field<u32>) {
+/// back. `caps` hold what cells must not exceed. The bed never rises either, and within a cell lies at one depth, in no place over `ground`.
+pub(super) fn set(
+    site: &Site<'_>,
+    design: &Design,
+    network: &mut Network,
+    ground: &Field<Height>,
+    (mask, caps): (&Field<u32>, &Caps),
+) {
     let mut arriving: Vec<Vec<Arrival>> = vec![Vec::new(); network.runs.len()];
     for number in network.order.clone().into_iter().map(|run| run as usize) {
         let stations = network.runs[number].stations();
-        let lowest: Vec<Height> = stations.iter().map(|station| under(network, ground, number, station)).collect();
+        let mut lowest: Vec<Height> = stations.iter().map(|station| under(network, ground, number, station)).collect();
         let mut limits: Vec<Height> = Vec::with_capacity(network.runs[number].vertices.len());
-        for (station, low) in stations.iter().zip(&lowest) {
-            let low = if station.cells.is_empty() { Height::MAX } else { *low };
-            limits
-                .extend((station.first..=station.last).map(|at| limit(site, network, ground, mask, (number, at), low)));
+        for (station, low) in stations.iter().zip(&mut lowest) {
+            let under = if station.cells.is_empty() { Height::MAX } else { *low };
+            let capped = station.cells.iter().filter_map(|k| caps.get(k)).copied();
+            let cap = capped.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])]).unwrap_or([Height::MAX; 2]);
+            *low = cap[1].min(*low);
+            let limit = |at: usize| limit(site, network, ground, mask, (number, at), under).min(cap[0]);
+            limits.extend((station.first..=station.last).map(limit));
         }
         let parted = parted(network, number);
         arriving[number].sort_unstable_by_key(|came| came.vertex);

@@ -3,8 +3,8 @@
 //! A cell has one level of water and one of its bed. They are those of the lowest vertex in it: so the ground lies under every
 //! vertex, and lines, rasters, ribbons and ground tell of one surface.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::field::Field;
 use crate::height::Height;
@@ -104,13 +104,20 @@ pub(super) fn stretch(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 
     });
 }
 
-/// Where lines lead up, in cells of other rivers or of none: the cells, and the height to which they would have to be cut. Sea, lakes
-/// and missing data are `open`: there lines end or begin anew.
-pub(super) fn rises(network: &Network, ground: &Field<Height>, open: impl Fn(usize) -> bool) -> Vec<(u32, Height)> {
+/// Levels that a cell's water and bed must not exceed, since a line leads from there through the cell.
+pub(super) type Caps = BTreeMap<u32, [Height; 2]>;
+
+/// Where lines lead up, in cells of other rivers or of none: the cells, and the levels of water and bed before. Sea, lakes and missing
+/// data are `open`: there lines end or begin anew.
+pub(super) fn rises(
+    network: &Network,
+    [ground, levels]: [&Field<Height>; 2],
+    open: impl Fn(usize) -> bool,
+) -> Vec<(u32, [Height; 2])> {
     let [rows, cols] = network.size;
     let mut rises = Vec::new();
     for run in &network.runs {
-        let mut lowest = Height::MAX;
+        let mut before: Option<[Height; 2]> = None;
         for pair in run.vertices.windows(2) {
             walk(pair[0].place, pair[1].place, |[i, j]| {
                 if i < 0 || j < 0 || i >= rows as i64 || j >= cols as i64 {
@@ -118,14 +125,14 @@ pub(super) fn rises(network: &Network, ground: &Field<Height>, open: impl Fn(usi
                 }
                 let k = i as usize * cols + j as usize;
                 if open(k) {
-                    lowest = Height::MAX;
+                    before = None;
                     return;
                 }
-                let here = ground.as_slice()[k];
-                if here > lowest {
-                    rises.push((k as u32, lowest));
+                let here = [levels.as_slice()[k], ground.as_slice()[k]];
+                match before {
+                    Some(above) if here[1] > above[1] => rises.push((k as u32, above)),
+                    _ => before = Some(here),
                 }
-                lowest = lowest.min(here);
             });
         }
     }
