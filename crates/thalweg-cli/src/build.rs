@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use thalweg::io::apart::same;
+use thalweg::io::atomic::Temporary;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::levels::Coarsest;
 use thalweg::names::shown;
@@ -30,11 +31,13 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     if recipe.from.is_none() {
         memory::check(&recipe, &recipe.grid()?)?;
     }
-    // What cannot be begun leaves no folder. A preset's elevation model goes with the process, and is laid beside the world
-    // when that is done.
+    // What cannot be begun leaves no folder. A preset's elevation model is read from a passing place in it, and is laid beside
+    // the world when that is done.
     let run = if own_model {
-        let recipe = presets::borrowed(recipe)?;
-        let model = recipe.folder.join(presets::MODEL_NAME);
+        output::make_folder(&dir)?;
+        let passing = Temporary::folder(&dir).map_err(Error::io(&dir, "write into"))?;
+        let recipe = presets::laid(recipe, passing.path())?;
+        let model = passing.path().join(presets::MODEL_NAME);
         over(Recipe { folder: output::absolute(&dir)?, ..recipe }, &model, voice)?
     } else {
         start(recipe, voice)?

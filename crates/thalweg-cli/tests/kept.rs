@@ -169,6 +169,9 @@ fn outputs_that_are_inputs_or_one_another() {
         place.refuses("apply shape dem.tif -o link.tif", &["link.tif", "is read too", "dem.tif"]);
         place.refuses("apply shape dem.tif -o way/x.tif --report sub/x.tif", &["is written twice"]);
     }
+    std::fs::create_dir(place.path("f")).unwrap();
+    std::fs::copy(place.path("grey.png"), place.path("f/frame_00002.png")).unwrap();
+    place.refuses("apply shape f/frame_00002.png -o x.tif --frames f", &["frame_00002.png", "another --frames"]);
     // From its own recipe, unchanged, a world may be built anew in its folder.
     place.works("build w/recipe.toml --out w --quiet");
 }
@@ -349,7 +352,8 @@ fn ctrl_c_acts_soon_at_any_step() {
                 assert!(place.path("x.tif.checkpoint").exists(), "{line}");
                 stopped += 1;
             }
-            code => assert_eq!(code, Some(0), "{line}"), // it was done just then
+            // It was done just then, or had not yet begun to work, and to listen.
+            code => assert!(matches!(code, Some(0) | None), "{line}: {code:?}"),
         }
     }
     println!("{stopped} runs stopped, the slowest in {longest:?}");
