@@ -1,6 +1,6 @@
 //! What can be typed. Models and their parameters are not listed here: they come from their declarations.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, TypedValueParser};
@@ -821,11 +821,11 @@ fn named_file() -> impl TypedValueParser<Value = (String, PathBuf)> {
 }
 
 /// What stands from a byte on.
-fn behind(text: &OsString, at: usize) -> PathBuf {
+fn behind(text: &OsStr, at: usize) -> PathBuf {
     #[cfg(unix)]
     {
         use std::os::unix::ffi::OsStrExt as _;
-        PathBuf::from(std::ffi::OsStr::from_bytes(&text.as_bytes()[at..]))
+        PathBuf::from(OsStr::from_bytes(&text.as_bytes()[at..]))
     }
     #[cfg(not(unix))]
     PathBuf::from(text.to_string_lossy().chars().skip(at).collect::<String>())

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use thalweg::grid::Grid;
 use thalweg::io::apart::same;
+use thalweg::io::atomic::Temporary;
 use thalweg::io::plain;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::levels::Coarsest;
@@ -34,12 +35,14 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     if recipe.from.is_none() {
         memory::check(&recipe, &recipe.grid()?)?;
     }
-    // What cannot be begun leaves no folder. A preset's elevation model goes with the process, and is laid beside the world
-    // when that is done.
+    // What cannot be begun leaves no folder. A preset's elevation model is read from a passing place in it, and is laid beside
+    // the world when that is done.
     let options = LoadOptions { unit: args.unit.map(UnitWord::unit), ..LoadOptions::default() };
     let (run, units_overridden) = if own_model {
-        let recipe = presets::borrowed(recipe)?;
-        let model = recipe.folder.join(presets::MODEL_NAME);
+        output::make_folder(&dir)?;
+        let passing = Temporary::folder(&dir).map_err(Error::io(&dir, "write into"))?;
+        let recipe = presets::laid(recipe, passing.path())?;
+        let model = passing.path().join(presets::MODEL_NAME);
         over(Recipe { folder: output::absolute(&dir)?, ..recipe }, &model, &options, voice)?
     } else {
         begun(recipe, &options, voice)?

@@ -13,7 +13,7 @@ use thalweg::run::{Progress, Run};
 use thalweg::{Error, Result};
 
 use crate::job::Job;
-use crate::rescue::{INTERRUPTED, ending, hold, is_asked, listen};
+use crate::rescue::{INTERRUPTED, Rescue, ending, hold, is_asked, listen};
 use crate::voice::Voice;
 
 /// The shortest time between two lines of progress.
@@ -32,7 +32,7 @@ pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
     listen(voice);
     let mut saved = Instant::now();
     let after = |run: &Run, job: &mut Job, progress: &Progress| after_step(job, &mut saved, run, progress, voice);
-    match steps(&mut run, &mut job, &mut Show::new(voice, None), |run, job| Some(rescue_of(run, job, voice)), after) {
+    match steps(&mut run, &mut job, &mut Show::new(voice, None), |run, job| rescue_of(run, job, voice), after) {
         Ok(true) => {}
         Ok(false) => {
             let _ending = ending();
@@ -42,7 +42,7 @@ pub fn drive(mut run: Run, mut job: Job, voice: Voice) -> Result<ExitCode> {
         }
         Err(error) => return failed(&run, &job, error, voice),
     }
-    hold(has_room(&run).then(|| rescue_of(&run, &job, voice)));
+    hold(if has_room(&run) { rescue_of(&run, &job, voice) } else { None });
     match job.finish(&run, start.elapsed().as_secs_f64(), voice) {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => failed(&run, &job, error, voice),
@@ -56,10 +56,10 @@ fn stopped(checkpoint: &Path, [done, all]: [u64; 2], voice: Voice) {
     voice.event(&json!({"event": "interrupted", "checkpoint": to_text(checkpoint), "resume": resume}));
 }
 
-/// What saves the run as it stands, later and from another thread.
-fn rescue_of(run: &Run, job: &Job, voice: Voice) -> Box<dyn FnOnce() -> bool + Send> {
-    let (snapshot, job) = (run.snapshot(), job.clone());
-    Box::new(move || match kept(&job, |path| snapshot.save(path, &job.note())) {
+/// What saves the run as it stands, later and from another thread, if there is room for a copy of it.
+fn rescue_of(run: &Run, job: &Job, voice: Voice) -> Option<Rescue> {
+    let (snapshot, job) = (run.snapshot()?, job.clone());
+    Some(Box::new(move || match kept(&job, |path| snapshot.save(path, &job.note())) {
         Ok(checkpoint) => {
             stopped(&checkpoint, snapshot.steps(), voice);
             true
@@ -69,7 +69,7 @@ fn rescue_of(run: &Run, job: &Job, voice: Voice) -> Box<dyn FnOnce() -> bool + S
             voice.warn(&format!("no checkpoint: {error}"));
             false
         }
-    })
+    }))
 }
 
 /// After a failure: keeps the run, if it has done anything, and says how to go on.
@@ -113,7 +113,8 @@ fn resume_line(checkpoint: &Path) -> String {
 
 /// Whether a copy of the run fits beside it with room to spare.
 fn has_room(run: &Run) -> bool {
-    thalweg::memory::room("a copy of the run", run.bytes().saturating_mul(2)).is_ok()
+    let need = run.recipe().memory(&run.terrain().grid).saturating_add(run.bytes());
+    thalweg::memory::room("a copy of the run", need).is_ok()
 }
 
 /// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came. Before a step that may last
@@ -125,7 +126,7 @@ pub fn steps<T>(
     run: &mut Run,
     with: &mut T,
     show: &mut Show,
-    rescue: impl Fn(&Run, &T) -> Option<Box<dyn FnOnce() -> bool + Send>>,
+    rescue: impl Fn(&Run, &T) -> Option<Rescue>,
     mut after: impl FnMut(&Run, &mut T, &Progress),
 ) -> Result<bool> {
     let mut last: Option<(usize, Duration)> = None;

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use thalweg::io::apart::same;
 use thalweg::io::atomic::atomic;
 use thalweg::pictures::animation;
 use thalweg::pictures::picture::Picture;
@@ -71,6 +72,13 @@ impl Frames {
     pub fn check(&self) -> Result<()> {
         output::make_folder(&self.dir)?;
         self.animation.as_deref().map_or(Ok(()), |path| output::check_ending(path, &["png"]).map(|_| ()))
+    }
+
+    /// Whether a file bears the name of a frame that may be drawn.
+    pub fn may_be(&self, file: &Path) -> bool {
+        let number = file.file_name().and_then(|name| name.to_str()?.strip_prefix("frame_")?.strip_suffix(".png"));
+        let is_frame = number.is_some_and(|n| n.len() >= 5 && n.bytes().all(|digit| digit.is_ascii_digit()));
+        is_frame && file.file_name().is_some_and(|name| same(&self.dir.join(name), file))
     }
 
     /// Draws the terrain after a step, if it is this one's turn.

@@ -102,7 +102,7 @@ impl Job {
             frames: Frames::new(&args.frames, recipe)?,
             units_overridden: Vec::new(),
         };
-        apart(&[reads, &output::reads_of(recipe)].concat(), &job.writes(recipe)?)?;
+        job.check_apart(recipe, reads)?;
         job.check(recipe)?;
         pending(&job.checkpoint, args.fresh, matches!(job.ending, Ending::World { .. }))?;
         Ok(job)
@@ -135,6 +135,23 @@ impl Job {
         self.frames.as_ref().map_or(Ok(()), Frames::check)?;
         self.report.as_deref().map_or(Ok(()), output::check)?;
         output::check(&self.checkpoint)
+    }
+
+    /// Whether nothing is written that is read, by the recipe or besides, or written otherwise.
+    ///
+    /// # Errors
+    /// When something is.
+    pub fn check_apart(&self, recipe: &Recipe, reads: &[PathBuf]) -> Result<()> {
+        let reads = [reads, &output::reads_of(recipe)].concat();
+        if let Some(frames) = &self.frames
+            && let Some(frame) = reads.iter().find(|path| frames.may_be(path))
+        {
+            return Err(Error::file(
+                frame,
+                "is read, and a frame of that name would replace it; name another --frames",
+            ));
+        }
+        apart(&reads, &self.writes(recipe)?)
     }
 
     /// Every file that may be written.
@@ -341,7 +358,7 @@ pub fn export(run: &Run, dir: &Path) -> Result<()> {
     let ending = Ending::World { dir, sample: None, model: false };
     let units_overridden = Vec::new();
     let job = Job { ending, report: None, checkpoint, keep: false, every: None, frames: None, units_overridden };
-    apart(&output::reads_of(run.recipe()), &job.writes(run.recipe())?)?;
+    job.check_apart(run.recipe(), &[])?;
     job.check(run.recipe())?;
     let seconds = run.reports().iter().map(|report| report.seconds).sum();
     job.finish(run, seconds, Voice { quiet: true, json: false })

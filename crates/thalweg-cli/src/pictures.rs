@@ -413,13 +413,13 @@ fn check_apart<'a>(
     inputs: impl IntoIterator<Item = &'a PathBuf>,
     water: &WaterArgs,
     trees: Option<&Path>,
-    picture: &PathBuf,
+    picture: &Path,
 ) -> Result<()> {
     let layers = [&water.water, &water.pools, &water.streams].into_iter().flatten();
     let mut reads: Vec<PathBuf> = inputs.into_iter().flat_map(|input| reads_of(input)).collect();
     reads.extend(layers.flat_map(|layer| output::raster(layer)));
     reads.extend(trees.map(Path::to_path_buf));
-    apart(&reads, std::slice::from_ref(picture))
+    apart(&reads, &[picture.to_path_buf()])
 }
 
 /// The recipe in a world's folder, if it is one.

@@ -26,7 +26,7 @@ pub const INTERRUPTED: u8 = 130;
 const PATIENCE: Duration = Duration::from_millis(800);
 
 /// What saves a run that lasts, and says so; whether the process may end.
-type Rescue = Box<dyn FnOnce() -> bool + Send>;
+pub type Rescue = Box<dyn FnOnce() -> bool + Send>;
 
 static HELD: Mutex<Option<Rescue>> = Mutex::new(None);
 

@@ -23,6 +23,7 @@ pub fn resume(args: &Resume, voice: Voice) -> Result<ExitCode> {
     let mut job: Job = serde_json::from_value(note).map_err(foreign)?;
     // It may have been moved since.
     job.checkpoint = absolute(path)?;
+    job.check_apart(run.recipe(), &[])?;
     job.check(run.recipe())?;
     let _lock = match &job.ending {
         Ending::World { dir, .. } => Some(Lock::take(dir, voice)?),

@@ -24,7 +24,7 @@ use crate::args::{LookArgs, VoiceArgs, pair, seed, threads};
 use crate::build::{each_once, end_at, named, recipe_file, set, start};
 use crate::drive::{Show, World as Shown, steps};
 use crate::knobs::{KnobArgs, Turn};
-use crate::rescue::{INTERRUPTED, ending, listen};
+use crate::rescue::{INTERRUPTED, Rescue, ending, listen};
 use crate::voice::{Voice, texts};
 use crate::{memory, output, pictures};
 
@@ -161,7 +161,7 @@ fn grow(recipe: Recipe, shown: Shown, voice: Voice) -> Result<Option<Terrain>> {
     let mut run = start(recipe, voice)?;
     let [number, all] = shown.number;
     let rescue = |_: &Run, _: &()| {
-        let rescue: Box<dyn FnOnce() -> bool + Send> = Box::new(move || {
+        let rescue: Rescue = Box::new(move || {
             stopped([number - 1, all], voice);
             true
         });

@@ -124,13 +124,12 @@ impl Run {
         write(path, &self.state(), &self.terrain, note)
     }
 
-    /// The run as it stands, to be saved later. It copies the terrain: [`Run::bytes`] says how much that is.
-    pub fn snapshot(&self) -> Snapshot {
+    /// The run as it stands, to be saved later. It copies the terrain ([`Run::bytes`] says how much that is); `None` where memory
+    /// has no room for that.
+    pub fn snapshot(&self) -> Option<Snapshot> {
         let state = self.state();
-        Snapshot {
-            state: State { reports: Cow::Owned(state.reports.to_vec()), ..state },
-            terrain: self.terrain.clone(),
-        }
+        let state = State { reports: Cow::Owned(state.reports.to_vec()), ..state };
+        Some(Snapshot { state, terrain: copied(&self.terrain)? })
     }
 
     /// Bytes of the terrain with its layers and tables.
@@ -196,6 +195,48 @@ impl Snapshot {
     pub fn steps(&self) -> [u64; 2] {
         self.state.steps
     }
+}
+
+/// The same terrain once more, if there is room for it.
+fn copied(terrain: &Terrain) -> Option<Terrain> {
+    let layer = |layer: &Layer| {
+        let cells = match &layer.cells {
+            Cells::Height(field) => Cells::Height(field_of(field)?),
+            Cells::Float(field) => Cells::Float(field_of(field)?),
+            Cells::Count(field) => Cells::Count(field_of(field)?),
+        };
+        Some(Layer { unit: layer.unit.clone(), meaning: layer.meaning.clone(), cells })
+    };
+    let column = |column: &Column| {
+        Some(match column {
+            Column::Int(values) => Column::Int(vec_of(values)?),
+            Column::Float(values) => Column::Float(vec_of(values)?),
+        })
+    };
+    let table = |table: &Table| {
+        let columns =
+            table.columns.iter().map(|(name, unit, values)| Some((name.clone(), unit.clone(), column(values)?)));
+        Some(Table { columns: columns.collect::<Option<_>>()? })
+    };
+    Some(Terrain {
+        grid: terrain.grid.clone(),
+        ground: field_of(&terrain.ground)?,
+        loose: terrain.loose.as_ref().map(|loose| field_of(loose).ok_or(())).transpose().ok()?,
+        nodata: terrain.nodata.as_ref().map(|mask| field_of(mask).ok_or(())).transpose().ok()?,
+        layers: terrain.layers.iter().map(|(name, it)| Some((name.clone(), layer(it)?))).collect::<Option<_>>()?,
+        tables: terrain.tables.iter().map(|(name, it)| Some((name.clone(), table(it)?))).collect::<Option<_>>()?,
+    })
+}
+
+fn field_of<T: Copy>(field: &Field<T>) -> Option<Field<T>> {
+    Field::from_vec(field.size(), vec_of(field.as_slice())?).ok()
+}
+
+fn vec_of<T: Copy>(values: &[T]) -> Option<Vec<T>> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(values.len()).ok()?;
+    copy.extend_from_slice(values);
+    Some(copy)
 }
 
 fn write(path: &Path, state: &State<'_>, terrain: &Terrain, note: &serde_json::Value) -> Result<()> {
