@@ -142,7 +142,11 @@ impl Job {
     /// # Errors
     /// When something is.
     pub fn check_apart(&self, recipe: &Recipe, reads: &[PathBuf]) -> Result<()> {
-        let reads = [reads, &output::reads_of(recipe)].concat();
+        let mut reads = [reads, &output::reads_of(recipe)].concat();
+        if let Ending::World { dir, model: true } = &self.ending {
+            // It is not read from there, but laid there.
+            reads.retain(|path| *path != dir.join(presets::MODEL_NAME));
+        }
         if let Some(frames) = &self.frames
             && let Some(frame) = reads.iter().find(|path| frames.may_be(path))
         {
