@@ -63,8 +63,8 @@ fn what_is_no_plain_file_is_refused_at_once() {
     place.write("x.r16", [0; 32]);
     fs::copy(place.path("dem.tif"), place.path("masked.tif")).unwrap();
     place.works("rivers dem.tif -o net --quiet");
-    let kinds: [(fn(&Place, &str), &str); 3] =
-        [(pipe, "is a pipe"), (endless, "is a device"), (long, "1099511627776 bytes")];
+    type Kind = (fn(&Place, &str), &'static str);
+    let kinds: [Kind; 3] = [(pipe, "is a pipe"), (endless, "is a device"), (long, "1099511627776 bytes")];
     for (make, words) in kinds {
         for (name, line) in [
             ("in.toml", "build in.toml --out w"),
