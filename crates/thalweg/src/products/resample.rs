@@ -59,7 +59,7 @@ pub fn reduce(terrain: &Terrain, size: Size) -> Result<Terrain> {
         return Err(Error::value("size", shown(size), format!("{}, so that cells stay square", shown(fitting))));
     }
     let mut grid = Grid { edges: old.edges, sea_level: old.sea_level, ..Grid::new(size, old.cell * step[long])? };
-    grid.georeference = centred(old, size, step[long]);
+    grid.georeference = moved(old, [0.0; 2], [step[long]; 2]);
     remake(terrain, grid, Kernel::Area, Kernel::Area)
 }
 
