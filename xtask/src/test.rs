@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, wasm};
+use crate::{deny, fuzz, wasm};
 
 const REQUIREMENTS: &str = "tests/interop/requirements.txt";
 
@@ -17,6 +17,7 @@ const STUDIO: &str = "thalweg-cli/studio";
 pub fn test() -> Outcome {
     let python = python()?;
     screen()?;
+    deny::check()?;
     rust(&mut cargo_command(), &[])?;
     interop(&mut program(python))
 }
@@ -31,6 +32,7 @@ pub fn long() -> Outcome {
         ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
         ("the tests with other programs", interop(list.tell(&mut program(python)))),
         ("dependencies", deny::check()),
+        ("readers, by the fuzzer", fuzz::fuzz(&[])),
         ("WebAssembly", wasm::compare()),
     ];
     let mut problems: Vec<String> =
