@@ -143,7 +143,7 @@ impl Job {
     /// When something is.
     pub fn check_apart(&self, recipe: &Recipe, reads: &[PathBuf]) -> Result<()> {
         let mut reads = [reads, &output::reads_of(recipe)].concat();
-        if let Ending::World { dir, model: true } = &self.ending {
+        if let Ending::World { dir, model: true, .. } = &self.ending {
             // It is not read from there, but laid there.
             reads.retain(|path| *path != dir.join(presets::MODEL_NAME));
         }

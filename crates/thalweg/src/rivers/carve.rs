@@ -69,6 +69,7 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
             land.as_mut_slice()[k as usize] = height;
         }
     };
+    level::share(network, &river, [&ground, &levels]);
     hollows::ponds(site, design, network, &river, &ground);
     levee::raise(site, design, network, &river, &mut ground);
     let mut water = Field::new(network.size, Height::ZERO);

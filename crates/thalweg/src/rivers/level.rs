@@ -274,6 +274,40 @@ fn limit(
     }
 }
 
+/// Gives vertices in cells that are another river's water the levels of that, where they fit between those before and after: two rivers
+/// that share a cell, for want of any other, have one water there.
+pub(super) fn share(network: &mut Network, river: &Field<u32>, [ground, levels]: [&Field<Height>; 2]) {
+    let [_, cols] = network.size;
+    for number in 0..network.runs.len() {
+        let cells: Vec<usize> = network.runs[number]
+            .vertices
+            .iter()
+            .map(|vertex| vertex.cell(network.size))
+            .map(|[i, j]| i * cols + j)
+            .collect();
+        let run = &mut network.runs[number];
+        let strange = |k: usize| river.as_slice()[k] > 0 && river.as_slice()[k] != number as u32 + 1;
+        // An arm begins, and a tributary ends, in its river by right.
+        let first = usize::from(matches!(run.source, Source::Parts { .. }));
+        let last = run.vertices.len() - usize::from(matches!(run.mouth, Mouth::Joins { .. }));
+        for at in first..last {
+            let k = cells[at];
+            if !strange(k) {
+                continue;
+            }
+            let (surface, bed) = (levels.as_slice()[k], ground.as_slice()[k]);
+            let above = at.checked_sub(1).map(|before| run.vertices[before]);
+            let below =
+                (at + 1..run.vertices.len()).find(|n| *n >= last || !strange(cells[*n])).map(|n| run.vertices[n]);
+            let fits = above.is_none_or(|above| above.surface >= surface && above.bed >= bed)
+                && below.is_none_or(|below| below.surface <= surface && below.bed <= bed);
+            if fits {
+                (run.vertices[at].surface, run.vertices[at].bed) = (surface, bed);
+            }
+        }
+    }
+}
+
 /// Cuts falls back where the rock is soft.
 fn grade(site: &Site<'_>, design: &Design, run: &mut Run, cell: f64, size: [usize; 2]) {
     for at in (0..run.vertices.len() - 1).rev() {

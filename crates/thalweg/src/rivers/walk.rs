@@ -1,7 +1,10 @@
 //! Walking a line from cell to cell.
 
+/// How near to a corner a way goes through it, as a share of the way: more than the rounding of a place in a file, 1e-7 of a cell.
+const CORNER: f64 = 1e-6;
+
 /// Calls `visit` with the cells (row, column) that the straight way from `from` to `to` passes, from the second one on; places
-/// are in cells. Straight through a corner it goes to the cell across, by none of the two beside.
+/// are in cells. Straight through a corner, or nearer to it than a file keeps, it goes to the cell across, by none of the two beside.
 pub(crate) fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])) {
     let cell = |place: [f64; 2]| place.map(|x| x.floor() as i64);
     let (mut at, end) = (cell(from), cell(to));
@@ -19,7 +22,7 @@ pub(crate) fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])
     while at != end {
         // Rounding must not lead past the last row or column.
         let open = [0, 1].map(|k| at[k] != end[k]);
-        let both = open == [true; 2] && (next[0] - next[1]).abs() <= 1e-12;
+        let both = open == [true; 2] && (next[0] - next[1]).abs() <= CORNER;
         for k in 0..2 {
             if open[k] && (both || !open[1 - k] || next[k] < next[1 - k] || (k == 1 && next[0] == next[1])) {
                 at[k] += if along[k] > 0.0 { 1 } else { -1 };
