@@ -23,6 +23,9 @@ const PATIENCE: usize = 10;
 /// How far places of lines lie from the borders between cells at least, in cells.
 const OFF: f64 = 1.0 / 4096.0;
 
+/// Under this share a place is not bent at all: next to nothing would lead past a corner on either side, as a file rounds it.
+const LEAST: f64 = 0.01;
+
 /// A line on its cells.
 pub(super) struct Line {
     /// Places, and how far along the course's nodes each is.
@@ -227,7 +230,8 @@ impl<'a> Claims<'a> {
                         let k = i as usize * cols + j as usize;
                         let wish = self.wish;
                         let wet = wish.lakes.cells.as_slice()[k] > 0 || wish.site.is_sea(k) || wish.site.is_void(k);
-                        if self.cells.as_slice()[k] == 0 && !wet {
+                        let kept = [i, j] != cell && wish.site.is_barred(k);
+                        if self.cells.as_slice()[k] == 0 && !wet && !kept {
                             self.cells.as_mut_slice()[k] = self.first[course] + 1;
                         }
                     }
@@ -324,6 +328,7 @@ impl<'a> Claims<'a> {
             };
             self.base[course].is_some_and(|base| around(self.cells.size(), k).filter(dry).any(|n| filled[n] < base))
         };
+        let (first, wide) = (self.first[course] as usize, self.wish.courses[course].len());
         let mut complaints = Vec::new();
         for (k, along) in path.iter() {
             let at = (*along as usize).min(nodes.len() - 1);
@@ -331,7 +336,9 @@ impl<'a> Claims<'a> {
             let corner = straight.next_if(|(cell, _)| cell == k).is_none();
             let high = !corner && i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > most;
             let barred = self.wish.site.is_barred(*k as usize) && !self.wish.site.is_barred(node);
-            let bent = self.share[self.first[course] as usize + at] > 0.0;
+            // The line is drawn from the places on either side as well.
+            let near = at.saturating_sub(1)..(at + 3).min(wide);
+            let bent = self.share[first..][near].iter().any(|share| *share > 0.0);
             if bent && (high || barred || (leaks(*k as usize) && !leaks(node))) {
                 complaints.push(*along);
             }
@@ -351,7 +358,8 @@ impl<'a> Claims<'a> {
             for k in number.saturating_sub(reach).max(low)..(number + reach + 1).min(high) {
                 let near = 1.0 - f64::from(k.abs_diff(number)) / f64::from(reach + 1);
                 let share = &mut self.share[k as usize];
-                *share = if tries >= PATIENCE { 0.0 } else { *share * (1.0 - 0.6 * near) };
+                let less = *share * (1.0 - 0.6 * near);
+                *share = if tries >= PATIENCE || less < LEAST { 0.0 } else { less };
             }
             // Near its end a line goes where the other one is.
             if let End::Joins(node) = self.wish.courses[course].end

@@ -79,7 +79,7 @@ mod tests {
             Field::generate([5, 5], |i, j| match i.abs_diff(2).max(j.abs_diff(2)) {
                 0 => middle,
                 1 => ring,
-                _ => 1.0,
+                _ => 0.9,
             })
         };
         // A hollow under a lip of a millionth, a flat, a hill.

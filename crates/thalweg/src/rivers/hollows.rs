@@ -68,7 +68,8 @@ fn depth(design: &Design) -> f64 {
     (design.lake * UNITS).max(1.0)
 }
 
-/// Makes lakes of the hollows that are left and deep enough, off the rivers.
+/// Makes lakes of the hollows that are left off the rivers: deep ones, and shallow ones that can only be let go through what holds other
+/// water back. Shallow ones in protected ground stay as they are.
 pub(super) fn ponds(
     site: &Site<'_>,
     design: &Design,
@@ -99,7 +100,9 @@ pub(super) fn ponds(
         }
         let seed = cells.iter().copied().min_by_key(|k| (ground[*k], lot(site.land.grid, *k), *k)).unwrap_or(k);
         let deep = f64::from(filled[seed].0) - f64::from(ground[seed].0) >= depth(design);
-        if deep && cells.iter().all(|k| river.as_slice()[*k] == 0 && network.lake.as_slice()[*k] == 0) {
+        if (deep || !site.is_barred(seed))
+            && cells.iter().all(|k| river.as_slice()[*k] == 0 && network.lake.as_slice()[*k] == 0)
+        {
             network.lakes.push(Lake { level: filled[seed], seed: seed as u32 });
             let number = network.lakes.len() as u32;
             cells.into_iter().for_each(|k| network.lake.as_mut_slice()[k] = number);
