@@ -17,7 +17,6 @@ const STUDIO: &str = "thalweg-cli/studio";
 pub fn test() -> Outcome {
     let python = python()?;
     screen()?;
-    deny::check()?;
     rust(&mut cargo_command(), &[])?;
     interop(&mut program(python))
 }

@@ -100,7 +100,6 @@ fn variations_that_cannot_be() {
         ("r.toml --until nosuch", &["unknown stage `nosuch`"]),
         ("r.toml --age 1,2 --rain 1,2 --seeds 3", &["--age, --rain, --seeds", "one or two"]),
         ("r.toml --seeds 20 --age 1,2,3,4,5,6", &["worlds on a sheet = 120", "1 to 100"]),
-        ("real.toml --cells 9", &["--cells = 9", "dem.tif"]),
         ("real.toml --size 1,2", &["size 2", "dem.tif"]),
         ("nosuch", &["unknown preset `nosuch`"]),
     ] {

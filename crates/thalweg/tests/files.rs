@@ -110,6 +110,7 @@ fn georeference_nodata_scale_and_unit_survive_a_geotiff() {
             let raster = Raster {
                 nodata: Some(f64::from(f32::MIN)),
                 scale: [0.01, -50.0],
+                scaled: true,
                 unit: Some("m".to_string()),
                 georeference: Some(georeference),
                 ..Raster::new([3, 2], samples(SampleType::F32, 6))
@@ -307,9 +308,9 @@ fn degrees_feet_and_oblong_cells_are_refused_with_advice_unless_the_cell_is_told
     };
     let square = [0.0, 10.0, 0.0, 0.0, 0.0, -10.0];
     stored(square, vec![1, 1, 0, 2, 1024, 0, 1, 1, 3076, 0, 1, 9003]);
-    assert!(refused(&path).contains("feet"));
+    assert!(refused(&path).contains("US survey foot"));
     stored(square, vec![1, 1, 0, 2, 1024, 0, 1, 1, 4099, 0, 1, 9002]);
-    assert!(refused(&path).contains("feet") && load(&path, &options).is_err());
+    assert!(refused(&path).contains("foot") && load(&path, &options).is_err());
     stored([0.0, 10.0, 0.0, 0.0, 0.0, -12.0], vec![]);
     assert!(refused(&path).contains("not square"));
     stored([0.0, 10.0, 1.0, 0.0, 0.0, -10.0], vec![]);

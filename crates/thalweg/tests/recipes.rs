@@ -141,7 +141,7 @@ fn every_model_comes_back_with_every_parameter() {
                 let value = model.get(param.name).unwrap().to_toml();
                 recipe.stages[0].model.set(name, param.name, &value).unwrap();
             }
-            recipe.extent = Some([10.0, 0.1 + 0.2]);
+            (recipe.extent, recipe.cells) = (Some([10.0, 0.1 + 0.2]), 64);
             let back = Recipe::parse(&recipe.to_toml()).unwrap();
             assert_eq!((back.seed, back.hash(), back.extent), (seed, recipe.hash(), recipe.extent), "{name}");
             for param in model.declared() {

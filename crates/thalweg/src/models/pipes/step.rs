@@ -129,6 +129,9 @@ impl Stepper for Flow {
         let grid = terrain.grid.clone();
         let mut state = State::take(terrain, self.model.velocity);
         let mut sums = Sums::default();
+        if tick.step == 0 {
+            sums.drained += clear_voids(terrain, &mut state.water);
+        }
         if tick.step == 0 && self.model.lake {
             sums.poured += self.stand(terrain, &mut state.water);
         }
@@ -223,6 +226,13 @@ impl Stepper for Flow {
         state.put(terrain, last)?;
         Ok(sums.budget(grid.cell_area()))
     }
+}
+
+/// Takes the water off cells without data, as all that comes to them leaves the land; metres of it.
+fn clear_voids(terrain: &Terrain, water: &mut Field<f32>) -> f64 {
+    let Some(nodata) = &terrain.nodata else { return 0.0 };
+    let cells = water.as_mut_slice().iter_mut().zip(nodata.as_slice()).filter(|(_, void)| **void);
+    cells.map(|(depth, _)| f64::from(std::mem::take(depth))).sum()
 }
 
 impl Flow {
