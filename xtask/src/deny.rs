@@ -55,10 +55,7 @@ impl Rules {
                 exception.get("crate").and_then(toml::Value::as_str).ok_or("deny.toml: an exception has no crate")?;
             Ok((name.to_string(), words(exception.get("allow"))?))
         });
-        Ok(Self {
-            licences: words(licences.get("allow"))?,
-            exceptions: exceptions.collect::<Outcome<_>>()?,
-        })
+        Ok(Self { licences: words(licences.get("allow"))?, exceptions: exceptions.collect::<Outcome<_>>()? })
     }
 
     /// What is wrong with a package of `cargo metadata`, if anything is.

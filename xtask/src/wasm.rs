@@ -124,8 +124,12 @@ fn recipes(target: &Path) -> Outcome<Vec<(String, PathBuf)>> {
 
 /// A recipe whose layers come from files, from the ground instead.
 fn without_files(text: &str) -> String {
-    let line = |line: &str| match line.strip_prefix("layers = { ").and_then(|rest| rest.split_once(" = \"")) {
-        Some((layer, _)) => format!("layers = {{ {layer} = {{ layer = \"ground\" }} }}\n"),
+    let given = |line: &str| {
+        let (layer, _) = line.strip_prefix("layers = { ")?.split_once(" = \"")?;
+        (!layer.contains('{')).then(|| layer.to_string())
+    };
+    let line = |line: &str| match given(line) {
+        Some(layer) => format!("layers = {{ {layer} = {{ layer = \"ground\" }} }}\n"),
         None => format!("{line}\n"),
     };
     text.lines().map(line).collect()
