@@ -44,7 +44,6 @@ pub fn hold(rescue: Option<Rescue>) {
 }
 
 /// Ends the run here, and nowhere else as long as this is kept; what was held is given up.
-#[must_use]
 pub fn ending() -> MutexGuard<'static, ()> {
     let guard = lock(&ENDING);
     hold(None);
