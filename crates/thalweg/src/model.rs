@@ -111,7 +111,7 @@ pub trait Model: Parameters + Send + Sync {
 /// Gives a model all the parameters that somebody wrote down; those that they leave out follow [`Model::beside`].
 ///
 /// # Errors
-/// As [`Parameters::set`](crate::params::Parameters::set).
+/// As [`Parameters::set`].
 pub fn give<'a>(model: &mut dyn Model, given: impl IntoIterator<Item = (&'a str, &'a toml::Value)>) -> Result<()> {
     let owner = model.about().name;
     let mut names = Vec::new();

@@ -89,7 +89,7 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     harmless(text, |_| false)
 }
 
-/// A value as [`line`] gives it, cut where it is very long.
+/// A value as [`line()`] gives it, cut where it is very long.
 pub fn short(text: &str) -> Cow<'_, str> {
     let line = line(text);
     if let (true, Ok(number)) = (line.len() > DIGITS, line.parse::<f64>()) {
