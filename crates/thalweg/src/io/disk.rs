@@ -102,6 +102,7 @@ impl Seek for File {
 /// What the system refuses.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     may(Act::Folder, path)?;
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only there it has a mode"))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
