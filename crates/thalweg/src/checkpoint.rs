@@ -18,6 +18,7 @@ use crate::height::Height;
 use crate::io::atomic::atomic;
 use crate::io::plain;
 use crate::memory;
+use crate::models::Models;
 use crate::names::{from_text, to_text};
 use crate::recipe::Recipe;
 use crate::run::{Run, StageReport};
@@ -142,7 +143,15 @@ impl Run {
     /// # Errors
     /// When the file cannot be read, is no checkpoint, or is damaged.
     pub fn resume(path: &Path) -> Result<(Self, serde_json::Value)> {
-        Self::from_checkpoint(&read_checked(path)?, path)
+        Self::resume_with(path, &Models::default())
+    }
+
+    /// As [`Run::resume`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Run::resume`].
+    pub fn resume_with(path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
+        Self::from_checkpoint(&read_checked(path)?, path, models)
     }
 
     /// As [`Run::resume`], from the bytes of a checkpoint, of which the last eight, its hash, are passed over; `path` is said in
@@ -150,13 +159,13 @@ impl Run {
     ///
     /// # Errors
     /// When they are no checkpoint.
-    pub fn from_checkpoint(bytes: &[u8], path: &Path) -> Result<(Self, serde_json::Value)> {
+    pub fn from_checkpoint(bytes: &[u8], path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
         let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {}", plain::clipped(what)));
         let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
         let end = length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("header length"))?;
         let json = bytes.get(24..end as usize).ok_or_else(|| bad("header is cut off"))?;
         let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
-        let mut recipe = Recipe::parse_stages(&header.recipe)?;
+        let mut recipe = Recipe::parse_stages(&header.recipe, models)?;
         recipe.folder = from_text(&header.folder);
         // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
         header.grid.check()?;

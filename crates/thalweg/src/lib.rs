@@ -22,6 +22,7 @@ pub mod grid;
 pub mod height;
 pub mod io;
 pub mod knobs;
+pub mod laws;
 pub mod levels;
 pub mod mark;
 pub mod memory;

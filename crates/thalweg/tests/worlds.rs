@@ -109,7 +109,7 @@ fn every_model_has_a_recipe_and_every_such_recipe_its_model() {
 #[test]
 fn every_recipe_runs_and_its_mass_closes() {
     for (key, recipe) in worlds() {
-        let run = Run::new(recipe.copy().unwrap()).unwrap();
+        let run = Run::new(recipe.clone()).unwrap();
         assert_eq!(run.idle(), Vec::<&str>::new(), "{key}");
         let last = run.grids().len() - 1;
         let before = run.terrain().solid() << (2 * last);
