@@ -35,6 +35,7 @@ pub mod params;
 pub mod particles;
 pub mod pictures;
 pub mod power;
+pub mod presets;
 pub mod products;
 pub mod recipe;
 pub mod rivers;
