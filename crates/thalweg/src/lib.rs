@@ -94,6 +94,12 @@ mod taps;
 pub mod terrain;
 pub mod tiles;
 
+/// The programs of the README and of CONTRIBUTING are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Documents;
+
 pub use error::{Error, Result};
 pub use field::Field;
 pub use grid::Grid;
