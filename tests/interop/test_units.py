@@ -89,7 +89,8 @@ def test_horizontal_codes_are_refused_with_factor_and_remedy(tmp_path, code, fac
         without_key(path, *NAMED)
     run = thalweg("apply", "thermal", path, "-o", "out.tif", cwd=tmp_path)
     assert run.returncode == 1 and not (tmp_path / "out.tif").exists()
-    for word in (words, f"EPSG:{code}", "gdalwarp", "--unit metre"):
+    name = rasterio.crs.CRS.from_epsg(code).wkt.split('"')[1]
+    for word in (words, f"EPSG:{code} {name}", "gdalwarp", "--unit metre"):
         assert word in run.stderr, run.stderr
     if factor:
         said = float(re.search(r"([0-9.]+) m\)", run.stderr)[1])

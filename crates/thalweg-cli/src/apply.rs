@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use thalweg::grid::Grid;
+use thalweg::io::Sidecar;
 use thalweg::io::terrain::load;
 use thalweg::model::{Family, give};
 use thalweg::params::typed;
@@ -15,8 +16,8 @@ use thalweg::{Error, Result, models};
 use crate::args::{Apply, Generate, ModelArgs, RunArgs};
 use crate::drive::drive;
 use crate::job::{Ending, Job, sample_type};
+use crate::memory;
 use crate::voice::Voice;
-use crate::{memory, output};
 
 /// Runs a model over an elevation model.
 ///
@@ -24,7 +25,7 @@ use crate::{memory, output};
 /// No such model, parameter or layer; an unusable input; an output that cannot be written.
 pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
-    let mut job = job(&args.model, &args.run, &recipe, &output::raster(&args.input))?;
+    let mut job = job(&args.model, &args.run, &recipe, &Sidecar::files(&args.input))?;
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings);
     job.units_overridden = loaded.overridden;

@@ -40,7 +40,7 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> std::result::Result<T, Str
 }
 
 /// Heeds THALWEG_FAULT, in builds for tests: `fail:N` makes the N-th change to the disk fail, `full:N` all from that on, `die:N`
-/// ends the process there as a kill would.
+/// ends the process there as a kill would, `slow:N` has it take two seconds, and `tell:0` says each and leaves it be.
 #[cfg(debug_assertions)]
 fn watch() {
     use std::io::{Error, ErrorKind};
@@ -52,7 +52,7 @@ fn watch() {
     let count = AtomicU64::new(0);
     thalweg::io::disk::watch(Box::new(move |act, path| {
         let now = count.fetch_add(1, Ordering::Relaxed) + 1;
-        let strikes = if kind == "full" { now >= number } else { now == number };
+        let strikes = if ["full", "tell"].contains(&kind.as_str()) { now >= number } else { now == number };
         if !strikes {
             return Ok(());
         }
@@ -62,6 +62,14 @@ fn watch() {
             #[cfg(unix)]
             let _ = signal_hook::low_level::raise(signal_hook::consts::SIGKILL);
             std::process::abort();
+        }
+        match kind.as_str() {
+            "tell" => return Ok(()),
+            "slow" => {
+                std::thread::sleep(std::time::Duration::from_secs(2));
+                return Ok(());
+            }
+            _ => {}
         }
         Err(Error::new(ErrorKind::StorageFull, "No space left on device (a fault made for a test)"))
     }));

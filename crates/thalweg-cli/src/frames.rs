@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thalweg::io::apart::same;
 use thalweg::io::atomic::atomic;
+use thalweg::io::staging::{claim, listed};
 use thalweg::pictures::animation;
 use thalweg::pictures::picture::Picture;
 use thalweg::pictures::shade::ShadeOptions;
@@ -21,6 +22,12 @@ use crate::pictures::shaded;
 /// Frames in a second of the animation.
 const RATE: u16 = 12;
 
+/// Says in their folder which frames are one run's.
+const LIST: &str = ".thalweg-frames.json";
+
+/// Frames that the list names at first.
+const FEW: u32 = 64;
+
 /// Which frames are drawn, and how many there are. It travels in the checkpoint, so that the numbers go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Frames {
@@ -32,6 +39,9 @@ pub struct Frames {
     #[serde(with = "names::path_option", default)]
     animation: Option<PathBuf>,
     taken: u32,
+    /// Frames that the list in the folder names, ahead of those that are drawn; 0 while a former run's may be there.
+    #[serde(default)]
+    claimed: u32,
     look: Option<Look>,
 }
 
@@ -61,6 +71,7 @@ impl Frames {
             size: args.frames_size,
             animation: args.animation.as_deref().map(absolute).transpose()?,
             taken: 0,
+            claimed: 0,
             look: None,
         }))
     }
@@ -68,9 +79,13 @@ impl Frames {
     /// Whether what will be written can be.
     ///
     /// # Errors
-    /// When it cannot.
-    pub fn check(&self) -> Result<()> {
+    /// When it cannot; when this run has drawn frames, and another has since drawn in the same folder.
+    pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
+        if self.claimed > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
+            let problem = "holds the frames of another run, which was begun later; move that folder away to go on";
+            return Err(Error::file(&self.dir, problem));
+        }
         self.animation.as_deref().map_or(Ok(()), |path| output::check_ending(path, &["png"]).map(|_| ()))
     }
 
@@ -114,7 +129,21 @@ impl Frames {
         self.look = Some(look);
         // A frame that fails keeps its number free: the animation leaves it out.
         self.taken += 1;
+        self.claim(run.recipe())?;
         shaded(terrain, options, &self.path(self.taken))
+    }
+
+    /// Sees to it that the list in the folder names the next frame, and that a former run's are gone. It names more than are
+    /// drawn, so that it is not written anew with every frame.
+    fn claim(&mut self, recipe: &Recipe) -> Result<()> {
+        if self.taken <= self.claimed {
+            return Ok(());
+        }
+        let ahead = self.taken.next_power_of_two().max(FEW);
+        let names = (1..=ahead).map(name);
+        claim(&self.dir, LIST, &recipe.hash(), names, self.claimed == 0)?;
+        self.claimed = ahead;
+        Ok(())
     }
 
     /// The file of the animation, if one is wanted.
@@ -140,6 +169,10 @@ impl Frames {
     }
 
     fn path(&self, number: u32) -> PathBuf {
-        Path::new(&self.dir).join(format!("frame_{number:05}.png"))
+        self.dir.join(name(number))
     }
+}
+
+fn name(number: u32) -> String {
+    format!("frame_{number:05}.png")
 }

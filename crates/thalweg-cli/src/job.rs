@@ -10,7 +10,7 @@ use thalweg::forest::{Forest, TREES};
 use thalweg::io::SampleType;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
-use thalweg::io::staging::{JOURNAL, Staging, unclaimed};
+use thalweg::io::staging::{JOURNAL, LAYERS, Staging, list as list_of};
 use thalweg::io::terrain::{SaveOptions, save, save_layer_as};
 use thalweg::io::trees::save_trees;
 use thalweg::pictures::shade::ShadeOptions;
@@ -23,7 +23,7 @@ use crate::args::{RunArgs, Sample};
 use crate::frames::Frames;
 use crate::output::{self, absolute};
 use crate::pictures::{MAP, shaded};
-use crate::rescue::ending;
+use crate::rescue::{ending, naming};
 use crate::voice::{Voice, list, texts};
 use crate::{presets, water};
 
@@ -79,6 +79,9 @@ pub struct Job {
     /// What the elevation model says of its units that was overridden.
     #[serde(default)]
     pub units_overridden: Vec<String>,
+    /// What the command has read besides what the recipe names, as text: it stays, wherever it lies.
+    #[serde(default)]
+    pub reads: Vec<String>,
 }
 
 impl Job {
@@ -101,6 +104,7 @@ impl Job {
             every: args.every.or(named.then_some(300.0)),
             frames: Frames::new(&args.frames, recipe)?,
             units_overridden: Vec::new(),
+            reads: reads.iter().map(|path| Ok(names::to_text(&absolute(path)?))).collect::<Result<_>>()?,
         };
         job.check_apart(recipe, reads)?;
         job.check(recipe)?;
@@ -117,22 +121,21 @@ impl Job {
             Ending::World { dir, .. } => {
                 output::make_folder(dir)?;
                 let writes = self.writes(recipe)?;
-                let here = writes.iter().filter(|path| path.parent() == Some(dir));
-                here.clone().try_for_each(|path| output::check_plain(path))?;
-                let names: Vec<String> =
-                    here.filter_map(|path| Some(path.file_name()?.to_str()?.to_string())).collect();
-                unclaimed(dir, REPORT, &names)?;
+                output::check_names(dir, REPORT, &names_in(dir, &writes))?;
             }
             Ending::File { output, sample, layers, .. } => {
                 output::check_terrain(output, *sample)?;
-                layers.as_deref().map_or(Ok(()), output::make_folder)?;
+                if let Some(folder) = layers {
+                    output::make_folder(folder)?;
+                    output::check_names(folder, LAYERS, &names_in(folder, &layers_in(folder, recipe)))?;
+                }
                 // The longest of the names that are made of it.
                 if recipe.stages.iter().any(|stage| stage.model.about().tables.contains(&TREES)) {
                     output::check(&trees_beside(output)[1])?;
                 }
             }
         }
-        self.frames.as_ref().map_or(Ok(()), Frames::check)?;
+        self.frames.as_ref().map_or(Ok(()), |frames| frames.check(recipe))?;
         self.report.as_deref().map_or(Ok(()), output::check)?;
         output::check(&self.checkpoint)
     }
@@ -142,7 +145,7 @@ impl Job {
     /// # Errors
     /// When something is.
     pub fn check_apart(&self, recipe: &Recipe, reads: &[PathBuf]) -> Result<()> {
-        let mut reads = [reads, &output::reads_of(recipe)].concat();
+        let mut reads = [reads, &recipe.reads()].concat();
         if let Ending::World { dir, model: true, .. } = &self.ending {
             // It is not read from there, but laid there.
             reads.retain(|path| *path != dir.join(presets::MODEL_NAME));
@@ -160,20 +163,19 @@ impl Job {
 
     /// Every file that may be written.
     fn writes(&self, recipe: &Recipe) -> Result<Vec<PathBuf>> {
-        let given = recipe.stages.iter().flat_map(|stage| stage.layers.keys().map(String::as_str));
-        let made = recipe.stages.iter().flat_map(|stage| stage.model.about().writes).map(|spec| spec.name);
-        let layers: BTreeSet<&str> = given.chain(made).chain([LOOSE.name]).collect();
-        let layers = |folder: &Path| layers.iter().map(|name| folder.join(format!("{name}.tif"))).collect::<Vec<_>>();
         let mut files = match &self.ending {
             Ending::World { dir, model, .. } => {
                 let own = model.then_some(presets::MODEL_NAME);
                 let mut files: Vec<PathBuf> = FILES.into_iter().chain(own).map(|name| dir.join(name)).collect();
-                files.extend(layers(dir).into_iter().filter(|path| !path.ends_with("wetness.tif")));
+                files.extend(layers_in(dir, recipe).into_iter().filter(|path| !path.ends_with("wetness.tif")));
                 files
             }
             Ending::File { output, sample, layers: folder, .. } => {
                 let mut files = output::terrain(output, *sample)?;
-                files.extend(folder.as_deref().map(layers).unwrap_or_default());
+                if let Some(folder) = folder {
+                    files.extend(layers_in(folder, recipe));
+                    files.extend([LAYERS, JOURNAL].map(|name| folder.join(name)));
+                }
                 if recipe.stages.iter().any(|stage| stage.model.about().tables.contains(&TREES)) {
                     files.extend(trees_beside(output));
                 }
@@ -199,16 +201,15 @@ impl Job {
         let mut staging = Staging::new();
         let mut said = Vec::new();
         let written = self.write(run, seconds, &mut staging, &mut said);
-        let Done { files, reports, report } = written.map_err(|error| staging.error(error))?;
+        let Done { files, reports, whole, report } = written.map_err(|error| staging.error(error))?;
         voice.warn_all(staging.said(said));
-        // From here on the run is done, whoever calls.
+        // From here on the run is done, whoever calls, and however often.
         let _ending = ending();
-        let world = match &self.ending {
-            Ending::World { dir, .. } => Some(dir.as_path()),
-            Ending::File { .. } => None,
-        };
-        let keep = [output::reads_of(run.recipe()), files.clone()].concat();
-        staging.commit(&reports, world, &keep)?;
+        let mut naming = naming();
+        let reads = self.reads.iter().map(|text| names::from_text(text));
+        let keep: Vec<PathBuf> = run.recipe().reads().into_iter().chain(reads).chain(files.clone()).collect();
+        staging.commit(&reports, &whole, &keep)?;
+        *naming = true;
         if self.keep {
             // It holds the finished run: nobody takes it for one that waits.
             if let Err(error) = run.save(&self.checkpoint, &self.note()) {
@@ -228,6 +229,7 @@ impl Job {
     fn write(&self, run: &Run, seconds: f64, staging: &mut Staging, said: &mut Vec<String>) -> Result<Done> {
         let terrain = run.terrain();
         let mut lakes = None;
+        let mut lists = Vec::new();
         let mut files = match &self.ending {
             Ending::World { dir, sample, model } => {
                 let at = staging.folder(dir)?;
@@ -244,7 +246,11 @@ impl Job {
                 said.extend(save(&path, terrain, &options)?);
                 let mut files = vec![path.clone()];
                 if let Some(folder) = layers {
-                    files.extend(save_layers(&staging.folder(folder)?, terrain, *sample)?);
+                    let at = staging.folder(folder)?;
+                    let layers = save_layers(&at, terrain, *sample)?;
+                    write_text(&at.join(LAYERS), &list_of(LAYERS, &run.recipe().hash(), names_in(&at, &layers)))?;
+                    lists.push(folder.join(LAYERS));
+                    files.extend(layers);
                 }
                 files.extend(trees(&path.with_extension(""), "_trees", terrain, said)?);
                 files
@@ -278,7 +284,11 @@ impl Job {
         for path in &reports {
             write_text(&staging.place(path)?, &format!("{report:#}\n"))?;
         }
-        Ok(Done { files, reports, report })
+        let whole = match &self.ending {
+            Ending::World { dir, .. } => reports.iter().filter(|path| path.parent() == Some(dir)).cloned().collect(),
+            Ending::File { .. } => lists.clone(),
+        };
+        Ok(Done { files, reports: [lists, reports].concat(), whole, report })
     }
 }
 
@@ -286,7 +296,23 @@ impl Job {
 struct Done {
     files: Vec<PathBuf>,
     reports: Vec<PathBuf>,
+    /// Those of the reports that speak for all that a run has left in their folder.
+    whole: Vec<PathBuf>,
     report: Value,
+}
+
+/// The layers that a recipe's run may leave, as files in a folder.
+fn layers_in(folder: &Path, recipe: &Recipe) -> Vec<PathBuf> {
+    let given = recipe.stages.iter().flat_map(|stage| stage.layers.keys().map(String::as_str));
+    let made = recipe.stages.iter().flat_map(|stage| stage.model.about().writes).map(|spec| spec.name);
+    let layers: BTreeSet<&str> = given.chain(made).chain([LOOSE.name]).collect();
+    layers.iter().map(|name| folder.join(format!("{name}.tif"))).collect()
+}
+
+/// The names of those among the files that lie in a folder.
+fn names_in(folder: &Path, files: &[PathBuf]) -> Vec<String> {
+    let here = files.iter().filter(|path| path.parent() == Some(folder));
+    here.filter_map(|path| Some(path.file_name()?.to_str()?.to_string())).collect()
 }
 
 /// A world's report.
@@ -361,7 +387,8 @@ pub fn export(run: &Run, dir: &Path) -> Result<()> {
     let checkpoint = dir.join("checkpoint.thalweg");
     let ending = Ending::World { dir, sample: None, model: false };
     let units_overridden = Vec::new();
-    let job = Job { ending, report: None, checkpoint, keep: false, every: None, frames: None, units_overridden };
+    let reads = Vec::new();
+    let job = Job { ending, report: None, checkpoint, keep: false, every: None, frames: None, units_overridden, reads };
     job.check_apart(run.recipe(), &[])?;
     job.check(run.recipe())?;
     let seconds = run.reports().iter().map(|report| report.seconds).sum();

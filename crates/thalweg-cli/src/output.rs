@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use thalweg::io::atomic::try_folder;
+use thalweg::io::staging::unclaimed;
 use thalweg::io::{Format, SampleType, Sidecar, writes_sidecar};
-use thalweg::recipe::{From, Recipe};
 use thalweg::{Error, Result};
 
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
@@ -40,12 +40,6 @@ pub fn check_plain(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The files that are read of a raster: itself, and the sidecar beside it if there is one.
-pub fn raster(path: &Path) -> Vec<PathBuf> {
-    let sidecar = Some(Sidecar::path(path)).filter(|sidecar| sidecar.is_file());
-    [path.to_path_buf()].into_iter().chain(sidecar).collect()
-}
-
 /// The files that are written of a terrain: itself, and a sidecar where the format needs one.
 ///
 /// # Errors
@@ -55,15 +49,6 @@ pub fn terrain(path: &Path, sample: Option<SampleType>) -> Result<Vec<PathBuf>> 
     Ok([path.to_path_buf()].into_iter().chain(sidecar).collect())
 }
 
-/// The files that a recipe's run reads.
-pub fn reads_of(recipe: &Recipe) -> Vec<PathBuf> {
-    let layers = recipe.stages.iter().flat_map(|stage| stage.layers.values()).filter_map(|source| match &source.from {
-        From::File(path) => Some(path),
-        From::Layer(_) => None,
-    });
-    layers.chain(&recipe.from).flat_map(|path| raster(&recipe.folder.join(path))).collect()
-}
-
 /// Makes a folder, with those above it, and checks that it takes files.
 ///
 /// # Errors
@@ -71,6 +56,16 @@ pub fn reads_of(recipe: &Recipe) -> Vec<PathBuf> {
 pub fn make_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
     check(&folder.join("height.tif"))
+}
+
+/// Whether files of these names may come into a folder, where `report` will speak for them: nothing else than plain files stands in
+/// their place, and none that another report speaks for.
+///
+/// # Errors
+/// When one does.
+pub fn check_names(folder: &Path, report: &str, names: &[String]) -> Result<()> {
+    unclaimed(folder, report, names)?;
+    names.iter().try_for_each(|name| check_plain(&folder.join(name)))
 }
 
 /// Whether a terrain can be written to `path` with samples of that type.

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use thalweg::io::apart::apart;
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::ramps::Ramp;
+use thalweg::recipe::Recipe;
 use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 use thalweg_studio::picture::{PictureOptions, View, picture as draw};
@@ -104,13 +105,12 @@ impl ValueEnum for ViewWord {
 /// An unusable input or option, nothing that can draw, an output that cannot be written.
 pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    let reads: Vec<PathBuf> = [Some(&args.input), args.start.as_ref()]
-        .into_iter()
-        .flatten()
-        .flat_map(|input| pictures::reads_of(input))
-        .collect();
+    let recipe = recipe(args)?;
+    let inputs = [Some(&args.input), args.start.as_ref()].into_iter().flatten();
+    let mut reads: Vec<PathBuf> = inputs.flat_map(|input| pictures::reads_of(input)).collect();
+    reads.extend(recipe.iter().flat_map(Recipe::reads));
     apart(&reads, std::slice::from_ref(&args.output))?;
-    let (terrain, ramp) = terrain(args, voice)?;
+    let (terrain, ramp) = terrain(args, recipe, voice)?;
     let begun = args.start.as_deref().map(|path| pictures::world(path, &args.load, None, voice)).transpose()?;
     let [height, width] = args.size;
     let what =
@@ -142,19 +142,28 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     pictures::write(&args.output, &picture)
 }
 
-/// The terrain of a file or folder, or of a world that is built now; and its colours.
-fn terrain(args: &Picture, voice: Voice) -> Result<(Terrain, &'static Ramp)> {
+/// The recipe of a world that is to be built first, if one was named.
+fn recipe(args: &Picture) -> Result<Option<Recipe>> {
     let path = &args.input;
     let ending = path.extension();
     let is_recipe = ending.is_some_and(|ending| ending == "toml") || (ending.is_none() && !path.exists());
     if !is_recipe {
-        let ramp = pictures::recipe_of(path)?.map_or(Ramp::land(), |recipe| recipe.ramp);
-        return Ok((pictures::world(path, &args.load, args.sea_level, voice)?, ramp));
+        return Ok(None);
     }
     let mut recipe = named(path.as_os_str())?;
     recipe.cells = args.cells.unwrap_or(recipe.cells);
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     recipe.sea_level = args.sea_level.or(recipe.sea_level);
+    Ok(Some(recipe))
+}
+
+/// The terrain of a file or folder, or of a world that is built now; and its colours.
+fn terrain(args: &Picture, recipe: Option<Recipe>, voice: Voice) -> Result<(Terrain, &'static Ramp)> {
+    let Some(recipe) = recipe else {
+        let path = &args.input;
+        let ramp = pictures::recipe_of(path)?.map_or(Ramp::land(), |recipe| recipe.ramp);
+        return Ok((pictures::world(path, &args.load, args.sea_level, voice)?, ramp));
+    };
     if recipe.from.is_none() {
         memory::check(&recipe, &recipe.grid()?)?;
     }

@@ -6,6 +6,7 @@ use thalweg::field::Field;
 use thalweg::flow::Link;
 use thalweg::forest::{Forest, Tree};
 use thalweg::height::Height;
+use thalweg::io::Sidecar;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer_of};
@@ -232,7 +233,7 @@ fn unknown_layer(terrain: &Terrain, name: &str) -> Error {
 /// As [`shade`].
 pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let ending = output::check_ending(&args.output, &["glb", "obj", "stl"])?;
-    let reads = [output::raster(&args.input), args.trees.iter().cloned().collect()].concat();
+    let reads = [Sidecar::files(&args.input), args.trees.iter().cloned().collect()].concat();
     apart(&reads, std::slice::from_ref(&args.output))?;
     let terrain = ground(&args.input, &args.load, voice)?;
     memory::MESH.over("mesh", &terrain)?;
@@ -267,7 +268,7 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
 /// As [`shade`].
 pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    apart(&output::raster(&args.input), std::slice::from_ref(&args.output))?;
+    apart(&Sidecar::files(&args.input), std::slice::from_ref(&args.output))?;
     let terrain = ground(&args.input, &args.load, voice)?;
     memory::NORMALS.over("normals", &terrain)?;
     let depth = if args.sixteen { Depth::Sixteen } else { Depth::Eight };
@@ -398,7 +399,7 @@ pub fn input(path: &Path, args: &LoadArgs, sea: Option<f64>, voice: Voice) -> Re
 /// The files that are read of a terrain: a file, or a folder that holds one.
 pub fn reads_of(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
-        return output::raster(path);
+        return Sidecar::files(path);
     }
     let layers =
         LAYERS.iter().map(|spec| spec.name).chain(MORE).chain(["height"]).map(|name| path.join(format!("{name}.tif")));
@@ -417,7 +418,7 @@ fn check_apart<'a>(
 ) -> Result<()> {
     let layers = [&water.water, &water.pools, &water.streams].into_iter().flatten();
     let mut reads: Vec<PathBuf> = inputs.into_iter().flat_map(|input| reads_of(input)).collect();
-    reads.extend(layers.flat_map(|layer| output::raster(layer)));
+    reads.extend(layers.flat_map(|layer| Sidecar::files(layer)));
     reads.extend(trees.map(Path::to_path_buf));
     apart(&reads, &[picture.to_path_buf()])
 }

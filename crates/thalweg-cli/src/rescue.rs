@@ -1,7 +1,11 @@
 //! Ctrl-C and SIGTERM: a run ends after its running step, or, where that lasts, as it stood before it.
 //!
 //! The first signal asks. A step that lasts longer than [`PATIENCE`] is not waited for: before every step that may last, a copy of
-//! the run is [held](hold), and another thread saves that and ends the process.
+//! the run is [held](hold), and another thread saves that and ends the process. So it is while the final files are written; once
+//! they take their [names](naming) the run is done.
+//!
+//! The second signal changes nothing: whoever is impatient shall not lose a run by it. The third leaves at once, without a
+//! checkpoint; but never between two names of the final files.
 
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -33,6 +37,9 @@ static HELD: Mutex<Option<Rescue>> = Mutex::new(None);
 /// Held by whoever ends the run.
 static ENDING: Mutex<()> = Mutex::new(());
 
+/// Held while the final files take their names; whether they have.
+static NAMING: Mutex<bool> = Mutex::new(false);
+
 /// Whether a signal has asked the run to stop.
 pub fn is_asked() -> bool {
     STOP.load(Ordering::Relaxed)
@@ -50,6 +57,11 @@ pub fn ending() -> MutexGuard<'static, ()> {
     guard
 }
 
+/// No signal ends the process as long as this is kept, nor after it was set to true.
+pub fn naming() -> MutexGuard<'static, bool> {
+    lock(&NAMING)
+}
+
 fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     // Whoever failed while he held it had it whole.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -61,8 +73,8 @@ pub fn listen(voice: Voice) {
         STOP.store(true, Ordering::Relaxed);
         match CALLS.fetch_add(1, Ordering::Relaxed) {
             0 => drop(std::thread::spawn(rescue)),
-            1 => eprint("the run is being saved; a third Ctrl-C ends it at once, without\n"),
-            _ => end(),
+            1 => eprint("ending, and keeping what can be kept; a third Ctrl-C ends at once, without\n"),
+            _ => leave(),
         }
     });
     if let Err(error) = heard {
@@ -76,6 +88,14 @@ fn rescue() {
     let _guard = lock(&ENDING);
     let held = lock(&HELD).take();
     if held.is_some_and(|rescue| rescue()) {
+        end();
+    }
+}
+
+/// Ends the process at once, unless all that it is to write is there, or is about to be.
+fn leave() {
+    let is_named = lock(&NAMING);
+    if !*is_named {
         end();
     }
 }

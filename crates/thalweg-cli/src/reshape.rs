@@ -4,6 +4,7 @@ use std::path::Path;
 
 use thalweg::Result;
 use thalweg::field::Window;
+use thalweg::io::Sidecar;
 use thalweg::io::apart::apart;
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
 use thalweg::products::resample::{crop as cropped, resample as resampled};
@@ -55,7 +56,7 @@ fn reshape(
 ) -> Result<()> {
     let sample = sample.map(sample_type);
     output::check_terrain(output, sample)?;
-    apart(&output::raster(input), &output::terrain(output, sample)?)?;
+    apart(&Sidecar::files(input), &output::terrain(output, sample)?)?;
     let Loaded { terrain, warnings, nodata, .. } = load(input, &args.options())?;
     voice.warn_all(warnings);
     let terrain = change(&terrain)?;

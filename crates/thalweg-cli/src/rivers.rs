@@ -6,10 +6,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use thalweg::height::{Height, UNITS};
+use thalweg::io::Sidecar;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::rivers::{read_network, save_network};
-use thalweg::io::staging::{Staging, unclaimed};
+use thalweg::io::staging::Staging;
 use thalweg::io::terrain::{Loaded, load, load_layer};
 use thalweg::io::vector::cell_at;
 use thalweg::model::Model as _;
@@ -69,11 +70,11 @@ const FILES: [&str; 18] = [
 pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let start = Instant::now();
     let folder = &args.output;
-    let mut reads = output::raster(&args.input);
-    reads.extend(args.layer.iter().flat_map(|(_, file)| output::raster(file)));
+    let mut reads = Sidecar::files(&args.input);
+    reads.extend(args.layer.iter().flat_map(|(_, file)| Sidecar::files(file)));
     let writes: Vec<PathBuf> = FILES.iter().map(|name| folder.join(name)).collect();
     apart(&reads, &writes)?;
-    unclaimed(folder, REPORT, &FILES.map(String::from))?;
+    output::check_names(folder, REPORT, &FILES.map(String::from))?;
     let mut model = RiverNetwork::default();
     let loaded = load(&args.input, &args.load.options())?;
     voice.warn_all(loaded.warnings.clone());
@@ -98,7 +99,6 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     wishes(args, &mut terrain)?;
     let (network, carved) = model.made(&terrain, Key::new(args.seed, about.name))?;
     output::make_folder(folder)?;
-    writes.iter().try_for_each(|path| output::check_plain(path))?;
     let before = std::mem::replace(&mut terrain.ground, carved.ground.clone());
     let cut: i64 = before.as_slice().iter().zip(terrain.ground.as_slice()).map(|(a, b)| i64::from(a.0 - b.0)).sum();
     let mut staging = Staging::new();
@@ -122,7 +122,8 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     summary["seconds"] = start.elapsed().as_secs_f64().into();
     summary["files"] = json!(texts(&files));
     write_text(&at.join(REPORT), &format!("{summary:#}\n")).map_err(|error| staging.error(error))?;
-    staging.commit(&[report], Some(folder), &reads)?;
+    let reports = [report];
+    staging.commit(&reports, &reports, &reads)?;
     if network.barred > 0 {
         voice.warn(&format!(
             "{} cells of rivers lie where they were to keep off: there is no way round",

@@ -117,7 +117,7 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     let begun = Instant::now();
     output::check_ending(&args.output, &["png"])?;
     let plan = Plan::of(args)?;
-    let mut reads = plan.worlds.first().map_or(Vec::new(), |world| output::reads_of(&world.recipe));
+    let mut reads = plan.worlds.first().map_or(Vec::new(), |world| world.recipe.reads());
     reads.extend(recipe_file(&args.recipe));
     apart(&reads, std::slice::from_ref(&args.output))?;
     let look = args.look.options(plan.worlds.first().map(|world| &world.recipe))?;

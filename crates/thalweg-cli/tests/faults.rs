@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -149,15 +149,19 @@ fn check_whole(
     [line, fault]: [&str; 2],
 ) {
     let now = content(place);
-    for report in ["w/report.json", "d/drain.json", "r/rivers.json", "g/x.json"].map(Path::new) {
+    for report in
+        ["w/report.json", "d/drain.json", "r/rivers.json", "g/x.json", "g/l/.thalweg-layers.json"].map(Path::new)
+    {
         let Some(said) = now.get(report) else { continue };
         let world = [former, new].into_iter().find(|world| world.get(report) == Some(said));
         let world = world.unwrap_or_else(|| panic!("{line} {fault}: {} is neither's", report.display()));
         let json: Value = serde_json::from_slice(said).unwrap();
         for file in json["files"].as_array().unwrap() {
             let file = file.as_str().unwrap();
-            let file = Path::new(file.strip_prefix("PLACE/").unwrap_or(file));
-            assert!(now.get(file) == world.get(file), "{line} {fault}: {} is another world's", file.display());
+            // A list names files of its own folder.
+            let beside = || report.parent().unwrap().join(file);
+            let file = file.strip_prefix("PLACE/").map_or_else(beside, PathBuf::from);
+            assert!(now.get(&file) == world.get(&file), "{line} {fault}: {} is another world's", file.display());
         }
     }
     for file in former.keys().filter(|file| file.ends_with("notes.txt") || file.ends_with("own.tif")) {
@@ -233,6 +237,67 @@ fn every_change_to_the_disk_fails_and_nothing_is_lost_or_mixed() {
     }
     assert!(struck > 100 && resumed > 15, "{struck} faults, {resumed} resumed");
     println!("{struck} faults, {resumed} of them ended in a checkpoint");
+}
+
+/// Kind and path of every change that a line makes, in their order.
+fn changes(place: &Place, line: &str) -> Vec<(String, PathBuf)> {
+    let output = run(place, line, Some("tell:0"));
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{line}: {said}");
+    let told = said.lines().filter_map(|line| line.strip_prefix("fault ")?.split_once(": ")?.1.split_once(' '));
+    told.map(|(act, path)| (act.to_string(), place.path("").join(path))).collect()
+}
+
+/// What a crash of the machine asks for, which no kill of a process can show: bytes are lasting before they have a name, the old
+/// report is gone for good before the first new name, and all names are for good before the new report has its own.
+#[test]
+fn whatever_has_a_name_is_lasting() {
+    let template = place();
+    let reports: [&[&str]; 5] = [
+        &["w.json", "w/report.json"],
+        &["d/drain.json"],
+        &["r/rivers.json"],
+        &["g/l/.thalweg-layers.json", "g/x.json"],
+        &[],
+    ];
+    for ((_, line), reports) in LINES.into_iter().zip(reports) {
+        let place = copy_of(&template);
+        let all = changes(&place, line);
+        let mut unsynced = BTreeSet::new();
+        for (act, path) in &all {
+            match act.as_str() {
+                "Write" => drop(unsynced.insert(path)),
+                "Sync" => drop(unsynced.remove(path)),
+                "Rename" => assert!(unsynced.is_empty(), "{line}: {} before {unsynced:?}", path.display()),
+                _ => {}
+            }
+        }
+        let reports: Vec<PathBuf> = reports.iter().map(|report| place.path(report)).collect();
+        let Some(first) = reports.first() else { continue };
+        // From the first report's end to the last one's beginning.
+        let at = |act: &str, path: &Path| all.iter().position(|(is, of)| is == act && of == path);
+        let goes = at("Remove", first).unwrap_or_else(|| panic!("{line}: {} stays", first.display()));
+        let acts: Vec<(&str, &PathBuf)> = all[goes..].iter().map(|(act, path)| (act.as_str(), path)).collect();
+        let removed: Vec<&PathBuf> = acts.iter().take(reports.len()).map(|(_, path)| *path).collect();
+        assert!(removed.iter().eq(&reports.iter().collect::<Vec<_>>()), "{line}: {removed:?}");
+        let is_last = |path: &PathBuf| reports.contains(path);
+        let mut order = acts
+            .iter()
+            .skip(reports.len())
+            .map(|(act, path)| match *act {
+                "Rename" if is_last(path) => "report",
+                "Rename" | "Remove" if path.ends_with(".thalweg-journal.json") => "journal",
+                "Rename" => "name",
+                "Remove" => "old",
+                "Sync" => "sync",
+                other => panic!("{line}: {other} {}", path.display()),
+            })
+            .collect::<Vec<_>>();
+        order.dedup();
+        order.retain(|act| *act != "old");
+        order.dedup();
+        assert_eq!(order, ["sync", "name", "sync", "report", "sync", "journal"], "{line}");
+    }
 }
 
 /// Recipes at sizes that they take, quick ones first.

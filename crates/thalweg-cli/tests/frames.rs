@@ -31,6 +31,7 @@ fn place() -> Place {
 fn frames(place: &Place, folder: &str) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(place.path(folder)).unwrap().map(|entry| entry.unwrap().path());
     let mut frames: Vec<_> = entries
+        .filter(|path| path.extension().is_some_and(|ending| ending == "png"))
         .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap()))
         .collect();
     frames.sort();
@@ -70,20 +71,61 @@ fn what_cannot_be_drawn_is_refused_before_the_run() {
     assert_eq!(alone.status.code(), Some(2), "an animation needs frames");
 }
 
+/// Runs a line that speaks JSON, and stops it after its first progress.
+#[cfg(unix)]
+fn interrupted(place: &Place, line: &str) {
+    let mut child = place.command(line).stdout(Stdio::piped()).spawn().unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    std::io::BufRead::read_line(&mut out, &mut said).unwrap();
+    common::signal(&child, "-INT");
+    std::io::Read::read_to_string(&mut out, &mut said).unwrap();
+    child.wait().unwrap();
+    assert!(said.contains("interrupted"), "{said}");
+}
+
+#[test]
+fn a_folder_holds_the_frames_of_one_run() {
+    let place = place();
+    let line = "build rill.toml --out w --frames f --frames-size 30 --quiet";
+    place.works(&format!("{line} --set run.steps=80 --frames-every 1"));
+    assert_eq!(frames(&place, "f").len(), 81);
+    for own in ["title.png", "frame_1.png", "frame_00999.png"] {
+        place.write(&format!("f/{own}"), "mine");
+    }
+    // Whether it is of another recipe, or of the same with fewer of them.
+    for (set, every, count) in [("30", 10, 4), ("30", 30, 2), ("20", 5, 5)] {
+        place.works(&format!("{line} --set run.steps={set} --frames-every {every}"));
+        let names: Vec<_> = frames(&place, "f").into_iter().map(|(name, _)| name).collect();
+        let drawn = (1..=count).map(|n| format!("frame_{n:05}.png"));
+        let mut expected: Vec<_> =
+            drawn.chain(["frame_00999.png", "frame_1.png", "title.png"].map(String::from)).collect();
+        expected.sort();
+        assert_eq!(names, expected);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_does_not_go_on_among_another_s_frames() {
+    let place = place();
+    interrupted(
+        &place,
+        "build rill.toml --out w --set run.steps=4000 --frames f --frames-every 100 --frames-size 20 --json",
+    );
+    place.works("build rill.toml --out v --frames f --frames-size 20 --quiet");
+    place.refuses("resume w/checkpoint.thalweg", &["f: holds the frames of another run"]);
+    std::fs::rename(place.path("f"), place.path("g")).unwrap();
+    place.works("resume w/checkpoint.thalweg --quiet");
+    assert!(frames(&place, "f").last().unwrap().0 == "frame_00041.png");
+}
+
 #[test]
 #[cfg(unix)]
 fn a_resumed_run_goes_on_counting() {
     let place = place();
     let line = "build rill.toml --out w --set run.steps=4000 --frames f --frames-every 100 --frames-size 20 --json";
-    let mut child = place.command(line).stdout(Stdio::piped()).spawn().unwrap();
-    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
-    let mut said = String::new();
-    std::io::BufRead::read_line(&mut out, &mut said).unwrap();
-    let sent = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-    std::io::Read::read_to_string(&mut out, &mut said).unwrap();
-    child.wait().unwrap();
-    assert!(said.contains("interrupted"), "{said}");
+    interrupted(&place, line);
     let before = frames(&place, "f");
     assert!(before.len() < 41);
     place.works("resume w/checkpoint.thalweg --quiet");

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use thalweg::Error;
+use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
@@ -126,7 +127,9 @@ impl Studio {
             Ok(text) => text,
             Err(error) => return self.complain(error.to_string()),
         };
-        match atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write"))) {
+        let apart = apart(&self.recipe.reads(), &[path.to_path_buf()]);
+        let write = |()| atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")));
+        match apart.and_then(write) {
             Ok(()) => {
                 self.say(format!("Saved {}", path.display()));
                 self.path = Some(path.to_path_buf());

@@ -39,7 +39,7 @@ use crate::error::{Error, Result};
 use crate::field::Size;
 use crate::grid::{Edge, Edges, Grid};
 use crate::height::Height;
-use crate::io::plain;
+use crate::io::{Sidecar, plain};
 use crate::levels::{Coarsest, When};
 use crate::memory;
 use crate::model::{Model, give};
@@ -486,6 +486,16 @@ impl Recipe {
             let _ = write!(out, "\n{}", stage.to_toml(stage.strokes.iter()));
         }
         out
+    }
+
+    /// The files that its run reads: the terrain that it begins with, layers, and the sidecars beside them.
+    pub fn reads(&self) -> Vec<PathBuf> {
+        let sources = self.stages.iter().flat_map(|stage| stage.layers.values());
+        let layers = sources.filter_map(|source| match &source.from {
+            From::File(path) => Some(path),
+            From::Layer(_) => None,
+        });
+        layers.chain(&self.from).flat_map(|path| Sidecar::files(&self.folder.join(path))).collect()
     }
 
     /// The same recipe with its files named from the root on, so that it may lie in any folder.

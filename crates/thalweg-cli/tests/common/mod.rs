@@ -1,10 +1,10 @@
 //! Running the built command in a folder of its own.
-#![allow(dead_code)] // each test file uses its share
+#![allow(dead_code, reason = "each test file is a program of its own and uses its share")]
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// A temporary folder that the command runs in.
 pub struct Place(tempfile::TempDir);
@@ -94,6 +94,12 @@ impl Place {
         walk(self.0.path(), &mut files);
         files
     }
+}
+
+/// Sends a signal, such as `-INT`.
+pub fn signal(child: &Child, signal: &str) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
 }
 
 pub fn text(bytes: &[u8]) -> String {

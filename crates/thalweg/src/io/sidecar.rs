@@ -158,6 +158,12 @@ impl Sidecar {
         PathBuf::from(name)
     }
 
+    /// The files that are read of a raster: itself, and the sidecar beside it if there is one.
+    pub fn files(path: &Path) -> Vec<PathBuf> {
+        let sidecar = Some(Self::path(path)).filter(|sidecar| sidecar.is_file());
+        [path.to_path_buf()].into_iter().chain(sidecar).collect()
+    }
+
     /// The sidecar beside `path`, if there is one.
     ///
     /// # Errors

@@ -20,11 +20,15 @@ use crate::names::{from_text, shown, to_text};
 /// Files of a folder whose change is under way.
 pub const JOURNAL: &str = ".thalweg-journal.json";
 
+/// The report of a folder that holds the layers of a run and nothing else of it; [`list`] makes its text.
+pub const LAYERS: &str = ".thalweg-layers.json";
+
 /// The reports that speak for the files of a folder, and files that each of them always names.
-const REPORTS: [(&str, &[&str]); 3] = [
+const REPORTS: [(&str, &[&str]); 4] = [
     ("report.json", &["height.tif", "recipe.toml"]),
     ("drain.json", &["filled.tif", "directions.tif"]),
     ("rivers.json", &["height.tif", "network.json"]),
+    (LAYERS, &[]),
 ];
 
 /// Files on their way. Dropped before [`Staging::commit`] it leaves nothing.
@@ -88,12 +92,12 @@ impl Staging {
     }
 
     /// Gives all files their names. `reports` are those among them that speak for the others: older ones of these names go first,
-    /// and these come last, in their order. Of `world`, a folder that holds what one run made, the files that its former report
-    /// names are taken away, but for those in `keep`.
+    /// and these come last, in their order. `whole` are those of the reports whose folder holds what one run made: the files that
+    /// the former report of that name speaks for are taken away, but for those in `keep`.
     ///
     /// # Errors
     /// What the system refuses. Files may then have their names already, but no report speaks for them.
-    pub fn commit(self, reports: &[PathBuf], world: Option<&Path>, keep: &[PathBuf]) -> Result<()> {
+    pub fn commit(self, reports: &[PathBuf], whole: &[PathBuf], keep: &[PathBuf]) -> Result<()> {
         let mut moves = Vec::new();
         for (folder, part) in &self.parts {
             for entry in fs::read_dir(part.path()).map_err(Error::io(folder, "read"))? {
@@ -104,10 +108,9 @@ impl Staging {
         moves.sort();
         let order = |target: &PathBuf| reports.iter().position(|report| report == target).map_or(0, |n| n + 1);
         moves.sort_by_key(|(target, _)| order(target));
-        let former = world.map_or_else(Former::default, |dir| Former::of(dir, &moves, reports, keep));
-        if let Some(dir) = world {
-            former.note(dir, &moves)?;
-        }
+        let folders: BTreeSet<&Path> = whole.iter().map(|report| folder_of(report)).collect();
+        let formers: Vec<Former> = folders.iter().map(|dir| Former::of(dir, &moves, whole, keep)).collect();
+        formers.iter().try_for_each(Former::note)?;
         reports.iter().try_for_each(|report| disk::remove(report).map_err(Error::io(report, "remove")))?;
         let sync = || {
             let mut folders = self.parts.iter().map(|(folder, _)| folder);
@@ -118,13 +121,46 @@ impl Staging {
         let rename =
             |(target, path): &&(PathBuf, PathBuf)| disk::rename(path, target).map_err(Error::io(target, "replace"));
         first.iter().try_for_each(rename)?;
-        former.files.iter().try_for_each(|file| disk::remove(file).map_err(Error::io(file, "remove")))?;
+        let mut old = formers.iter().flat_map(|former| &former.files);
+        old.try_for_each(|file| disk::remove(file).map_err(Error::io(file, "remove")))?;
         sync()?;
         last.iter().try_for_each(rename)?;
         sync()?;
         // Left over it does no harm: what it names is in place, or gone.
-        world.map_or(Ok(()), |dir| disk::remove(&dir.join(JOURNAL)).or(Ok(())))
+        formers.iter().for_each(|former| drop(disk::remove(&former.dir.join(JOURNAL))));
+        Ok(())
     }
+}
+
+/// The text of a list, called `name`, that speaks for the files of these names in its folder, and is of a run of that recipe.
+pub fn list(name: &str, recipe: &str, files: impl IntoIterator<Item = String>) -> String {
+    let files: Vec<String> = files.into_iter().chain([name.to_string()]).collect();
+    format!("{}\n", json!({"thalweg": env!("CARGO_PKG_VERSION"), "recipe_hash": recipe, "files": files}))
+}
+
+/// The recipe of the run that a list in `dir` is of, if there is one.
+pub fn listed(dir: &Path, name: &str) -> Option<String> {
+    Some(read(&dir.join(name))?["recipe_hash"].as_str()?.to_string())
+}
+
+/// Writes a list of files that a run is about to write into `dir` one by one. If the run begins with them, the files of the list
+/// that is there are taken away first.
+///
+/// # Errors
+/// What the system refuses; the former list is then as it was.
+pub fn claim(
+    dir: &Path,
+    name: &str,
+    recipe: &str,
+    files: impl IntoIterator<Item = String>,
+    begins: bool,
+) -> Result<()> {
+    let path = dir.join(name);
+    let old = if begins { world_of(&path, &[]) } else { BTreeSet::new() };
+    let old = old.iter().filter(|old| *old != name).map(|old| dir.join(old)).filter(|file| is_file(file));
+    old.into_iter().try_for_each(|file| disk::remove(&file).map_err(Error::io(&file, "remove")))?;
+    let text = list(name, recipe, files);
+    atomic(&path, |file| file.write_all(text.as_bytes()).map_err(Error::io(&path, "write")))
 }
 
 /// Refuses to write files of these names into `dir`, where `report` will speak for them, while another report there speaks for
@@ -144,35 +180,46 @@ pub fn unclaimed(dir: &Path, report: &str, names: &[String]) -> Result<()> {
 }
 
 /// What a folder holds of a former world, or of one that did not come to its end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Former {
+    dir: PathBuf,
+    /// What has to go.
     files: Vec<PathBuf>,
+    /// What comes, as the new reports say: other files that come into this folder are none of the world.
+    comes: BTreeSet<String>,
 }
 
 impl Former {
     /// What has to go from `dir` when `moves` come.
-    fn of(dir: &Path, moves: &[(PathBuf, PathBuf)], reports: &[PathBuf], keep: &[PathBuf]) -> Self {
-        let comes = |name: &String| moves.iter().any(|(target, _)| *target == dir.join(name));
+    fn of(dir: &Path, moves: &[(PathBuf, PathBuf)], whole: &[PathBuf], keep: &[PathBuf]) -> Self {
         let mut files: BTreeSet<String> =
             read(&dir.join(JOURNAL)).map_or(BTreeSet::new(), |list| plain(&list["files"]));
-        for (name, always) in REPORTS.iter().filter(|(name, _)| reports.contains(&dir.join(name))) {
-            files.extend(world_of(&dir.join(name), always));
+        let mut comes = BTreeSet::new();
+        for report in whole.iter().filter(|report| folder_of(report) == dir) {
+            let always = REPORTS.iter().find(|(name, _)| report.ends_with(name)).map(|(_, always)| *always);
+            files.extend(always.map_or(BTreeSet::new(), |always| world_of(report, always)));
+            let new = moves.iter().find(|(target, _)| target == report);
+            comes.extend(new.map_or(BTreeSet::new(), |(_, path)| world_of(path, &[])));
         }
+        let is_new = |file: &PathBuf| moves.iter().any(|(target, _)| target == file);
         let is_kept = |file: &PathBuf| keep.iter().any(|kept| super::apart::same(kept, file));
-        let files = files.into_iter().filter(|name| !comes(name)).map(|name| dir.join(name));
-        // A link is none of ours, nor is a folder.
-        let is_file = |file: &PathBuf| fs::symlink_metadata(file).is_ok_and(|about| about.is_file());
-        Self { files: files.filter(|file| is_file(file) && !is_kept(file)).collect() }
+        let files = files.into_iter().map(|name| dir.join(name));
+        let files = files.filter(|file| is_file(file) && !is_new(file) && !is_kept(file)).collect();
+        Self { dir: dir.to_path_buf(), files, comes }
     }
 
-    /// Writes down what will have been in `dir`, before anything is changed there.
-    fn note(&self, dir: &Path, moves: &[(PathBuf, PathBuf)]) -> Result<()> {
-        let here = moves.iter().map(|(target, _)| target).filter(|target| folder_of(target) == dir);
-        let names = here.chain(&self.files).filter_map(|file| file.file_name());
-        let names: BTreeSet<String> = names.map(|name| to_text(Path::new(name))).collect();
-        let path = dir.join(JOURNAL);
+    /// Writes down what will have been in the folder, before anything is changed there.
+    fn note(&self) -> Result<()> {
+        let old = self.files.iter().filter_map(|file| Some(to_text(Path::new(file.file_name()?))));
+        let names: BTreeSet<String> = old.chain(self.comes.iter().cloned()).collect();
+        let path = self.dir.join(JOURNAL);
         atomic(&path, |file| writeln!(file, "{}", json!({"files": names})).map_err(Error::io(&path, "write")))
     }
+}
+
+/// Whether a file is there that may be one of ours: a link is none, nor is a folder.
+fn is_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|about| about.is_file())
 }
 
 /// Longest report or list that is read for names.
@@ -220,7 +267,8 @@ mod tests {
         let all: Vec<String> = all.map(|name| to_text(&dir.join(name))).collect();
         let report = json!({"thalweg": "0", "files": all}).to_string();
         atomic(at.join("report.json"), |file| write!(file, "{report}").map_err(Error::io("r", "write")))?;
-        staging.commit(&[dir.join("report.json")], Some(dir), &[])
+        let report = [dir.join("report.json")];
+        staging.commit(&report, &report, &[])
     }
 
     fn names(folder: &Path) -> BTreeSet<String> {
@@ -259,6 +307,45 @@ mod tests {
         assert!(unclaimed(place.path(), "report.json", &names(&["lakes.csv"])).is_ok());
         let said = unclaimed(place.path(), "drain.json", &names(&["filled.tif", "lakes.csv"])).unwrap_err().to_string();
         assert!(said.contains("lakes.csv") && said.contains("report.json"), "{said}");
+    }
+
+    /// Layers beside other files of the run: the list speaks for layers alone, and takes away no more than it has named.
+    #[test]
+    fn a_list_speaks_for_what_it_names() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let layers = |output: &str, names: &[&str]| {
+            let mut staging = Staging::new();
+            let at = staging.folder(dir).unwrap();
+            names.iter().chain(&[output]).for_each(|name| fs::write(at.join(name), "new").unwrap());
+            fs::write(at.join(LAYERS), list(LAYERS, "1f", names.iter().map(ToString::to_string))).unwrap();
+            let reports = [dir.join(LAYERS)];
+            staging.commit(&reports, &reports, &[dir.join("kept.tif")]).unwrap();
+        };
+        layers("a.tif", &["water.tif", "loose.tif", "kept.tif"]);
+        layers("b.tif", &["loose.tif"]);
+        assert_eq!(names(dir), set(&["a.tif", "b.tif", "loose.tif", "kept.tif", LAYERS]));
+        assert_eq!(listed(dir, LAYERS).as_deref(), Some("1f"));
+        // A world of its own neither takes them nor is taken.
+        let said = unclaimed(dir, "report.json", &["loose.tif".to_string()]).unwrap_err().to_string();
+        assert!(said.contains("loose.tif") && said.contains(LAYERS), "{said}");
+    }
+
+    #[test]
+    fn files_that_come_one_by_one_replace_those_of_a_former_run() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let named = |files: &[&str]| files.iter().map(ToString::to_string).collect::<Vec<_>>();
+        for file in ["1.png", "2.png", "own.png"] {
+            fs::write(dir.join(file), "old").unwrap();
+        }
+        claim(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png"]), true).unwrap();
+        assert_eq!(names(dir), set(&["1.png", "2.png", "own.png", "list.json"]), "there was no list");
+        claim(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png", "4.png"]), false).unwrap();
+        assert_eq!(names(dir), set(&["1.png", "2.png", "own.png", "list.json"]), "it goes on");
+        claim(dir, "list.json", "2e", named(&["1.png"]), true).unwrap();
+        assert_eq!(names(dir), set(&["own.png", "list.json"]));
+        assert_eq!(listed(dir, "list.json").as_deref(), Some("2e"));
     }
 
     #[test]
