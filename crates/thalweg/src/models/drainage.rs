@@ -47,9 +47,10 @@ params! {
     /// slopes water runs in parallel lines along them, and streams across a filled lake are a guess.
     pub struct Drainage {
         /// Accumulation from which on there is a stream: less draws more and finer ones.
-        threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", source "ours";
+        threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", scales Size^2, source "ours";
         /// Water that runs off, over a year: above 0, rivers run and depressions stand full of water.
-        runoff: f64 = 0.0, within 0.0..=100.0, unit "m/a", source "ours; 0.3 is the mean of land (Fekete et al. 2002)";
+        runoff: f64 = 0.0, within 0.0..=100.0, unit "m/a", scales Rain,
+            source "ours; 0.3 is the mean of land (Fekete et al. 2002)";
         /// Whether depressions stand full of water even without `runoff`.
         lakes: bool = false, within .., unit "1", source "ours";
         /// How water is shared among neighbours.

@@ -29,9 +29,9 @@ params! {
     /// Breaks: elevations in f32 are exact to 0.06 mm at 1 000 m.
     pub struct Elevation {
         /// Factor on the elevations: exaggerates relief.
-        scale: f64 = 1.0, within -1000.0..=1000.0, unit "1", source "ours";
+        scale: f64 = 1.0, within -1000.0..=1000.0, unit "1", scales Relief, source "ours";
         /// Added to the scaled elevations.
-        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }

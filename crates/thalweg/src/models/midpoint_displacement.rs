@@ -30,13 +30,13 @@ params! {
     /// `diamond_square`; roughness under 0.9 hides them in smaller ones.
     pub struct MidpointDisplacement {
         /// Largest displacement on the first level: the height of the land.
-        amplitude: f64 = 650.0, within 0.0..=16000.0, unit "m", source "ours";
+        amplitude: f64 = 650.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Largest elevation or depth of the four corners of the world.
-        corners: f64 = 700.0, within 0.0..=16000.0, unit "m", source "ours";
+        corners: f64 = 700.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Hurst's H: how fast displacements fall; low is rough, high is smooth.
         roughness: f64 = 0.85, within 0.0..=2.0, unit "1", source "Fournier et al. 1982, 2^-H";
         /// Added to all.
-        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }

@@ -76,13 +76,13 @@ params! {
     /// cell are cut as deep as they are over the whole cell.
     pub struct RiverNetwork {
         /// Catchment from which on there is a river: less draws more and finer ones. Under 16 cells it counts as that.
-        catchment: f64 = 1.0, within 0.0..=1e6, unit "km²", source "ours";
+        catchment: f64 = 1.0, within 0.0..=1e6, unit "km²", scales Size^2, source "ours";
         /// Water that runs off in a year: more makes wider and deeper rivers.
-        runoff: f64 = 0.5, within 0.0..=20.0, unit "m/a", source "ours";
+        runoff: f64 = 0.5, within 0.0..=20.0, unit "m/a", scales Rain, source "ours";
         /// Deepest channel that is cut to drain a hollow.
         breach_depth: f64 = 12.0, within 0.0..=16_000.0, unit "m", source "ours";
         /// How far from the hollow such a channel may lead.
-        breach_length: f64 = 1000.0, within 0.0..=1e6, unit "m", source "ours";
+        breach_length: f64 = 1000.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// Roughness of the ground that has no say in where rivers run.
         noise: f64 = 2.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Depth from which on a hollow that is left is a lake.
@@ -98,7 +98,7 @@ params! {
         /// Height of levees beside meandering rivers, as a share of their depth: 0 raises none.
         levees: f64 = 0.0, within 0.0..=2.0, unit "1", source "ours";
         /// Rise of banks beyond them: less cuts valleys with gentler sides.
-        bank: f64 = 0.5, within 0.05..=10.0, unit "1", source "ours";
+        bank: f64 = 0.5, within 0.05..=10.0, unit "1", scales Repose, source "ours";
         /// Fall of a river from which on it is cut back over soft rock.
         fall: f64 = 0.5, within 0.0..=10.0, unit "1", source "ours";
         /// The deepest such cut.
@@ -110,7 +110,7 @@ params! {
         /// How rivers are found. With `letter` what stands above does nothing, and what follows does.
         method: Method = Method::Drainage, within .., unit "1", source "ours";
         /// Least distance r of two sampled points; under four cells it counts as that.
-        spacing: f64 = 500.0, within 0.0..=1e6, unit "m", source "ours";
+        spacing: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// By how much closer they lie on steep ground.
         closeness: f64 = 0.0, within 0.0..=0.75, unit "1", source "ours";
         /// The factor C: more keeps rivers from climbing, at the price of long ways round.
