@@ -16,6 +16,7 @@ use crate::params::{Kind, Knob, Param, Power, Scaling, Value};
 use crate::recipe::{From, Recipe, Stage};
 use crate::rivers::wishes::MAX_REACH;
 use crate::rocks::Rock;
+use crate::terrain::GROUND;
 
 /// What age and rain may be.
 pub const FACTOR: RangeInclusive<f64> = 0.1..=10.0;
@@ -157,7 +158,7 @@ impl Knobs {
         }
         stage.strokes.iter_mut().flat_map(|stroke| stroke.points.iter_mut().flatten()).for_each(place);
         for source in stage.layers.values_mut() {
-            if source.from == From::Layer("ground".into()) {
+            if source.from == From::Layer(GROUND.name.into()) {
                 source.scale = source.scale.map(|ends| ends.map(|end| end * self.relief));
             }
         }

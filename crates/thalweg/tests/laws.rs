@@ -1,5 +1,7 @@
 //! What every model must obey, run over the one list of models: a new model is tested by being listed.
 
+use std::collections::BTreeMap;
+
 use thalweg::field::{Field, Window};
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::Height;
@@ -7,7 +9,7 @@ use thalweg::model::{Budget, Model, Reach, Tick};
 use thalweg::models;
 use thalweg::params::{Kind, Value};
 use thalweg::rng::Key;
-use thalweg::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain};
+use thalweg::terrain::{CellType, Cells, Coarser, Finer, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain};
 use thalweg::tiles;
 
 const SEED: u64 = 20_260_701;
@@ -360,6 +362,26 @@ fn everything_is_declared() {
             kept.filter(|(table, rows)| rows.ints("carried").is_some() || !about.tables.contains(&table.as_str()));
         assert_eq!(kept.count(), 0, "{name} settles what it carries when it ends");
     });
+}
+
+#[test]
+fn a_layer_of_one_name_is_declared_alike_by_all() {
+    let mut seen = BTreeMap::new();
+    for spec in models::layers() {
+        let first = *seen.entry(spec.name).or_insert(spec);
+        assert_eq!(first, spec);
+        assert_eq!(models::layer(spec.name), Some(spec));
+        let fits = match spec.cells {
+            CellType::Height => spec.coarser == Coarser::Empty,
+            CellType::Float => spec.finer != Finer::Level,
+            CellType::Count => spec.finer == Finer::Same && spec.coarser == Coarser::Empty,
+        };
+        assert!(fits, "{spec:?} cannot become that");
+    }
+    // What passes through a cell goes with the cell's width.
+    let passing: Vec<&str> = seen.values().filter(|spec| spec.unit == "m³/s").map(|spec| spec.name).collect();
+    let halved: Vec<&str> = seen.values().filter(|spec| spec.finer == Finer::Halved).map(|spec| spec.name).collect();
+    assert_eq!(passing, halved);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
 use crate::rng::Key;
-use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
+use crate::terrain::{Cells, LayerSpec, Terrain};
 
 choice! {
     /// How a base model's values meet the ground that is there.
@@ -32,12 +32,8 @@ choice! {
 }
 
 /// How much of a base model's change a cell takes.
-pub const AMOUNT: LayerSpec = LayerSpec {
-    name: "amount",
-    unit: "1",
-    meaning: "Share of a base model's change that the cell takes, 0 to 1.",
-    cells: CellType::Float,
-};
+pub const AMOUNT: LayerSpec =
+    LayerSpec::floats("amount", "1", "Share of a base model's change that the cell takes, 0 to 1.");
 
 /// Cells of one step for a model that needs about 5 ns a cell: some hundredths of a second.
 pub const STEP_CELLS: u64 = 1 << 22;

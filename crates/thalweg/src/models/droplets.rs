@@ -20,7 +20,7 @@ use crate::models::droplets::lanes::Kinetics;
 use crate::params;
 use crate::particles::{self, Particle, Planes};
 use crate::rng::Key;
-use crate::terrain::{CellType, Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
+use crate::terrain::{Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
 
 params! {
     /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
@@ -100,14 +100,11 @@ params! {
 }
 
 /// Droplet steps counted on each cell.
-pub const VISITS: LayerSpec =
-    LayerSpec { name: "visits", unit: "1", meaning: "Droplet steps taken on the cell.", cells: CellType::Count };
+pub const VISITS: LayerSpec = LayerSpec::counts("visits", "1", "Droplet steps taken on the cell.");
 /// Ground dug in all.
-pub const WEAR: LayerSpec =
-    LayerSpec { name: "wear", unit: "m", meaning: "Ground dug from the cell in all.", cells: CellType::Height };
+pub const WEAR: LayerSpec = LayerSpec::heights("wear", "m", "Ground dug from the cell in all.");
 /// Ground laid in all.
-pub const DEPOSIT: LayerSpec =
-    LayerSpec { name: "deposit", unit: "m", meaning: "Sediment laid on the cell in all.", cells: CellType::Height };
+pub const DEPOSIT: LayerSpec = LayerSpec::heights("deposit", "m", "Sediment laid on the cell in all.");
 
 const TABLE: &str = "droplets";
 

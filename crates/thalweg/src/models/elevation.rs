@@ -5,15 +5,14 @@ use crate::grid::Grid;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::base::{AMOUNT, Blend, STEP_CELLS, band, bands, lay};
 use crate::params;
-use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
+use crate::terrain::{Cells, LayerSpec, Terrain};
 
 /// The layer that is laid: metres, from a file or from an earlier stage.
-pub const ELEVATION: LayerSpec = LayerSpec {
-    name: "elevation",
-    unit: "m",
-    meaning: "Elevation to be laid on the ground; cells that are not a number leave it alone.",
-    cells: CellType::Float,
-};
+pub const ELEVATION: LayerSpec = LayerSpec::floats(
+    "elevation",
+    "m",
+    "Elevation to be laid on the ground; cells that are not a number leave it alone.",
+);
 
 params! {
     /// Lays the elevations of layer `elevation`, a real elevation model or any other map, on the ground.

@@ -16,7 +16,7 @@ use crate::model::{About, Family, Model, Reach, Stepper};
 use crate::models::glacier::ages::Ages;
 use crate::models::hillslope::SLOPE_LIMIT;
 use crate::params;
-use crate::terrain::{CellType, HARDNESS, LOOSE, LayerSpec, PROTECT};
+use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT};
 
 params! {
     /// Snow above the snowline gathers to glaciers that flow down the valleys, and wear their beds: troughs with steep sides
@@ -122,15 +122,10 @@ params! {
 }
 
 /// Ice on the ground.
-pub const ICE: LayerSpec =
-    LayerSpec { name: "ice", unit: "m", meaning: "Thickness of ice on the ground.", cells: CellType::Height };
+pub const ICE: LayerSpec = LayerSpec::heights("ice", "m", "Thickness of ice on the ground.");
 /// Snow over that declared.
-pub const SNOW: LayerSpec = LayerSpec {
-    name: "snow",
-    unit: "1",
-    meaning: "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.",
-    cells: CellType::Float,
-};
+pub const SNOW: LayerSpec =
+    LayerSpec::floats("snow", "1", "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.");
 
 /// Most steps.
 const MOST: f64 = 1e6;

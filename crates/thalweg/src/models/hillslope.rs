@@ -10,15 +10,14 @@ use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
 use crate::slopes::diffuse::{PASS, passes};
 use crate::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit, share_of};
-use crate::terrain::{CellType, HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
+use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
 
 /// How steep the ground may stand, beside the model's own angle.
-pub const SLOPE_LIMIT: LayerSpec = LayerSpec {
-    name: "slope_limit",
-    unit: "1",
-    meaning: "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
-    cells: CellType::Float,
-};
+pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
+    "slope_limit",
+    "1",
+    "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
+);
 
 params! {
     /// Cuts slopes to the steepest that stands, alike in all directions, and lets soil creep: even flanks, round crests.

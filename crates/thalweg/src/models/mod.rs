@@ -30,6 +30,7 @@ pub mod trees;
 
 use crate::error::{Error, Result};
 use crate::model::Model;
+use crate::terrain::LayerSpec;
 
 /// Makes one model with default parameters.
 type Make = fn() -> Box<dyn Model>;
@@ -93,4 +94,17 @@ pub fn copy(model: &dyn Model) -> Result<Box<dyn Model>> {
 /// Every model with default parameters, in the list's order.
 pub fn all() -> impl Iterator<Item = Box<dyn Model>> {
     MODELS.iter().map(|make| make())
+}
+
+/// Every layer that a model reads or writes, as it is declared; one that several know comes as often.
+pub fn layers() -> impl Iterator<Item = LayerSpec> {
+    all().flat_map(|model| {
+        let about = model.about();
+        [about.needs, about.uses, about.writes].concat()
+    })
+}
+
+/// The declaration of the layer of that name, if there is one.
+pub fn layer(name: &str) -> Option<LayerSpec> {
+    layers().find(|spec| spec.name == name)
 }

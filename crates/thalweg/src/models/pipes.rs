@@ -16,7 +16,7 @@ use crate::grid::Grid;
 use crate::model::{About, Family, Model, Reach, Stepper, YEAR};
 use crate::params;
 use crate::springs::SPRINGS;
-use crate::terrain::{CellType, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
+use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
 
 choice! {
     /// How wide a pipe between two cells is.
@@ -139,32 +139,18 @@ params! {
 }
 
 /// Speed in the pipe through the west side of each cell; there while the model runs.
-pub const PIPE_X: LayerSpec = LayerSpec {
-    name: "pipe_x",
-    unit: "m/s",
-    meaning: "Speed at which water runs eastward through the cell's west side.",
-    cells: CellType::Float,
-};
+pub const PIPE_X: LayerSpec =
+    LayerSpec::floats("pipe_x", "m/s", "Speed at which water runs eastward through the cell's west side.");
 /// Speed in the pipe through the north side of each cell; there while the model runs.
-pub const PIPE_Y: LayerSpec = LayerSpec {
-    name: "pipe_y",
-    unit: "m/s",
-    meaning: "Speed at which water runs southward through the cell's north side.",
-    cells: CellType::Float,
-};
+pub const PIPE_Y: LayerSpec =
+    LayerSpec::floats("pipe_y", "m/s", "Speed at which water runs southward through the cell's north side.");
 /// What is yet to be moved of a unit of ground; there while the model runs.
-pub const FRACTION: LayerSpec = LayerSpec {
-    name: "fraction",
-    unit: "1",
-    meaning: "Part of a unit of height that is to be dug and not yet is.",
-    cells: CellType::Float,
-};
+pub const FRACTION: LayerSpec =
+    LayerSpec::floats("fraction", "1", "Part of a unit of height that is to be dug and not yet is.");
 /// Eastward part of the water's velocity.
-pub const VELOCITY_X: LayerSpec =
-    LayerSpec { name: "velocity_x", unit: "m/s", meaning: "Velocity of the water, eastward.", cells: CellType::Float };
+pub const VELOCITY_X: LayerSpec = LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.");
 /// Southward part of the water's velocity.
-pub const VELOCITY_Y: LayerSpec =
-    LayerSpec { name: "velocity_y", unit: "m/s", meaning: "Velocity of the water, southward.", cells: CellType::Float };
+pub const VELOCITY_Y: LayerSpec = LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.");
 
 /// Acceleration of gravity in m/s².
 const GRAVITY: f64 = 9.81;

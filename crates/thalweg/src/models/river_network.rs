@@ -13,9 +13,7 @@ use crate::rivers::{self, Carved, Design, Network, Site, distance};
 use crate::rng::Key;
 use crate::slopes::{Guards, book_cut, carry_off};
 use crate::springs::{self, SPRINGS};
-use crate::terrain::{
-    CellType, Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain, WATER,
-};
+use crate::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain, WATER};
 use crate::{choice, params};
 
 choice! {
@@ -123,26 +121,19 @@ params! {
 }
 
 /// Which river's water a cell is.
-pub const RIVER: LayerSpec = LayerSpec {
-    name: "river",
-    unit: "1",
-    meaning: "Number of the river, from 1 on, whose water the cell is; 0 on dry ground, in lakes and the sea.",
-    cells: CellType::Count,
-};
+pub const RIVER: LayerSpec = LayerSpec::counts(
+    "river",
+    "1",
+    "Number of the river, from 1 on, whose water the cell is; 0 on dry ground, in lakes and the sea.",
+);
 /// Which lake a cell is in.
-pub const LAKE: LayerSpec = LayerSpec {
-    name: "lake",
-    unit: "1",
-    meaning: "Number of the lake, from 1 on; 0 elsewhere.",
-    cells: CellType::Count,
-};
+pub const LAKE: LayerSpec = LayerSpec::counts("lake", "1", "Number of the lake, from 1 on; 0 elsewhere.");
 /// How far a cell is from a river.
-pub const RIVER_DISTANCE: LayerSpec = LayerSpec {
-    name: "river_distance",
-    unit: "m",
-    meaning: "Distance to the nearest river; the length of the world's sides together where there is none.",
-    cells: CellType::Float,
-};
+pub const RIVER_DISTANCE: LayerSpec = LayerSpec::floats(
+    "river_distance",
+    "m",
+    "Distance to the nearest river; the length of the world's sides together where there is none.",
+);
 
 /// The table of rivers' points.
 pub const RIVERS: &str = "rivers";

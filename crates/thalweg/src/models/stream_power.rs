@@ -14,7 +14,7 @@ use crate::models::stream_power::level::Level;
 use crate::models::stream_power::step::Rivers;
 use crate::params;
 use crate::slopes::diffuse;
-use crate::terrain::{CellType, LOOSE, LayerSpec, Terrain};
+use crate::terrain::{LOOSE, LayerSpec, Terrain};
 
 choice! {
     /// How drainage area is counted.
@@ -125,15 +125,9 @@ params! {
 }
 
 /// Uplift over that declared.
-pub const UPLIFT: LayerSpec =
-    LayerSpec { name: "uplift", unit: "1", meaning: "Factor of the uplift, 0 or more.", cells: CellType::Float };
+pub const UPLIFT: LayerSpec = LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.");
 /// Erodibility over that declared.
-pub const ERODIBILITY: LayerSpec = LayerSpec {
-    name: "erodibility",
-    unit: "1",
-    meaning: "Factor of the erodibility, 0 or more.",
-    cells: CellType::Float,
-};
+pub const ERODIBILITY: LayerSpec = LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.");
 
 /// Widest stride in cells.
 const MAX_STRIDE_CELLS: f64 = 500.0;

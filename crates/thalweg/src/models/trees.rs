@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
 use crate::params;
-use crate::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
+use crate::terrain::{Cells, DISCHARGE, LayerSpec, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
 
 params! {
     /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
@@ -79,12 +79,7 @@ params! {
 }
 
 /// Where plants may grow.
-pub const FERTILITY: LayerSpec = LayerSpec {
-    name: "fertility",
-    unit: "1",
-    meaning: "Share of the seeds that the soil bears, 0 to 1.",
-    cells: CellType::Float,
-};
+pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of the seeds that the soil bears, 0 to 1.");
 
 /// Years that one step of the stepper takes: reading and writing the table then costs little beside them.
 const YEARS: u32 = 10;
