@@ -14,7 +14,6 @@ use crate::levels::When;
 use crate::models;
 use crate::params::{Kind, Knob, Param, Power, Scaling, Value};
 use crate::recipe::{From, Recipe, Stage};
-use crate::rivers::wishes::MAX_REACH;
 use crate::rocks::Rock;
 use crate::terrain::GROUND;
 
@@ -150,12 +149,7 @@ impl Knobs {
             *widths = widths.map(|width| (width * self.size).min(1e8));
         }
         let place = |metres: &mut f64| *metres *= self.size;
-        stage.tables.springs.iter_mut().flat_map(|spring| [&mut spring.x, &mut spring.y]).for_each(place);
-        for wish in stage.tables.mouths.iter_mut().chain(&mut stage.tables.passes) {
-            wish.x *= self.size;
-            wish.y *= self.size;
-            wish.reach = wish.reach.map(|reach| (reach * self.size).min(MAX_REACH));
-        }
+        stage.tables.widen(self.size);
         stage.strokes.iter_mut().flat_map(|stroke| stroke.points.iter_mut().flatten()).for_each(place);
         for source in stage.layers.values_mut() {
             if source.from == From::Layer(GROUND.name.into()) {

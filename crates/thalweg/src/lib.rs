@@ -18,6 +18,7 @@ pub mod finer;
 pub mod flow;
 pub mod forest;
 pub mod fourier;
+pub mod given;
 pub mod grid;
 pub mod height;
 pub mod io;
