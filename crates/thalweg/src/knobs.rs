@@ -11,6 +11,7 @@ use std::ops::RangeInclusive;
 use crate::error::{Error, Result};
 use crate::height::Height;
 use crate::levels::When;
+use crate::model::Blend;
 use crate::models;
 use crate::params::{Kind, Knob, Param, Power, Scaling, Value};
 use crate::recipe::{From, Recipe, Stage};
@@ -113,7 +114,7 @@ impl Knobs {
         let model = &mut *stage.model;
         let owner = model.about().name;
         // What a base model lays as a factor is no height.
-        let multiplies = model.get("blend") == Some(Value::Choice("multiply"));
+        let multiplies = model.blend() == Blend::Multiply;
         for param in model.declared() {
             let factor = |knob: Knob| if multiplies && knob == Knob::Relief { 1.0 } else { self.factor(knob, rocks) };
             if let Some(after) = turned(&param, |name| model.get(name), factor) {

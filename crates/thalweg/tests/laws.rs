@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use thalweg::field::{Field, Window};
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::Height;
-use thalweg::model::{Budget, Model, Reach, Tick};
+use thalweg::model::{Blend, Budget, Family, Model, Reach, Role, Tick};
 use thalweg::models;
-use thalweg::params::{Kind, Value};
+use thalweg::params::{Kind, ParamType, Value};
 use thalweg::rng::Key;
 use thalweg::terrain::{CellType, Cells, Coarser, Finer, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain};
 use thalweg::tiles;
@@ -382,6 +382,35 @@ fn a_layer_of_one_name_is_declared_alike_by_all() {
     let passing: Vec<&str> = seen.values().filter(|spec| spec.unit == "m³/s").map(|spec| spec.name).collect();
     let halved: Vec<&str> = seen.values().filter(|spec| spec.finer == Finer::Halved).map(|spec| spec.name).collect();
     assert_eq!(passing, halved);
+}
+
+#[test]
+fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
+    for role in [Role::Strokes, Role::Droplets, Role::Springs, Role::Water] {
+        let players: Vec<&str> =
+            models::all().filter(|model| model.plays(role)).map(|model| model.about().name).collect();
+        assert_eq!(players, [models::playing(role).expect("its numbers are allowed").about().name], "{role:?}");
+    }
+    each(|model| {
+        // A word among its parameters that says how it meets the ground is what it declares.
+        let words = |kind: Kind| matches!(kind, Kind::Choice(words) if words == blends());
+        let named = model.declared().into_iter().find(|param| words(param.kind));
+        assert_eq!(named.is_some(), model.about().family == Family::Base, "{}", model.about().name);
+        let Some(param) = named else { return assert_eq!(model.blend(), Blend::Add) };
+        for (word, _) in blends() {
+            let mut other = models::copy(model).expect("it is listed");
+            other.set("it", param.name, &toml::Value::String(word.to_string())).expect("a blend");
+            assert_eq!(other.blend().value(), Value::Choice(word), "{}", model.about().name);
+        }
+    });
+}
+
+/// The words for [`Blend`].
+fn blends() -> &'static [(&'static str, &'static str)] {
+    match Blend::kind(..) {
+        Kind::Choice(words) => words,
+        _ => &[],
+    }
 }
 
 #[test]

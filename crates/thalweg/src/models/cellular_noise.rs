@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::cellular::{Cellular, Distance};
 use crate::noise::fractal::Warp;
 use crate::params;
@@ -67,6 +67,10 @@ impl Model for CellularNoise {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, self.step_cells())
     }
@@ -81,10 +85,6 @@ impl Model for CellularNoise {
 }
 
 impl Base for CellularNoise {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         [self.offset, self.offset + self.amplitude]
     }

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::lattice::{self, Lattice, Rule};
 use crate::params;
 use crate::rng::Key;
@@ -57,6 +57,10 @@ impl Model for DiamondSquare {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, STEP_CELLS)
     }
@@ -75,10 +79,6 @@ impl Model for DiamondSquare {
 }
 
 impl Base for DiamondSquare {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         let most = self.corners + self.amplitude;
         [self.offset - most, self.offset + most]

@@ -15,7 +15,7 @@ use crate::coarse::{self, Coarsened};
 use crate::error::{Error, Result};
 use crate::grid::{Edges, Grid};
 use crate::height::{Height, UNITS};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, Part, Reach, Role, Stepper, Tick};
 use crate::models::droplets::lanes::Kinetics;
 use crate::params;
 use crate::particles::{self, Particle, Planes};
@@ -227,6 +227,10 @@ impl Model for Droplets {
             tables: &[TABLE],
             placed: true,
         }
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part { role: Role::Droplets, with: &[] }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::grid::Grid;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::models::base::{AMOUNT, Blend, STEP_CELLS, band, bands, lay};
+use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::models::base::{AMOUNT, STEP_CELLS, band, bands, lay};
 use crate::params;
 use crate::terrain::{Cells, LayerSpec, Terrain};
 
@@ -49,6 +49,10 @@ impl Model for Elevation {
             tables: &[],
             placed: false,
         }
+    }
+
+    fn blend(&self) -> Blend {
+        self.blend
     }
 
     fn steps(&self, grid: &Grid) -> u32 {

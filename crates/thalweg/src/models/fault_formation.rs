@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
 use crate::params;
 use crate::rng::Key;
@@ -56,6 +56,10 @@ impl Model for FaultFormation {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, self.step_cells())
     }
@@ -70,10 +74,6 @@ impl Model for FaultFormation {
 }
 
 impl Base for FaultFormation {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         let most = (0..self.count).map(|k| self.height(k).powi(2)).sum::<f64>().sqrt();
         [self.offset - most, self.offset + most]

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
-use crate::model::{About, Beside, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
+use crate::model::{About, Beside, Budget, Family, Model, Part, Reach, Role, Stepper, Tick, YEAR};
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules, share_of};
 use crate::models::fluvial::state::{State, Tally, Water};
@@ -156,6 +156,10 @@ impl Model for Fluvial {
             tables: &[SPRINGS],
             placed: self.drop > 0.0,
         }
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part { role: Role::Springs, with: &[("rain", 0.0)] }]
     }
 
     fn beside(&self) -> &'static [Beside] {

@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::field::Field;
 use crate::fourier::{Fourier, Wave};
 use crate::grid::Grid;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::models::base::{AMOUNT, Blend, lay};
+use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::models::base::{AMOUNT, lay};
 use crate::rng::Key;
 use crate::terrain::Terrain;
 use crate::{choice, params};
@@ -70,6 +70,10 @@ impl Model for FourierSynthesis {
             tables: &[],
             placed: true,
         }
+    }
+
+    fn blend(&self) -> Blend {
+        self.blend
     }
 
     fn steps(&self, _: &Grid) -> u32 {

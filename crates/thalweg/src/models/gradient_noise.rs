@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::fractal::{Fractal, Kind, Settings, Warp};
 use crate::params;
 use crate::rng::Key;
@@ -78,6 +78,10 @@ impl Model for GradientNoise {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, self.step_cells())
     }
@@ -92,10 +96,6 @@ impl Model for GradientNoise {
 }
 
 impl Base for GradientNoise {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         let low = if self.kind == Kind::Fbm { -self.amplitude } else { 0.0 };
         [self.offset + low, self.offset + self.amplitude]

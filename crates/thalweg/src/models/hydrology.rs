@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::forest::TREES;
 use crate::grid::Grid;
 use crate::height::UNITS;
-use crate::model::{About, Family, Model, Reach, Stepper};
+use crate::model::{About, Family, Model, Part, Reach, Role, Stepper};
 use crate::models::hydrology::batch::Batches;
 use crate::models::hydrology::rules::Rules;
 use crate::params;
@@ -221,6 +221,10 @@ impl Model for Hydrology {
             tables: &[drop::TABLE, state::HELD, TREES, SPRINGS, SOILS, strata::STRATA, strata::LIE],
             placed: true,
         }
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part { role: Role::Water, with: &[] }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {

@@ -29,7 +29,7 @@ pub mod thermal;
 pub mod trees;
 
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Model, Role};
 use crate::terrain::LayerSpec;
 
 /// Makes one model with default parameters.
@@ -74,6 +74,22 @@ pub fn find(name: &str) -> Result<Box<dyn Model>> {
         let names: Vec<&str> = all().map(|model| model.about().name).collect();
         Error::unknown("model", name, names)
     })
+}
+
+/// The model that plays a role, with its numbers in it.
+///
+/// # Errors
+/// When there is none.
+pub fn playing(role: Role) -> Result<Box<dyn Model>> {
+    let part = |model: &dyn Model| model.parts().iter().find(|part| part.role == role);
+    let mut model = all()
+        .find(|model| part(&**model).is_some())
+        .ok_or_else(|| Error::value("role", format!("{role:?}"), "one that a model plays"))?;
+    let owner = model.about().name;
+    for (name, value) in part(&*model).map_or(&[][..], |part| part.with) {
+        model.set(owner, name, &toml::Value::Float(*value))?;
+    }
+    Ok(model)
 }
 
 /// The model once more, with the same parameters.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::rng::Key;
 use crate::{choice, params};
 
@@ -82,6 +82,10 @@ impl Model for Shape {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, STEP_CELLS)
     }
@@ -96,10 +100,6 @@ impl Model for Shape {
 }
 
 impl Base for Shape {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         let low = if matches!(self.kind, Kind::Crater | Kind::Island) { -self.depth } else { 0.0 };
         [self.offset + low, self.offset + self.height]
