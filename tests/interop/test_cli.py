@@ -53,7 +53,7 @@ def test_the_schema_of_recipes_takes_the_recipes_and_no_others(tmp_path):
     assert code == 0
     schema = json.loads(out)
     jsonschema.Draft202012Validator.check_schema(schema)
-    recipes = sorted((ROOT / "recipes").rglob("*.toml"))
+    recipes = sorted([*(ROOT / "recipes").rglob("*.toml"), *(ROOT / "crates/thalweg/presets").glob("*.toml")])
     assert recipes
     for path in recipes:
         recipe = tomllib.loads(path.read_text(encoding="utf-8"))

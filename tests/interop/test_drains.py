@@ -10,14 +10,14 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONG = bool(os.environ.get("THALWEG_LONG"))
-PRESETS = sorted(path.stem for path in (ROOT / "recipes").glob("*.toml"))
+PRESETS = sorted(path.stem for path in (ROOT / "crates/thalweg/presets").glob("*.toml"))
 # Dunes lie as the wind lays them: between their crests are hollows without a way out, and no rivers.
 WINDY = ["desert"]
 # Their grid is a file's.
 OWN_SIZE = ["aged"]
 # The coarsest level of the recipe, under which it cannot be built.
 LEAST = {"river_delta": 256}
-LEVELS = [name for name in PRESETS if "\ncoarsest" in (ROOT / f"recipes/{name}.toml").read_text(encoding="utf-8")]
+LEVELS = [name for name in PRESETS if "\ncoarsest" in (ROOT / f"crates/thalweg/presets/{name}.toml").read_text(encoding="utf-8")]
 
 
 def walked(heights, exits):

@@ -13,7 +13,7 @@ import rasterio
 from test_cli import checked
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-REAL = ROOT / "crates/thalweg/tests/data/jacksboro.tif"
+REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
 
 
 def run(folder, *words):
@@ -98,7 +98,7 @@ def survey(request, tmp_path_factory):
     before = REAL
     if terrain != "real":
         side = "256" if os.environ.get("THALWEG_LONG") or terrain == "hills" else "128"
-        run(folder, "build", ROOT / f"recipes/{terrain}.toml", "--cells", side, "--out", "world", "--quiet")
+        run(folder, "build", ROOT / f"crates/thalweg/presets/{terrain}.toml", "--cells", side, "--out", "world", "--quiet")
         before = folder / "world/height.tif"
     run(folder, "rivers", before, "-o", "out", *words, "--quiet")
     out = folder / "out"

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Outcome, cargo_command, program, root, run};
+use crate::shell::{Outcome, apt, cargo_command, is_there, program, root, run};
 
 /// Coverage as libFuzzer wants it. Passes of LLVM may be named on any compiler; only sanitizers ask for a nightly.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -71,8 +71,20 @@ fn readers() -> Outcome<Vec<String>> {
     Ok(names)
 }
 
+/// libFuzzer is written in C++: installs a compiler if there is none.
+pub fn ready() -> Outcome {
+    if cfg!(windows) || is_there("c++") {
+        return Ok(());
+    }
+    println!("xtask: the fuzzer needs a compiler of C++; trying to install it");
+    let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "--no-install-recommends", "g++"]));
+    installed
+        .map_err(|problem| format!("the fuzzer needs a compiler of C++ (on Debian: apt-get install g++); {problem}"))
+}
+
 /// Builds the package `fuzz`; returns the program.
 fn build() -> Outcome<PathBuf> {
+    ready()?;
     let about = cargo_command().args(["-vV"]).output().map_err(|error| format!("cargo: {error}"))?;
     let about = String::from_utf8_lossy(&about.stdout).into_owned();
     // Naming the target keeps the counters out of build scripts and macros.

@@ -1,6 +1,6 @@
 //! `cargo xtask gallery`: the pictures of docs/gallery and the page that shows them, drawn by the command itself.
 //!
-//! Presets and models are not listed here: every recipe of recipes/ is shown, and every model by its own recipe.
+//! Presets and models are not listed here: every preset is shown, and every model by its own recipe.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -10,6 +10,7 @@ use thalweg::levels::Coarsest;
 use thalweg::model::Family;
 use thalweg::models;
 use thalweg::pictures::picture::Picture;
+use thalweg::presets::{self, PRESETS};
 use thalweg::recipe::Recipe;
 
 use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
@@ -73,7 +74,7 @@ const MOST_BYTES: u64 = 400_000;
 const HEAD: &str = "\
 # Gallery
 
-Drawn by `cargo xtask gallery`, with the commands beneath each picture. Every preset is a file in `recipes/`; every model
+Drawn by `cargo xtask gallery`, with the commands beneath each picture. Every preset is a file in `crates/thalweg/presets/`; every model
 has a recipe of its own in `recipes/models/`, a few hundred cells wide and done in about a second.
 ";
 
@@ -113,7 +114,7 @@ pub fn draw(names: &[&str]) -> Outcome {
         run(program(&command).args(line.split_whitespace().map(word)).args(quiet))?;
     }
     tidy(&folder, &entries)?;
-    presets()?.iter().try_for_each(|name| thumbnail(name))?;
+    presets().iter().try_for_each(|name| thumbnail(name))?;
     let page = page_path();
     fs::write(&page, page_of(&entries)).map_err(|error| format!("{}: {error}", page.display()))
 }
@@ -132,14 +133,14 @@ fn thumbnail(name: &str) -> Outcome {
 /// What the gallery shows, in order.
 fn entries() -> Outcome<Vec<Entry>> {
     let mut entries = Vec::new();
-    for name in presets()? {
+    for name in presets() {
         entries.push(preset(&name)?);
     }
     entries.push(Entry {
         name: "studio".to_string(),
         title: "The [studio](studio.md)".to_string(),
         about: "The window, while the preset `alpine` is being made; drawn without a display.".to_string(),
-        lines: vec![format!("{WINDOW}recipes/alpine.toml 46 studio.png")],
+        lines: vec![format!("{WINDOW}crates/thalweg/presets/alpine.toml 46 studio.png")],
     });
     for model in models::all() {
         let about = model.about();
@@ -152,7 +153,7 @@ fn entries() -> Outcome<Vec<Entry>> {
 fn preset(name: &str) -> Outcome<Entry> {
     // Trees are grain, which takes room in a file.
     let side = if name == "forest" { 400 } else { 448 };
-    let recipe = read(&format!("recipes/{name}.toml"))?;
+    let recipe = presets::find(name).map_err(|error| error.to_string())?;
     let in_levels = recipe.coarsest != Coarsest::None;
     let cells = match (recipe.from.is_some(), in_levels) {
         (true, _) => "",
@@ -199,16 +200,11 @@ fn model(name: &str, family: Family) -> Outcome<Entry> {
     })
 }
 
-/// The names of the recipes of recipes/, in alphabetical order.
-fn presets() -> Outcome<Vec<String>> {
-    let folder = root().join("recipes");
-    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-    let recipes = paths.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    let mut names: Vec<String> =
-        recipes.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+/// The names of the presets in alphabetical order.
+fn presets() -> Vec<String> {
+    let mut names: Vec<String> = PRESETS.iter().map(|preset| preset.name.to_string()).collect();
     names.sort();
-    Ok(names)
+    names
 }
 
 fn read(path: &str) -> Outcome<Recipe> {
@@ -268,7 +264,7 @@ mod tests {
         for picture in entries.iter().flat_map(pictures) {
             assert!(root().join("docs/gallery").join(picture).is_file(), "{picture}: run `cargo xtask gallery`");
         }
-        for name in presets().unwrap() {
+        for name in presets() {
             let small = root().join(THUMBNAILS).join(format!("{name}.png"));
             assert!(small.is_file(), "{}: run `cargo xtask gallery {name}`", small.display());
         }

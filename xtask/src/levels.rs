@@ -2,10 +2,11 @@
 //! they took and how much memory, into the table of docs/levels.md.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::levels::Coarsest;
+use thalweg::presets::PRESETS;
 use thalweg::products::agreement::agreement;
 use thalweg::recipe::Recipe;
 use thalweg::terrain::Terrain;
@@ -97,19 +98,12 @@ fn write(name: &str, cells: usize, row: &str) -> Outcome {
     fs::write(&path, text).map_err(problem)
 }
 
-/// Presets that are built in levels.
+/// Presets that are built in levels, in alphabetical order.
 fn presets() -> Outcome<Vec<String>> {
-    let folder = root().join("recipes");
-    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    paths.sort();
-    let mut names = Vec::new();
-    for path in paths {
-        let recipe = Recipe::read(&path).map_err(|error| error.to_string())?;
-        if recipe.coarsest != Coarsest::None {
-            names.push(recipe.name);
-        }
-    }
+    let recipes = PRESETS.iter().map(|preset| preset.recipe().map_err(|error| error.to_string()));
+    let recipes = recipes.collect::<Outcome<Vec<_>>>()?;
+    let mut names: Vec<_> =
+        recipes.into_iter().filter(|recipe| recipe.coarsest != Coarsest::None).map(|recipe| recipe.name).collect();
+    names.sort();
     Ok(names)
 }

@@ -17,8 +17,14 @@ const STUDIO: &str = "thalweg-cli/studio";
 pub fn test() -> Outcome {
     let python = python()?;
     screen()?;
+    fuzz::ready()?;
     rust(&mut cargo_command(), &[])?;
-    interop(&mut program(python))
+    interop(&mut program(python))?;
+    if cfg!(windows) {
+        println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
+        return Ok(());
+    }
+    fuzz::fuzz(&[])
 }
 
 /// All tests, those that have a long form in it, and what is too long for every change: other machines, dependencies. Everything
@@ -26,12 +32,13 @@ pub fn test() -> Outcome {
 pub fn long() -> Outcome {
     let python = python()?;
     screen()?;
+    fuzz::ready()?;
     let list = List::begin()?;
     let parts = [
         ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
         ("the tests with other programs", interop(list.tell(&mut program(python)))),
         ("dependencies", deny::check()),
-        ("readers, by the fuzzer", fuzz::fuzz(&[])),
+        ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
         ("WebAssembly", wasm::compare()),
     ];
     let mut problems: Vec<String> =

@@ -51,7 +51,7 @@ pub fn rocks() -> Result<()> {
 /// # Errors
 /// When nothing can be printed.
 pub fn schema() -> Result<()> {
-    print(&format!("{:#}\n", thalweg::recipe::schema()))
+    print(&format!("{:#}\n", thalweg::recipe::schema(&thalweg::models::Models::default())))
 }
 
 /// Prints completions.

@@ -5,43 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use thalweg::io::atomic::{Temporary, atomic, sweep};
+use thalweg::presets::{ELEVATION_MODEL, PRESETS};
 use thalweg::recipe::Recipe;
 use thalweg::{Error, Result};
 
 use crate::output::absolute;
 use crate::voice::print;
 
-/// Name and text of each; the default comes first. A published crate holds no file from outside its folder, so these are
-/// copies of the repository's `recipes/`; a test compares them.
-const PRESETS: &[(&str, &str)] = &[
-    ("alpine", include_str!("../recipes/alpine.toml")),
-    ("aged", include_str!("../recipes/aged.toml")),
-    ("archipelago", include_str!("../recipes/archipelago.toml")),
-    ("badlands", include_str!("../recipes/badlands.toml")),
-    ("canyon", include_str!("../recipes/canyon.toml")),
-    ("desert", include_str!("../recipes/desert.toml")),
-    ("fjords", include_str!("../recipes/fjords.toml")),
-    ("forest", include_str!("../recipes/forest.toml")),
-    ("glacial", include_str!("../recipes/glacial.toml")),
-    ("hills", include_str!("../recipes/hills.toml")),
-    ("lakes", include_str!("../recipes/lakes.toml")),
-    ("river_delta", include_str!("../recipes/river_delta.toml")),
-    ("rivers", include_str!("../recipes/rivers.toml")),
-    ("spring", include_str!("../recipes/spring.toml")),
-    ("storm", include_str!("../recipes/storm.toml")),
-    ("uplift", include_str!("../recipes/uplift.toml")),
-    ("volcanic_island", include_str!("../recipes/volcanic_island.toml")),
-];
-
-/// The elevation model that a preset begins with, as its recipe calls it.
-const MODEL: (&str, &[u8]) = ("jacksboro.tif", include_bytes!("../recipes/jacksboro.tif"));
-
 /// What a preset's elevation model is called.
-pub const MODEL_NAME: &str = MODEL.0;
+pub const MODEL_NAME: &str = ELEVATION_MODEL.0;
 
 /// The names.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    PRESETS.iter().map(|(name, _)| *name)
+    PRESETS.iter().map(|preset| preset.name)
 }
 
 /// The preset of that name, if there is one. Its elevation model, if it has one, lies nowhere yet: see [`laid`] and [`borrowed`].
@@ -49,8 +25,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// When its text is no recipe, which a test rules out.
 pub fn find(name: &str) -> Option<Result<Recipe>> {
-    let (_, text) = PRESETS.iter().find(|(known, _)| *known == name)?;
-    Some(Recipe::parse(text))
+    Some(PRESETS.iter().find(|preset| preset.name == name)?.recipe())
 }
 
 /// A preset whose elevation model, if it has one, lies in this folder.
@@ -60,7 +35,7 @@ pub fn find(name: &str) -> Option<Result<Recipe>> {
 pub fn laid(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
     if let Some(name) = model_of(&recipe) {
         let path = folder.join(name);
-        atomic(&path, |file| file.write_all(MODEL.1).map_err(Error::io(&path, "write")))?;
+        atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
         recipe.folder = absolute(folder)?;
     }
     Ok(recipe)
@@ -84,7 +59,7 @@ pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
 pub fn kept(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
     let own = held().as_ref().map(|(folder, _)| folder.clone());
     if recipe.from.as_deref().zip(own).is_some_and(|(from, own)| from.starts_with(own)) {
-        recipe.from = Some(MODEL.0.into());
+        recipe.from = Some(MODEL_NAME.into());
         recipe = laid(recipe, folder)?;
     }
     Ok(recipe)
@@ -92,7 +67,7 @@ pub fn kept(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
 
 /// The elevation model that lies beside a recipe of a preset.
 pub fn model_of(recipe: &Recipe) -> Option<&'static str> {
-    (recipe.from.as_deref() == Some(Path::new(MODEL.0))).then_some(MODEL.0)
+    (recipe.from.as_deref() == Some(Path::new(MODEL_NAME))).then_some(MODEL_NAME)
 }
 
 /// Removes what goes with the process.
@@ -126,7 +101,8 @@ fn own_folder() -> Result<PathBuf> {
 /// Name, text and small picture (PNG) of each.
 #[cfg(feature = "studio")]
 pub fn with_thumbnails() -> impl Iterator<Item = (&'static str, String, &'static [u8])> {
-    PRESETS.iter().map(|(name, text)| {
+    PRESETS.iter().map(|preset| {
+        let (name, text) = (&preset.name, &preset.text);
         let picture = THUMBNAILS.iter().find(|(known, _)| known == name);
         // Without room for its elevation model the studio says that the file is missing, when it is asked for.
         let placed = || {
@@ -177,28 +153,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_preset_is_a_recipe_of_its_own_name() {
-        for name in names() {
-            let recipe = find(name).unwrap().unwrap();
-            assert_eq!(recipe.name, name);
-            assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
-            assert!(recipe.from.is_some() || recipe.grid().is_ok(), "{name}");
-        }
-    }
-
-    #[test]
     fn an_elevation_model_is_laid_where_it_is_wanted_or_goes_with_the_process() {
         let folder = tempfile::tempdir().unwrap();
         let recipe = laid(find("aged").unwrap().unwrap(), folder.path()).unwrap();
-        assert_eq!(std::fs::read(recipe.folder.join(recipe.from.unwrap())).unwrap(), MODEL.1);
+        assert_eq!(std::fs::read(recipe.folder.join(recipe.from.unwrap())).unwrap(), ELEVATION_MODEL.1);
         let own = borrowed(find("aged").unwrap().unwrap()).unwrap();
         let path = own.folder.join(own.from.unwrap());
-        assert_eq!(std::fs::read(&path).unwrap(), MODEL.1);
+        assert_eq!(std::fs::read(&path).unwrap(), ELEVATION_MODEL.1);
         // A world that is written keeps it, and names it from its own folder on.
         let world = tempfile::tempdir().unwrap();
         let recipe = borrowed(find("aged").unwrap().unwrap()).unwrap().within(world.path()).unwrap();
         let recipe = kept(recipe, world.path()).unwrap();
-        assert!(recipe.to_toml().contains("from = \"jacksboro.tif\"") && world.path().join(MODEL.0).is_file());
+        assert!(recipe.to_toml().contains("from = \"jacksboro.tif\"") && world.path().join(MODEL_NAME).is_file());
         tidy();
         assert!(!path.exists() && !own.folder.exists());
     }
@@ -209,16 +175,5 @@ mod tests {
         for (name, _, picture) in with_thumbnails() {
             assert!(thalweg::pictures::picture::Picture::decode(std::io::Cursor::new(picture)).is_ok(), "{name}");
         }
-    }
-
-    #[test]
-    fn copies_are_the_repository_s_recipes() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
-        for (name, text) in PRESETS {
-            let original =
-                std::fs::read_to_string(folder.join(format!("{name}.toml"))).expect("the repository is there");
-            assert_eq!(*text, original, "copy recipes/{name}.toml to crates/thalweg-cli/recipes/");
-        }
-        assert_eq!(MODEL.1, std::fs::read(folder.join(MODEL.0)).expect("the repository is there"));
     }
 }

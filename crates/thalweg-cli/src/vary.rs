@@ -285,7 +285,7 @@ fn seeds(text: &str, first: u64) -> Result<Vec<u64>> {
 
 /// The recipe of one world, checked on its grid.
 fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choice>) -> Result<Recipe> {
-    let mut recipe = base.copy()?;
+    let mut recipe = base.clone();
     match args.cells {
         Some(cells) => recipe.cells = cells,
         None if recipe.extent.is_some() => recipe.cells = recipe.level_near(CELLS)?,

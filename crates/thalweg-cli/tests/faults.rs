@@ -241,8 +241,9 @@ fn recipes() -> Vec<String> {
     let quick = ["thermal", "hydrology", "stream_power", "trees", "pipes"];
     let quick = quick.map(|name| folder.join(format!("models/{name}.toml")));
     let all = || {
-        let files =
-            [folder.clone(), folder.join("models")].into_iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let files = [folder.join("../crates/thalweg/presets"), folder.join("models")]
+            .into_iter()
+            .flat_map(|folder| fs::read_dir(folder).unwrap());
         let mut files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
         files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
         files.sort();

@@ -111,13 +111,14 @@ impl Studio {
     ///
     /// # Errors
     /// When the recipe cannot begin, or the system gives no thread.
-    pub fn new(mut options: Options, ctx: &Context, state: Option<RenderState>) -> Result<Self, String> {
+    pub fn new(options: Options, ctx: &Context, state: Option<RenderState>) -> Result<Self, String> {
         ctx.set_theme(egui::Theme::Dark);
         ctx.set_fonts(fonts());
-        let recipe = options.recipe.copy().map_err(|error| error.to_string())?;
-        let first = std::mem::replace(&mut options.recipe, recipe.copy().map_err(|error| error.to_string())?);
+        let recipe = options.recipe.clone();
         let waker = ctx.clone();
-        let worker = Worker::start(first, options.playing, options.export.clone(), move || waker.request_repaint())?;
+        let worker = Worker::start(options.recipe.clone(), options.playing, options.export.clone(), move || {
+            waker.request_repaint()
+        })?;
         let waker = ctx.clone();
         let painter = Painter::start(move || waker.request_repaint())?;
         let snapshot = loop {
@@ -366,16 +367,8 @@ impl Studio {
 
     /// Sends the recipe to the worker.
     pub(crate) fn send(&mut self) {
-        match self.recipe.copy() {
-            Ok(recipe) => {
-                self.revision += 1;
-                self.worker.tell(Order::Edit(Box::new(recipe), self.revision, self.snapshot.strokes));
-            }
-            Err(problem) => {
-                self.complain(problem.to_string());
-                self.adopt();
-            }
-        }
+        self.revision += 1;
+        self.worker.tell(Order::Edit(Box::new(self.recipe.clone()), self.revision, self.snapshot.strokes));
     }
 
     /// Asks the painter for what is to be shown next.

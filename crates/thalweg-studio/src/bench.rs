@@ -206,13 +206,13 @@ impl Bench {
             Order::Step(steps) => (self.playing, self.until, self.left) = (false, None, Some(steps.max(1))),
             Order::Pace(pace) => self.pace = pace,
             Order::Restart => {
-                let recipe = self.copy()?;
+                let recipe = self.run.recipe().clone();
                 self.begin(recipe)?;
             }
             Order::Back(to) => {
                 let reached = |(_, mark): &(u64, Mark)| (mark.turn(), mark.step()) <= (to.turn, to.step);
                 if let Some(number) = self.kept.iter().rposition(reached) {
-                    self.run = Run::from_mark(self.copy()?, &self.kept[number].1)?;
+                    self.run = Run::from_mark(self.run.recipe().clone(), &self.kept[number].1)?;
                     // Later marks can still be gone to, until something is done here.
                     self.at = Some(number);
                     (self.playing, self.until, self.left) = (false, None, None);
@@ -241,11 +241,6 @@ impl Bench {
             Order::Quit => {}
         }
         Ok(())
-    }
-
-    /// The run's recipe once more.
-    fn copy(&self) -> Result<Recipe> {
-        self.run.recipe().copy()
     }
 
     fn begin(&mut self, recipe: Recipe) -> Result<()> {
@@ -314,7 +309,7 @@ impl Bench {
     /// Changes parameters of the running stage where only they differ; gives the recipe back where more does.
     fn set_at_once(&mut self, recipe: Recipe) -> Result<Option<Recipe>> {
         let (turn, step) = self.run.position();
-        let mut trial = self.copy()?;
+        let mut trial = self.run.recipe().clone();
         let Some(number) = self.run.turns().get(turn).and_then(|turn| turn.stage) else { return Ok(Some(recipe)) };
         let (Some(old), Some(new)) = (trial.stages.get_mut(number), recipe.stages.get(number)) else {
             return Ok(Some(recipe));
@@ -375,7 +370,7 @@ impl Bench {
     /// Adds a stage in which springs run and no rain falls, to a run that is done.
     fn let_springs_run(&mut self) -> Result<()> {
         let model = models::playing(Role::Springs)?;
-        let mut recipe = self.copy()?;
+        let mut recipe = self.run.recipe().clone();
         let is_free = |label: &String| !recipe.stages.iter().any(|stage| stage.label == *label);
         let labels = std::iter::once(SPRINGS.to_string()).chain((2..).map(|n| format!("{SPRINGS} {n}")));
         let label = labels.into_iter().find(is_free).unwrap_or_default();

@@ -85,20 +85,15 @@ impl Studio {
 
     /// Begins another world.
     pub(crate) fn begin(&mut self, recipe: Recipe, path: Option<PathBuf>) {
-        match recipe.copy() {
-            Ok(copy) => {
-                self.revision += 1;
-                self.worker.tell(Order::Open(Box::new(copy), self.revision));
-                self.worker.tell(Order::Play(true));
-                let history = std::mem::replace(&mut self.history, History::new(recipe.to_toml()));
-                let left = std::mem::replace(&mut self.path, path);
-                let folder = std::mem::take(&mut self.recipe.folder);
-                self.left = Some(Left { revision: self.revision, path: left, folder, history });
-                (self.recipe, self.text) = (recipe, None);
-                (self.moved, self.framed, self.world) = (false, false, self.revision);
-            }
-            Err(problem) => self.complain(problem.to_string()),
-        }
+        self.revision += 1;
+        self.worker.tell(Order::Open(Box::new(recipe.clone()), self.revision));
+        self.worker.tell(Order::Play(true));
+        let history = std::mem::replace(&mut self.history, History::new(recipe.to_toml()));
+        let left = std::mem::replace(&mut self.path, path);
+        let folder = std::mem::take(&mut self.recipe.folder);
+        self.left = Some(Left { revision: self.revision, path: left, folder, history });
+        (self.recipe, self.text) = (recipe, None);
+        (self.moved, self.framed, self.world) = (false, false, self.revision);
     }
 }
 

@@ -335,7 +335,7 @@ fn apply(recipe: &mut Recipe, act: Act) -> bool {
         Act::Swap(a, b) => recipe.stages.swap(a, b),
         Act::Duplicate(number) => {
             let stage = &recipe.stages[number];
-            let Ok(model) = models::copy(&*stage.model) else { return false };
+            let model = stage.model.clone();
             let copy = Stage {
                 label: free(recipe, &stage.label),
                 model,

@@ -277,7 +277,7 @@ fn parameters_turned_wildly_on_a_running_simulation_never_end_it() {
         if draw() < 0.05 {
             worker.tell(Order::Restart);
         }
-        worker.tell(Order::Edit(Box::new(recipe.copy().unwrap()), revision, u64::MAX));
+        worker.tell(Order::Edit(Box::new(recipe.clone()), revision, u64::MAX));
         if draw() < 0.3 {
             std::thread::sleep(Duration::from_millis((20.0 * draw()) as u64));
         }

@@ -38,11 +38,6 @@ impl Brush {
         }
         Self { radius: cells as usize, width, before, after }
     }
-
-    /// Farthest row or column from the centre.
-    pub fn radius(&self) -> usize {
-        self.radius
-    }
 }
 
 /// Columns that wide brushes work on together.
@@ -160,18 +155,13 @@ impl Soil<'_> {
         (i as usize) * self.stride + j as usize
     }
 
-    /// Whether a cell may give less than is asked, or keep something else: the careful paths are needed then.
-    pub fn is_special(&self) -> bool {
-        self.hardness.is_some() || self.protect.is_some() || self.outside.is_some() || self.quantum > 1
-    }
-
     /// Whether one of the four corners of the position north-west of which (i, j) lies has no data.
     pub fn has_no_data(&self, i: i32, j: i32) -> bool {
         let at = self.at(i, j);
         self.outside.is_some_and(|out| [0, 1, self.stride, self.stride + 1].iter().any(|k| out[at + k]))
     }
 
-    /// Digs `amount` (grained) round cell (i, j); what was taken is returned. `SPECIAL`: as [`Soil::is_special`];
+    /// Digs `amount` (grained) round cell (i, j); what was taken is returned. `SPECIAL`: whether a cell may give less than is asked, or keep something else;
     /// `LAYERS`: whether there is a loose, wear or deposit plane.
     #[inline(always)]
     pub fn dig<const SPECIAL: bool, const LAYERS: bool>(

@@ -18,7 +18,7 @@ use crate::height::Height;
 use crate::io::atomic::atomic;
 use crate::io::plain;
 use crate::memory;
-use crate::models;
+use crate::models::Models;
 use crate::names::{from_text, to_text};
 use crate::recipe::Recipe;
 use crate::run::{Run, StageReport};
@@ -143,7 +143,15 @@ impl Run {
     /// # Errors
     /// When the file cannot be read, is no checkpoint, or is damaged.
     pub fn resume(path: &Path) -> Result<(Self, serde_json::Value)> {
-        Self::from_checkpoint(&read_checked(path)?, path)
+        Self::resume_with(path, &Models::default())
+    }
+
+    /// As [`Run::resume`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Run::resume`].
+    pub fn resume_with(path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
+        Self::from_checkpoint(&read_checked(path)?, path, models)
     }
 
     /// As [`Run::resume`], from the bytes of a checkpoint, of which the last eight, its hash, are passed over; `path` is said in
@@ -151,13 +159,13 @@ impl Run {
     ///
     /// # Errors
     /// When they are no checkpoint.
-    pub fn from_checkpoint(bytes: &[u8], path: &Path) -> Result<(Self, serde_json::Value)> {
+    pub fn from_checkpoint(bytes: &[u8], path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
         let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {}", plain::clipped(what)));
         let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
         let end = length.checked_add(24).filter(|_| length <= MAX_HEADER).ok_or_else(|| bad("header length"))?;
         let json = bytes.get(24..end as usize).ok_or_else(|| bad("header is cut off"))?;
         let header: Header = serde_json::from_slice(json).map_err(|e| bad(&e.to_string()))?;
-        let mut recipe = Recipe::parse_stages(&header.recipe)?;
+        let mut recipe = Recipe::parse_stages(&header.recipe, models)?;
         recipe.folder = from_text(&header.folder);
         // The file is whole (its hash says so), but it may have been made with intent: nothing in it is trusted.
         header.grid.check()?;
@@ -168,7 +176,8 @@ impl Run {
             let count = usize::try_from(section.bytes).ok().filter(|n| *n <= rest.len());
             let (part, after) = rest.split_at(count.ok_or_else(|| bad("a section is cut off"))?);
             rest = after;
-            place(&mut terrain, section, part, size).ok_or_else(|| bad(&format!("section {}", section.name)))?;
+            place(&mut terrain, section, part, size, models)
+                .ok_or_else(|| bad(&format!("section {}", section.name)))?;
         }
         if terrain.ground.size() != size || !rest.is_empty() {
             return Err(bad("sections do not add up"));
@@ -379,12 +388,12 @@ fn flaw(terrain: &Terrain) -> Option<&'static str> {
 }
 
 /// Puts one section where it belongs; `None` if it does not fit.
-fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size) -> Option<()> {
+fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, models: &Models) -> Option<()> {
     let words = || bytes.as_chunks::<4>().0.iter().copied();
     let whole = |width: usize| (bytes.len() == width * size[0] * size[1]).then_some(());
     let layer = |cells: Cells| {
         let kind = cells.cell_type();
-        let declared = models::layer(&section.name).filter(|spec| spec.cells == kind);
+        let declared = models.layer(&section.name).filter(|spec| spec.cells == kind);
         let LayerSpec { finer, coarser, .. } = declared.unwrap_or_else(|| LayerSpec::undeclared(kind));
         Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), finer, coarser, cells }
     };

@@ -41,6 +41,16 @@ pub enum Error {
         /// What is wrong with it and what is needed.
         problem: String,
     },
+    /// A model that breaks one of the [laws](crate::laws).
+    #[error("{} breaks the law of {law}: {}", line(.model), lines(.how))]
+    Law {
+        /// The model's name.
+        model: &'static str,
+        /// The law's name.
+        law: &'static str,
+        /// What was seen.
+        how: String,
+    },
     /// A recipe that cannot be understood.
     #[error("recipe: {}", lines(.0))]
     Recipe(String),

@@ -1,28 +1,72 @@
-//! thalweg makes terrain and reads it: base terrain, erosion by many models over one ground, measured and written for
-//! game engines and GIS. This library prints nothing, asks nothing and owns no loop; the command line is a thin face.
+//! thalweg makes terrain and reads it: ground from noise or from an elevation model, erosion by many models over one
+//! ground, drainage, measures, and files for game engines and GIS.
 //!
-//! One truth runs through it: heights are metres in fixed point ([`height::Height`]), so mass closes to the unit and
-//! the same recipe gives the same bits for any number of threads and on any machine.
+//! A finished world in ten lines:
+//!
+//! ```
+//! use thalweg::{Result, Run, io, presets};
+//!
+//! fn world(file: &str) -> Result<()> {
+//!     let mut recipe = presets::find("hills")?;
+//!     recipe.seed = 7;
+//! #   recipe.cells = 64;
+//!     let mut run = Run::new(recipe)?;
+//!     while run.step()?.is_some() {}
+//!     io::save(file, run.terrain(), &io::SaveOptions::default())?;
+//!     Ok(())
+//! }
+//! # let file = std::env::temp_dir().join(format!("thalweg-{}.tif", std::process::id()));
+//! # world(file.to_str().unwrap())?;
+//! # std::fs::remove_file(file).unwrap();
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+//!
+//! # The tour
+//!
+//! - A [`Recipe`] says what is to be done: the world's extent in metres, its cells, its seed, and [stages](recipe::Stage), each a
+//!   model with parameters. It is read from TOML ([`Recipe::read`]), taken from the [`presets`], or made of one model
+//!   ([`Recipe::single`]).
+//! - A [`Run`] does it, step by step. The loop is yours, so progress, a pause, a stop and a live view are, too. Between any two steps
+//!   it can be saved to a file ([`Run::save`]) and taken up again ([`Run::resume`]) with the same bits to come.
+//! - A [`Terrain`] is what a run works on and leaves: the ground, loose sediment upon it, and layers such as water or hardness, each a
+//!   [`Field`] over a [`Grid`]. It comes from numbers of your own ([`Terrain::from_metres`]), from a file ([`io::load`]: GeoTIFF, PNG,
+//!   NPY, ESRI ASCII, raw, SRTM) and goes into one ([`io::save`]).
+//! - A [`Model`](model::Model) is what changes ground. The library's are in [`models`], each with its page: what happens, formula,
+//!   source. One of your own is a struct declared with [`params!`] and two small traits; with [`Models::with`](models::Models::with)
+//!   recipes know it by its name, and [`laws`] try it.
+//! - [`flow`] says where water goes: depressions, directions, accumulation, basins, streams. [`rivers`] puts rivers into ground that has
+//!   none. [`products`] are what is made of a terrain: measures, meshes, normal maps, lakes, other resolutions. [`pictures`] draws it.
+//!
+//! Programs for each of these are in `examples/`: a preset, an array eroded, a model of one's own, the drainage of a GeoTIFF, a run
+//! with progress.
+//!
+//! # What is promised
+//!
+//! Heights are metres in fixed point ([`Height`]), so mass closes to the unit: every step returns a ledger
+//! ([`Budget`](model::Budget)), and ground after is ground before plus the ledger. A recipe gives the same bits for any number of
+//! threads, on any machine. The library prints nothing, asks nothing, owns no loop, and does not panic on input: what is wrong comes
+//! back as an [`Error`] that names the thing, its value and what is allowed.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-pub mod brush;
+mod brush;
 mod bytes;
-pub mod cast;
+mod cast;
 pub mod checkpoint;
 mod clock;
-pub mod coarse;
+mod coarse;
 pub mod error;
 pub mod field;
 pub mod finer;
 pub mod flow;
 pub mod forest;
-pub mod fourier;
+mod fourier;
 pub mod given;
 pub mod grid;
 pub mod height;
 pub mod io;
 pub mod knobs;
+pub mod laws;
 pub mod levels;
 pub mod mark;
 pub mod memory;
@@ -32,22 +76,37 @@ pub mod names;
 pub mod noise;
 pub mod page;
 pub mod params;
-pub mod particles;
+mod particles;
 pub mod pictures;
-pub mod power;
+mod power;
+pub mod presets;
 pub mod products;
 pub mod recipe;
 pub mod rivers;
 pub mod rng;
 pub mod rocks;
 pub mod run;
-pub mod slopes;
+mod slopes;
 pub mod soils;
 pub mod springs;
 pub mod strokes;
 pub mod tables;
-pub mod taps;
+mod taps;
 pub mod terrain;
 pub mod tiles;
 
+/// The programs of the README and of CONTRIBUTING are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Documents;
+
 pub use error::{Error, Result};
+pub use field::Field;
+pub use grid::Grid;
+pub use height::Height;
+pub use model::Model;
+pub use models::Models;
+pub use recipe::Recipe;
+pub use run::Run;
+pub use terrain::Terrain;

@@ -106,8 +106,26 @@ pub struct Beside {
 /// Seconds in a year of 365.25 days.
 pub const YEAR: f64 = 31_557_600.0;
 
+/// What can be had once more behind a pointer: every model that is `Clone`, as [`params!`](crate::params!) makes it.
+pub trait CloneModel {
+    /// The model once more, with the same parameters.
+    fn clone_box(&self) -> Box<dyn Model>;
+}
+
+impl<M: Model + Clone + 'static> CloneModel for M {
+    fn clone_box(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Model> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
+}
+
 /// A model with its parameters set.
-pub trait Model: Parameters + Send + Sync {
+pub trait Model: Parameters + CloneModel + Send + Sync {
     /// Its declaration.
     fn about(&self) -> About;
 

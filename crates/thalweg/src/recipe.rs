@@ -43,7 +43,7 @@ use crate::io::plain;
 use crate::levels::{Coarsest, When};
 use crate::memory;
 use crate::model::{Model, give};
-use crate::models;
+use crate::models::Models;
 use crate::names;
 use crate::params::{Kind, Param, Value};
 use crate::pictures::ramps::{RAMPS, Ramp};
@@ -85,6 +85,7 @@ pub enum From {
 }
 
 /// One model at work, with its parameters and input layers.
+#[derive(Clone)]
 pub struct Stage {
     /// Keys its random numbers; unique in the recipe.
     pub label: String,
@@ -146,7 +147,7 @@ impl Stage {
         if pass == 0 || self.finer.is_empty() {
             return Ok(ModelAt::Plain(&*self.model));
         }
-        let mut model = models::copy(&*self.model)?;
+        let mut model = self.model.clone();
         let owner = model.about().name;
         for (name, factor) in &self.finer {
             let factor = libm::pow(*factor, f64::from(pass));
@@ -256,6 +257,7 @@ fn broken(text: &str, error: &toml::de::Error) -> Error {
 }
 
 /// A world's extent, grid, seed and stages; checked.
+#[derive(Clone)]
 pub struct Recipe {
     /// Its name.
     pub name: String,
@@ -316,10 +318,18 @@ impl Recipe {
     /// # Errors
     /// When the file cannot be read or is no recipe.
     pub fn read(path: &Path) -> Result<Self> {
+        Self::read_with(path, &Models::default())
+    }
+
+    /// As [`Recipe::read`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Recipe::read`].
+    pub fn read_with(path: &Path, models: &Models) -> Result<Self> {
         let text = plain::read_text(path, MAX_BYTES)?;
         memory::room(&path.display().to_string(), TEXT.saturating_mul(text.len() as u64))?;
-        let mut recipe =
-            Self::parse(&text).map_err(|error| Error::file(path, plain::clipped_to(&error.to_string(), MESSAGE)))?;
+        let mut recipe = Self::parse_with(&text, models)
+            .map_err(|error| Error::file(path, plain::clipped_to(&error.to_string(), MESSAGE)))?;
         recipe.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Ok(recipe)
     }
@@ -329,7 +339,15 @@ impl Recipe {
     /// # Errors
     /// Broken TOML, unknown keys, models and parameters, values out of range, labels used twice.
     pub fn parse(text: &str) -> Result<Self> {
-        let recipe = Self::parse_stages(text)?;
+        Self::parse_with(text, &Models::default())
+    }
+
+    /// As [`Recipe::parse`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Recipe::parse`].
+    pub fn parse_with(text: &str, models: &Models) -> Result<Self> {
+        let recipe = Self::parse_stages(text, models)?;
         if recipe.from.is_some() && recipe.coarsest != Coarsest::None {
             return Err(Error::Recipe("`coarsest` goes with `extent`: with `from` the grid is the file's".into()));
         }
@@ -342,7 +360,7 @@ impl Recipe {
     }
 
     /// Reads a recipe that may be without a start of its own, as a checkpoint's is: it has its terrain already.
-    pub(crate) fn parse_stages(text: &str) -> Result<Self> {
+    pub(crate) fn parse_stages(text: &str, models: &Models) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
         known_keys("key", &table, &KEYS)?;
         let extent = table.get("extent").map(self::extent).transpose()?;
@@ -377,7 +395,7 @@ impl Recipe {
             Some(_) => return Err(Error::Recipe(format!("`stage` is a list, [[stage]], of up to {MAX_STAGES}"))),
         };
         for (number, stage) in stages.iter().enumerate() {
-            let stage = self::stage(stage).map_err(|e| Error::Recipe(format!("stage {}: {e}", number + 1)))?;
+            let stage = self::stage(stage, models).map_err(|e| Error::Recipe(format!("stage {}: {e}", number + 1)))?;
             if recipe.stages.iter().any(|s| s.label == stage.label) {
                 return Err(Error::Recipe(format!(
                     "stage {}: label `{}` is used twice; give this stage another `label`",
@@ -470,22 +488,12 @@ impl Recipe {
         out
     }
 
-    /// The same recipe once more.
-    ///
-    /// # Errors
-    /// When what was put into it by hand makes no recipe.
-    pub fn copy(&self) -> Result<Self> {
-        let mut copy = Self::parse_stages(&self.to_toml())?;
-        copy.folder.clone_from(&self.folder);
-        Ok(copy)
-    }
-
     /// The same recipe with its files named from the root on, so that it may lie in any folder.
     ///
     /// # Errors
-    /// As [`Recipe::copy`]; when there is no current folder.
+    /// When there is no current folder.
     pub fn absolute(&self) -> Result<Self> {
-        let mut copy = self.copy()?;
+        let mut copy = self.clone();
         let whole = |path: &PathBuf| {
             let path = self.folder.join(path);
             std::path::absolute(&path).map_err(Error::io(&path, "find"))
@@ -598,10 +606,10 @@ impl Source {
     }
 }
 
-fn stage(value: &toml::Value) -> Result<Stage> {
+fn stage(value: &toml::Value, models: &Models) -> Result<Stage> {
     let table = value.as_table().ok_or_else(|| Error::Recipe("is not a table".into()))?;
     let name = table.get("model").ok_or_else(|| Error::Recipe("has no `model`".into()))?;
-    let mut model = models::find(&text_of("model", name)?)?;
+    let mut model = models.find(&text_of("model", name)?)?;
     let about = model.about();
     let label = table.get("label").map_or(Ok(about.name.to_string()), |v| text_of("label", v))?;
     let (mut layers, mut tables, mut strokes, mut muted) = (BTreeMap::new(), Tables::default(), Vec::new(), false);
@@ -706,15 +714,16 @@ fn edges(value: &toml::Value) -> Result<Edges> {
     Ok(edges)
 }
 
-/// The JSON Schema of recipes (draft 2020-12), from the models' declarations; editors complete and check by it.
-pub fn schema() -> serde_json::Value {
+/// The JSON Schema of recipes (draft 2020-12) of these models, from their declarations; editors complete and check by it.
+pub fn schema(models: &Models) -> serde_json::Value {
     let source = json!({"anyOf": [
         {"type": "string", "description": "Path of a file, relative to the recipe."},
         {"type": "object", "additionalProperties": false, "properties": {
             "file": {"type": "string"}, "layer": {"type": "string"},
             "scale": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2,
                       "description": "Values that become 0 and 1."}}}]});
-    let stages: Vec<_> = models::all()
+    let stages: Vec<_> = models
+        .all()
         .map(|model| {
             let about = model.about();
             let mut properties = serde_json::Map::new();

@@ -299,7 +299,12 @@ impl Run {
         &self.terrain
     }
 
-    /// The terrain, for the caller to keep or to change between steps: its ground, the `rain` that falls, its tables.
+    /// The terrain as it stands, for the caller to keep.
+    pub fn into_terrain(self) -> Terrain {
+        self.terrain
+    }
+
+    /// The terrain, for the caller to change between steps: its ground, the `rain` that falls, its tables.
     pub fn terrain_mut(&mut self) -> &mut Terrain {
         // A stepper may know which cells are wet; it is started again and looks anew.
         self.stepper = None;

@@ -400,6 +400,23 @@ impl Terrain {
         Ok(Self { ground, ..Self::new(grid) })
     }
 
+    /// A terrain over ground given in metres, row by row from the north-west. Where a number is NaN there is no data.
+    ///
+    /// # Errors
+    /// When there are not as many numbers as cells, when one is infinite or outside ±16 000 m, when all are NaN.
+    pub fn from_metres(grid: Grid, metres: &[f32]) -> Result<Self> {
+        if metres.len() != grid.len() || metres.iter().all(|m| m.is_nan()) {
+            let (count, [rows, cols]) = (metres.iter().filter(|m| !m.is_nan()).count(), grid.size);
+            let allowed = format!("{rows} × {cols} numbers, not all of them NaN");
+            return Err(Error::value("ground", format!("{} numbers, {count} of them heights", metres.len()), allowed));
+        }
+        let height = |m: &f32| if m.is_nan() { Ok(Height::ZERO) } else { Height::from_metres((*m).into()) };
+        let ground = metres.iter().map(height).collect::<Result<_>>()?;
+        let nodata = metres.iter().any(|m| m.is_nan()).then(|| metres.iter().map(|m| m.is_nan()).collect());
+        let nodata = nodata.map(|mask| Field::from_vec(grid.size, mask)).transpose()?;
+        Ok(Self { nodata, ..Self::from_ground(grid.clone(), Field::from_vec(grid.size, ground)?)? })
+    }
+
     /// The ground in metres.
     pub fn metres(&self) -> Field<f32> {
         self.ground.map(|h| h.metres_f32())

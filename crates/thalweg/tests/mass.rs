@@ -228,7 +228,7 @@ fn standing(terrain: &Terrain) -> f64 {
 
 /// Seconds for each model, after which no further case is begun: parameters at their ends may ask for a million grains a step.
 fn share() -> f64 {
-    long::or(2.0, 300.0)
+    long::or(2.0, 60.0)
 }
 
 /// Takes the steps of a case, and checks the ledger of each.
@@ -283,7 +283,7 @@ fn ground_after_is_ground_before_and_the_ledger_for_every_model_and_any_land() {
         }
         let start = std::time::Instant::now();
         let config = ProptestConfig {
-            cases: long::or(40, 1500),
+            cases: long::or(40, 600),
             failure_persistence: None,
             max_shrink_iters: 400,
             ..ProptestConfig::default()

@@ -102,9 +102,7 @@ fn noise(seed: u64, more: &str) -> Terrain {
 }
 
 fn jacksboro() -> Terrain {
-    load(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/jacksboro.tif"), &LoadOptions::default())
-        .unwrap()
-        .terrain
+    load(Path::new(env!("CARGO_MANIFEST_DIR")).join("presets/jacksboro.tif"), &LoadOptions::default()).unwrap().terrain
 }
 
 #[test]
@@ -965,10 +963,8 @@ fn great_rivers_are_where_water_gathers() {
 #[test]
 fn every_check_holds_on_land_that_water_has_shaped() {
     // The preset of hills, small: a tributary once turned back over its own way to where it joins.
-    let presets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
     for (name, cells) in [("hills", 256), ("alpine", 96)] {
-        let mut recipe =
-            Recipe::parse(&std::fs::read_to_string(presets.join(format!("{name}.toml"))).unwrap()).unwrap();
+        let mut recipe = thalweg::presets::find(name).unwrap();
         recipe.cells = cells;
         let mut run = thalweg::run::Run::new(recipe).unwrap();
         while run.step().unwrap().is_some() {}

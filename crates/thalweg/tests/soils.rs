@@ -154,7 +154,7 @@ fn tables_go_to_models_that_keep_them() {
     assert!(with("distance = 100", "tables = { strata = [] }").contains("none exist"));
     assert!(with("], strata", "], springs = [], strata").contains("unknown input table `springs`"));
     assert!(with("hardness = 0.25", "hardness = 2").contains("strata[2].hardness = 2: allowed is 0 to 1"));
-    let schema = recipe::schema();
+    let schema = recipe::schema(&thalweg::models::Models::default());
     let stages = schema["properties"]["stage"]["items"]["oneOf"].as_array().unwrap();
     let tables = |title: &str| {
         let stage = stages.iter().find(|stage| stage["title"] == title).unwrap();

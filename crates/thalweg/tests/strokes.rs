@@ -402,7 +402,7 @@ fn a_muted_stage_is_as_if_it_were_not_there() {
 fn every_tool_is_declared() {
     let tools: Vec<Tool> = Tool::all().collect();
     assert_eq!(tools.len(), 9);
-    let schema = thalweg::recipe::schema();
+    let schema = thalweg::recipe::schema(&thalweg::models::Models::default());
     let known = schema["$defs"]["strokes"]["items"]["oneOf"].as_array().unwrap();
     for (tool, schema) in tools.iter().zip(known) {
         assert!(tool.meaning().ends_with('.') && Tool::named(tool.name()) == Some(*tool));

@@ -28,11 +28,13 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The recipes by path under recipes/, without the ending.
+/// The presets by name, and the recipes by path under recipes/, without the ending.
 fn recipes() -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
-    for folder in ["", "models/", "documents/"] {
-        let entries = fs::read_dir(root().join("recipes").join(folder)).unwrap();
+    for (folder, path) in
+        [("", "crates/thalweg/presets"), ("models/", "recipes/models"), ("documents/", "recipes/documents")]
+    {
+        let entries = fs::read_dir(root().join(path)).unwrap();
         let toml = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "toml");
         for path in entries.map(|entry| entry.unwrap().path()).filter(toml) {
             found.insert(format!("{folder}{}", path.file_stem().unwrap().to_str().unwrap()), path);
@@ -96,20 +98,20 @@ fn every_model_has_a_recipe_and_every_such_recipe_its_model() {
     let wanted: Vec<String> = models::all().map(|model| format!("models/{}", model.about().name)).collect();
     let recipes = recipes();
     for name in &wanted {
-        let path = recipes.get(name).unwrap_or_else(|| panic!("recipes/{name}.toml is missing"));
+        let path = recipes.get(name).unwrap_or_else(|| panic!("{name}.toml is missing"));
         let recipe = Recipe::read(path).unwrap();
         let used = |stage: &thalweg::recipe::Stage| name.ends_with(&format!("/{}", stage.model.about().name));
-        assert!(recipe.stages.iter().any(used), "recipes/{name}.toml does not use its model");
+        assert!(recipe.stages.iter().any(used), "{name}.toml does not use its model");
     }
     for name in recipes.keys().filter(|name| name.starts_with("models/")) {
-        assert!(wanted.contains(name), "recipes/{name}.toml is of no model");
+        assert!(wanted.contains(name), "{name}.toml is of no model");
     }
 }
 
 #[test]
 fn every_recipe_runs_and_its_mass_closes() {
     for (key, recipe) in worlds() {
-        let run = Run::new(recipe.copy().unwrap()).unwrap();
+        let run = Run::new(recipe.clone()).unwrap();
         assert_eq!(run.idle(), Vec::<&str>::new(), "{key}");
         let last = run.grids().len() - 1;
         let before = run.terrain().solid() << (2 * last);

@@ -36,7 +36,7 @@ use crate::terrain::LayerSpec;
 type Make = fn() -> Box<dyn Model>;
 
 /// Every model. A new one is a file, its `mod` line above, and its line here; the laws then test it.
-pub const MODELS: &[Make] = &[
+const MODELS: &[Make] = &[
     || Box::<gradient_noise::GradientNoise>::default(),
     || Box::<cellular_noise::CellularNoise>::default(),
     || Box::<diamond_square::DiamondSquare>::default(),
@@ -65,15 +65,67 @@ pub const MODELS: &[Make] = &[
     || Box::<hands::Hands>::default(),
 ];
 
-/// The model of that name with default parameters.
+/// Models by name: the library's, and a caller's own.
+#[derive(Debug, Clone)]
+pub struct Models(Vec<Make>);
+
+impl Default for Models {
+    /// Those of the library.
+    fn default() -> Self {
+        Self(MODELS.to_vec())
+    }
+}
+
+impl Models {
+    /// These and one more, at the list's end.
+    ///
+    /// # Errors
+    /// When there is one of its name.
+    pub fn with<M: Model + Default + 'static>(mut self) -> Result<Self> {
+        let name = M::default().about().name;
+        if self.find(name).is_ok() {
+            return Err(Error::value("model", name, "a name that no other model has"));
+        }
+        self.0.push(|| Box::<M>::default());
+        Ok(self)
+    }
+
+    /// The model of that name with default parameters.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
+        self.all().find(|model| model.about().name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.all().map(|model| model.about().name).collect();
+            Error::unknown("model", name, names)
+        })
+    }
+
+    /// Every model with default parameters, in the list's order.
+    pub fn all(&self) -> impl Iterator<Item = Box<dyn Model>> {
+        self.0.iter().map(|make| make())
+    }
+
+    /// Every layer that a model reads or writes, as it is declared; one that several know comes as often.
+    pub fn layers(&self) -> impl Iterator<Item = LayerSpec> {
+        self.all().flat_map(|model| {
+            let about = model.about();
+            [about.needs, about.uses, about.writes].concat()
+        })
+    }
+
+    /// The declaration of the layer of that name, if there is one.
+    pub fn layer(&self, name: &str) -> Option<LayerSpec> {
+        self.layers().find(|spec| spec.name == name)
+    }
+}
+
+/// The library's model of that name with default parameters.
 ///
 /// # Errors
 /// When there is none.
 pub fn find(name: &str) -> Result<Box<dyn Model>> {
-    all().find(|model| model.about().name == name).ok_or_else(|| {
-        let names: Vec<&str> = all().map(|model| model.about().name).collect();
-        Error::unknown("model", name, names)
-    })
+    Models::default().find(name)
 }
 
 /// The model that plays a role, with its numbers in it.
@@ -92,35 +144,7 @@ pub fn playing(role: Role) -> Result<Box<dyn Model>> {
     Ok(model)
 }
 
-/// The model once more, with the same parameters.
-///
-/// # Errors
-/// When it is none of the list.
-pub fn copy(model: &dyn Model) -> Result<Box<dyn Model>> {
-    let owner = model.about().name;
-    let mut copy = find(owner)?;
-    for param in model.declared() {
-        if let Some(value) = model.get(param.name) {
-            copy.set(owner, param.name, &value.to_toml())?;
-        }
-    }
-    Ok(copy)
-}
-
-/// Every model with default parameters, in the list's order.
+/// Every model of the library with default parameters, in the list's order.
 pub fn all() -> impl Iterator<Item = Box<dyn Model>> {
     MODELS.iter().map(|make| make())
-}
-
-/// Every layer that a model reads or writes, as it is declared; one that several know comes as often.
-pub fn layers() -> impl Iterator<Item = LayerSpec> {
-    all().flat_map(|model| {
-        let about = model.about();
-        [about.needs, about.uses, about.writes].concat()
-    })
-}
-
-/// The declaration of the layer of that name, if there is one.
-pub fn layer(name: &str) -> Option<LayerSpec> {
-    layers().find(|spec| spec.name == name)
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use thalweg::grid::Grid;
 use thalweg::io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, survey, terrain_of, trees};
+use thalweg::models::Models;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
@@ -122,5 +123,5 @@ fn recipe(bytes: &[u8]) {
 }
 
 fn checkpoint(bytes: &[u8]) {
-    answer(Run::from_checkpoint(bytes, Path::new("a.thalweg")));
+    answer(Run::from_checkpoint(bytes, Path::new("a.thalweg"), &Models::default()));
 }

@@ -1,27 +1,17 @@
 //! Is a preset the same world at another resolution? Asked by a test at small sizes, by the bench at those of the goal.
 
-use std::fs;
-use std::path::Path;
-
 use thalweg::Result;
 use thalweg::error::Error;
 use thalweg::field::Field;
+use thalweg::presets::PRESETS;
 use thalweg::products::resample::reduce;
 use thalweg::products::statistics::correlation;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 
-/// Names and texts of the recipes that come with the command, by name, but for those whose cells are a file's.
+/// Names and texts of the presets, by name, but for those whose cells are a file's.
 pub fn presets() -> Vec<(String, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes");
-    let files = fs::read_dir(folder).expect("the recipes' folder").map(|entry| entry.expect("its entry").path());
-    let mut presets: Vec<_> = files
-        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
-        .map(|path| {
-            let text = fs::read_to_string(&path).expect("a readable recipe");
-            (path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text)
-        })
-        .collect();
+    let mut presets: Vec<_> = PRESETS.iter().map(|preset| (preset.name.to_string(), preset.text.to_string())).collect();
     presets.retain(|(_, text)| !text.contains("\nfrom = "));
     presets.sort();
     presets

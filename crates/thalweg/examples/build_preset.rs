@@ -1,0 +1,17 @@
+//! Builds a preset with another seed, and writes it as a GeoTIFF: `cargo run --release --example build_preset [FILE.tif]`.
+
+use thalweg::io::{SaveOptions, save};
+use thalweg::{Result, Run, presets};
+
+fn main() -> Result<()> {
+    let file = std::env::args().nth(1).unwrap_or("hills.tif".into());
+    let mut recipe = presets::find("hills")?;
+    recipe.seed = 7;
+    // More cells make the same world finer.
+    recipe.cells = 256;
+    let mut run = Run::new(recipe)?;
+    while run.step()?.is_some() {}
+    save(&file, run.terrain(), &SaveOptions::default())?;
+    println!("wrote {file}");
+    Ok(())
+}

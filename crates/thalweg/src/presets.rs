@@ -1,0 +1,83 @@
+//! The recipes that come with the library: finished worlds to begin with.
+
+use crate::error::{Error, Result};
+use crate::recipe::Recipe;
+
+/// A recipe that comes with the library.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! presets {
+    ($($name:literal),* $(,)?) => {
+        &[$(Preset { name: $name, text: include_str!(concat!("../presets/", $name, ".toml")) }),*]
+    };
+}
+
+/// All of them; the first is the one to begin with.
+pub const PRESETS: &[Preset] = presets![
+    "alpine",
+    "aged",
+    "archipelago",
+    "badlands",
+    "canyon",
+    "desert",
+    "fjords",
+    "forest",
+    "glacial",
+    "hills",
+    "lakes",
+    "river_delta",
+    "rivers",
+    "spring",
+    "storm",
+    "uplift",
+    "volcanic_island",
+];
+
+/// An elevation model that comes with the presets: name and bytes (GeoTIFF). The recipe that begins with it finds it where its
+/// folder holds a file of this name.
+pub const ELEVATION_MODEL: (&str, &[u8]) = ("jacksboro.tif", include_bytes!("../presets/jacksboro.tif"));
+
+impl Preset {
+    /// Its recipe.
+    ///
+    /// # Errors
+    /// None that a test does not rule out.
+    pub fn recipe(&self) -> Result<Recipe> {
+        Recipe::parse(self.text)
+    }
+}
+
+/// The recipe of that name.
+///
+/// # Errors
+/// When there is none.
+pub fn find(name: &str) -> Result<Recipe> {
+    let preset = PRESETS.iter().find(|preset| preset.name == name);
+    preset.ok_or_else(|| Error::unknown("preset", name, PRESETS.iter().map(|preset| preset.name)))?.recipe()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_is_a_recipe_of_its_own_name() {
+        for preset in PRESETS {
+            let recipe = preset.recipe().unwrap();
+            assert_eq!(recipe.name, preset.name);
+            assert!(!recipe.stages.is_empty() && !recipe.about.is_empty());
+            assert!(recipe.from.is_some() || recipe.grid().is_ok(), "{}", preset.name);
+        }
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("presets");
+        let texts = std::fs::read_dir(folder).unwrap().filter(|entry| {
+            entry.as_ref().is_ok_and(|entry| entry.path().extension().is_some_and(|ending| ending == "toml"))
+        });
+        assert_eq!(texts.count(), PRESETS.len(), "every text is listed");
+    }
+}
