@@ -10,11 +10,13 @@ use thalweg::Result;
 use thalweg::finer;
 use thalweg::levels::{Turn, When};
 use thalweg::mark::Mark;
+use thalweg::model::Role;
 use thalweg::models;
 use thalweg::models::droplets::{Droplets, trace};
 use thalweg::products::resample::reduce;
 use thalweg::recipe::{Recipe, Stage};
 use thalweg::run::Run;
+use thalweg::springs::SPRINGS;
 use thalweg::strokes::{Stroke, Tool};
 use thalweg::terrain::Terrain;
 
@@ -367,11 +369,10 @@ impl Bench {
 
     /// Adds a stage in which springs run and no rain falls, to a run that is done.
     fn let_springs_run(&mut self) -> Result<()> {
-        let mut model = models::find("fluvial")?;
-        model.set("fluvial", "rain", &toml::Value::Float(0.0))?;
+        let model = models::playing(Role::Springs)?;
         let mut recipe = self.run.recipe().clone();
         let is_free = |label: &String| !recipe.stages.iter().any(|stage| stage.label == *label);
-        let labels = std::iter::once("springs".to_string()).chain((2..).map(|n| format!("springs {n}")));
+        let labels = std::iter::once(SPRINGS.to_string()).chain((2..).map(|n| format!("{SPRINGS} {n}")));
         let label = labels.into_iter().find(is_free).unwrap_or_default();
         recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, model) });
         let here = self.run.mark();
@@ -488,7 +489,7 @@ impl Bench {
                 (1.0 / (seconds * grid.len() as f64).max(1e-6)).min(self.pace.unwrap_or(f64::INFINITY))
             }),
             years: self.run.years(),
-            falling: self.falling(model),
+            falling: self.falling(running),
             particles: self.run.reports().iter().map(|report| report.budget.particles).sum(),
             seconds_left: self.seconds_left(),
             marks: self.kept.iter().map(|(_, mark)| MarkAt { turn: mark.turn(), step: mark.step() }).collect(),
@@ -503,9 +504,9 @@ impl Bench {
         }
     }
 
-    fn falling(&self, model: Option<&str>) -> Option<Droplets> {
-        let running = model == Some("droplets") && self.is_going();
-        if running || self.showered { self.run.droplets().ok() } else { None }
+    fn falling(&self, running: Option<&Stage>) -> Option<Droplets> {
+        let rains = running.is_some_and(|stage| stage.model.plays(Role::Droplets)) && self.is_going();
+        if rains || self.showered { self.run.droplets().ok() } else { None }
     }
 
     /// Steps to come by what a step of their model took lately; none while a model to come has not been seen.
@@ -530,7 +531,7 @@ fn take_over(recipe: &mut Recipe, label: &str, stroke: &Stroke) -> Result<()> {
     let number = match recipe.stages.iter().position(|stage| stage.label == label) {
         Some(number) => number,
         None => {
-            recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, models::find("hands")?) });
+            recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, models::playing(Role::Strokes)?) });
             recipe.stages.len() - 1
         }
     };

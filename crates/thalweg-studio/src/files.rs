@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::TryRecvError;
 
 use eframe::egui::Ui;
+use thalweg::model::Role;
 use thalweg::recipe::Recipe;
 
 use crate::app::{Left, Studio};
@@ -118,7 +119,7 @@ pub fn opened(path: &Path) -> thalweg::Result<Recipe> {
     }
     thalweg::io::Format::of(path)?;
     let absolute = std::path::absolute(path).map_err(thalweg::Error::io(path, "find"))?;
-    let model = thalweg::models::find("hydrology")?;
+    let model = thalweg::models::playing(Role::Water)?;
     let mut recipe = Recipe::single(model, 1);
     recipe.name = path.file_stem().map_or("terrain".into(), |stem| stem.to_string_lossy().into_owned());
     recipe.from = Some(absolute);

@@ -22,7 +22,7 @@ use crate::models::Models;
 use crate::names::{from_text, to_text};
 use crate::recipe::Recipe;
 use crate::run::{Run, StageReport};
-use crate::terrain::{CellType, Cells, Column, Layer, Table, Terrain};
+use crate::terrain::{CellType, Cells, Column, GROUND, LOOSE, Layer, LayerSpec, Table, Terrain};
 
 const MAGIC: &[u8; 16] = b"thalweg state 1\n";
 
@@ -176,7 +176,8 @@ impl Run {
             let count = usize::try_from(section.bytes).ok().filter(|n| *n <= rest.len());
             let (part, after) = rest.split_at(count.ok_or_else(|| bad("a section is cut off"))?);
             rest = after;
-            place(&mut terrain, section, part, size).ok_or_else(|| bad(&format!("section {}", section.name)))?;
+            place(&mut terrain, section, part, size, models)
+                .ok_or_else(|| bad(&format!("section {}", section.name)))?;
         }
         if terrain.ground.size() != size || !rest.is_empty() {
             return Err(bad("sections do not add up"));
@@ -214,7 +215,8 @@ fn copied(terrain: &Terrain) -> Option<Terrain> {
             Cells::Float(field) => Cells::Float(field_of(field)?),
             Cells::Count(field) => Cells::Count(field_of(field)?),
         };
-        Some(Layer { unit: layer.unit.clone(), meaning: layer.meaning.clone(), cells })
+        let Layer { finer, coarser, .. } = *layer;
+        Some(Layer { unit: layer.unit.clone(), meaning: layer.meaning.clone(), finer, coarser, cells })
     };
     let column = |column: &Column| {
         Some(match column {
@@ -342,9 +344,9 @@ fn sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
         let [name, unit, meaning] = [name, unit, meaning].map(String::from);
         (Section { kind, name, unit, meaning, bytes: values.byte_count() }, values)
     }
-    let mut all = vec![section(Kind::Ground, ["ground", "", ""], Values::Heights(terrain.ground.as_slice()))];
+    let mut all = vec![section(Kind::Ground, [GROUND.name, "", ""], Values::Heights(terrain.ground.as_slice()))];
     if let Some(loose) = &terrain.loose {
-        all.push(section(Kind::Loose, ["loose", "", ""], Values::Heights(loose.as_slice())));
+        all.push(section(Kind::Loose, [LOOSE.name, "", ""], Values::Heights(loose.as_slice())));
     }
     if let Some(mask) = &terrain.nodata {
         all.push(section(Kind::Nodata, ["nodata", "", ""], Values::Flags(mask.as_slice())));
@@ -386,10 +388,15 @@ fn flaw(terrain: &Terrain) -> Option<&'static str> {
 }
 
 /// Puts one section where it belongs; `None` if it does not fit.
-fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size) -> Option<()> {
+fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, models: &Models) -> Option<()> {
     let words = || bytes.as_chunks::<4>().0.iter().copied();
     let whole = |width: usize| (bytes.len() == width * size[0] * size[1]).then_some(());
-    let layer = |cells| Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), cells };
+    let layer = |cells: Cells| {
+        let kind = cells.cell_type();
+        let declared = models.layer(&section.name).filter(|spec| spec.cells == kind);
+        let LayerSpec { finer, coarser, .. } = declared.unwrap_or_else(|| LayerSpec::undeclared(kind));
+        Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), finer, coarser, cells }
+    };
     let name = section.name.clone();
     let height_field = || Field::from_vec(size, words().map(|b| Height(i32::from_le_bytes(b))).collect()).ok();
     match section.kind {

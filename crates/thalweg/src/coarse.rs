@@ -11,7 +11,7 @@ use crate::field::Field;
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::model::{Budget, Stepper, Tick};
-use crate::terrain::{Cells, Column, Layer, PROTECT, Table, Terrain};
+use crate::terrain::{Cells, Coarser, Layer, Terrain};
 
 /// `inner` at work on blocks of `factor` × `factor` cells, `rounds` of its `steps` to one of ours.
 pub struct Coarsened {
@@ -75,8 +75,8 @@ fn span(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> std:
     bound(from)..bound(from + factor as i64)
 }
 
-/// The terrain by blocks: means of ground, loose ground and factors. A block with a cell without data near, or with one
-/// that is protected, is so as a whole, for what is laid back reaches a block beyond it. Output layers start empty.
+/// The terrain by blocks: means of ground and loose ground, of layers what their declarations say ([`Coarser`]). A block with a
+/// cell without data near is so as a whole, for what is laid back reaches a block beyond it.
 pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     let fine = &terrain.grid;
     let grid = grid(fine, factor);
@@ -97,15 +97,21 @@ pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
         let [rows, cols] = spans(i, j);
         [widen(rows, 0), widen(cols, 1)]
     };
-    let factors = terrain.layers.iter().filter_map(|(name, layer)| {
+    let layers = terrain.layers.iter().filter_map(|(name, layer)| {
         let Cells::Float(field) = &layer.cells else { return None };
-        let cells = Field::generate(grid.size, |i, j| {
-            let [rows, cols] = if *name == PROTECT.name { around(i, j) } else { spans(i, j) };
-            let count = (rows.len() * cols.len()) as f32;
-            let values = rows.flat_map(|r| &field.row(r)[cols.clone()]);
-            if *name == PROTECT.name { values.fold(0.0, |a: f32, x| a.max(*x)) } else { values.sum::<f32>() / count }
-        });
-        Some((name.clone(), Layer { cells: Cells::Float(cells), ..layer.clone() }))
+        let values = |[rows, cols]: [std::ops::Range<usize>; 2]| rows.flat_map(move |r| &field.row(r)[cols.clone()]);
+        let block = |i: usize, j: usize| match layer.coarser {
+            Coarser::Mean => {
+                let [rows, cols] = spans(i, j);
+                let count = (rows.len() * cols.len()) as f32;
+                values([rows, cols]).sum::<f32>() / count
+            }
+            Coarser::Most => values(around(i, j)).fold(0.0, |most: f32, x| most.max(*x)),
+            Coarser::Empty => 0.0,
+        };
+        let is_read = layer.coarser != Coarser::Empty;
+        is_read
+            .then(|| (name.clone(), Layer { cells: Cells::Float(Field::generate(grid.size, block)), ..layer.clone() }))
     });
     let nodata = terrain.nodata.as_ref().map(|mask| {
         Field::generate(grid.size, |i, j| {
@@ -115,33 +121,16 @@ pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     });
     let side = factor as i64;
     let tables = terrain.tables.iter().map(|(name, table)| {
-        let down = |name: &str, x: i64| match name {
-            "row" | "column" => x.div_euclid(side),
-            "carried" => x / (side * side),
-            _ => x,
-        };
-        (name.clone(), scaled(table, down))
+        (name.clone(), table.moved(|_, at| at.div_euclid(side), |carried| carried / (side * side)))
     });
     Terrain {
         ground: mean(&terrain.ground),
         loose: terrain.loose.as_ref().map(mean),
-        layers: factors.collect(),
+        layers: layers.collect(),
         tables: tables.collect(),
         nodata,
         grid,
     }
-}
-
-/// A table with its whole numbers changed by `change(column, value)`.
-fn scaled(table: &Table, change: impl Fn(&str, i64) -> i64) -> Table {
-    let columns = table.columns.iter().map(|(name, unit, column)| {
-        let column = match column {
-            Column::Int(values) => Column::Int(values.iter().map(|x| change(name, *x)).collect()),
-            Column::Float(values) => Column::Float(values.clone()),
-        };
-        (name.clone(), unit.clone(), column)
-    });
-    Table { columns: columns.collect() }
 }
 
 /// Brings what the small terrain has become back to the fine one. Returns the units that the accepted elevations made or
@@ -198,12 +187,8 @@ fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, fact
         .tables
         .iter()
         .map(|(name, table)| {
-            let up = |name: &str, x: i64| match name {
-                "row" | "column" => x * side + side / 2,
-                "carried" => x * side * side,
-                _ => x,
-            };
-            (name.clone(), scaled(table, up))
+            let moved = table.moved(|_, at| at * side + side / 2, |carried| carried * side * side);
+            (name.clone(), moved)
         })
         .collect();
     (made, limited)
@@ -291,6 +276,7 @@ mod tests {
     use super::*;
     use crate::field::Window;
     use crate::rng::Key;
+    use crate::terrain::PROTECT;
 
     fn terrain(size: [usize; 2]) -> Terrain {
         let key = Key::new(5, "coarse");

@@ -8,7 +8,7 @@
 use crate::field::{Field, Size};
 use crate::grid::Grid;
 use crate::height::Height;
-use crate::terrain::{Cells, Column, Layer, POOL, Table, Terrain, WATER};
+use crate::terrain::{Cells, Finer, Layer, Terrain};
 
 /// The grid of the same world with cells of half the width.
 pub fn grid(grid: &Grid) -> Grid {
@@ -25,20 +25,25 @@ pub fn grid(grid: &Grid) -> Grid {
 
 /// The terrain on cells of half the width.
 ///
-/// Ground, loose ground and every layer of thicknesses keep their sums to the unit (a cell's thickness over a quarter of its
-/// area in each of four), and stay positive where they were. Lakes lie level over the finer ground. Water keeps its sum to
-/// what its numbers can hold. What passes through a cell, in m³/s, is halved, for two cells lie side by side where one lay.
-/// Factors and counts are as they were. Things keep their place, and what they carry.
+/// Ground and loose ground keep their sums to the unit (a cell's thickness over a quarter of its area in each of four), and
+/// thicknesses stay positive where they were; real numbers keep their sum to what they can hold. Every layer becomes what its
+/// declaration says ([`Finer`]), counts stay. Things keep their place, and what they carry.
 pub fn terrain(terrain: &Terrain) -> Terrain {
     let outside = terrain.nodata.as_ref();
     let ground = ground(&terrain.ground, outside);
     let layers = terrain.layers.iter().map(|(name, layer)| {
         let cells = match &layer.cells {
-            Cells::Height(field) if name == POOL.name => Cells::Height(pools(field, &ground)),
-            Cells::Height(field) => Cells::Height(thicknesses(field, outside)),
-            Cells::Float(field) if name == WATER.name => Cells::Float(depths(field)),
-            Cells::Float(field) if layer.unit == "m³/s" => Cells::Float(copied(field).map(|x| 0.5 * x)),
-            Cells::Float(field) => Cells::Float(copied(field)),
+            Cells::Height(field) => Cells::Height(match layer.finer {
+                Finer::Same => copied(field),
+                Finer::Smooth => thicknesses(field, outside),
+                Finer::Level => pools(field, &ground),
+                Finer::Halved => copied(field).map(|h| Height(h.0 / 2)),
+            }),
+            Cells::Float(field) => Cells::Float(match layer.finer {
+                Finer::Same => copied(field),
+                Finer::Smooth | Finer::Level => depths(field),
+                Finer::Halved => copied(field).map(|x| 0.5 * x),
+            }),
             Cells::Count(field) => Cells::Count(copied(field)),
         };
         (name.clone(), Layer { cells, ..layer.clone() })
@@ -48,7 +53,12 @@ pub fn terrain(terrain: &Terrain) -> Terrain {
         loose: terrain.loose.as_ref().map(|loose| thicknesses(loose, outside)),
         nodata: outside.map(copied),
         layers: layers.collect(),
-        tables: terrain.tables.iter().map(|(name, table)| (name.clone(), things(table))).collect(),
+        // Each thing goes on at the middle of its cell.
+        tables: terrain
+            .tables
+            .iter()
+            .map(|(name, table)| (name.clone(), table.moved(|_, at| 2 * at + 1, |carried| 4 * carried)))
+            .collect(),
         ground,
     }
 }
@@ -192,24 +202,11 @@ pub(crate) fn copied<T: Clone + Copy + Default + Send + Sync>(field: &Field<T>) 
     Field::generate([2 * rows, 2 * cols], |i, j| field[(i / 2, j / 2)])
 }
 
-/// Things in cells of half the width: each goes on at the middle of its cell.
-fn things(table: &Table) -> Table {
-    let columns = table.columns.iter().map(|(name, unit, column)| {
-        let column = match (name.as_str(), column) {
-            ("row" | "column", Column::Int(at)) => Column::Int(at.iter().map(|x| 2 * x + 1).collect()),
-            ("carried", Column::Int(solid)) => Column::Int(solid.iter().map(|x| 4 * x).collect()),
-            _ => column.clone(),
-        };
-        (name.clone(), unit.clone(), column)
-    });
-    Table { columns: columns.collect() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rng::Key;
-    use crate::terrain::{CellType, LayerSpec, SUSPENDED};
+    use crate::terrain::{DISCHARGE, POOL, SUSPENDED, WATER};
 
     fn rough(size: Size, metres: f64) -> Field<Height> {
         let key = Key::new(3, "finer");
@@ -319,12 +316,11 @@ mod tests {
     #[test]
     fn water_keeps_its_sum_and_what_passes_is_shared() {
         let size = [7, 9];
-        let flow = LayerSpec { name: "discharge", unit: "m³/s", meaning: "", cells: CellType::Float };
         let mut coarse = Terrain::new(Grid::new(size, 40.0).unwrap());
         let key = Key::new(4, "water");
         let water = Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit().powi(3) as f32);
         coarse.insert(&WATER, Cells::Float(water.clone())).unwrap();
-        coarse.insert(&flow, Cells::Float(water.clone())).unwrap();
+        coarse.insert(&DISCHARGE, Cells::Float(water.clone())).unwrap();
         let fine = terrain(&coarse);
         let deep = fine.float(&WATER).unwrap();
         for (i, j) in (0..7).flat_map(|i| (0..9).map(move |j| (i, j))) {
@@ -333,7 +329,7 @@ mod tests {
             assert!((parts.iter().sum::<f64>() - 4.0 * own).abs() <= own * 3e-7);
             assert!(parts.iter().all(|x| *x >= 0.0));
             // Through two cells side by side passes what passed through one.
-            let passing = fine.float(&flow).unwrap();
+            let passing = fine.float(&DISCHARGE).unwrap();
             assert_eq!(passing[(2 * i, 2 * j)] + passing[(2 * i, 2 * j + 1)], water[(i, j)]);
         }
     }

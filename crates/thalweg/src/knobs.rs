@@ -1,6 +1,6 @@
 //! [`Knobs`]: age, rain, rock, relief, size and sea, each of which turns many parameters of a recipe at once.
 //!
-//! Which parameter goes with which knob is declared once, in [`TURNS`]. A parameter becomes itself times the knob's factor to
+//! Which parameter goes with which knob is declared on the parameter ([`Scaling`]). It becomes itself times the knob's factor to
 //! the declared power, within what it allows; an angle does so by its tangent. Zero stays zero, since it stands for "none" or for
 //! "left to the rest". Beside parameters, `size` moves whatever has a place in the world (extent, springs, mouths,
 //! passes, strokes), and `relief` what is a height (sea level, strokes, masks of the ground's height).
@@ -11,12 +11,12 @@ use std::ops::RangeInclusive;
 use crate::error::{Error, Result};
 use crate::height::Height;
 use crate::levels::When;
+use crate::model::Blend;
 use crate::models;
-use crate::params::{Kind, Param, Value};
+use crate::params::{Kind, Knob, Param, Power, Scaling, Value};
 use crate::recipe::{From, Recipe, Stage};
-use crate::rivers::wishes::MAX_REACH;
-use crate::rocks::{Figure, Rock};
-use crate::strokes::{Stroke, Tool};
+use crate::rocks::Rock;
+use crate::terrain::GROUND;
 
 /// What age and rain may be.
 pub const FACTOR: RangeInclusive<f64> = 0.1..=10.0;
@@ -46,175 +46,6 @@ impl Default for Knobs {
         Self { age: 1.0, rain: 1.0, relief: 1.0, size: 1.0, sea: None, rock: None }
     }
 }
-
-/// What a parameter goes with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// Time at work.
-    Age,
-    /// Rain.
-    Rain,
-    /// Rain to the power of the stage's own `area_exponent`: what K·Aᵐ becomes where area stands for discharge.
-    Runoff,
-    /// The ratio of the new rock's figure to the old one's.
-    Rock(Figure),
-    /// Heights.
-    Relief,
-    /// Widths.
-    Size,
-}
-
-use By::{Age, Rain, Relief, Runoff, Size};
-
-const ERODIBILITY: By = By::Rock(Figure::Erodibility);
-const SLOPE: By = By::Rock(Figure::Slope);
-const REPOSE: By = By::Rock(Figure::Repose);
-const CREEP: By = By::Rock(Figure::Creep);
-const DEBRIS: By = By::Rock(Figure::Debris);
-
-/// What the knobs turn: model, parameter, what it goes with, and to what power.
-///
-/// Shares that end at 1 (of a load, dug in a step) go with a root of a rock's erodibility; floors' widths with its fourth root,
-/// for soft rock has wider valleys. Counts of droplets go with age and with rain: erosion is rain times time. Strides go with
-/// size and densities of droplets with its square, downwards, so that they carve the same valleys.
-pub const TURNS: &[(&str, &str, By, f64)] = &[
-    ("gradient_noise", "amplitude", Relief, 1.0),
-    ("gradient_noise", "offset", Relief, 1.0),
-    ("gradient_noise", "wavelength", Size, 1.0),
-    ("gradient_noise", "warp", Size, 1.0),
-    ("gradient_noise", "warp_wavelength", Size, 1.0),
-    ("cellular_noise", "amplitude", Relief, 1.0),
-    ("cellular_noise", "offset", Relief, 1.0),
-    ("cellular_noise", "wavelength", Size, 1.0),
-    ("cellular_noise", "warp", Size, 1.0),
-    ("cellular_noise", "warp_wavelength", Size, 1.0),
-    ("diamond_square", "amplitude", Relief, 1.0),
-    ("diamond_square", "corners", Relief, 1.0),
-    ("diamond_square", "offset", Relief, 1.0),
-    ("midpoint_displacement", "amplitude", Relief, 1.0),
-    ("midpoint_displacement", "corners", Relief, 1.0),
-    ("midpoint_displacement", "offset", Relief, 1.0),
-    ("fourier_synthesis", "amplitude", Relief, 1.0),
-    ("fourier_synthesis", "offset", Relief, 1.0),
-    ("fault_formation", "step", Relief, 1.0),
-    ("fault_formation", "offset", Relief, 1.0),
-    ("fault_formation", "width", Size, 1.0),
-    ("shape", "height", Relief, 1.0),
-    ("shape", "depth", Relief, 1.0),
-    ("shape", "offset", Relief, 1.0),
-    ("shape", "tilt", Relief, 1.0),
-    ("shape", "tilt", Size, -1.0),
-    ("shape", "radius", Size, 1.0),
-    ("elevation", "scale", Relief, 1.0),
-    ("elevation", "offset", Relief, 1.0),
-    ("stream_power", "years", Age, 1.0),
-    ("stream_power", "erodibility", Runoff, 1.0),
-    ("stream_power", "erodibility", ERODIBILITY, 1.0),
-    ("stream_power", "loose_ease", DEBRIS, 1.0),
-    ("stream_power", "slope_limit", SLOPE, 1.0),
-    ("stream_power", "diffusion", CREEP, 1.0),
-    ("stream_power", "planation", ERODIBILITY, 0.25),
-    ("stream_power", "uplift", Relief, 1.0),
-    ("stream_power", "stride", Size, 1.0),
-    ("stream_power", "uplift_wavelength", Size, 1.0),
-    ("stream_power", "erodibility_wavelength", Size, 1.0),
-    ("stream_power", "grain_wavelength", Size, 1.0),
-    ("stream_power", "slope_wavelength", Size, 1.0),
-    ("stream_power", "planation_area", Size, 2.0),
-    ("stream_power", "strata_dip", Size, -1.0),
-    ("droplets", "density", Age, 1.0),
-    ("droplets", "count", Age, 1.0),
-    ("droplets", "density", Rain, 1.0),
-    ("droplets", "count", Rain, 1.0),
-    ("droplets", "erosion", ERODIBILITY, 0.5),
-    ("droplets", "floor", Relief, 1.0),
-    ("droplets", "stride", Size, 1.0),
-    ("droplets", "density", Size, -2.0),
-    ("droplets", "min_slope", Size, -1.0),
-    ("thermal", "distance", Age, 1.0),
-    ("thermal", "steps", Age, 1.0),
-    ("thermal", "talus", REPOSE, 1.0),
-    ("thermal", "rock_talus", SLOPE, 1.0),
-    ("thermal", "distance", Size, 1.0),
-    ("drainage", "runoff", Rain, 1.0),
-    ("drainage", "threshold", Size, 2.0),
-    ("outlets", "lake", Relief, 1.0),
-    ("outlets", "lake_area", Size, 2.0),
-    ("glacier", "years", Age, 1.0),
-    ("glacier", "accumulation", Rain, 1.0),
-    ("glacier", "erosion", ERODIBILITY, 0.5),
-    ("glacier", "slope_limit", SLOPE, 1.0),
-    ("glacier", "snowline", Relief, 1.0),
-    ("glacier", "swing", Relief, 1.0),
-    ("glacier", "slope_wavelength", Size, 1.0),
-    ("dunes", "years", Age, 1.0),
-    ("dunes", "hop", Size, 1.0),
-    ("coast", "years", Age, 1.0),
-    ("coast", "retreat", ERODIBILITY, 0.5),
-    ("coast", "cliff", SLOPE, 1.0),
-    ("coast", "fetch", Size, 1.0),
-    ("coast", "shelter", Size, 1.0),
-    ("coast", "drift", Size, 1.0),
-    ("coast", "lagoon", Size, 1.0),
-    ("delta", "years", Age, 1.0),
-    ("delta", "discharge", Rain, 1.0),
-    ("delta", "sediment", Rain, 1.0),
-    ("delta", "sediment", Size, 2.0),
-    ("delta", "slope", Size, -1.0),
-    ("delta", "reach", Size, 1.0),
-    ("delta", "wavelength", Size, 1.0),
-    ("delta", "migration", Size, 2.0),
-    ("delta", "front", Size, -1.0),
-    ("soils", "rock_slope", SLOPE, 1.0),
-    ("soils", "gravel_slope", REPOSE, 1.0),
-    ("soils", "strata_base", Relief, 1.0),
-    ("soils", "strata_warp", Relief, 1.0),
-    ("soils", "scale", Size, 1.0),
-    ("soils", "basin", Size, 1.0),
-    ("soils", "wavelength", Size, 1.0),
-    ("soils", "strata_wavelength", Size, 1.0),
-    ("soils", "strata_dip", Size, -1.0),
-    ("hillslope", "years", Age, 1.0),
-    ("hillslope", "diffusion", CREEP, 1.0),
-    ("hillslope", "angle", SLOPE, 1.0),
-    ("hillslope", "jitter_wavelength", Size, 1.0),
-    ("planation", "width", ERODIBILITY, 0.25),
-    ("planation", "threshold", Size, 2.0),
-    ("planation", "widest", Size, 1.0),
-    ("fluvial", "duration", Age, 1.0),
-    ("fluvial", "steps", Age, 1.0),
-    ("fluvial", "rain", Rain, 1.0),
-    ("fluvial", "softness", ERODIBILITY, 0.5),
-    ("fluvial", "floor", Relief, 1.0),
-    ("fluvial", "duration", Size, 1.0),
-    ("fluvial", "x", Size, 1.0),
-    ("fluvial", "y", Size, 1.0),
-    ("pipes", "seconds", Age, 1.0),
-    ("pipes", "rain", Rain, 1.0),
-    ("pipes", "rock", DEBRIS, -1.0),
-    ("pipes", "lake_level", Relief, 1.0),
-    ("pipes", "seconds", Size, 1.0),
-    ("pipes", "storm_radius", Size, 1.0),
-    ("hydrology", "drops", Age, 1.0),
-    ("hydrology", "forest", Age, 1.0),
-    ("hydrology", "rain", Rain, 1.0),
-    ("hydrology", "deposition", ERODIBILITY, 0.25),
-    ("hydrology", "talus", REPOSE, 1.0),
-    ("hydrology", "wet_talus", REPOSE, 1.0),
-    ("hydrology", "floor", Relief, 1.0),
-    ("hydrology", "stride", Size, 1.0),
-    ("hydrology", "patience", Size, 1.0),
-    ("trees", "years", Age, 1.0),
-    ("trees", "rain", Rain, 1.0),
-    ("river_network", "runoff", Rain, 1.0),
-    ("river_network", "bank", REPOSE, 1.0),
-    ("river_network", "catchment", Size, 2.0),
-    ("river_network", "breach_length", Size, 1.0),
-    ("river_network", "spacing", Size, 1.0),
-];
-
-/// Models that no knob concerns.
-pub const UNTURNED: &[&str] = &["hands"];
 
 impl Knobs {
     /// Turns a recipe: its parameters, extent, places and sea. Knobs that stand at 1, and the rock that it is of already, leave it
@@ -280,33 +111,36 @@ impl Knobs {
     }
 
     fn turn_parameters(&self, stage: &mut Stage, rocks: [&Rock; 2]) -> Result<()> {
-        let owner = stage.model.about().name;
-        let multiplies = stage.model.get("blend") == Some(Value::Choice("multiply"));
-        for param in stage.model.declared() {
-            let turns = TURNS.iter().filter(|(model, name, ..)| (*model, *name) == (owner, param.name));
-            // What a base model lays as a factor is no height.
-            let turns = turns.filter(|(_, _, by, _)| !(multiplies && *by == Relief));
-            let factor: f64 = turns.map(|(_, _, by, power)| raised(self.factor(*by, stage, rocks), *power)).product();
-            let Some(before) = stage.model.get(param.name).filter(|_| factor != 1.0) else { continue };
-            if let Some(after) = times(before, &param, factor) {
-                stage.model.set(owner, param.name, &after.to_toml())?;
+        let model = &mut *stage.model;
+        let owner = model.about().name;
+        // What a base model lays as a factor is no height.
+        let multiplies = model.blend() == Blend::Multiply;
+        for param in model.declared() {
+            let factor = |knob: Knob| if multiplies && knob == Knob::Relief { 1.0 } else { self.factor(knob, rocks) };
+            if let Some(after) = turned(&param, |name| model.get(name), factor) {
+                model.set(owner, param.name, &after.to_toml())?;
+            }
+        }
+        for stroke in &mut stage.strokes {
+            for param in stroke.tool.settings() {
+                if let Some(after) = turned(param, |name| stroke.get(name), |knob| self.factor(knob, rocks)) {
+                    stroke.set(stroke.tool.name(), param.name, &after.to_toml())?;
+                }
             }
         }
         Ok(())
     }
 
-    /// What a parameter that goes with `by` is multiplied by.
-    fn factor(&self, by: By, stage: &Stage, [before, after]: [&Rock; 2]) -> f64 {
-        match by {
-            Age => self.age,
-            Rain => self.rain,
-            Runoff => match stage.model.get("area_exponent") {
-                Some(Value::Number(m)) => raised(self.rain, m),
-                _ => 1.0,
-            },
-            By::Rock(figure) => after.figure(figure) / before.figure(figure),
-            Relief => self.relief,
-            Size => self.size,
+    /// What a parameter is multiplied by that goes with a knob, where the rock changes from one to the other.
+    fn factor(&self, knob: Knob, [before, after]: [&Rock; 2]) -> f64 {
+        match knob {
+            Knob::Age => self.age,
+            Knob::Rain => self.rain,
+            Knob::Relief => self.relief,
+            Knob::Size => self.size,
+            Knob::Erodibility | Knob::Slope | Knob::Repose | Knob::Creep | Knob::Debris => {
+                after.figure(knob) / before.figure(knob)
+            }
         }
     }
 
@@ -316,33 +150,29 @@ impl Knobs {
             *widths = widths.map(|width| (width * self.size).min(1e8));
         }
         let place = |metres: &mut f64| *metres *= self.size;
-        stage.tables.springs.iter_mut().flat_map(|spring| [&mut spring.x, &mut spring.y]).for_each(place);
-        for wish in stage.tables.mouths.iter_mut().chain(&mut stage.tables.passes) {
-            wish.x *= self.size;
-            wish.y *= self.size;
-            wish.reach = wish.reach.map(|reach| (reach * self.size).min(MAX_REACH));
-        }
-        for stroke in &mut stage.strokes {
-            stroke.points.iter_mut().flatten().for_each(place);
-            stroke.radius = setting(stroke, "radius", stroke.radius * self.size);
-            if matches!(stroke.tool, Tool::Raise | Tool::Lower) {
-                stroke.strength = setting(stroke, "strength", stroke.strength * self.relief);
-            }
-        }
+        stage.tables.widen(self.size);
+        stage.strokes.iter_mut().flat_map(|stroke| stroke.points.iter_mut().flatten()).for_each(place);
         for source in stage.layers.values_mut() {
-            if source.from == From::Layer("ground".into()) {
+            if source.from == From::Layer(GROUND.name.into()) {
                 source.scale = source.scale.map(|ends| ends.map(|end| end * self.relief));
             }
         }
     }
 }
 
-/// A stroke's setting, within what it may be.
-fn setting(stroke: &Stroke, name: &str, value: f64) -> f64 {
-    match stroke.tool.settings().iter().find(|setting| setting.name == name).map(|setting| setting.kind) {
-        Some(Kind::Number { min, max }) => value.clamp(min, max),
-        _ => value,
-    }
+/// A parameter's value when knobs have turned it by their factors; `None` where it stays. `get` has it, and others beside it.
+fn turned(param: &Param, get: impl Fn(&str) -> Option<Value>, factor: impl Fn(Knob) -> f64) -> Option<Value> {
+    let power = |power: Power| match power {
+        Power::Number(power) => Some(power),
+        Power::Parameter(name) => match get(name)? {
+            Value::Number(power) => Some(power),
+            _ => None,
+        },
+    };
+    let factors =
+        param.scales.iter().filter_map(|Scaling { knob, power: by }| Some(raised(factor(*knob), power(*by)?)));
+    let factor: f64 = factors.product();
+    times(get(param.name).filter(|_| factor != 1.0)?, param, factor)
 }
 
 /// `factor` to the power of `power`; exact for whole powers near 1, so that a knob turned by 2 doubles.
@@ -362,8 +192,8 @@ fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
     match (value, param.kind) {
         (Value::Number(x), Kind::Number { min, max }) => {
             let angle = matches!(param.unit, "°" | "degree");
-            // An angle at its upper end lets nothing slide; a floor at its lower end is none.
-            let is_none = x == 0.0 || (angle && x == max) || (param.name == "floor" && x == min);
+            // An angle at its upper end lets nothing slide.
+            let is_none = x == 0.0 || (angle && x == max) || param.none == Some(x);
             let turned = if angle { libm::atan(libm::tan(x.to_radians()) * factor).to_degrees() } else { x * factor };
             (!is_none).then(|| Value::Number(turned.clamp(min, max)))
         }
@@ -375,40 +205,42 @@ fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
     }
 }
 
-/// A knob's column: its name, and what goes with it.
-type Column = (&'static str, fn(By) -> bool);
-
 /// What the knobs turn, as a table of the book: a row a model, a column a knob.
 pub fn table() -> String {
-    let columns: [Column; 5] = [
-        ("age", |by| by == Age),
-        ("rain", |by| matches!(by, Rain | Runoff)),
-        ("rock", |by| matches!(by, By::Rock(_))),
-        ("relief", |by| by == Relief),
-        ("size", |by| by == Size),
+    let rock = [Knob::Erodibility, Knob::Slope, Knob::Repose, Knob::Creep, Knob::Debris];
+    let columns: [(&str, &[Knob]); 5] = [
+        ("age", &[Knob::Age]),
+        ("rain", &[Knob::Rain]),
+        ("rock", &rock),
+        ("relief", &[Knob::Relief]),
+        ("size", &[Knob::Size]),
     ];
     let mut out = format!("| model | {} |\n|---|---|---|---|---|---|\n", columns.map(|(name, _)| name).join(" | "));
-    let names = models::all().map(|model| model.about().name).filter(|name| !UNTURNED.contains(name));
-    for model in names {
-        let cell = |of: fn(By) -> bool| {
-            let turns = TURNS.iter().filter(|(owner, _, by, _)| *owner == model && of(*by));
-            turns.map(|(_, name, by, power)| format!("`{name}`{}", suffix(*by, *power))).collect::<Vec<_>>().join(" ")
+    for model in models::all() {
+        let declared = model.declared();
+        let cell = |(_, knobs): (&str, &[Knob])| {
+            let turns = declared.iter().flat_map(|param| param.scales.iter().map(|scaling| (param.name, scaling)));
+            let turns = turns.filter(|(_, scaling)| knobs.contains(&scaling.knob));
+            turns.map(|(name, scaling)| format!("`{name}`{}", suffix(scaling.power))).collect::<Vec<_>>().join(" ")
         };
-        let _ = writeln!(out, "| {model} | {} |", columns.map(|(_, of)| cell(of)).join(" | "));
+        if declared.iter().any(|param| !param.scales.is_empty()) {
+            let _ = writeln!(out, "| {} | {} |", model.about().name, columns.map(cell).join(" | "));
+        }
     }
     out
 }
 
 /// How a power is written behind a parameter's name.
-fn suffix(by: By, power: f64) -> &'static str {
-    match (by, power) {
-        (Runoff, _) => "ᵐ",
-        (_, 2.0) => "²",
-        (_, 0.5) => "^½",
-        (_, 0.25) => "^¼",
-        (_, -1.0) => "⁻¹",
-        (_, -2.0) => "⁻²",
-        _ => "",
+fn suffix(power: Power) -> String {
+    match power {
+        Power::Number(1.0) => String::new(),
+        Power::Number(2.0) => "²".into(),
+        Power::Number(0.5) => "^½".into(),
+        Power::Number(0.25) => "^¼".into(),
+        Power::Number(-1.0) => "⁻¹".into(),
+        Power::Number(-2.0) => "⁻²".into(),
+        Power::Number(power) => format!("^{power}"),
+        Power::Parameter(name) => format!("^`{name}`"),
     }
 }
 

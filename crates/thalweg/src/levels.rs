@@ -18,8 +18,8 @@ use serde_json::json;
 
 use crate::error::{Error, Result};
 use crate::grid::Grid;
-use crate::model::Family;
-use crate::params::Value;
+use crate::model::{Blend, Family};
+use crate::params::ParamType;
 use crate::recipe::{Recipe, Stage, number};
 
 /// How a recipe names its first level.
@@ -293,9 +293,10 @@ impl Recipe {
                 Family::Base if !runs(stage, level) => continue,
                 Family::Base => {}
             }
-            if let Some(blend) = stage.model.get("blend").filter(|blend| !first && *blend != Value::Choice("add")) {
+            let blend = stage.model.blend();
+            if !first && blend != Blend::Add {
                 let allowed = "add after erosion, which it would undo on finer levels; or give it levels = \"first\"";
-                return Err(Error::value(format!("{}.blend", stage.label), blend, allowed));
+                return Err(Error::value(format!("{}.blend", stage.label), blend.value(), allowed));
             }
             match blocks.last_mut().filter(|_| open) {
                 Some(block) => block.push(number),

@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice;
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::params::{Parameters, Value};
@@ -28,6 +29,44 @@ pub enum Family {
     Erosion,
     /// Reads ground, and leaves it as it is.
     Analysis,
+}
+
+choice! {
+    /// How a base model's values meet the ground that is there.
+    pub enum Blend {
+        /// Ground plus value.
+        Add = "add",
+        /// The value instead of the ground.
+        Replace = "replace",
+        /// Ground times a factor of 0 to 1: where the value lies in the model's nominal range.
+        Multiply = "multiply",
+        /// The higher of ground and value.
+        Max = "max",
+        /// The lower of ground and value.
+        Min = "min",
+    }
+}
+
+/// A part that the program gives to a model of itself, because a person asks for a thing and not for a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Keeps the strokes that are made when nothing else runs.
+    Strokes,
+    /// Lets the droplets of a hand run.
+    Droplets,
+    /// Lets springs run when all else is done.
+    Springs,
+    /// Runs first over an elevation model that is opened.
+    Water,
+}
+
+/// What a model says of a role that it plays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// The role.
+    pub role: Role,
+    /// Its numbers in that role, beside its defaults.
+    pub with: &'static [(&'static str, f64)],
 }
 
 /// A model's declaration beside its parameters.
@@ -93,6 +132,22 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     /// Defaults that other parameters change. They hold where a stage or a call gives parameters, by [`give`].
     fn beside(&self) -> &'static [Beside] {
         &[]
+    }
+
+    /// The roles that it plays; one model plays each.
+    fn parts(&self) -> &'static [Part] {
+        &[]
+    }
+
+    /// Whether it plays a role.
+    fn plays(&self, role: Role) -> bool {
+        self.parts().iter().any(|part| part.role == role)
+    }
+
+    /// How a base model's values meet the ground. Only those that add may go on adding on finer levels after erosion, and what
+    /// multiplies is no height.
+    fn blend(&self) -> Blend {
+        Blend::Add
     }
 
     /// What the single ranges cannot say: checks between parameters, and against the grid.

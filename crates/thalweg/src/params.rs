@@ -1,7 +1,7 @@
 //! One declaration per parameter.
 //!
-//! [`params!`](crate::params!) declares a model's parameters once: name, meaning, unit, default, range and source. The
-//! struct, its check, the model's page, `--help`, the recipe's schema and error messages are all read from it.
+//! [`params!`](crate::params!) declares a model's parameters once: name, meaning, unit, default, range, source, and how the
+//! knobs turn it. The struct, its check, the model's page, `--help`, the recipe's schema and error messages are all read from it.
 
 use std::fmt;
 use std::ops::{RangeFull, RangeInclusive};
@@ -83,6 +83,54 @@ impl Value {
     }
 }
 
+/// What a person turns for a whole recipe at once: [`Knobs`](crate::knobs::Knobs). Of a rock, its figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Knob {
+    /// Time at work.
+    Age,
+    /// Rain.
+    Rain,
+    /// How readily water cuts the rock.
+    Erodibility,
+    /// Steepest slope that the rock stands at, as rise over run.
+    Slope,
+    /// Steepest slope of the rock's debris, as rise over run.
+    Repose,
+    /// How fast the rock's soil creeps.
+    Creep,
+    /// How much more readily than the rock itself its debris is cut.
+    Debris,
+    /// Heights.
+    Relief,
+    /// Widths.
+    Size,
+}
+
+/// To which power of a knob's factor a parameter goes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Power {
+    /// This one.
+    Number(f64),
+    /// The value of another parameter of the same model, which is a real number.
+    Parameter(&'static str),
+}
+
+/// How a parameter goes with a knob: it becomes itself times a power of the knob's factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scaling {
+    /// The knob.
+    pub knob: Knob,
+    /// The power.
+    pub power: Power,
+}
+
+impl Scaling {
+    /// In proportion to a knob.
+    pub const fn with(knob: Knob) -> Self {
+        Self { knob, power: Power::Number(1.0) }
+    }
+}
+
 /// The declaration of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub struct Param {
@@ -96,11 +144,20 @@ pub struct Param {
     pub kind: Kind,
     /// Its default.
     pub default: Value,
+    /// The value beside 0 that stands for "none".
+    pub none: Option<f64>,
+    /// How knobs turn it; their factors multiply.
+    pub scales: &'static [Scaling],
     /// Where the default or the formula comes from.
     pub source: &'static str,
 }
 
 impl Param {
+    /// Whether it is a number, real or whole: knobs and finer levels may multiply it.
+    pub fn is_number(&self) -> bool {
+        matches!(self.kind, Kind::Number { .. } | Kind::Count { .. })
+    }
+
     /// This parameter's JSON Schema.
     pub fn schema(&self) -> serde_json::Value {
         let about = format!("{} [{}]", self.meaning, self.unit);
@@ -220,16 +277,26 @@ pub fn typed(text: &str) -> toml::Value {
 ///     pub struct Example {
 ///         /// What it does to the terrain.
 ///         inertia: f64 = 0.1, within 0.0..=1.0, unit "1", source "Beyer 2015";
+///         /// Twice the age makes twice as many, and so does twice the rain; land twice as wide has a quarter.
+///         density: f64 = 0.0, within 0.0..=1e9, unit "1/km²", scales Age Rain Size^-2, source "ours";
+///         /// No cell is dug below this elevation; there is none so low.
+///         floor: f64 = -16e3, within -16e3..=16e3, none -16e3, unit "m", scales Relief, source "ours";
 ///     }
 /// }
 /// ```
+///
+/// `scales` names [`Knob`](crate::params::Knob)s with their powers, a number or another parameter: `Rain^area_exponent`. Shares
+/// that end at 1 (of a load, dug in a step) go with a root of a rock's erodibility; floors' widths with its fourth root, for
+/// soft rock has wider valleys. Counts of droplets go with age and with rain: erosion is rain times time. Strides go with size
+/// and densities of droplets with its square, downwards, so that they carve the same valleys.
 #[macro_export]
 macro_rules! params {
     (
         $(#[doc = $page:literal])+
         pub struct $model:ident {
             $( $(#[doc = $meaning:literal])+
-               $name:ident : $type:ty = $default:expr, within $within:expr, unit $unit:literal, source $source:literal; )*
+               $name:ident : $type:ty = $default:expr, within $within:expr, $(none $none:literal,)? unit $unit:literal,
+               $(scales $($knob:ident $(^ $power:literal)? $(^ $of:ident)?)+,)? source $source:literal; )*
         }
     ) => {
         $(#[doc = $page])+
@@ -255,6 +322,11 @@ macro_rules! params {
                     unit: $unit,
                     kind: <$type as $crate::params::ParamType>::kind($within),
                     default: $crate::params::ParamType::value($default),
+                    none: [$(Some($none),)? None][0],
+                    scales: &[$($($crate::params::Scaling {
+                        knob: $crate::params::Knob::$knob,
+                        power: $crate::params!(@power $($power)? $($of)?),
+                    }),+)?],
                     source: $source,
                 }, )* ]
             }
@@ -279,6 +351,9 @@ macro_rules! params {
             }
         }
     };
+    (@power) => { $crate::params::Power::Number(1.0) };
+    (@power $power:literal) => { $crate::params::Power::Number($power as f64) };
+    (@power $of:ident) => { $crate::params::Power::Parameter(stringify!($of)) };
 }
 
 /// Declares a parameter's closed list of words.

@@ -45,7 +45,7 @@ use crate::memory;
 use crate::model::{Model, give};
 use crate::models::Models;
 use crate::names;
-use crate::params::{Kind, Value};
+use crate::params::{Kind, Param, Value};
 use crate::pictures::ramps::{RAMPS, Ramp};
 use crate::products::resample::resample;
 use crate::rocks::{self, Rock};
@@ -653,8 +653,7 @@ fn stage(value: &toml::Value, models: &Models) -> Result<Stage> {
 fn factors(model: &dyn Model, value: &toml::Value) -> Result<BTreeMap<String, f64>> {
     let table = value.as_table().ok_or_else(|| Error::value("finer", value, "a table of parameters and factors"))?;
     let declared = model.declared();
-    let numbers =
-        || declared.iter().filter(|p| matches!(p.kind, Kind::Number { .. } | Kind::Count { .. })).map(|p| p.name);
+    let numbers = || declared.iter().filter(|param| param.is_number()).map(|param| param.name);
     let factor = |(name, value): (&String, &toml::Value)| {
         if !numbers().any(|known| known == name) {
             return Err(Error::unknown("number among the parameters", name, numbers()));
@@ -745,8 +744,7 @@ pub fn schema(models: &Models) -> serde_json::Value {
             properties.insert("muted".into(), muted);
             properties.insert("levels".into(), When::schema());
             let factor = json!({"type": "number", "minimum": 0.001, "maximum": 1000});
-            let numbers =
-                model.declared().into_iter().filter(|p| matches!(p.kind, Kind::Number { .. } | Kind::Count { .. }));
+            let numbers = model.declared().into_iter().filter(Param::is_number);
             let factors: serde_json::Map<_, _> =
                 numbers.map(|param| (param.name.to_string(), factor.clone())).collect();
             let finer = json!({"type": "object", "additionalProperties": false, "properties": factors,

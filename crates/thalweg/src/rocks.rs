@@ -3,21 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::error::{Error, Result};
-
-/// A figure of a rock. Parameters of models go with the ratio of two rocks' figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Figure {
-    /// How readily water cuts it.
-    Erodibility,
-    /// Steepest slope that it stands at, as rise over run.
-    Slope,
-    /// Steepest slope of its debris, as rise over run.
-    Repose,
-    /// How fast its soil creeps.
-    Creep,
-    /// How much more readily than itself its debris is cut.
-    Debris,
-}
+use crate::params::Knob;
 
 /// What land is made of.
 #[derive(Debug, PartialEq)]
@@ -144,15 +130,17 @@ impl Rock {
         ROCKS.iter().find(|rock| rock.name == name).ok_or_else(|| Error::unknown("rock", name, names()))
     }
 
-    /// One of its figures; slopes as rise over run.
-    pub fn figure(&self, figure: Figure) -> f64 {
+    /// One of its figures, slopes as rise over run; 1 for a knob that is none of a rock's. Parameters go with the ratio of two
+    /// rocks' figures.
+    pub fn figure(&self, knob: Knob) -> f64 {
         let tan = |degrees: f64| libm::tan(degrees.to_radians());
-        match figure {
-            Figure::Erodibility => self.erodibility,
-            Figure::Slope => tan(self.slope),
-            Figure::Repose => tan(self.repose),
-            Figure::Creep => self.creep,
-            Figure::Debris => self.debris,
+        match knob {
+            Knob::Erodibility => self.erodibility,
+            Knob::Slope => tan(self.slope),
+            Knob::Repose => tan(self.repose),
+            Knob::Creep => self.creep,
+            Knob::Debris => self.debris,
+            Knob::Age | Knob::Rain | Knob::Relief | Knob::Size => 1.0,
         }
     }
 }
@@ -217,7 +205,7 @@ mod tests {
             assert!(names().filter(|name| *name == rock.name).count() == 1);
         }
         assert!(ROCKS.windows(2).all(|pair| pair[0].erodibility < pair[1].erodibility));
-        assert!((Rock::usual().figure(Figure::Slope) - 38f64.to_radians().tan()).abs() < 1e-12);
+        assert!((Rock::usual().figure(Knob::Slope) - 38f64.to_radians().tan()).abs() < 1e-12);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::error::{Error, Result};
+use crate::given::Given;
 use crate::grid::Grid;
 use crate::terrain::{Column, Table, Terrain, within};
 
@@ -39,11 +40,6 @@ pub struct Source {
 }
 
 impl Spring {
-    /// As it stands in a recipe.
-    pub fn to_toml(&self) -> String {
-        format!("{{ x = {:?}, y = {:?}, rate = {:?} }}", self.x, self.y, self.rate)
-    }
-
     /// Checks what can be checked without a grid; `name` is said in messages.
     ///
     /// # Errors
@@ -83,43 +79,65 @@ pub fn world_cell(grid: &Grid, place: [f64; 2]) -> std::result::Result<[i64; 2],
     }
 }
 
-/// The springs of a recipe's list; places are checked against a grid later.
-///
-/// # Errors
-/// When it is no list of springs, and as [`Spring::check`].
-pub fn parse(value: &toml::Value) -> Result<Vec<Spring>> {
-    let rows = value.as_array().filter(|rows| rows.len() <= MAX_SPRINGS);
-    let allowed = || format!("a list of up to {MAX_SPRINGS} of {WRITTEN}");
-    let rows = rows.ok_or_else(|| Error::value(SPRINGS, value.type_str(), allowed()))?;
-    let spring = |(number, row): (usize, &toml::Value)| {
-        let name = name(number);
-        let table = row.as_table().ok_or_else(|| Error::value(name.as_str(), row, WRITTEN))?;
-        let keys = ["x", "y", "rate"];
-        if let Some(key) = table.keys().find(|key| !keys.contains(&key.as_str())) {
-            return Err(Error::unknown("key", key, keys));
-        }
-        let read = |key: &str| {
-            let value = table.get(key).ok_or_else(|| Error::value(name.as_str(), row, WRITTEN))?;
-            let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-            number.ok_or_else(|| Error::value(format!("{name}.{key}"), value, "a number"))
-        };
-        let spring = Spring { x: read("x")?, y: read("y")?, rate: read("rate")? };
-        spring.check(&name).map(|()| spring)
-    };
-    rows.iter().enumerate().map(spring).collect()
-}
+impl Given for Spring {
+    const TABLE: &'static str = SPRINGS;
+    const PASSING: bool = true;
 
-/// The JSON Schema of a recipe's list of springs.
-pub fn schema() -> serde_json::Value {
-    let metres = |about: &str| json!({"type": "number", "minimum": 0, "description": about});
-    let properties = json!({
-        "x": metres("Metres eastward from the world's north-western corner."),
-        "y": metres("Metres southward from there."),
-        "rate": {"type": "number", "minimum": 0, "maximum": MAX_RATE, "description": "Water in m³/s."},
-    });
-    let spring = json!({"type": "object", "additionalProperties": false, "required": ["x", "y", "rate"],
-                        "properties": properties});
-    json!({"type": "array", "maxItems": MAX_SPRINGS, "items": spring})
+    fn parse(list: &toml::Value) -> Result<Vec<Self>> {
+        let rows = list.as_array().filter(|rows| rows.len() <= MAX_SPRINGS);
+        let allowed = || format!("a list of up to {MAX_SPRINGS} of {WRITTEN}");
+        let rows = rows.ok_or_else(|| Error::value(SPRINGS, list.type_str(), allowed()))?;
+        let spring = |(number, row): (usize, &toml::Value)| {
+            let name = name(number);
+            let table = row.as_table().ok_or_else(|| Error::value(name.as_str(), row, WRITTEN))?;
+            let keys = ["x", "y", "rate"];
+            if let Some(key) = table.keys().find(|key| !keys.contains(&key.as_str())) {
+                return Err(Error::unknown("key", key, keys));
+            }
+            let read = |key: &str| {
+                let value = table.get(key).ok_or_else(|| Error::value(name.as_str(), row, WRITTEN))?;
+                let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+                number.ok_or_else(|| Error::value(format!("{name}.{key}"), value, "a number"))
+            };
+            let spring = Self { x: read("x")?, y: read("y")?, rate: read("rate")? };
+            spring.check(&name).map(|()| spring)
+        };
+        rows.iter().enumerate().map(spring).collect()
+    }
+
+    fn to_toml(&self) -> String {
+        format!("{{ x = {:?}, y = {:?}, rate = {:?} }}", self.x, self.y, self.rate)
+    }
+
+    fn schema() -> serde_json::Value {
+        let metres = |about: &str| json!({"type": "number", "minimum": 0, "description": about});
+        let properties = json!({
+            "x": metres("Metres eastward from the world's north-western corner."),
+            "y": metres("Metres southward from there."),
+            "rate": {"type": "number", "minimum": 0, "maximum": MAX_RATE, "description": "Water in m³/s."},
+        });
+        let spring = json!({"type": "object", "additionalProperties": false, "required": ["x", "y", "rate"],
+                            "properties": properties});
+        json!({"type": "array", "maxItems": MAX_SPRINGS, "items": spring})
+    }
+
+    fn widen(&mut self, times: f64) {
+        self.x *= times;
+        self.y *= times;
+    }
+
+    fn check(rows: &[Self], grid: &Grid) -> Result<()> {
+        table(rows, grid).map(drop)
+    }
+
+    fn fit(_: &[Self], terrain: &Terrain) -> Result<()> {
+        sources(terrain).map(drop)
+    }
+
+    /// They are added to those that the terrain has.
+    fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
+        add(terrain, rows)
+    }
 }
 
 /// The springs' table on `grid`.

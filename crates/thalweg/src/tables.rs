@@ -1,128 +1,120 @@
-//! [`Tables`]: what a recipe gives a stage beside layers: springs, mouths and passes of rivers, kinds of soil, beds
-//! of rock.
+//! [`Tables`]: what a recipe gives a stage beside layers, and the one list of it.
 
 use serde_json::{Map, json};
 
 use crate::error::{Error, Result};
+use crate::given::Given;
 use crate::grid::Grid;
-use crate::rivers::wishes::{self, MOUTHS, PASSES, Wish};
-use crate::soils::{self, Bed, SOILS, STRATA, Soil, strata};
-use crate::springs::{self, SPRINGS, Spring};
+use crate::rivers::wishes::{MouthPlace, Waypoint};
+use crate::soils::{Bed, Soil};
+use crate::springs::Spring;
 use crate::terrain::Terrain;
 
-/// The tables that a recipe may give to a model that keeps them.
-const GIVEN: [&str; 5] = [SPRINGS, SOILS, STRATA, MOUTHS, PASSES];
+/// Declares the list: a field of [`Tables`], what stands in it, and of which rows it is.
+macro_rules! tables {
+    ( $( $(#[doc = $about:literal])+ $field:ident: $row:ty, )+ ) => {
+        /// The tables that a stage is given.
+        #[derive(Debug, Clone, PartialEq, Default)]
+        pub struct Tables { $( $(#[doc = $about])+ pub $field: Vec<$row>, )+ }
 
-/// Those that go when the stage ends.
-const PASSING: [&str; 3] = [SPRINGS, MOUTHS, PASSES];
+        /// The names of those that a recipe may give to a model which keeps `kept`.
+        fn known(kept: &[&str]) -> impl Iterator<Item = &'static str> {
+            [ $( <$row as Given>::TABLE, )+ ].into_iter().filter(|name| kept.contains(name))
+        }
 
-/// The tables that a stage is given. Springs, mouths and passes go with the stage; kinds of soil and beds stay with the terrain.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Tables {
-    /// Springs that run while the stage does.
-    pub springs: Vec<Spring>,
-    /// Kinds of soil, added to those that the terrain has.
-    pub soils: Vec<Soil>,
-    /// Beds of rock, the lowest first, in place of those that the terrain has.
-    pub strata: Vec<Bed>,
-    /// Places where rivers end.
-    pub mouths: Vec<Wish>,
-    /// Places that rivers pass through.
-    pub passes: Vec<Wish>,
-}
-
-impl Tables {
-    /// From a stage's `tables`; `kept` are the tables that its model keeps.
-    ///
-    /// # Errors
-    /// A table that the model does not keep, and what the table's own reader refuses.
-    pub fn parse(value: &toml::Value, kept: &[&str]) -> Result<Self> {
-        let tables = value.as_table().ok_or_else(|| Error::value("tables", value, "a table of tables"))?;
-        let mut given = Self::default();
-        for (name, rows) in tables {
-            let known = GIVEN.into_iter().filter(|name| kept.contains(name));
-            match name.as_str() {
-                _ if !known.clone().any(|known| known == name) => {
-                    return Err(Error::unknown("input table", name, known));
+        impl Tables {
+            /// From a stage's `tables`; `kept` are the tables that its model keeps.
+            ///
+            /// # Errors
+            /// A table that the model does not keep, and what the table's own reader refuses.
+            pub fn parse(value: &toml::Value, kept: &[&str]) -> Result<Self> {
+                let tables = value.as_table().ok_or_else(|| Error::value("tables", value, "a table of tables"))?;
+                let mut given = Self::default();
+                for (name, rows) in tables {
+                    match name.as_str() {
+                        _ if !known(kept).any(|known| known == name) => {
+                            return Err(Error::unknown("input table", name, known(kept)));
+                        }
+                        $( <$row as Given>::TABLE => given.$field = Given::parse(rows)?, )+
+                        _ => {}
+                    }
                 }
-                SOILS => given.soils = soils::parse(rows)?,
-                STRATA => given.strata = strata::parse(rows)?,
-                MOUTHS => given.mouths = wishes::parse(MOUTHS, rows)?,
-                PASSES => given.passes = wishes::parse(PASSES, rows)?,
-                _ => given.springs = springs::parse(rows)?,
+                Ok(given)
+            }
+
+            /// As it stands in a recipe; `None` without any.
+            pub fn to_toml(&self) -> Option<String> {
+                let mut lists = Vec::new();
+                $(
+                    if !self.$field.is_empty() {
+                        let rows: Vec<String> = self.$field.iter().map(Given::to_toml).collect();
+                        lists.push(format!("{} = [{}]", <$row as Given>::TABLE, rows.join(", ")));
+                    }
+                )+
+                (!lists.is_empty()).then(|| format!("{{ {} }}", lists.join(", ")))
+            }
+
+            /// Moves what has a place in the world to where it lies in one so many times as wide.
+            pub fn widen(&mut self, times: f64) {
+                $( self.$field.iter_mut().for_each(|row| row.widen(times)); )+
+            }
+
+            /// Checks what a grid decides: where things lie.
+            ///
+            /// # Errors
+            /// One outside the world.
+            pub fn check(&self, grid: &Grid) -> Result<()> {
+                $( Given::check(&self.$field, grid)?; )+
+                Ok(())
+            }
+
+            /// Checks that they fit a terrain and the tables that it has.
+            ///
+            /// # Errors
+            /// When the terrain's own tables are not what they should be, or would hold too much.
+            pub fn fit(&self, terrain: &Terrain) -> Result<()> {
+                $( Given::fit(&self.$field, terrain)?; )+
+                Ok(())
+            }
+
+            /// Puts them into a terrain.
+            ///
+            /// # Errors
+            /// As [`Tables::check`] and [`Tables::fit`].
+            pub fn put(&self, terrain: &mut Terrain) -> Result<()> {
+                $( if !self.$field.is_empty() { Given::put(&self.$field, terrain)?; } )+
+                Ok(())
             }
         }
-        Ok(given)
-    }
 
-    /// Checks what a grid decides: where springs, mouths and passes lie.
-    ///
-    /// # Errors
-    /// One outside the world.
-    pub fn check(&self, grid: &Grid) -> Result<()> {
-        wishes::table(MOUTHS, &self.mouths, grid)?;
-        wishes::table(PASSES, &self.passes, grid)?;
-        springs::table(&self.springs, grid).map(|_| ())
-    }
-
-    /// As it stands in a recipe; `None` without any.
-    pub fn to_toml(&self) -> Option<String> {
-        let lists: [(&str, Vec<String>); 5] = [
-            (SPRINGS, self.springs.iter().map(Spring::to_toml).collect()),
-            (SOILS, self.soils.iter().map(Soil::to_toml).collect()),
-            (STRATA, self.strata.iter().map(Bed::to_toml).collect()),
-            (MOUTHS, self.mouths.iter().map(Wish::to_toml).collect()),
-            (PASSES, self.passes.iter().map(Wish::to_toml).collect()),
-        ];
-        let lists = lists.into_iter().filter(|(_, rows)| !rows.is_empty());
-        let lists: Vec<_> = lists.map(|(name, rows)| format!("{name} = [{}]", rows.join(", "))).collect();
-        (!lists.is_empty()).then(|| format!("{{ {} }}", lists.join(", ")))
-    }
-
-    /// Checks that they fit a terrain and the tables that it has.
-    ///
-    /// # Errors
-    /// When the terrain's own tables are not what they should be, or would hold too much.
-    pub fn fit(&self, terrain: &Terrain) -> Result<()> {
-        springs::sources(terrain)?;
-        soils::room(terrain, self.soils.len())?;
-        strata::strata(terrain).map(|_| ())
-    }
-
-    /// Puts them into a terrain.
-    ///
-    /// # Errors
-    /// As [`Tables::check`] and [`Tables::fit`].
-    pub fn put(&self, terrain: &mut Terrain) -> Result<()> {
-        if !self.springs.is_empty() {
-            springs::add(terrain, &self.springs)?;
-        }
-        for (name, wishes) in [(MOUTHS, &self.mouths), (PASSES, &self.passes)] {
-            if !wishes.is_empty() {
-                wishes::set(terrain, name, wishes)?;
+        /// Takes the tables out of a terrain that were a stage's alone; `kept` are those that its model keeps.
+        pub fn take(terrain: &mut Terrain, kept: &[&str]) {
+            let passing = [ $( (<$row as Given>::TABLE, <$row as Given>::PASSING), )+ ];
+            for (name, _) in passing.into_iter().filter(|(name, passes)| *passes && kept.contains(name)) {
+                terrain.tables.remove(name);
             }
         }
-        if !self.soils.is_empty() {
-            soils::add(terrain, &self.soils)?;
+
+        /// The JSON Schema of the tables that a model that keeps those of `kept` may be given; `None` if it may be given none.
+        pub fn schema(kept: &[&str]) -> Option<serde_json::Value> {
+            let schemas = [ $( (<$row as Given>::TABLE, <$row as Given>::schema as fn() -> serde_json::Value), )+ ];
+            let named = schemas.into_iter().filter(|(name, _)| kept.contains(name));
+            let properties: Map<_, _> = named.map(|(name, schema)| (name.to_string(), schema())).collect();
+            (!properties.is_empty())
+                .then(|| json!({"type": "object", "additionalProperties": false, "properties": properties}))
         }
-        if self.strata.is_empty() { Ok(()) } else { strata::set(terrain, &self.strata) }
-    }
+    };
 }
 
-/// Takes the tables out of a terrain that were a stage's alone; `kept` are those that its model keeps.
-pub fn take(terrain: &mut Terrain, kept: &[&str]) {
-    PASSING.iter().filter(|name| kept.contains(name)).for_each(|name| drop(terrain.tables.remove(*name)));
-}
-
-/// The JSON Schema of the tables that a model that keeps those of `kept` may be given; `None` if it may be given none.
-pub fn schema(kept: &[&str]) -> Option<serde_json::Value> {
-    let mut properties = Map::new();
-    let schemas = [springs::schema, soils::schema, strata::schema, wishes::mouths_schema, wishes::passes_schema];
-    for (name, schema) in GIVEN.into_iter().zip(schemas) {
-        if kept.contains(&name) {
-            properties.insert(name.into(), schema());
-        }
-    }
-    let tables = |properties| json!({"type": "object", "additionalProperties": false, "properties": properties});
-    (!properties.is_empty()).then(|| tables(properties))
+tables! {
+    /// Springs that run while the stage does.
+    springs: Spring,
+    /// Kinds of soil, added to those that the terrain has.
+    soils: Soil,
+    /// Beds of rock, the lowest first, in place of those that the terrain has.
+    strata: Bed,
+    /// Places where rivers end.
+    mouths: MouthPlace,
+    /// Places that rivers pass through.
+    passes: Waypoint,
 }

@@ -33,8 +33,29 @@ pub enum CellType {
     Count,
 }
 
-/// The layers of water that stands on the ground.
-pub const STANDING: [LayerSpec; 2] = [WATER, POOL];
+/// What becomes of a layer on cells of half the width.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finer {
+    /// Each part of a cell has what the cell has.
+    Same,
+    /// Smooth between cells; a cell's four parts sum to four times its own value, and none is under zero.
+    Smooth,
+    /// Smooth as above, and as level over the finer ground as it can lie: a depth of water, in heights.
+    Level,
+    /// Half of it: what passes through a cell, for two cells lie side by side where one lay.
+    Halved,
+}
+
+/// What becomes of a layer on a coarser copy of the terrain, a block of cells to one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coarser {
+    /// The mean of real numbers.
+    Mean,
+    /// The greatest of the real numbers in the block and a block's width round it.
+    Most,
+    /// It starts empty there. What is laid on it comes back: heights with their sum kept, counts to each cell of the block.
+    Empty,
+}
 
 /// The declaration of a layer: what its name means wherever it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +68,48 @@ pub struct LayerSpec {
     pub meaning: &'static str,
     /// Its cells' type.
     pub cells: CellType,
+    /// What it becomes on finer cells.
+    pub finer: Finer,
+    /// What it becomes on coarser cells.
+    pub coarser: Coarser,
+}
+
+impl LayerSpec {
+    /// A layer of elevations or thicknesses: smooth on finer cells, empty on coarser ones.
+    pub const fn heights(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
+        Self { name, unit, meaning, cells: CellType::Height, finer: Finer::Smooth, coarser: Coarser::Empty }
+    }
+
+    /// A layer of real numbers: the same on finer cells, their mean on coarser ones.
+    pub const fn floats(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
+        Self { name, unit, meaning, cells: CellType::Float, finer: Finer::Same, coarser: Coarser::Mean }
+    }
+
+    /// A layer of counts: the same on finer cells, empty on coarser ones.
+    pub const fn counts(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
+        Self { name, unit, meaning, cells: CellType::Count, finer: Finer::Same, coarser: Coarser::Empty }
+    }
+
+    /// The same layer, which becomes this on finer cells.
+    #[must_use]
+    pub const fn finer(self, finer: Finer) -> Self {
+        Self { finer, ..self }
+    }
+
+    /// The same layer, which becomes this on coarser cells.
+    #[must_use]
+    pub const fn coarser(self, coarser: Coarser) -> Self {
+        Self { coarser, ..self }
+    }
+
+    /// A layer of unit, meaning and cells alone: one that nobody declared.
+    pub(crate) fn undeclared(cells: CellType) -> Self {
+        match cells {
+            CellType::Height => Self::heights("", "", ""),
+            CellType::Float => Self::floats("", "", ""),
+            CellType::Count => Self::counts("", "", ""),
+        }
+    }
 }
 
 /// A named layer of a terrain.
@@ -56,8 +119,20 @@ pub struct Layer {
     pub unit: String,
     /// What a value says.
     pub meaning: String,
+    /// What it becomes on finer cells.
+    pub finer: Finer,
+    /// What it becomes on coarser cells.
+    pub coarser: Coarser,
     /// The values.
     pub cells: Cells,
+}
+
+impl Layer {
+    /// A layer as it is declared, with these values.
+    pub fn new(spec: &LayerSpec, cells: Cells) -> Self {
+        let LayerSpec { finer, coarser, .. } = *spec;
+        Self { unit: spec.unit.to_string(), meaning: spec.meaning.to_string(), finer, coarser, cells }
+    }
 }
 
 impl Cells {
@@ -201,6 +276,22 @@ impl Table {
         Self { columns: columns.collect() }
     }
 
+    /// The same things elsewhere, or with another load: `place(axis, cell)` for rows (axis 0) and columns, `load(carried)`.
+    #[must_use]
+    pub fn moved(&self, place: impl Fn(usize, i64) -> i64, load: impl Fn(i64) -> i64) -> Self {
+        let mut moved = self.clone();
+        for (name, _, column) in &mut moved.columns {
+            let Column::Int(values) = column else { continue };
+            match name.as_str() {
+                "row" => values.iter_mut().for_each(|row| *row = place(0, *row)),
+                "column" => values.iter_mut().for_each(|column| *column = place(1, *column)),
+                "carried" => values.iter_mut().for_each(|carried| *carried = load(*carried)),
+                _ => {}
+            }
+        }
+        moved
+    }
+
     /// Adds the rows of a table with the same columns.
     pub fn append(&mut self, other: &Self) {
         for ((_, _, mine), (_, _, theirs)) in self.columns.iter_mut().zip(&other.columns) {
@@ -231,90 +322,63 @@ pub struct Terrain {
     pub tables: BTreeMap<String, Table>,
 }
 
+/// The layers of water that stands on the ground.
+pub const STANDING: [LayerSpec; 2] = [WATER, POOL];
+
+/// The ground's declaration.
+pub const GROUND: LayerSpec = LayerSpec::heights("ground", "m", "Elevation of the surface.");
 /// The loose layer's declaration.
-pub const LOOSE: LayerSpec = LayerSpec {
-    name: "loose",
-    unit: "m",
-    meaning: "Thickness of loose sediment or soil, the upper part of the ground.",
-    cells: CellType::Height,
-};
+pub const LOOSE: LayerSpec =
+    LayerSpec::heights("loose", "m", "Thickness of loose sediment or soil, the upper part of the ground.");
 /// How hard bedrock is to dig.
-pub const HARDNESS: LayerSpec = LayerSpec {
-    name: "hardness",
-    unit: "1",
-    meaning: "Share of an intended cut that bedrock withstands: 0 is dug like loose ground, 1 not at all.",
-    cells: CellType::Float,
-};
+pub const HARDNESS: LayerSpec = LayerSpec::floats(
+    "hardness",
+    "1",
+    "Share of an intended cut that bedrock withstands: 0 is dug like loose ground, 1 not at all.",
+);
 /// Where rain falls.
-pub const RAIN: LayerSpec = LayerSpec {
-    name: "rain",
-    unit: "1",
-    meaning: "Share of the rain that falls here, 0 to 1.",
-    cells: CellType::Float,
-};
+pub const RAIN: LayerSpec = LayerSpec::floats("rain", "1", "Share of the rain that falls here, 0 to 1.");
 /// What must not be dug.
-pub const PROTECT: LayerSpec = LayerSpec {
-    name: "protect",
-    unit: "1",
-    meaning: "Share of an intended cut, in loose ground and bedrock alike, that is withheld: 1 keeps the ground.",
-    cells: CellType::Float,
-};
+pub const PROTECT: LayerSpec = LayerSpec::floats(
+    "protect",
+    "1",
+    "Share of an intended cut, in loose ground and bedrock alike, that is withheld: 1 keeps the ground.",
+)
+.coarser(Coarser::Most);
 /// Water on the ground.
-pub const WATER: LayerSpec = LayerSpec {
-    name: "water",
-    unit: "m",
-    meaning: "Depth of water standing or flowing on the ground.",
-    cells: CellType::Float,
-};
+pub const WATER: LayerSpec =
+    LayerSpec::floats("water", "m", "Depth of water standing or flowing on the ground.").finer(Finer::Smooth);
 /// Water at rest, exact to the unit.
-pub const POOL: LayerSpec = LayerSpec {
-    name: "pool",
-    unit: "m",
-    meaning: "Depth of standing water, lakes and ponds: ground and depth together are level.",
-    cells: CellType::Height,
-};
+pub const POOL: LayerSpec =
+    LayerSpec::heights("pool", "m", "Depth of standing water, lakes and ponds: ground and depth together are level.")
+        .finer(Finer::Level);
 /// Water passing.
-pub const DISCHARGE: LayerSpec = LayerSpec {
-    name: "discharge",
-    unit: "m³/s",
-    meaning: "Water that runs through the cell, a mean that forgets slowly.",
-    cells: CellType::Float,
-};
+pub const DISCHARGE: LayerSpec =
+    LayerSpec::floats("discharge", "m³/s", "Water that runs through the cell, a mean that forgets slowly.")
+        .finer(Finer::Halved);
 /// Water passing, eastward.
-pub const MOMENTUM_X: LayerSpec = LayerSpec {
-    name: "momentum_x",
-    unit: "m³/s",
-    meaning: "Eastward part of the discharge: times density and speed, the momentum that passes.",
-    cells: CellType::Float,
-};
+pub const MOMENTUM_X: LayerSpec = LayerSpec::floats(
+    "momentum_x",
+    "m³/s",
+    "Eastward part of the discharge: times density and speed, the momentum that passes.",
+)
+.finer(Finer::Halved);
 /// Water passing, southward.
-pub const MOMENTUM_Y: LayerSpec = LayerSpec {
-    name: "momentum_y",
-    unit: "m³/s",
-    meaning: "Southward part of the discharge: times density and speed, the momentum that passes.",
-    cells: CellType::Float,
-};
+pub const MOMENTUM_Y: LayerSpec = LayerSpec::floats(
+    "momentum_y",
+    "m³/s",
+    "Southward part of the discharge: times density and speed, the momentum that passes.",
+)
+.finer(Finer::Halved);
 /// What the upper ground is.
-pub const SOIL: LayerSpec = LayerSpec {
-    name: "soil",
-    unit: "1",
-    meaning: "Number of the kind of soil that lies here, in the table of kinds.",
-    cells: CellType::Count,
-};
+pub const SOIL: LayerSpec =
+    LayerSpec::counts("soil", "1", "Number of the kind of soil that lies here, in the table of kinds.");
 /// How firmly roots hold the ground.
-pub const TREE_DENSITY: LayerSpec = LayerSpec {
-    name: "tree_density",
-    unit: "1",
-    meaning: "Sum of the root strengths of the trees here: 1 holds the ground wholly.",
-    cells: CellType::Float,
-};
+pub const TREE_DENSITY: LayerSpec =
+    LayerSpec::floats("tree_density", "1", "Sum of the root strengths of the trees here: 1 holds the ground wholly.");
 /// Sediment in the water; it counts as solid.
-pub const SUSPENDED: LayerSpec = LayerSpec {
-    name: "suspended",
-    unit: "m",
-    meaning: "Sediment carried by the water, as thickness over the cell.",
-    cells: CellType::Height,
-};
+pub const SUSPENDED: LayerSpec =
+    LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.");
 
 impl Terrain {
     /// Flat ground at zero.
@@ -415,8 +479,7 @@ impl Terrain {
             }
             return Ok(());
         }
-        let layer = Layer { unit: spec.unit.to_string(), meaning: spec.meaning.to_string(), cells };
-        self.layers.insert(spec.name.to_string(), layer);
+        self.layers.insert(spec.name.to_string(), Layer::new(spec, cells));
         Ok(())
     }
 
@@ -481,9 +544,9 @@ impl Terrain {
         };
         let one = |values: Values<'_>| hash(&mut std::iter::once(values));
         let mut all = BTreeMap::new();
-        all.insert("ground".to_string(), one(Values::Heights(self.ground.as_slice())));
+        all.insert(GROUND.name.to_string(), one(Values::Heights(self.ground.as_slice())));
         if let Some(loose) = &self.loose {
-            all.insert("loose".to_string(), one(Values::Heights(loose.as_slice())));
+            all.insert(LOOSE.name.to_string(), one(Values::Heights(loose.as_slice())));
         }
         if let Some(mask) = &self.nodata {
             all.insert("nodata".to_string(), one(Values::Flags(mask.as_slice())));

@@ -366,7 +366,7 @@ fn layers_are_written_and_read() {
     let float = Cells::Float(Field::generate([4, 6], |i, j| i as f32 + 0.25 * j as f32));
     let count = Cells::Count(Field::generate([4, 6], |i, j| (i * 100 + j) as u32));
     let height = Cells::Height(terrain.ground.clone());
-    let spec = |cells| LayerSpec { name: "x", unit: "m", meaning: "", cells };
+    let spec = |cells| LayerSpec { cells, ..LayerSpec::floats("x", "m", "") };
     for name in ["a.tif", "a.npy", "a.asc"] {
         let path = folder.path().join(name);
         for (cells, kind) in [(&float, CellType::Float), (&count, CellType::Count)] {

@@ -1,13 +1,15 @@
 //! What every model must obey, run over the one list of models: a new model is tested by being listed.
 
+use std::collections::BTreeMap;
+
 use thalweg::field::{Field, Window};
 use thalweg::grid::Grid;
 use thalweg::height::Height;
 use thalweg::laws::LAWS;
-use thalweg::model::{Model, Reach};
-use thalweg::models::Models;
-use thalweg::params::Value;
-use thalweg::terrain::Terrain;
+use thalweg::model::{Blend, Family, Model, Reach, Role};
+use thalweg::models::{self, Models};
+use thalweg::params::{Kind, ParamType, Value};
+use thalweg::terrain::{CellType, Coarser, Finer, Terrain};
 
 /// Each model, with every optional layer switched on; those with a stride of their own also on a coarser copy of the ground.
 fn each(mut law: impl FnMut(&dyn Model)) {
@@ -86,6 +88,55 @@ fn nothing_panics_whatever_the_parameters_and_the_ground() {
 #[test]
 fn everything_is_declared() {
     holds("declaration");
+}
+
+#[test]
+fn a_layer_of_one_name_is_declared_alike_by_all() {
+    let mut seen = BTreeMap::new();
+    for spec in Models::default().layers() {
+        let first = *seen.entry(spec.name).or_insert(spec);
+        assert_eq!(first, spec);
+        assert_eq!(Models::default().layer(spec.name), Some(spec));
+        let fits = match spec.cells {
+            CellType::Height => spec.coarser == Coarser::Empty,
+            CellType::Float => spec.finer != Finer::Level,
+            CellType::Count => spec.finer == Finer::Same && spec.coarser == Coarser::Empty,
+        };
+        assert!(fits, "{spec:?} cannot become that");
+    }
+    // What passes through a cell goes with the cell's width.
+    let passing: Vec<&str> = seen.values().filter(|spec| spec.unit == "m³/s").map(|spec| spec.name).collect();
+    let halved: Vec<&str> = seen.values().filter(|spec| spec.finer == Finer::Halved).map(|spec| spec.name).collect();
+    assert_eq!(passing, halved);
+}
+
+#[test]
+fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
+    for role in [Role::Strokes, Role::Droplets, Role::Springs, Role::Water] {
+        let players: Vec<&str> =
+            models::all().filter(|model| model.plays(role)).map(|model| model.about().name).collect();
+        assert_eq!(players, [models::playing(role).expect("its numbers are allowed").about().name], "{role:?}");
+    }
+    each(|model| {
+        // A word among its parameters that says how it meets the ground is what it declares.
+        let words = |kind: Kind| matches!(kind, Kind::Choice(words) if words == blends());
+        let named = model.declared().into_iter().find(|param| words(param.kind));
+        assert_eq!(named.is_some(), model.about().family == Family::Base, "{}", model.about().name);
+        let Some(param) = named else { return assert_eq!(model.blend(), Blend::Add) };
+        for (word, _) in blends() {
+            let mut other = model.clone_box();
+            other.set("it", param.name, &toml::Value::String(word.to_string())).expect("a blend");
+            assert_eq!(other.blend().value(), Value::Choice(word), "{}", model.about().name);
+        }
+    });
+}
+
+/// The words for [`Blend`].
+fn blends() -> &'static [(&'static str, &'static str)] {
+    match Blend::kind(..) {
+        Kind::Choice(words) => words,
+        _ => &[],
+    }
 }
 
 #[test]

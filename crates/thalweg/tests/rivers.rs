@@ -7,6 +7,7 @@ use std::path::Path;
 use thalweg::field::Field;
 use thalweg::flow::breach::Limits;
 use thalweg::flow::{Land, accumulate, drain};
+use thalweg::given::Given;
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::Height;
 use thalweg::io::rivers::{read_network, save_network};
@@ -16,7 +17,8 @@ use thalweg::models::river_network::{Method, RiverNetwork};
 use thalweg::recipe::Recipe;
 use thalweg::rivers::check::check;
 use thalweg::rivers::letter::{self, Letter};
-use thalweg::rivers::{Carved, Design, Kind, Mouth, Network, Pass, Run, Site, Source, carve, plan, wishes};
+use thalweg::rivers::wishes::MouthPlace;
+use thalweg::rivers::{Carved, Design, Kind, Mouth, Network, Pass, Run, Site, Source, carve, plan};
 use thalweg::rng::Key;
 use thalweg::springs;
 use thalweg::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
@@ -578,7 +580,7 @@ fn wishes_are_met() {
         let last = run.vertices[run.vertices.len() - 1].place;
         assert!((last[0] - 40.5).abs() < 2.0 && (last[1] - 119.5).abs() < 2.0, "{last:?}");
     }
-    wishes::set(&mut closed, wishes::MOUTHS, &[wishes::Wish { x: 119.5 * 50.0, y: 40.5 * 50.0, reach: None }]).unwrap();
+    Given::put(&[MouthPlace { x: 119.5 * 50.0, y: 40.5 * 50.0 }], &mut closed).unwrap();
     assert_eq!(checked(&closed, &network, &carved), [""; 0]);
     // Ground to keep off: the greatest river's middle is walled in, and no line crosses it.
     let greatest = plain.runs.iter().max_by_key(|run| run.path.len()).unwrap();
@@ -605,7 +607,7 @@ fn a_recipe_gives_mouths_and_passes() {
     let parsed = Recipe::parse(&wished).unwrap();
     let again = Recipe::parse(&parsed.to_toml()).unwrap();
     assert_eq!(again.stages[1].tables, parsed.stages[1].tables);
-    assert_eq!(parsed.stages[1].tables.passes[0].reach, Some(600.0));
+    assert_eq!(parsed.stages[1].tables.passes[0].reach, 600.0);
     let terrain = built(&wished);
     assert!(!terrain.tables.contains_key("mouths") && !terrain.tables.contains_key("passes"), "they go with the stage");
     let table = &terrain.tables["rivers"];

@@ -348,7 +348,7 @@ mod tests {
     use thalweg::grid::Grid;
     use thalweg::height::Height;
     use thalweg::pictures::colour::to_oklab;
-    use thalweg::terrain::{CellType, Cells, LayerSpec};
+    use thalweg::terrain::{Cells, LayerSpec};
 
     /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
     fn land() -> Terrain {
@@ -373,7 +373,7 @@ mod tests {
         terrain.insert(&SOIL, Cells::Count(Field::new(size, 3))).unwrap();
         terrain.insert(&TREE_DENSITY, Cells::Float(Field::new(size, 0.5))).unwrap();
         terrain.insert(&LOOSE, Cells::Height(Field::new(size, Height::saturating(1.0)))).unwrap();
-        let own = LayerSpec { name: "own_layer", unit: "kg", meaning: "Ours.", cells: CellType::Float };
+        let own = LayerSpec::floats("own_layer", "kg", "Ours.");
         terrain.insert(&own, Cells::Float(Field::generate(size, |i, _| i as f32))).unwrap();
         let available = Overlay::available(&terrain);
         assert_eq!(available.len(), 14, "{available:?}");

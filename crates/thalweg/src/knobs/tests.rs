@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use super::*;
 use crate::grid::Grid;
 
@@ -35,21 +33,22 @@ fn number(recipe: &Recipe, label: &str, name: &str) -> f64 {
 }
 
 #[test]
-fn every_entry_names_a_real_parameter_once_and_every_model_is_known() {
-    let mut seen = BTreeSet::new();
-    for (model, name, by, power) in TURNS {
-        let made = models::find(model).unwrap();
-        let declared = made.declared();
-        let param = declared.iter().find(|param| param.name == *name);
-        let param = param.unwrap_or_else(|| panic!("{model} has no parameter {name}"));
-        assert!(matches!(param.kind, Kind::Number { .. } | Kind::Count { .. }), "{model}.{name}");
-        assert!(seen.insert(format!("{model}.{name} {by:?}")) && *power != 0.0, "{model}.{name} {by:?}");
-        assert!(*by != Runoff || made.get("area_exponent").is_some(), "{model}");
-    }
+fn knobs_turn_numbers_and_every_model_that_has_some() {
     for model in models::all() {
-        let name = model.about().name;
-        let is_turned = TURNS.iter().any(|(owner, ..)| *owner == name);
-        assert!(is_turned != UNTURNED.contains(&name), "{name}: give it lines in TURNS, or put it among UNTURNED");
+        let (name, declared) = (model.about().name, model.declared());
+        for param in declared.iter().filter(|param| !param.scales.is_empty()) {
+            assert!(param.is_number(), "{name}.{}", param.name);
+            for (number, Scaling { knob, power }) in param.scales.iter().enumerate() {
+                let is_power = match power {
+                    Power::Number(power) => *power != 0.0,
+                    Power::Parameter(of) => matches!(model.get(of), Some(Value::Number(_))),
+                };
+                let is_first = param.scales.iter().position(|other| other.knob == *knob) == Some(number);
+                assert!(is_power && is_first, "{name}.{} {knob:?}", param.name);
+            }
+        }
+        let is_turned = declared.iter().any(|param| !param.scales.is_empty());
+        assert!(is_turned || declared.is_empty(), "{name}: say of its parameters what `scales` them");
     }
 }
 
@@ -135,7 +134,7 @@ fn size_moves_everything_that_has_a_place() {
     assert_eq!((number(&wide, "gradient_noise", "wavelength"), number(&wide, "factor", "radius")), (4000.0, 5000.0));
     assert_eq!((number(&wide, "droplets", "stride"), number(&wide, "droplets", "density")), (120.0, 100.0));
     let tables = &wide.stages[5].tables;
-    assert_eq!((tables.springs[0].x, tables.springs[0].y, tables.passes[0].reach), (1200.0, 1000.0, Some(600.0)));
+    assert_eq!((tables.springs[0].x, tables.springs[0].y, tables.passes[0].reach), (1200.0, 1000.0, 600.0));
     assert_eq!((wide.stages[3].strokes[0].points[0], wide.stages[3].strokes[0].radius), ([1800.0, 1400.0], 500.0));
     let grid: Grid = wide.grid().unwrap();
     wide.stages.iter().for_each(|stage| stage.check(&grid, 0).unwrap());

@@ -7,46 +7,22 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::choice;
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
-use crate::model::{Budget, Stepper, Tick};
+use crate::model::{Blend, Budget, Model, Stepper, Tick};
 use crate::rng::Key;
-use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
-
-choice! {
-    /// How a base model's values meet the ground that is there.
-    pub enum Blend {
-        /// Ground plus value.
-        Add = "add",
-        /// The value instead of the ground.
-        Replace = "replace",
-        /// Ground times a factor of 0 to 1: where the value lies in the model's nominal range.
-        Multiply = "multiply",
-        /// The higher of ground and value.
-        Max = "max",
-        /// The lower of ground and value.
-        Min = "min",
-    }
-}
+use crate::terrain::{Cells, LayerSpec, Terrain};
 
 /// How much of a base model's change a cell takes.
-pub const AMOUNT: LayerSpec = LayerSpec {
-    name: "amount",
-    unit: "1",
-    meaning: "Share of a base model's change that the cell takes, 0 to 1.",
-    cells: CellType::Float,
-};
+pub const AMOUNT: LayerSpec =
+    LayerSpec::floats("amount", "1", "Share of a base model's change that the cell takes, 0 to 1.");
 
 /// Cells of one step for a model that needs about 5 ns a cell: some hundredths of a second.
 pub const STEP_CELLS: u64 = 1 << 22;
 
 /// A base model whose values are a function of the cell's place in the world and of the stage's key.
-pub(crate) trait Base: Send {
-    /// How its values meet the ground.
-    fn blend(&self) -> Blend;
-
+pub(crate) trait Base: Model {
     /// The values in metres that `multiply` takes as 0 and as 1.
     fn span(&self) -> [f64; 2];
 
@@ -168,7 +144,6 @@ fn lay_row(
 pub(crate) mod testing {
     use super::*;
     use crate::field::{Field, Window};
-    use crate::model::Model;
 
     /// A square world of `cells` cells a side, `extent` metres wide.
     pub fn square(cells: usize, extent: f64) -> Grid {

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::cellular::{Cellular, Distance};
 use crate::noise::fractal::Warp;
 use crate::params;
@@ -32,9 +32,9 @@ params! {
         /// Which distance: bowls between crests (f1), wider ones (f2), or blocks between valleys (f2_minus_f1).
         distance: Distance = Distance::F1, within .., unit "1", source "Worley 1996";
         /// Rise of the ground over a distance of one wavelength from a point; below 0 turns bowls into peaks.
-        amplitude: f64 = -1300.0, within -16000.0..=16000.0, unit "m", source "ours";
+        amplitude: f64 = -1300.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Mean distance between points: how far apart peaks or bowls stand.
-        wavelength: f64 = 4500.0, within 0.01..=1e8, unit "m", source "ours";
+        wavelength: f64 = 4500.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
         /// How irregularly points stand.
         jitter: f64 = 1.0, within 0.0..=1.0, unit "1", source "Worley 1996";
         /// Number of octaves: each adds cells of half the size.
@@ -42,11 +42,11 @@ params! {
         /// Share of the height that the next finer octave keeps.
         gain: f64 = 0.4, within 0.0..=1.0, unit "1", source "ours";
         /// How far points of the ground are carried aside: bends the straight crests (three standard deviations).
-        warp: f64 = 700.0, within 0.0..=1e6, unit "m", source "ours";
+        warp: f64 = 700.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// Distance over which the warp turns.
-        warp_wavelength: f64 = 5000.0, within 0.01..=1e8, unit "m", source "ours";
+        warp_wavelength: f64 = 5000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
         /// Added to all: the elevation at the points.
-        offset: f64 = 900.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 900.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
@@ -67,6 +67,10 @@ impl Model for CellularNoise {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, self.step_cells())
     }
@@ -81,10 +85,6 @@ impl Model for CellularNoise {
 }
 
 impl Base for CellularNoise {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         [self.offset, self.offset + self.amplitude]
     }

@@ -51,27 +51,28 @@ params! {
     /// It breaks where coasts are finer than some cells; there are no spits, bars nor tides.
     pub struct Coast {
         /// Years of waves.
-        years: f64 = 3000.0, within 0.0..=1e6, unit "a", source "ours; the sea has stood for 6000";
+        years: f64 = 3000.0, within 0.0..=1e6, unit "a", scales Age, source "ours; the sea has stood for 6000";
         /// How fast the most exposed shore moves back, loose or soft as it may be.
-        retreat: f64 = 0.05, within 0.0..=100.0, unit "m/a", source "Young & Carilli 2019: hard rock 0.03, soft 0.2 to 1";
+        retreat: f64 = 0.05, within 0.0..=100.0, unit "m/a", scales Erodibility^0.5,
+            source "Young & Carilli 2019: hard rock 0.03, soft 0.2 to 1";
         /// Open water over which waves grow to their full height.
-        fetch: f64 = 10_000.0, within 1.0..=1e7, unit "m", source "ours";
+        fetch: f64 = 10_000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// How much more waves come from one side: 0 from all alike, 1 none from the other side.
         swell: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Where most waves come from, clockwise from north.
         swell_from: f64 = 270.0, within -360.0..=360.0, unit "degree", source "ours";
         /// Distance over which land and shoals take two thirds of the waves.
-        shelter: f64 = 100.0, within 1.0..=1e5, unit "m", source "ours";
+        shelter: f64 = 100.0, within 1.0..=1e5, unit "m", scales Size, source "ours";
         /// Depth to which waves stir the ground.
         wave_base: f64 = 8.0, within 0.0..=1000.0, unit "m", source "Trenhaile 2000, about 10";
         /// Slope of the platform at a cliff's foot.
         platform: f64 = 1.5, within 0.0..=45.0, unit "°", source "Trenhaile 2000, 0.5 to 3";
         /// Steepest slope that a cliff stands at.
-        cliff: f64 = 55.0, within 0.0..=90.0, unit "°", source "ours";
+        cliff: f64 = 55.0, within 0.0..=90.0, unit "°", scales Slope, source "ours";
         /// Share of what is cut that is sand; the rest is mud and is lost.
         sandy: f64 = 0.4, within 0.0..=1.0, unit "1", source "ours";
         /// How far waves carry sand along the shore.
-        drift: f64 = 1500.0, within 0.0..=1e6, unit "m", source "ours";
+        drift: f64 = 1500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// Slope of beaches.
         beach: f64 = 3.0, within 0.1..=45.0, unit "°", source "sand, 2 to 5";
         /// Height over the sea to which waves throw sand.
@@ -81,7 +82,7 @@ params! {
         /// Depth of the ground on which the outer edge of reefs stands: more where land has sunk while they grew.
         foot: f64 = 30.0, within 1.0..=2000.0, unit "m", source "light for corals to 30; more after Darwin 1842";
         /// Width of the water that corals leave free before the land.
-        lagoon: f64 = 250.0, within 0.0..=1e5, unit "m", source "ours";
+        lagoon: f64 = 250.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
     }
 }
 

@@ -50,25 +50,28 @@ params! {
     /// tides or waves shape the coast.
     pub struct Delta {
         /// How long the river builds.
-        years: f64 = 3000.0, within 0.0..=1e7, unit "a", source "ours; the lobes of the Mississippi took about 1500 each";
+        years: f64 = 3000.0, within 0.0..=1e7, unit "a", scales Age,
+            source "ours; the lobes of the Mississippi took about 1500 each";
         /// Time from one look at the ground to the next.
         step: f64 = 10.0, within 0.01..=1e5, unit "a", source "ours";
         /// Water of the river: wider and deeper arms.
-        discharge: f64 = 800.0, within 0.01..=1e6, unit "m³/s", source "ours";
+        discharge: f64 = 800.0, within 0.01..=1e6, unit "m³/s", scales Rain, source "ours";
         /// Sediment that it brings: a faster growing delta.
-        sediment: f64 = 2e6, within 0.0..=1e10, unit "m³/a", source "ours; the Rhône brings about 4e6";
+        sediment: f64 = 2e6, within 0.0..=1e10, unit "m³/a", scales Rain Size^2,
+            source "ours; the Rhône brings about 4e6";
         /// Where it comes in, from west (0) to east (1).
         inlet_x: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
         /// Where it comes in, from north (0) to south (1).
         inlet_y: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Fall of its water on the plain.
-        slope: f64 = 2e-4, within 0.0..=0.1, unit "m/m", source "ours; large deltas 1e-5 to 1e-3";
+        slope: f64 = 2e-4, within 0.0..=0.1, unit "m/m", scales Size^-1, source "ours; large deltas 1e-5 to 1e-3";
         /// Fall of the delta's front under water.
-        front: f64 = 0.015, within 1e-4..=1.0, unit "m/m", source "Orton & Reading 1993, 0.1° to several";
+        front: f64 = 0.015, within 1e-4..=1.0, unit "m/m", scales Size^-1,
+            source "Orton & Reading 1993, 0.1° to several";
         /// Height of levees over the water.
         levee: f64 = 1.8, within 0.0..=50.0, unit "m", source "ours";
         /// Distance over which levees fall to a third.
-        reach: f64 = 500.0, within 0.0..=1e5, unit "m", source "ours";
+        reach: f64 = 500.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
         /// Greatest share of the sediment that settles beside the river.
         overbank: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
         /// Time from one break-out to the next.
@@ -76,9 +79,11 @@ params! {
         /// Height of the unevenness that the river goes round.
         wander: f64 = 2.0, within 0.0..=100.0, unit "m", source "ours";
         /// Width of that unevenness, and wavelength of the bends that grow fastest.
-        wavelength: f64 = 2200.0, within 1.0..=1e6, unit "m", source "Leopold & Wolman 1960: about 11 channel widths";
+        wavelength: f64 = 2200.0, within 1.0..=1e6, unit "m", scales Size,
+            source "Leopold & Wolman 1960: about 11 channel widths";
         /// How fast the bank of a bend as sharp as the channel is wide gives way.
-        migration: f64 = 2.0, within 0.0..=1e4, unit "m/a", source "Hudson & Kesel 2000: bends of the Mississippi some 0.5 to 60";
+        migration: f64 = 2.0, within 0.0..=1e4, unit "m/a", scales Size^2,
+            source "Hudson & Kesel 2000: bends of the Mississippi some 0.5 to 60";
     }
 }
 

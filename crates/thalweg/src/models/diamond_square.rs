@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::lattice::{self, Lattice, Rule};
 use crate::params;
 use crate::rng::Key;
@@ -30,13 +30,13 @@ params! {
     /// Breaks: creases along the lattice and its diagonals, from the first levels above all; H above 1 shows them bare.
     pub struct DiamondSquare {
         /// Largest displacement on the first level: the height of the land.
-        amplitude: f64 = 800.0, within 0.0..=16000.0, unit "m", source "document D: half the side";
+        amplitude: f64 = 800.0, within 0.0..=16000.0, unit "m", scales Relief, source "document D: half the side";
         /// Largest elevation or depth of the four corners of the world.
-        corners: f64 = 700.0, within 0.0..=16000.0, unit "m", source "document D: the side";
+        corners: f64 = 700.0, within 0.0..=16000.0, unit "m", scales Relief, source "document D: the side";
         /// Hurst's H: how fast displacements fall; low is rough, high is smooth.
         roughness: f64 = 1.0, within 0.0..=2.0, unit "1", source "document D: 1";
         /// Added to all.
-        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
@@ -57,6 +57,10 @@ impl Model for DiamondSquare {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, STEP_CELLS)
     }
@@ -75,10 +79,6 @@ impl Model for DiamondSquare {
 }
 
 impl Base for DiamondSquare {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         let most = self.corners + self.amplitude;
         [self.offset - most, self.offset + most]

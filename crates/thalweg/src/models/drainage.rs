@@ -6,7 +6,7 @@ use crate::flow::{self, Directions, Land, accumulate, basins, infinity, multiple
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
-use crate::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, RAIN, Terrain};
+use crate::terrain::{Cells, DISCHARGE, LayerSpec, POOL, RAIN, Terrain};
 use crate::{choice, params};
 
 choice! {
@@ -47,9 +47,10 @@ params! {
     /// slopes water runs in parallel lines along them, and streams across a filled lake are a guess.
     pub struct Drainage {
         /// Accumulation from which on there is a stream: less draws more and finer ones.
-        threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", source "ours";
+        threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", scales Size^2, source "ours";
         /// Water that runs off, over a year: above 0, rivers run and depressions stand full of water.
-        runoff: f64 = 0.0, within 0.0..=100.0, unit "m/a", source "ours; 0.3 is the mean of land (Fekete et al. 2002)";
+        runoff: f64 = 0.0, within 0.0..=100.0, unit "m/a", scales Rain,
+            source "ours; 0.3 is the mean of land (Fekete et al. 2002)";
         /// Whether depressions stand full of water even without `runoff`.
         lakes: bool = false, within .., unit "1", source "ours";
         /// How water is shared among neighbours.
@@ -58,33 +59,26 @@ params! {
 }
 
 /// How much land drains through a cell.
-pub const ACCUMULATION: LayerSpec = LayerSpec {
-    name: "accumulation",
-    unit: "m²",
-    meaning: "Area that drains through the cell, itself included, weighed by rain; 0 without data.",
-    cells: CellType::Float,
-};
+pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
+    "accumulation",
+    "m²",
+    "Area that drains through the cell, itself included, weighed by rain; 0 without data.",
+);
 /// Which outlet a cell drains to.
-pub const BASIN: LayerSpec = LayerSpec {
-    name: "basin",
-    unit: "1",
-    meaning: "Number of the basin, 1 and more: cells of one drain to one outlet; 0 in the sea and without data.",
-    cells: CellType::Count,
-};
+pub const BASIN: LayerSpec = LayerSpec::counts(
+    "basin",
+    "1",
+    "Number of the basin, 1 and more: cells of one drain to one outlet; 0 in the sea and without data.",
+);
 /// Where streams run.
-pub const STREAM_ORDER: LayerSpec = LayerSpec {
-    name: "stream_order",
-    unit: "1",
-    meaning: "Strahler's order of the stream in the cell; 0 where there is none.",
-    cells: CellType::Count,
-};
+pub const STREAM_ORDER: LayerSpec =
+    LayerSpec::counts("stream_order", "1", "Strahler's order of the stream in the cell; 0 where there is none.");
 /// How deep lakes would stand.
-pub const LAKE_DEPTH: LayerSpec = LayerSpec {
-    name: "lake_depth",
-    unit: "m",
-    meaning: "Depth of the water if every depression stood full; 0 where the ground drains.",
-    cells: CellType::Height,
-};
+pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
+    "lake_depth",
+    "m",
+    "Depth of the water if every depression stood full; 0 where the ground drains.",
+);
 
 /// Of slope, in multiple flow (Freeman 1991).
 const EXPONENT: f64 = 1.1;

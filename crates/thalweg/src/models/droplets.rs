@@ -15,12 +15,12 @@ use crate::coarse::{self, Coarsened};
 use crate::error::{Error, Result};
 use crate::grid::{Edges, Grid};
 use crate::height::{Height, UNITS};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, Part, Reach, Role, Stepper, Tick};
 use crate::models::droplets::lanes::Kinetics;
 use crate::params;
 use crate::particles::{self, Particle, Planes};
 use crate::rng::Key;
-use crate::terrain::{CellType, Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
+use crate::terrain::{Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
 
 params! {
     /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
@@ -56,11 +56,11 @@ params! {
     /// open edge dig an abyss there.
     pub struct Droplets {
         /// Size of the cells that droplets run on: the scale of the valleys that are carved; 0 takes the grid's cell.
-        stride: f64 = 0.0, within 0.0..=1e5, unit "m", source "ours";
+        stride: f64 = 0.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
         /// Droplets per square kilometre; 0 means one per square stride.
-        density: f64 = 0.0, within 0.0..=1e9, unit "1/km²", source "ours";
+        density: f64 = 0.0, within 0.0..=1e9, unit "1/km²", scales Age Rain Size^-2, source "ours";
         /// Droplets in all, instead of a density; 0 leaves it to the density.
-        count: u32 = 0, within 0..=4_000_000_000, unit "1", source "ours";
+        count: u32 = 0, within 0..=4_000_000_000, unit "1", scales Age Rain, source "ours";
         /// Share of the old direction kept in a stride: 0 follows the steepest slope, near 1 runs straight on.
         inertia: f64 = 0.1, within 0.0..=0.999, unit "1", source "Beyer 2015; document A";
         /// Velocity at the start; more digs deeper at once.
@@ -70,11 +70,11 @@ params! {
         /// Gain of squared velocity per metre of fall: how much faster, and deeper, long falls dig.
         gravity: f64 = 0.001, within 0.0..=100.0, unit "1/m", source "document A, where it is 0.098 a map height";
         /// Least slope counted in the capacity: keeps droplets digging on near-flat ground.
-        min_slope: f64 = 0.01, within 0.0..=1000.0, unit "1", source "document A";
+        min_slope: f64 = 0.01, within 0.0..=1000.0, unit "1", scales Size^-1, source "document A";
         /// Sediment that a droplet can carry, in falls of one stride: more digs deeper before anything is laid down.
         capacity_factor: f64 = 3.0, within 0.0..=1000.0, unit "1", source "document A";
         /// Share of the missing sediment that is dug in a stride.
-        erosion: f64 = 0.03, within 0.0..=1.0, unit "1", source "document A";
+        erosion: f64 = 0.03, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "document A";
         /// Share of the excess sediment that is laid down in a stride.
         deposition: f64 = 0.03, within 0.0..=1.0, unit "1", source "document A";
         /// Share of the water lost in a stride: how soon a droplet tires.
@@ -86,7 +86,8 @@ params! {
         /// A droplet with less water than this ends.
         min_water: f64 = 0.001, within 0.0..=1.0, unit "1", source "ours";
         /// No cell is dug below this elevation.
-        floor: f64 = -16_000.0, within -16_000.0..=16_000.0, unit "m", source "document A, where it is 0";
+        floor: f64 = -16_000.0, within -16_000.0..=16_000.0, none -16_000.0, unit "m", scales Relief,
+            source "document A, where it is 0";
         /// Test of storage: heights kept in so many bits over 1 000 m, as an image would; 32 keeps full precision.
         store_bits: u32 = 32, within 8..=32, unit "bit", source "document A";
         /// Also write how often droplets stepped on each cell.
@@ -99,14 +100,11 @@ params! {
 }
 
 /// Droplet steps counted on each cell.
-pub const VISITS: LayerSpec =
-    LayerSpec { name: "visits", unit: "1", meaning: "Droplet steps taken on the cell.", cells: CellType::Count };
+pub const VISITS: LayerSpec = LayerSpec::counts("visits", "1", "Droplet steps taken on the cell.");
 /// Ground dug in all.
-pub const WEAR: LayerSpec =
-    LayerSpec { name: "wear", unit: "m", meaning: "Ground dug from the cell in all.", cells: CellType::Height };
+pub const WEAR: LayerSpec = LayerSpec::heights("wear", "m", "Ground dug from the cell in all.");
 /// Ground laid in all.
-pub const DEPOSIT: LayerSpec =
-    LayerSpec { name: "deposit", unit: "m", meaning: "Sediment laid on the cell in all.", cells: CellType::Height };
+pub const DEPOSIT: LayerSpec = LayerSpec::heights("deposit", "m", "Sediment laid on the cell in all.");
 
 const TABLE: &str = "droplets";
 
@@ -229,6 +227,10 @@ impl Model for Droplets {
             tables: &[TABLE],
             placed: true,
         }
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part { role: Role::Droplets, with: &[] }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {

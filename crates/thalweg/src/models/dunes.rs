@@ -48,7 +48,7 @@ params! {
     /// 37° at most, has no eddies before cliffs, and cuts no rock.
     pub struct Dunes {
         /// Years of wind: dunes grow, join and become fewer.
-        years: f64 = 800.0, within 0.0..=1e6, unit "a", source "ours";
+        years: f64 = 800.0, within 0.0..=1e6, unit "a", scales Age, source "ours";
         /// Sand that the wind carries over a plain of it: more is quicker.
         transport: f64 = 20.0, within 0.0..=10_000.0, unit "m²/a", source "Fryberger & Dean 1979: 5 to 100";
         /// Where the wind blows from, clockwise from north: 270 is a west wind.
@@ -60,7 +60,7 @@ params! {
         /// How much the wind's direction wavers, as a standard deviation: more makes crests less straight.
         gusts: f64 = 5.0, within 0.0..=45.0, unit "°", source "ours";
         /// How far a slab hops: the least size of dunes.
-        hop: f64 = 20.0, within 0.1..=10_000.0, unit "m", source "Werner 1995, five cells";
+        hop: f64 = 20.0, within 0.1..=10_000.0, unit "m", scales Size, source "Werner 1995, five cells";
         /// Thickness of a slab; 0 takes a tenth of a cell. Thinner slabs make smoother sand and more steps.
         slab: f64 = 0.0, within 0.0..=100.0, unit "m", source "Werner 1995, a tenth of a cell";
         /// Share of a slab that stays where it comes down on sand.

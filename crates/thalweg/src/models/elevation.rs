@@ -2,18 +2,17 @@
 
 use crate::error::{Error, Result};
 use crate::grid::Grid;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::models::base::{AMOUNT, Blend, STEP_CELLS, band, bands, lay};
+use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::models::base::{AMOUNT, STEP_CELLS, band, bands, lay};
 use crate::params;
-use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
+use crate::terrain::{Cells, LayerSpec, Terrain};
 
 /// The layer that is laid: metres, from a file or from an earlier stage.
-pub const ELEVATION: LayerSpec = LayerSpec {
-    name: "elevation",
-    unit: "m",
-    meaning: "Elevation to be laid on the ground; cells that are not a number leave it alone.",
-    cells: CellType::Float,
-};
+pub const ELEVATION: LayerSpec = LayerSpec::floats(
+    "elevation",
+    "m",
+    "Elevation to be laid on the ground; cells that are not a number leave it alone.",
+);
 
 params! {
     /// Lays the elevations of layer `elevation`, a real elevation model or any other map, on the ground.
@@ -29,9 +28,9 @@ params! {
     /// Breaks: elevations in f32 are exact to 0.06 mm at 1 000 m.
     pub struct Elevation {
         /// Factor on the elevations: exaggerates relief.
-        scale: f64 = 1.0, within -1000.0..=1000.0, unit "1", source "ours";
+        scale: f64 = 1.0, within -1000.0..=1000.0, unit "1", scales Relief, source "ours";
         /// Added to the scaled elevations.
-        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
@@ -50,6 +49,10 @@ impl Model for Elevation {
             tables: &[],
             placed: false,
         }
+    }
+
+    fn blend(&self) -> Blend {
+        self.blend
     }
 
     fn steps(&self, grid: &Grid) -> u32 {

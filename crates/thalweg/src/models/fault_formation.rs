@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
 use crate::params;
 use crate::rng::Key;
@@ -29,13 +29,13 @@ params! {
         /// Number of faults: few leave scarps, many make hills.
         count: u32 = 800, within 1..=20000, unit "1", source "ours";
         /// Height of the first fault's scarp.
-        step: f64 = 50.0, within 0.0..=16000.0, unit "m", source "ours";
+        step: f64 = 50.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How much lower the last scarp is than the first: 1 lets steps fall to nothing.
         decay: f64 = 0.95, within 0.0..=1.0, unit "1", source "Shankel 2000";
         /// Breadth of a scarp; 0 is sheer, much is smooth hills.
-        width: f64 = 700.0, within 0.0..=1e7, unit "m", source "ours";
+        width: f64 = 700.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
         /// Added to all.
-        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
@@ -56,6 +56,10 @@ impl Model for FaultFormation {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, self.step_cells())
     }
@@ -70,10 +74,6 @@ impl Model for FaultFormation {
 }
 
 impl Base for FaultFormation {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         let most = (0..self.count).map(|k| self.height(k).powi(2)).sum::<f64>().sqrt();
         [self.offset - most, self.offset + most]

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
-use crate::model::{About, Beside, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
+use crate::model::{About, Beside, Budget, Family, Model, Part, Reach, Role, Stepper, Tick, YEAR};
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules, share_of};
 use crate::models::fluvial::state::{State, Tally, Water};
@@ -60,22 +60,22 @@ params! {
     /// trace; `capacity_from = "fall"` cuts channels all the way down. The eight directions show on even slopes.
     pub struct Fluvial {
         /// How long water runs, with the steps that go with it.
-        duration: f64 = 7200.0, within 0.0..=1e9, unit "s", source "ours";
+        duration: f64 = 7200.0, within 0.0..=1e9, unit "s", scales Age Size, source "ours";
         /// Steps in all, instead of a duration; 0 leaves it to the duration.
-        steps: u32 = 0, within 0..=1_000_000, unit "1", source "document B, Iterations";
+        steps: u32 = 0, within 0..=1_000_000, unit "1", scales Age, source "document B, Iterations";
         /// How fast water runs from cell to cell: sets how long a step is. Slow water gathers deeper from the same springs.
         velocity: f64 = 1.0, within 0.001..=1000.0, unit "m/s", source "ours";
         /// Rain over all land, times the layer `rain` where there is one: rills everywhere, more where waters meet. Where a drop
         /// is poured and rain is not given, there is none.
-        rain: f64 = 20.0, within 0.0..=100_000.0, unit "mm/h", source "ours";
+        rain: f64 = 20.0, within 0.0..=100_000.0, unit "mm/h", scales Rain, source "ours";
         /// Water that evaporates where there is some: dries films and puddles, ends thin streams.
         evaporation: f64 = 0.0, within 0.0..=100_000.0, unit "mm/h", source "ours";
         /// Water of a single drop, poured before the first step; 0 is none.
         drop: f64 = 0.0, within 0.0..=1e12, unit "m³", source "document B, WaterPercent";
         /// Where the drop falls, eastward from the world's north-western corner.
-        x: f64 = 0.0, within 0.0..=1e8, unit "m", source "document B, X";
+        x: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "document B, X";
         /// Where the drop falls, southward from there.
-        y: f64 = 0.0, within 0.0..=1e8, unit "m", source "document B, Y";
+        y: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "document B, Y";
         /// Ground that the drop lifts where it falls, down to the floor at most.
         pickup: f64 = 0.0, within 0.0..=16_000.0, unit "m", source "document B, PickupRate";
         /// Kc: sediment that moving water can carry, as a share of it; more digs deeper before anything is laid.
@@ -83,7 +83,7 @@ params! {
         /// Kd: share of the sediment over capacity that is laid in a step; less carries it farther, into flatter fans.
         deposition: f64 = 0.1, within 0.0..=1.0, unit "1", source "Musgrave 1989";
         /// Ks: share of the missing sediment that is dug in a step: how soft the ground is.
-        softness: f64 = 0.3, within 0.0..=1.0, unit "1", source "Musgrave 1989";
+        softness: f64 = 0.3, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "Musgrave 1989";
         /// Which neighbours take a cell's water.
         receivers: Receivers = Receivers::All, within .., unit "1", source "ours; Musgrave 1989";
         /// How much of the difference moves.
@@ -93,7 +93,8 @@ params! {
         /// Whether a cell may be dug below the ground that its water goes to, as in the document: shafts under springs.
         pits: bool = false, within .., unit "1", source "document B";
         /// No cell is dug below this elevation.
-        floor: f64 = -16_000.0, within -16_000.0..=16_000.0, unit "m", source "document B, where it is 0";
+        floor: f64 = -16_000.0, within -16_000.0..=16_000.0, none -16_000.0, unit "m", scales Relief,
+            source "document B, where it is 0";
     }
 }
 
@@ -155,6 +156,10 @@ impl Model for Fluvial {
             tables: &[SPRINGS],
             placed: self.drop > 0.0,
         }
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part { role: Role::Springs, with: &[("rain", 0.0)] }]
     }
 
     fn beside(&self) -> &'static [Beside] {

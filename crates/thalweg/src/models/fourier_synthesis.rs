@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::field::Field;
 use crate::fourier::{Fourier, Wave};
 use crate::grid::Grid;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::models::base::{AMOUNT, Blend, lay};
+use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::models::base::{AMOUNT, lay};
 use crate::rng::Key;
 use crate::terrain::Terrain;
 use crate::{choice, params};
@@ -44,11 +44,11 @@ params! {
         /// How fast waves shrink with frequency: 1.25 rough, 2 hills, 3 swells.
         beta: f64 = 2.0, within 0.0..=6.0, unit "1", source "document D: 1.25 to 3";
         /// Standard deviation of the elevation.
-        amplitude: f64 = 350.0, within 0.0..=16000.0, unit "m", source "ours";
+        amplitude: f64 = 350.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Whether sizes of waves scatter around the law.
         spectrum: Spectrum = Spectrum::Normal, within .., unit "1", source "document D: white noise";
         /// Added to all: the mean elevation.
-        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
@@ -70,6 +70,10 @@ impl Model for FourierSynthesis {
             tables: &[],
             placed: true,
         }
+    }
+
+    fn blend(&self) -> Blend {
+        self.blend
     }
 
     fn steps(&self, _: &Grid) -> u32 {

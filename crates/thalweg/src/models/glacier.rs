@@ -16,7 +16,7 @@ use crate::model::{About, Family, Model, Reach, Stepper};
 use crate::models::glacier::ages::Ages;
 use crate::models::hillslope::SLOPE_LIMIT;
 use crate::params;
-use crate::terrain::{CellType, HARDNESS, LOOSE, LayerSpec, PROTECT};
+use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT};
 
 params! {
     /// Snow above the snowline gathers to glaciers that flow down the valleys, and wear their beds: troughs with steep sides
@@ -68,7 +68,7 @@ params! {
     /// under it, and for coarse cells beside narrow valleys: a trough is to be some cells wide.
     pub struct Glacier {
         /// Time for which the bed is worn: deeper troughs.
-        years: f64 = 20_000.0, within 0.0..=1e7, unit "a", source "ours; an ice age is 100 000";
+        years: f64 = 20_000.0, within 0.0..=1e7, unit "a", scales Age, source "ours; an ice age is 100 000";
         /// Time for which the bed is worn between two looks at the ice.
         step: f64 = 250.0, within 1.0..=1e5, unit "a", source "ours";
         /// Time for which ice flows in that.
@@ -78,15 +78,15 @@ params! {
         /// Time for which ice grows before it wears the bed.
         growth: f64 = 300.0, within 0.0..=1e5, unit "a", source "ours";
         /// Elevation at which as much ice melts as snow falls: lower makes longer and thicker glaciers.
-        snowline: f64 = 1200.0, within -16_000.0..=16_000.0, unit "m", source "ours";
+        snowline: f64 = 1200.0, within -16_000.0..=16_000.0, unit "m", scales Relief, source "ours";
         /// How far the snowline falls and rises about that: cirques in mild ages, long troughs in cold ones.
-        swing: f64 = 0.0, within 0.0..=5000.0, unit "m", source "ours";
+        swing: f64 = 0.0, within 0.0..=5000.0, unit "m", scales Relief, source "ours";
         /// From one cold age to the next.
         cycle: f64 = 10_000.0, within 1.0..=1e7, unit "a", source "ours";
         /// How much more ice melts with each metre down.
         gradient: f64 = 0.007, within 0.0..=0.1, unit "1/a", source "Oerlemans 1984; Alps";
         /// The most snow that falls, high up.
-        accumulation: f64 = 1.5, within 0.0..=50.0, unit "m/a", source "Oerlemans 1984; 0.5 to 3";
+        accumulation: f64 = 1.5, within 0.0..=50.0, unit "m/a", scales Rain, source "Oerlemans 1984; 0.5 to 3";
         /// How much lower the snowline lies on upright walls in the shade, and higher in the sun: cirques on one side of crests.
         shade: f64 = 0.0, within 0.0..=2000.0, unit "m", source "Evans 1977, as a rule";
         /// Towards where shade lies and wind drifts snow, clockwise from north.
@@ -96,7 +96,8 @@ params! {
         /// How readily ice slides: thinner ice that wears more.
         sliding: f64 = 1800.0, within 0.0..=1e6, unit "m²/(bar³·a)", source "Budd et al. 1979";
         /// Rock worn for each metre that ice slides.
-        erosion: f64 = 1e-4, within 0.0..=0.1, unit "m^(1−l)·a^(l−1)", source "Harbor 1992, for exponent 1";
+        erosion: f64 = 1e-4, within 0.0..=0.1, unit "m^(1−l)·a^(l−1)", scales Erodibility^0.5,
+            source "Harbor 1992, for exponent 1";
         /// Exponent l of the speed: higher wears fast trunks deeper beside slow tributaries.
         exponent: f64 = 1.0, within 0.5..=3.0, unit "1", source "Harbor 1992, 1; Herman 2015, 2";
         /// How many times as fast as the floor upright walls are worn: broad floors and steep sides.
@@ -110,26 +111,21 @@ params! {
         /// Share of what is worn that is laid down where the ice melts; melt water carries off the rest.
         till: f64 = 0.15, within 0.0..=1.0, unit "1", source "ours";
         /// Steepest angle of walls; 90 for none.
-        slope_limit: f64 = 50.0, within 1.0..=90.0, unit "°", source "ours; trough walls 40 to 60";
+        slope_limit: f64 = 50.0, within 1.0..=90.0, unit "°", scales Slope, source "ours; trough walls 40 to 60";
         /// How much the limit varies: the deviation of its logarithm.
         slope_variation: f64 = 0.2, within 0.0..=1.0, unit "1", source "ours";
         /// Distance over which the limit varies most.
-        slope_wavelength: f64 = 500.0, within 0.01..=1e8, unit "m", source "ours";
+        slope_wavelength: f64 = 500.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
         /// Whether the ice melts at the end.
         melt: bool = true, within .., unit "1", source "ours";
     }
 }
 
 /// Ice on the ground.
-pub const ICE: LayerSpec =
-    LayerSpec { name: "ice", unit: "m", meaning: "Thickness of ice on the ground.", cells: CellType::Height };
+pub const ICE: LayerSpec = LayerSpec::heights("ice", "m", "Thickness of ice on the ground.");
 /// Snow over that declared.
-pub const SNOW: LayerSpec = LayerSpec {
-    name: "snow",
-    unit: "1",
-    meaning: "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.",
-    cells: CellType::Float,
-};
+pub const SNOW: LayerSpec =
+    LayerSpec::floats("snow", "1", "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.");
 
 /// Most steps.
 const MOST: f64 = 1e6;

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::fractal::{Fractal, Kind, Settings, Warp};
 use crate::params;
 use crate::rng::Key;
@@ -37,9 +37,9 @@ params! {
         /// How octaves are shaped: rolling, rounded or ridged ground.
         kind: Kind = Kind::Fbm, within .., unit "1", source "Musgrave 2003";
         /// Height of hills: three standard deviations of fbm, the whole range of the others; below 0 turned upside down.
-        amplitude: f64 = 1200.0, within -16000.0..=16000.0, unit "m", source "ours";
+        amplitude: f64 = 1200.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Distance from one great hill to the next.
-        wavelength: f64 = 9000.0, within 0.01..=1e8, unit "m", source "ours";
+        wavelength: f64 = 9000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
         /// Number of octaves: each adds finer hills, as far as the grid carries them.
         octaves: u32 = 12, within 1..=24, unit "1", source "ours";
         /// Share of the height that the next finer octave keeps (persistence): more is rougher.
@@ -53,11 +53,11 @@ params! {
         /// How much steep slopes lose of finer octaves: erosion-like smooth flanks.
         damping: f64 = 0.1, within 0.0..=1000.0, unit "1", source "Quilez 2008 (his is 1)";
         /// How far points are carried aside: bends ridges and hills (three standard deviations; at most 262144 cells).
-        warp: f64 = 500.0, within 0.0..=1e6, unit "m", source "ours";
+        warp: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// Distance over which the warp turns.
-        warp_wavelength: f64 = 8000.0, within 0.01..=1e8, unit "m", source "ours";
+        warp_wavelength: f64 = 8000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
         /// Added to all: the mean elevation of fbm, the floor of the others.
-        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
@@ -78,6 +78,10 @@ impl Model for GradientNoise {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, self.step_cells())
     }
@@ -92,10 +96,6 @@ impl Model for GradientNoise {
 }
 
 impl Base for GradientNoise {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         let low = if self.kind == Kind::Fbm { -self.amplitude } else { 0.0 };
         [self.offset + low, self.offset + self.amplitude]

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, Part, Reach, Role, Stepper, Tick};
 use crate::params;
 use crate::terrain::Terrain;
 
@@ -32,6 +32,10 @@ impl Model for Hands {
             tables: &[],
             placed: false,
         }
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part { role: Role::Strokes, with: &[] }]
     }
 
     fn steps(&self, _: &Grid) -> u32 {

@@ -10,15 +10,14 @@ use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
 use crate::slopes::diffuse::{PASS, passes};
 use crate::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit, share_of};
-use crate::terrain::{CellType, HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
+use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
 
 /// How steep the ground may stand, beside the model's own angle.
-pub const SLOPE_LIMIT: LayerSpec = LayerSpec {
-    name: "slope_limit",
-    unit: "1",
-    meaning: "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
-    cells: CellType::Float,
-};
+pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
+    "slope_limit",
+    "1",
+    "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
+);
 
 params! {
     /// Cuts slopes to the steepest that stands, alike in all directions, and lets soil creep: even flanks, round crests.
@@ -43,15 +42,16 @@ params! {
     /// creep. Creep blurs the picture when √(2·diffusion·years) passes some cells, and takes time with its square.
     pub struct Hillslope {
         /// Years of creep.
-        years: f64 = 20_000.0, within 0.0..=1e7, unit "yr", source "ours";
+        years: f64 = 20_000.0, within 0.0..=1e7, unit "yr", scales Age, source "ours";
         /// How fast soil creeps: rounds crests, fills hollows.
-        diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/yr", source "Fernandes & Dietrich 1997: 0.001 to 0.02";
+        diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/yr", scales Creep,
+            source "Fernandes & Dietrich 1997: 0.001 to 0.02";
         /// Steepest slope that stands; 90 leaves slopes as steep as they are.
-        angle: f64 = 35.0, within 0.0..=90.0, unit "°", source "Burbank 1996: 30 to 37";
+        angle: f64 = 35.0, within 0.0..=90.0, unit "°", scales Slope, source "Burbank 1996: 30 to 37";
         /// How uneven the steepest slope is: standard deviation of its logarithm. At 0 flanks are smooth as cones.
         jitter: f64 = 0.08, within 0.0..=1.0, unit "1", source "ours";
         /// Distance from one strong flank to the next.
-        jitter_wavelength: f64 = 1000.0, within 0.01..=1e8, unit "m", source "ours";
+        jitter_wavelength: f64 = 1000.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
     }
 }
 

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::forest::TREES;
 use crate::grid::Grid;
 use crate::height::UNITS;
-use crate::model::{About, Family, Model, Reach, Stepper};
+use crate::model::{About, Family, Model, Part, Reach, Role, Stepper};
 use crate::models::hydrology::batch::Batches;
 use crate::models::hydrology::rules::Rules;
 use crate::params;
@@ -86,15 +86,15 @@ params! {
     /// few `years`, and silts up by more than its depth is deeper than the same years would make it on the last ground.
     pub struct Hydrology {
         /// The length that the other numbers are for: the width of the article's cells; 0 takes the grid's cell.
-        stride: f64 = 0.0, within 0.0..=1e5, unit "m", source "ours";
+        stride: f64 = 0.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
         /// How drops move, and how much they carry.
         rules: RuleSet = RuleSet::Momentum, within .., unit "1", source "document C";
         /// Drops that fall on each cell in all: more dig longer.
-        drops: f64 = 2.0, within 0.0..=1000.0, unit "1/cell", source "document C";
+        drops: f64 = 2.0, within 0.0..=1000.0, unit "1/cell", scales Age, source "document C";
         /// Drops that a batch lets fall on each cell.
         batch: f64 = 0.0078125, within 1e-5..=1.0, unit "1/cell", source "document C, 512 on 256 × 256 cells";
         /// Rain, times the layer `rain` where there is one.
-        rain: f64 = 1.0, within 0.001..=20.0, unit "m/a", source "ours";
+        rain: f64 = 1.0, within 0.001..=20.0, unit "m/a", scales Rain, source "ours";
         /// Time in which all of it falls: the water of the lakes. Erosion is that of a far longer time.
         years: f64 = 20.0, within 0.001..=10_000.0, unit "a", source "ours";
         /// Share of the rain that the lowest land goes without, where the highest has all of it.
@@ -116,7 +116,7 @@ params! {
         /// Water that evaporates from lakes.
         lake_evaporation: f64 = 0.6, within 0.0..=20.0, unit "m/a", source "ours";
         /// Share of the difference to what can be carried that is dug or laid over a stride.
-        deposition: f64 = 0.1, within 0.0..=1.0, unit "1", source "document C";
+        deposition: f64 = 0.1, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "document C";
         /// How many times more a full stream can carry.
         entrainment: f64 = 10.0, within 0.0..=1000.0, unit "1", source "document C";
         /// How strongly drops are drawn along with the stream: wide bends.
@@ -130,13 +130,13 @@ params! {
         /// Times that a drop which found no way down sets out anew.
         spill: u32 = 5, within 0..=100, unit "1", source "document C";
         /// Way without a new lowest place after which a drop has found no way down.
-        patience: f64 = 300.0, within 1.0..=1e5, unit "m", source "ours";
+        patience: f64 = 300.0, within 1.0..=1e5, unit "m", scales Size, source "ours";
         /// Share of its load that settles over a stride under water.
         settling: f64 = 0.2, within 0.001..=1.0, unit "1", source "ours";
         /// Steepest angle of banks.
-        talus: f64 = 36.0, within 1.0..=89.0, unit "°", source "ours";
+        talus: f64 = 36.0, within 1.0..=89.0, unit "°", scales Repose, source "ours";
         /// Steepest angle of ground under water: how steep deltas' fronts are.
-        wet_talus: f64 = 8.0, within 0.1..=89.0, unit "°", source "ours; delta fronts 1 to 30";
+        wet_talus: f64 = 8.0, within 0.1..=89.0, unit "°", scales Repose, source "ours; delta fronts 1 to 30";
         /// Share of what is over it that slides when a drop passes.
         slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "document C";
         /// Depth of the deepest dry pit in a bed that water levels.
@@ -144,7 +144,7 @@ params! {
         /// Drops a cell after which all but a third of what stood over a sill has run out when that is cut down; 0 lets it go at once.
         release: f64 = 0.03, within 0.0..=10.0, unit "1/cell", source "ours";
         /// Years that a forest lives beside the water, spread over the batches; 0 grows none.
-        forest: f64 = 0.0, within 0.0..=10_000.0, unit "a", source "ours; document C a step a batch";
+        forest: f64 = 0.0, within 0.0..=10_000.0, unit "a", scales Age, source "ours; document C a step a batch";
         /// Side of the ground that a plant's roots hold.
         tree_patch: f64 = 10.0, within 0.1..=1000.0, unit "m", source "ours; document C a cell";
         /// Discharge above which no plant stands.
@@ -152,7 +152,7 @@ params! {
         /// Elevation of the tree line above the sea.
         tree_line: f64 = 1800.0, within 0.0..=16_000.0, unit "m", source "ours";
         /// No cell is dug below this elevation.
-        floor: f64 = -16_000.0, within -16_000.0..=16_000.0, unit "m", source "ours";
+        floor: f64 = -16_000.0, within -16_000.0..=16_000.0, none -16_000.0, unit "m", scales Relief, source "ours";
     }
 }
 
@@ -221,6 +221,10 @@ impl Model for Hydrology {
             tables: &[drop::TABLE, state::HELD, TREES, SPRINGS, SOILS, strata::STRATA, strata::LIE],
             placed: true,
         }
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part { role: Role::Water, with: &[] }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {

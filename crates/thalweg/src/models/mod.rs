@@ -29,7 +29,8 @@ pub mod thermal;
 pub mod trees;
 
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::model::{Model, Role};
+use crate::terrain::LayerSpec;
 
 /// Makes one model with default parameters.
 type Make = fn() -> Box<dyn Model>;
@@ -104,6 +105,19 @@ impl Models {
     pub fn all(&self) -> impl Iterator<Item = Box<dyn Model>> {
         self.0.iter().map(|make| make())
     }
+
+    /// Every layer that a model reads or writes, as it is declared; one that several know comes as often.
+    pub fn layers(&self) -> impl Iterator<Item = LayerSpec> {
+        self.all().flat_map(|model| {
+            let about = model.about();
+            [about.needs, about.uses, about.writes].concat()
+        })
+    }
+
+    /// The declaration of the layer of that name, if there is one.
+    pub fn layer(&self, name: &str) -> Option<LayerSpec> {
+        self.layers().find(|spec| spec.name == name)
+    }
 }
 
 /// The library's model of that name with default parameters.
@@ -112,6 +126,22 @@ impl Models {
 /// When there is none.
 pub fn find(name: &str) -> Result<Box<dyn Model>> {
     Models::default().find(name)
+}
+
+/// The model that plays a role, with its numbers in it.
+///
+/// # Errors
+/// When there is none.
+pub fn playing(role: Role) -> Result<Box<dyn Model>> {
+    let part = |model: &dyn Model| model.parts().iter().find(|part| part.role == role);
+    let mut model = all()
+        .find(|model| part(&**model).is_some())
+        .ok_or_else(|| Error::value("role", format!("{role:?}"), "one that a model plays"))?;
+    let owner = model.about().name;
+    for (name, value) in part(&*model).map_or(&[][..], |part| part.with) {
+        model.set(owner, name, &toml::Value::Float(*value))?;
+    }
+    Ok(model)
 }
 
 /// Every model of the library with default parameters, in the list's order.

@@ -35,9 +35,10 @@ params! {
     /// wide, so on coarse cells they are broader than a river would cut.
     pub struct Outlets {
         /// Depth from which on a hollow, or water that stands, is a lake.
-        lake: f64 = 2.0, within 0.0..=16_000.0, unit "m", source "ours";
+        lake: f64 = 2.0, within 0.0..=16_000.0, unit "m", scales Relief, source "ours";
         /// Surface from which on it is one.
-        lake_area: f64 = 20_000.0, within 0.0..=1e12, unit "m²", source "ours; 1 to 2 ha are the least of most inventories of lakes";
+        lake_area: f64 = 20_000.0, within 0.0..=1e12, unit "m²", scales Size^2,
+            source "ours; 1 to 2 ha are the least of most inventories of lakes";
     }
 }
 

@@ -16,7 +16,7 @@ use crate::grid::Grid;
 use crate::model::{About, Family, Model, Reach, Stepper, YEAR};
 use crate::params;
 use crate::springs::SPRINGS;
-use crate::terrain::{CellType, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
+use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
 
 choice! {
     /// How wide a pipe between two cells is.
@@ -87,7 +87,7 @@ params! {
     /// thin water of rain cuts rills along them.
     pub struct Pipes {
         /// Time that passes, of water and not of the land: erosion of ages is had by higher rates.
-        seconds: f64 = 900.0, within 0.0..=1e7, unit "s", source "ours";
+        seconds: f64 = 900.0, within 0.0..=1e7, unit "s", scales Age Size, source "ours";
         /// Longest time step; 0 leaves it to the bound of stability, which always holds.
         dt: f64 = 0.0, within 0.0..=3600.0, unit "s", source "Mei 2007";
         /// Whether pipes widen with depth, as in nature, or not.
@@ -101,7 +101,7 @@ params! {
         /// Manning's n of the bed: rougher beds hold water back, so that it is deeper and slower; 0 lets it speed up for ever.
         roughness: f64 = 0.035, within 0.0..=1.0, unit "s/m^(1/3)", source "Chow 1959; natural streams";
         /// Rain while it falls.
-        rain: f64 = 100.0, within 0.0..=100_000.0, unit "mm/h", source "ours";
+        rain: f64 = 100.0, within 0.0..=100_000.0, unit "mm/h", scales Rain, source "ours";
         /// How rain is spread over the cells.
         shower: Shower = Shower::Even, within .., unit "1", source "Mei 2007";
         /// From the beginning of one storm to that of the next; 0 is steady rain.
@@ -109,7 +109,7 @@ params! {
         /// Part of each period in which it rains.
         storm_share: f64 = 0.5, within 0.0..=1.0, unit "1", source "ours";
         /// Radius of the cloud that rain falls from, another for each storm; 0 is rain over the whole map.
-        storm_radius: f64 = 0.0, within 0.0..=1e6, unit "m", source "ours";
+        storm_radius: f64 = 0.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// How fast the cloud moves.
         storm_speed: f64 = 8.0, within 0.0..=100.0, unit "m/s", source "ours";
         /// Share of the water that evaporates in a second.
@@ -117,7 +117,8 @@ params! {
         /// Whether water stands at the start wherever the ground is below `lake_level`.
         lake: bool = false, within .., unit "1", source "the document's second start";
         /// Level of the water that stands at the start.
-        lake_level: f64 = 0.0, within -16_000.0..=16_000.0, unit "m", source "the document's second start";
+        lake_level: f64 = 0.0, within -16_000.0..=16_000.0, unit "m", scales Relief,
+            source "the document's second start";
         /// Sediment that water at 1 m/s carries down a wall: more carves deeper and builds larger fans.
         capacity: f64 = 0.3, within 0.0..=100.0, unit "s", source "Mei 2007";
         /// Least sin α that counts: what rivers carry over flat ground.
@@ -127,7 +128,7 @@ params! {
         /// Share of the lacking load that loose ground yields in a second.
         erosion: f64 = 0.1, within 0.0..=100.0, unit "1/s", source "ours";
         /// What bedrock yields, as a share of what loose ground would.
-        rock: f64 = 0.3, within 0.0..=1.0, unit "1", source "Šťava 2008";
+        rock: f64 = 0.3, within 0.0..=1.0, unit "1", scales Debris^-1, source "Šťava 2008";
         /// Share of the surplus load that is laid down in a second: less carries it farther.
         deposition: f64 = 0.1, within 0.0..=100.0, unit "1/s", source "ours";
         /// How suspended sediment moves.
@@ -138,32 +139,18 @@ params! {
 }
 
 /// Speed in the pipe through the west side of each cell; there while the model runs.
-pub const PIPE_X: LayerSpec = LayerSpec {
-    name: "pipe_x",
-    unit: "m/s",
-    meaning: "Speed at which water runs eastward through the cell's west side.",
-    cells: CellType::Float,
-};
+pub const PIPE_X: LayerSpec =
+    LayerSpec::floats("pipe_x", "m/s", "Speed at which water runs eastward through the cell's west side.");
 /// Speed in the pipe through the north side of each cell; there while the model runs.
-pub const PIPE_Y: LayerSpec = LayerSpec {
-    name: "pipe_y",
-    unit: "m/s",
-    meaning: "Speed at which water runs southward through the cell's north side.",
-    cells: CellType::Float,
-};
+pub const PIPE_Y: LayerSpec =
+    LayerSpec::floats("pipe_y", "m/s", "Speed at which water runs southward through the cell's north side.");
 /// What is yet to be moved of a unit of ground; there while the model runs.
-pub const FRACTION: LayerSpec = LayerSpec {
-    name: "fraction",
-    unit: "1",
-    meaning: "Part of a unit of height that is to be dug and not yet is.",
-    cells: CellType::Float,
-};
+pub const FRACTION: LayerSpec =
+    LayerSpec::floats("fraction", "1", "Part of a unit of height that is to be dug and not yet is.");
 /// Eastward part of the water's velocity.
-pub const VELOCITY_X: LayerSpec =
-    LayerSpec { name: "velocity_x", unit: "m/s", meaning: "Velocity of the water, eastward.", cells: CellType::Float };
+pub const VELOCITY_X: LayerSpec = LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.");
 /// Southward part of the water's velocity.
-pub const VELOCITY_Y: LayerSpec =
-    LayerSpec { name: "velocity_y", unit: "m/s", meaning: "Velocity of the water, southward.", cells: CellType::Float };
+pub const VELOCITY_Y: LayerSpec = LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.");
 
 /// Acceleration of gravity in m/s².
 const GRAVITY: f64 = 9.81;

@@ -13,9 +13,7 @@ use crate::rivers::{self, Carved, Design, Network, Site, distance};
 use crate::rng::Key;
 use crate::slopes::{Guards, book_cut, carry_off};
 use crate::springs::{self, SPRINGS};
-use crate::terrain::{
-    CellType, Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain, WATER,
-};
+use crate::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain, WATER};
 use crate::{choice, params};
 
 choice! {
@@ -76,13 +74,13 @@ params! {
     /// cell are cut as deep as they are over the whole cell.
     pub struct RiverNetwork {
         /// Catchment from which on there is a river: less draws more and finer ones. Under 16 cells it counts as that.
-        catchment: f64 = 1.0, within 0.0..=1e6, unit "km²", source "ours";
+        catchment: f64 = 1.0, within 0.0..=1e6, unit "km²", scales Size^2, source "ours";
         /// Water that runs off in a year: more makes wider and deeper rivers.
-        runoff: f64 = 0.5, within 0.0..=20.0, unit "m/a", source "ours";
+        runoff: f64 = 0.5, within 0.0..=20.0, unit "m/a", scales Rain, source "ours";
         /// Deepest channel that is cut to drain a hollow.
         breach_depth: f64 = 12.0, within 0.0..=16_000.0, unit "m", source "ours";
         /// How far from the hollow such a channel may lead.
-        breach_length: f64 = 1000.0, within 0.0..=1e6, unit "m", source "ours";
+        breach_length: f64 = 1000.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// Roughness of the ground that has no say in where rivers run.
         noise: f64 = 2.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Depth from which on a hollow that is left is a lake.
@@ -98,7 +96,7 @@ params! {
         /// Height of levees beside meandering rivers, as a share of their depth: 0 raises none.
         levees: f64 = 0.0, within 0.0..=2.0, unit "1", source "ours";
         /// Rise of banks beyond them: less cuts valleys with gentler sides.
-        bank: f64 = 0.5, within 0.05..=10.0, unit "1", source "ours";
+        bank: f64 = 0.5, within 0.05..=10.0, unit "1", scales Repose, source "ours";
         /// Fall of a river from which on it is cut back over soft rock.
         fall: f64 = 0.5, within 0.0..=10.0, unit "1", source "ours";
         /// The deepest such cut.
@@ -110,7 +108,7 @@ params! {
         /// How rivers are found. With `letter` what stands above does nothing, and what follows does.
         method: Method = Method::Drainage, within .., unit "1", source "ours";
         /// Least distance r of two sampled points; under four cells it counts as that.
-        spacing: f64 = 500.0, within 0.0..=1e6, unit "m", source "ours";
+        spacing: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// By how much closer they lie on steep ground.
         closeness: f64 = 0.0, within 0.0..=0.75, unit "1", source "ours";
         /// The factor C: more keeps rivers from climbing, at the price of long ways round.
@@ -123,26 +121,19 @@ params! {
 }
 
 /// Which river's water a cell is.
-pub const RIVER: LayerSpec = LayerSpec {
-    name: "river",
-    unit: "1",
-    meaning: "Number of the river, from 1 on, whose water the cell is; 0 on dry ground, in lakes and the sea.",
-    cells: CellType::Count,
-};
+pub const RIVER: LayerSpec = LayerSpec::counts(
+    "river",
+    "1",
+    "Number of the river, from 1 on, whose water the cell is; 0 on dry ground, in lakes and the sea.",
+);
 /// Which lake a cell is in.
-pub const LAKE: LayerSpec = LayerSpec {
-    name: "lake",
-    unit: "1",
-    meaning: "Number of the lake, from 1 on; 0 elsewhere.",
-    cells: CellType::Count,
-};
+pub const LAKE: LayerSpec = LayerSpec::counts("lake", "1", "Number of the lake, from 1 on; 0 elsewhere.");
 /// How far a cell is from a river.
-pub const RIVER_DISTANCE: LayerSpec = LayerSpec {
-    name: "river_distance",
-    unit: "m",
-    meaning: "Distance to the nearest river; the length of the world's sides together where there is none.",
-    cells: CellType::Float,
-};
+pub const RIVER_DISTANCE: LayerSpec = LayerSpec::floats(
+    "river_distance",
+    "m",
+    "Distance to the nearest river; the length of the world's sides together where there is none.",
+);
 
 /// The table of rivers' points.
 pub const RIVERS: &str = "rivers";

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::model::{About, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, Blend, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::rng::Key;
 use crate::{choice, params};
 
@@ -47,11 +47,11 @@ params! {
         /// Which shape.
         kind: Kind = Kind::Island, within .., unit "1", source "ours";
         /// Height of the middle, or of the rim of a crater.
-        height: f64 = 900.0, within -16000.0..=16000.0, unit "m", source "ours";
+        height: f64 = 900.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Depth of a crater's floor, or of the sea floor around an island.
-        depth: f64 = 200.0, within -16000.0..=16000.0, unit "m", source "ours";
+        depth: f64 = 200.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How far the shape reaches; 0 takes half the shorter side of the extent.
-        radius: f64 = 0.0, within 0.0..=1e7, unit "m", source "ours";
+        radius: f64 = 0.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
         /// Where the centre lies from west (0) to east (1).
         centre_x: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
         /// Where the centre lies from north (0) to south (1).
@@ -59,9 +59,9 @@ params! {
         /// Plane: where it rises to; ridge: where it runs to; clockwise from north.
         azimuth: f64 = 0.0, within -360.0..=360.0, unit "degree", source "ours";
         /// Plane: its slope.
-        tilt: f64 = 2.0, within 0.0..=80.0, unit "degree", source "ours";
+        tilt: f64 = 2.0, within 0.0..=80.0, unit "degree", scales Relief Size^-1, source "ours";
         /// Added to all.
-        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", source "ours";
+        offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";
     }
@@ -82,6 +82,10 @@ impl Model for Shape {
         }
     }
 
+    fn blend(&self) -> Blend {
+        self.blend
+    }
+
     fn steps(&self, grid: &Grid) -> u32 {
         bands(grid, STEP_CELLS)
     }
@@ -96,10 +100,6 @@ impl Model for Shape {
 }
 
 impl Base for Shape {
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
     fn span(&self) -> [f64; 2] {
         let low = if matches!(self.kind, Kind::Crater | Kind::Island) { -self.depth } else { 0.0 };
         [self.offset + low, self.offset + self.height]

@@ -14,7 +14,7 @@ use crate::models::stream_power::level::Level;
 use crate::models::stream_power::step::Rivers;
 use crate::params;
 use crate::slopes::diffuse;
-use crate::terrain::{CellType, LOOSE, LayerSpec, Terrain};
+use crate::terrain::{LOOSE, LayerSpec, Terrain};
 
 choice! {
     /// How drainage area is counted.
@@ -60,31 +60,32 @@ params! {
     /// grow to needles; on one level with long steps everything is softer than coarse to fine.
     pub struct StreamPower {
         /// Time in all, on the coarsest level: land that began as a plain is in balance after some millions.
-        years: f64 = 1e6, within 0.0..=1e9, unit "a", source "ours";
+        years: f64 = 1e6, within 0.0..=1e9, unit "a", scales Age, source "ours";
         /// Length of a step on the coarsest level: longer is quicker and softer.
         step: f64 = 2e4, within 1.0..=1e7, unit "a", source "ours";
         /// Width of the coarsest level's cells: great valleys are found there; 0 works on the grid's own cells only.
-        stride: f64 = 0.0, within 0.0..=1e5, unit "m", source "ours";
+        stride: f64 = 0.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
         /// Time that each finer level takes, as a part of the level before.
         finer_years: f64 = 0.2, within 0.0..=1.0, unit "1", source "ours";
         /// Length of each finer level's steps, as a part of the level before.
         finer_step: f64 = 0.6, within 0.01..=1.0, unit "1", source "ours";
         /// Rate at which land rises: higher mountains.
-        uplift: f64 = 5e-4, within 0.0..=1.0, unit "m/a", source "active ranges";
+        uplift: f64 = 5e-4, within 0.0..=1.0, unit "m/a", scales Relief, source "active ranges";
         /// How much uplift varies from region to region: the deviation of its logarithm.
         uplift_variation: f64 = 0.3, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which uplift varies.
-        uplift_wavelength: f64 = 6000.0, within 1.0..=1e7, unit "m", source "ours";
+        uplift_wavelength: f64 = 6000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// How readily rivers cut rock, K: lower mountains.
-        erodibility: f64 = 7e-6, within 0.0..=1.0, unit "m^(1−2m)/a", source "Stock & Montgomery 1999, for m = 0.45";
+        erodibility: f64 = 7e-6, within 0.0..=1.0, unit "m^(1−2m)/a", scales Rain^area_exponent Erodibility,
+            source "Stock & Montgomery 1999, for m = 0.45";
         /// How much erodibility varies from region to region: the deviation of its logarithm.
         erodibility_variation: f64 = 0.6, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which erodibility varies most.
-        erodibility_wavelength: f64 = 2500.0, within 1.0..=1e7, unit "m", source "ours";
+        erodibility_wavelength: f64 = 2500.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// How much each octave of fine grain varies erodibility: ridges and gullies lose their sameness.
         grain: f64 = 0.5, within 0.0..=2.0, unit "1", source "ours";
         /// Distance at which fine grain begins; its octaves go down to the cell.
-        grain_wavelength: f64 = 100.0, within 0.01..=1e6, unit "m", source "ours";
+        grain_wavelength: f64 = 100.0, within 0.01..=1e6, unit "m", scales Size, source "ours";
         /// Exponent m of area: higher gives rivers that flatten sooner downstream.
         area_exponent: f64 = 0.45, within 0.0..=2.0, unit "1", source "Braun & Willett 2013, 0.4 to 0.5";
         /// Exponent n of slope: above 1 steep reaches cut back as waves, below 1 they stand.
@@ -96,19 +97,20 @@ params! {
         /// Deposition G: how much of what is cut upstream settles on the way; valley floors, fans and plains.
         deposition: f64 = 0.0, within 0.0..=5.0, unit "1", source "Yuan et al. 2019, about 1";
         /// How many times as fast as rock loose ground is cut.
-        loose_ease: f64 = 2.0, within 1.0..=100.0, unit "1", source "ours";
+        loose_ease: f64 = 2.0, within 1.0..=100.0, unit "1", scales Debris, source "ours";
         /// Steepest angle of slopes, the same in all directions; 0 for none.
-        slope_limit: f64 = 36.0, within 0.0..=89.0, unit "°", source "ours; rock slopes 30 to 37";
+        slope_limit: f64 = 36.0, within 0.0..=89.0, unit "°", scales Slope, source "ours; rock slopes 30 to 37";
         /// How much the limit varies: the deviation of its logarithm.
         slope_variation: f64 = 0.22, within 0.0..=1.0, unit "1", source "ours";
         /// Distance over which the limit varies most.
-        slope_wavelength: f64 = 400.0, within 1.0..=1e7, unit "m", source "ours";
+        slope_wavelength: f64 = 400.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// Creep of slopes, κ: rounder crests and heads of valleys.
-        diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", source "ours; soils 0.001 to 0.05";
+        diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", scales Creep, source "ours; soils 0.001 to 0.05";
         /// Half the width of valley floors for each metre of the catchment's root: rivers cut floors to both sides; 0 for none.
-        planation: f64 = 0.03, within 0.0..=1.0, unit "1", source "ours; as the model planation";
+        planation: f64 = 0.03, within 0.0..=1.0, unit "1", scales Erodibility^0.25,
+            source "ours; as the model planation";
         /// Catchment from which a river cuts a floor.
-        planation_area: f64 = 2.0, within 0.0..=1e9, unit "km²", source "ours";
+        planation_area: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
         /// How fast the floor rises away from the river.
         planation_rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
         /// Contrast of hard and soft beds: cliffs and benches; 0 for none.
@@ -116,22 +118,16 @@ params! {
         /// Mean thickness of beds.
         strata_thickness: f64 = 180.0, within 2.0..=1e4, unit "m", source "ours";
         /// How steeply beds lean.
-        strata_dip: f64 = 0.004, within 0.0..=1.0, unit "m/m", source "ours";
+        strata_dip: f64 = 0.004, within 0.0..=1.0, unit "m/m", scales Size^-1, source "ours";
         /// Towards where beds lean, clockwise from north.
         strata_direction: f64 = 120.0, within 0.0..=360.0, unit "°", source "ours";
     }
 }
 
 /// Uplift over that declared.
-pub const UPLIFT: LayerSpec =
-    LayerSpec { name: "uplift", unit: "1", meaning: "Factor of the uplift, 0 or more.", cells: CellType::Float };
+pub const UPLIFT: LayerSpec = LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.");
 /// Erodibility over that declared.
-pub const ERODIBILITY: LayerSpec = LayerSpec {
-    name: "erodibility",
-    unit: "1",
-    meaning: "Factor of the erodibility, 0 or more.",
-    cells: CellType::Float,
-};
+pub const ERODIBILITY: LayerSpec = LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.");
 
 /// Widest stride in cells.
 const MAX_STRIDE_CELLS: f64 = 500.0;

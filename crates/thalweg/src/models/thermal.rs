@@ -33,13 +33,13 @@ params! {
     /// rounds the ground into cones and pyramids when it runs for long.
     pub struct Thermal {
         /// How far material may slide in all: sets the number of steps, one cell each.
-        distance: f64 = 500.0, within 0.0..=1e6, unit "m", source "ours";
+        distance: f64 = 500.0, within 0.0..=1e6, unit "m", scales Age Size, source "ours";
         /// Steps in all, instead of a distance; 0 leaves it to the distance.
-        steps: u32 = 0, within 0..=1_000_000, unit "1", source "ours";
+        steps: u32 = 0, within 0..=1_000_000, unit "1", scales Age, source "ours";
         /// Angle of repose of loose ground: scree and sand steeper than this slide.
-        talus: f64 = 34.0, within 0.0..=89.0, unit "°", source "Musgrave 1989; dry sand";
+        talus: f64 = 34.0, within 0.0..=89.0, unit "°", scales Repose, source "Musgrave 1989; dry sand";
         /// Angle above which bedrock crumbles into loose ground; 90 lets no rock fall.
-        rock_talus: f64 = 42.0, within 0.0..=90.0, unit "°", source "ours";
+        rock_talus: f64 = 42.0, within 0.0..=90.0, unit "°", scales Slope, source "ours";
         /// Share of the greatest stable amount that slides in a step.
         rate: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
     }

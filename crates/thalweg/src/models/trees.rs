@@ -8,7 +8,7 @@ use crate::grid::Grid;
 use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
 use crate::params;
-use crate::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
+use crate::terrain::{Cells, DISCHARGE, LayerSpec, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
 
 params! {
     /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
@@ -36,7 +36,7 @@ params! {
     /// table and `tree_density`. It breaks where plants are far smaller than cells: a cell is all forest or all stream.
     pub struct Trees {
         /// Years that the forest grows: few leave clumps about the first comers, a few hundred close it.
-        years: u32 = 300, within 1..=100_000, unit "yr", source "ours";
+        years: u32 = 300, within 1..=100_000, unit "yr", scales Age, source "ours";
         /// Seeds from elsewhere on each km² in a year: more make the forest close sooner and mix its kinds.
         spawn: f64 = 20.0, within 0.0..=10_000.0, unit "1/km²/yr", source "ours";
         /// Share of what a plant lacks in size that it grows in a year.
@@ -60,7 +60,7 @@ params! {
         /// Transmissivity of the soil: less makes the ground moister, for willows.
         transmissivity: f64 = 2e-4, within 1e-8..=1.0, unit "m²/s", source "Montgomery & Dietrich 1994, 17 m²/day";
         /// Rain that runs off, where no discharge is given.
-        rain: f64 = 1.0, within 0.0..=100.0, unit "m/yr", source "ours";
+        rain: f64 = 1.0, within 0.0..=100.0, unit "m/yr", scales Rain, source "ours";
         /// Depth from which on a depression is taken for a lake, where no pools are given: no plants grow there.
         lake_depth: f64 = 1.0, within 0.0..=32_000.0, unit "m", source "ours";
         /// How often conifers are among the seeds; 0 does without.
@@ -79,12 +79,7 @@ params! {
 }
 
 /// Where plants may grow.
-pub const FERTILITY: LayerSpec = LayerSpec {
-    name: "fertility",
-    unit: "1",
-    meaning: "Share of the seeds that the soil bears, 0 to 1.",
-    cells: CellType::Float,
-};
+pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of the seeds that the soil bears, 0 to 1.");
 
 /// Years that one step of the stepper takes: reading and writing the table then costs little beside them.
 const YEARS: u32 = 10;

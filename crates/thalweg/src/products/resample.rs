@@ -9,7 +9,7 @@ use crate::field::{Field, Size, Window};
 use crate::grid::{Georeference, Grid};
 use crate::height::Height;
 use crate::taps::{Axis, Kernel, filter, touched};
-use crate::terrain::{Cells, Column, Layer, Table, Terrain};
+use crate::terrain::{Cells, Layer, Terrain};
 
 /// The terrain with `size` samples over the same extent between its corner samples. More samples are interpolated
 /// (ground bicubic, layers linear), fewer low-passed; planes stay planes exactly. Whole numbers of layers are rounded.
@@ -90,7 +90,9 @@ pub fn crop(terrain: &Terrain, window: Window) -> Result<Terrain> {
     part.grid.georeference = moved(old, window.start.map(|k| k as f64), [1.0; 2]);
     part.grid.origin = [0, 0];
     part.grid.world = window.size;
-    part.tables.values_mut().for_each(|table| shift(table, origin));
+    for table in part.tables.values_mut() {
+        *table = table.moved(|axis, at| at.wrapping_sub(origin[axis]), |carried| carried);
+    }
     Ok(part)
 }
 
@@ -163,25 +165,11 @@ fn remake(terrain: &Terrain, grid: Grid, ground: Kernel, layers: Kernel) -> Resu
     Ok(out)
 }
 
-/// Counts positions from a new origin.
-fn shift(table: &mut Table, origin: [i64; 2]) {
-    for (name, _, column) in &mut table.columns {
-        let axis = match name.as_str() {
-            "row" => 0,
-            "column" => 1,
-            _ => continue,
-        };
-        if let Column::Int(values) = column {
-            values.iter_mut().for_each(|v| *v = v.wrapping_sub(origin[axis]));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::grid::PixelIs;
-    use crate::terrain::{CellType, LayerSpec};
+    use crate::terrain::{Column, LayerSpec, Table};
 
     const CELL: f64 = 12.0;
 
@@ -287,8 +275,8 @@ mod tests {
 
     #[test]
     fn layers_stay_in_range() {
-        const HARD: LayerSpec = LayerSpec { name: "hard", unit: "1", meaning: "", cells: CellType::Float };
-        const SEEN: LayerSpec = LayerSpec { name: "seen", unit: "1", meaning: "", cells: CellType::Count };
+        const HARD: LayerSpec = LayerSpec::floats("hard", "1", "");
+        const SEEN: LayerSpec = LayerSpec::counts("seen", "1", "");
         let mut terrain = plane(9, 9);
         let block = |i: usize, j: usize| (3..6).contains(&i) && (3..6).contains(&j);
         terrain.loose = Some(Field::generate([9, 9], |i, j| Height::saturating(if block(i, j) { 5.0 } else { 0.0 })));

@@ -1,8 +1,9 @@
-//! Mouths and passes as tables of a terrain, and as a recipe gives them.
+//! Mouths and waypoints as tables of a terrain, and as a recipe gives them.
 
 use serde_json::json;
 
 use crate::error::{Error, Result};
+use crate::given::Given;
 use crate::grid::Grid;
 use crate::rivers::Pass;
 use crate::springs::world_cell;
@@ -20,69 +21,131 @@ const MAX_WISHES: usize = 100_000;
 /// Farthest that water is drawn to a place, in metres.
 pub const MAX_REACH: f64 = 1e6;
 
-/// A place in the world, whatever its cells, that is wished to be a mouth or to be passed.
+/// A key of a place's in a recipe, and what it says; all are metres.
+type Key = (&'static str, &'static str);
+
+const PLACE: [Key; 2] =
+    [("x", "Metres eastward from the world's north-western corner."), ("y", "Metres southward from there.")];
+const REACH: Key = ("reach", "Metres from which water is drawn to the place.");
+
+/// A place in the world, whatever its cells, that is wished to be the mouth of a river.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Wish {
+pub struct MouthPlace {
     /// Metres eastward from the world's north-western corner.
     pub x: f64,
     /// Metres southward from there.
     pub y: f64,
-    /// Metres from which water is drawn to it; of mouths none.
-    pub reach: Option<f64>,
 }
 
-impl Wish {
-    /// As it stands in a recipe.
-    pub fn to_toml(&self) -> String {
-        let reach = self.reach.map_or(String::new(), |reach| format!(", reach = {reach:?}"));
-        format!("{{ x = {:?}, y = {:?}{reach} }}", self.x, self.y)
+/// A place in the world, whatever its cells, that is wished to be passed by a river.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waypoint {
+    /// Metres eastward from the world's north-western corner.
+    pub x: f64,
+    /// Metres southward from there.
+    pub y: f64,
+    /// Metres from which water is drawn to it.
+    pub reach: f64,
+}
+
+impl Given for MouthPlace {
+    const TABLE: &'static str = MOUTHS;
+    const PASSING: bool = true;
+
+    fn parse(list: &toml::Value) -> Result<Vec<Self>> {
+        Ok(rows(MOUTHS, list, PLACE)?.into_iter().map(|[x, y]| Self { x, y }).collect())
+    }
+
+    fn to_toml(&self) -> String {
+        format!("{{ x = {:?}, y = {:?} }}", self.x, self.y)
+    }
+
+    fn schema() -> serde_json::Value {
+        schema(&PLACE)
+    }
+
+    fn widen(&mut self, times: f64) {
+        self.x *= times;
+        self.y *= times;
+    }
+
+    fn check(rows: &[Self], grid: &Grid) -> Result<()> {
+        table(MOUTHS, rows.iter().map(|mouth| [mouth.x, mouth.y]), grid).map(drop)
+    }
+
+    /// They stand in place of those that the terrain has.
+    fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
+        let table = table(MOUTHS, rows.iter().map(|mouth| [mouth.x, mouth.y]), &terrain.grid)?;
+        terrain.tables.insert(MOUTHS.into(), within(&table, &terrain.grid));
+        Ok(())
     }
 }
 
-/// The mouths or passes (`name`) of a recipe's list; places are checked against a grid later.
-///
-/// # Errors
-/// When it is no list of them.
-pub fn parse(name: &str, value: &toml::Value) -> Result<Vec<Wish>> {
-    let keys: &[&str] = if name == PASSES { &["x", "y", "reach"] } else { &["x", "y"] };
-    let written = format!("{{ {} }}", keys.iter().map(|key| format!("{key} = metres")).collect::<Vec<_>>().join(", "));
+impl Given for Waypoint {
+    const TABLE: &'static str = PASSES;
+    const PASSING: bool = true;
+
+    fn parse(list: &toml::Value) -> Result<Vec<Self>> {
+        let [x, y] = PLACE;
+        Ok(rows(PASSES, list, [x, y, REACH])?.into_iter().map(|[x, y, reach]| Self { x, y, reach }).collect())
+    }
+
+    fn to_toml(&self) -> String {
+        format!("{{ x = {:?}, y = {:?}, reach = {:?} }}", self.x, self.y, self.reach)
+    }
+
+    fn schema() -> serde_json::Value {
+        let [x, y] = PLACE;
+        schema(&[x, y, REACH])
+    }
+
+    fn widen(&mut self, times: f64) {
+        self.x *= times;
+        self.y *= times;
+        self.reach = (self.reach * times).min(MAX_REACH);
+    }
+
+    fn check(rows: &[Self], grid: &Grid) -> Result<()> {
+        table(PASSES, rows.iter().map(|point| [point.x, point.y]), grid).map(drop)
+    }
+
+    /// They stand in place of those that the terrain has.
+    fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
+        let mut table = table(PASSES, rows.iter().map(|point| [point.x, point.y]), &terrain.grid)?;
+        let reaches = rows.iter().map(|point| point.reach as f32).collect();
+        table.columns.push((REACH.0.into(), "m".into(), Column::Float(reaches)));
+        terrain.tables.insert(PASSES.into(), within(&table, &terrain.grid));
+        Ok(())
+    }
+}
+
+/// The numbers of a recipe's list of places, of each key one; places are checked against a grid later.
+fn rows<const N: usize>(name: &str, value: &toml::Value, keys: [Key; N]) -> Result<Vec<[f64; N]>> {
+    let names = keys.map(|(key, _)| key);
+    let written = format!("{{ {} }}", names.map(|key| format!("{key} = metres")).join(", "));
     let rows = value.as_array().filter(|rows| rows.len() <= MAX_WISHES);
     let rows =
         rows.ok_or_else(|| Error::value(name, value.type_str(), format!("a list of up to {MAX_WISHES} of {written}")))?;
-    let wish = |(number, row): (usize, &toml::Value)| {
+    let row = |(number, row): (usize, &toml::Value)| {
         let name = format!("{name}[{}]", number + 1);
         let table = row.as_table().ok_or_else(|| Error::value(name.as_str(), row, &written))?;
-        if let Some(key) = table.keys().find(|key| !keys.contains(&key.as_str())) {
-            return Err(Error::unknown("key", key, keys.iter().copied()));
+        if let Some(key) = table.keys().find(|key| !names.contains(&key.as_str())) {
+            return Err(Error::unknown("key", key, names));
         }
-        let read = |key: &str| {
+        let mut numbers = [0.0; N];
+        for (read, key) in numbers.iter_mut().zip(names) {
             let value = table.get(key).ok_or_else(|| Error::value(name.as_str(), row, &written))?;
-            let most = if key == "reach" { MAX_REACH } else { 1e9 };
+            let most = if key == REACH.0 { MAX_REACH } else { 1e9 };
             let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
             let number = number.filter(|number| (0.0..=most).contains(number));
-            number.ok_or_else(|| Error::value(format!("{name}.{key}"), value, format!("0 to {most} m")))
-        };
-        let reach = if keys.contains(&"reach") { Some(read("reach")?) } else { None };
-        Ok(Wish { x: read("x")?, y: read("y")?, reach })
+            *read = number.ok_or_else(|| Error::value(format!("{name}.{key}"), value, format!("0 to {most} m")))?;
+        }
+        Ok(numbers)
     };
-    rows.iter().enumerate().map(wish).collect()
+    rows.iter().enumerate().map(row).collect()
 }
 
-/// The JSON Schema of a recipe's list of mouths.
-pub fn mouths_schema() -> serde_json::Value {
-    schema(&[("x", "Metres eastward from the world's north-western corner."), ("y", "Metres southward from there.")])
-}
-
-/// The JSON Schema of a recipe's list of passes.
-pub fn passes_schema() -> serde_json::Value {
-    schema(&[
-        ("x", "Metres eastward from the world's north-western corner."),
-        ("y", "Metres southward from there."),
-        ("reach", "Metres from which water is drawn to the place."),
-    ])
-}
-
-fn schema(keys: &[(&str, &str)]) -> serde_json::Value {
+fn schema(keys: &[Key]) -> serde_json::Value {
     let number = |about: &str| json!({"type": "number", "minimum": 0, "description": about});
     let properties: serde_json::Map<_, _> = keys.iter().map(|(key, about)| (key.to_string(), number(about))).collect();
     let required: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
@@ -90,37 +153,22 @@ fn schema(keys: &[(&str, &str)]) -> serde_json::Value {
     json!({"type": "array", "maxItems": MAX_WISHES, "items": row})
 }
 
-/// The table of wishes on `grid`.
+/// The table of places, x and y in metres, on `grid`.
 ///
 /// # Errors
 /// A place outside the world; `name` is said.
-pub fn table(name: &str, wishes: &[Wish], grid: &Grid) -> Result<Table> {
-    let cell = |(number, wish): (usize, &Wish)| {
-        world_cell(grid, [wish.y, wish.x]).map_err(|axis| {
-            let (key, value, side) = [("y", wish.y, "height"), ("x", wish.x, "width")][axis];
+fn table(name: &str, places: impl Iterator<Item = [f64; 2]>, grid: &Grid) -> Result<Table> {
+    let cell = |(number, [x, y]): (usize, [f64; 2])| {
+        world_cell(grid, [y, x]).map_err(|axis| {
+            let (key, value, side) = [("y", y, "height"), ("x", x, "width")][axis];
             let allowed = format!("0 to {} m (the world's {side})", grid.extent()[axis]);
             Error::value(format!("{name}[{}].{key}", number + 1), format!("{value} m"), allowed)
         })
     };
-    let cells = wishes.iter().enumerate().map(cell).collect::<Result<Vec<_>>>()?;
-    let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
-    let ints = |axis: usize| Column::Int(cells.iter().map(|cell| cell[axis]).collect());
-    let mut columns = vec![column("row", "cell", ints(0)), column("column", "cell", ints(1))];
-    if name == PASSES {
-        let reaches = wishes.iter().map(|wish| wish.reach.unwrap_or(0.0) as f32).collect();
-        columns.push(column("reach", "m", Column::Float(reaches)));
-    }
-    Ok(Table { columns })
-}
-
-/// Puts wishes into a terrain, in place of those that it has.
-///
-/// # Errors
-/// As [`table`].
-pub fn set(terrain: &mut Terrain, name: &str, wishes: &[Wish]) -> Result<()> {
-    let table = table(name, wishes, &terrain.grid)?;
-    terrain.tables.insert(name.to_string(), within(&table, &terrain.grid));
-    Ok(())
+    let cells = places.enumerate().map(cell).collect::<Result<Vec<_>>>()?;
+    let column = |axis: usize| Column::Int(cells.iter().map(|cell| cell[axis]).collect());
+    let named = [("row", 0), ("column", 1)].map(|(name, axis)| (name.into(), "cell".into(), column(axis)));
+    Ok(Table { columns: named.into() })
 }
 
 /// The mouths of a terrain's table; none without one.

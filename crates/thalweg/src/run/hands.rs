@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::levels::{Turn, When};
-use crate::model::{Budget, Model};
+use crate::model::{Budget, Model, Role};
 use crate::models;
 use crate::models::droplets::Droplets;
 use crate::params::Parameters;
@@ -11,9 +11,6 @@ use crate::recipe::{MAX_STAGES, Stage};
 use crate::rng::Key;
 use crate::run::{Run, planned};
 use crate::strokes::{Hand, MAX_STROKES, Stroke};
-
-/// The model whose stages take the strokes that are made when nothing else runs.
-const HANDS: &str = "hands";
 
 /// Sets the random numbers of strokes apart from those of their stage.
 const KEY: u64 = 0x7374_726f_6b65;
@@ -63,7 +60,7 @@ impl Run {
 
     /// Goes back into the last stage if it is one of hands, at its end; else adds one.
     fn open_hands(&mut self) -> Result<()> {
-        let is_hands = |last: &Stage| last.model.about().name == HANDS && !last.muted;
+        let is_hands = |last: &Stage| last.model.plays(Role::Strokes) && !last.muted;
         let last = self.turns.last().copied();
         if let Some((turn, stage)) =
             last.zip(self.stage_of(self.turns.len().saturating_sub(1))).filter(|(_, s)| is_hands(s))
@@ -78,9 +75,11 @@ impl Run {
             return Err(Error::value("stages", stages.len() + 1, format!("up to {MAX_STAGES}")));
         }
         let is_free = |label: &String| !stages.iter().any(|stage| stage.label == *label);
-        let labels = std::iter::once(HANDS.to_string()).chain((2..).map(|n| format!("{HANDS} {n}")));
+        let model = models::playing(Role::Strokes)?;
+        let name = model.about().name;
+        let labels = std::iter::once(name.to_string()).chain((2..).map(|n| format!("{name} {n}")));
         let label = labels.into_iter().find(is_free).unwrap_or_default();
-        stages.push(Stage { when: When::Last, ..Stage::new(label, models::find(HANDS)?) });
+        stages.push(Stage { when: When::Last, ..Stage::new(label, model) });
         // On the last level, and so at the end.
         self.turns = planned(&self.recipe, &self.grids)?;
         Ok(())
@@ -126,7 +125,7 @@ impl Run {
         let mut droplets = Droplets::default();
         let name = droplets.about().name;
         let stages = self.turns.iter().take(self.turn + 1).rev().filter_map(|turn| self.recipe.stages.get(turn.stage?));
-        if let Some(stage) = stages.filter(|stage| !stage.muted).find(|stage| stage.model.about().name == name) {
+        if let Some(stage) = stages.filter(|stage| !stage.muted).find(|stage| stage.model.plays(Role::Droplets)) {
             for param in droplets.declared() {
                 if let Some(value) = stage.model.get(param.name) {
                     droplets.set(name, param.name, &value.to_toml())?;

@@ -12,7 +12,7 @@ use crate::models::elevation::ELEVATION;
 use crate::products::resample::resample;
 use crate::recipe::{From, Source, Stage};
 use crate::tables;
-use crate::terrain::{Cells, LayerSpec, Terrain};
+use crate::terrain::{Cells, GROUND, LOOSE, LayerSpec, Terrain};
 
 /// The layers that a stage is given, for a terrain that holds what earlier stages left. A file is as large as the first level,
 /// or as that doubled any number of times; it is brought to the terrain's size.
@@ -106,12 +106,12 @@ fn quarters<T: Copy + Default + Send + Sync>(field: &Field<T>, one: impl Fn([T; 
 fn layer(name: &str, terrain: &Terrain) -> Result<Cells> {
     let float = |heights: &Field<Height>| Cells::Float(heights.map(|h| h.metres_f32()));
     match (name, &terrain.loose) {
-        ("ground", _) => Ok(float(&terrain.ground)),
-        ("loose", Some(loose)) => Ok(float(loose)),
+        (name, _) if name == GROUND.name => Ok(float(&terrain.ground)),
+        (name, Some(loose)) if name == LOOSE.name => Ok(float(loose)),
         _ => match terrain.layers.get(name) {
             Some(layer) => Ok(Cells::Float(layer.cells.to_float())),
             None => {
-                let known = terrain.layers.keys().map(String::as_str).chain(["ground"]);
+                let known = terrain.layers.keys().map(String::as_str).chain([GROUND.name]);
                 Err(Error::unknown("layer", name, known))
             }
         },

@@ -12,6 +12,7 @@ use serde_json::{Map, json};
 
 use crate::error::{Error, Result};
 use crate::field::Field;
+use crate::given::Given;
 use crate::soils::rows::Entry;
 use crate::terrain::{Cells, SOIL, Terrain};
 
@@ -108,40 +109,49 @@ pub struct Soil {
     pub kind: Kind,
 }
 
-impl Soil {
-    /// As it stands in a recipe.
-    pub fn to_toml(&self) -> String {
+impl Given for Soil {
+    const TABLE: &'static str = SOILS;
+    const PASSING: bool = false;
+
+    fn parse(list: &toml::Value) -> Result<Vec<Self>> {
+        let soils = rows::list(SOILS, list, MAX_KINDS - KINDS.len(), WRITTEN, |owner, row| {
+            let name = row.get("name").and_then(toml::Value::as_str);
+            let name = name.filter(|name| (1..=MAX_NAME).contains(&name.len()));
+            let allowed = || format!("a text of 1 to {MAX_NAME} bytes");
+            let given = || row.get("name").map_or("missing".to_string(), ToString::to_string);
+            let name = name.ok_or_else(|| Error::value(format!("{owner}.name"), given(), allowed()))?;
+            Ok(Self { name: name.into(), kind: Kind::of(rows::numbers(owner, row, &ENTRIES, &["name"])?) })
+        })?;
+        for (number, soil) in soils.iter().enumerate() {
+            let own = soils.iter().take(number).map(|soil| soil.name.as_str());
+            // No name is used twice, by a built-in kind among others.
+            if KINDS.iter().map(|(name, _)| *name).chain(own).any(|name| name == soil.name) {
+                let owner = format!("{}.name", rows::name(SOILS, number));
+                return Err(Error::value(owner, &soil.name, "a name that no other kind has"));
+            }
+        }
+        Ok(soils)
+    }
+
+    fn to_toml(&self) -> String {
         let name = toml::Value::String(self.name.clone());
         format!("{{ name = {name}, {} }}", rows::to_toml(self.kind.numbers(), &ENTRIES))
     }
-}
 
-/// The kinds of a recipe's list.
-///
-/// # Errors
-/// When it is no list of kinds; a name used twice, by a built-in kind among others; a number out of its limits.
-pub fn parse(value: &toml::Value) -> Result<Vec<Soil>> {
-    let soils = rows::list(SOILS, value, MAX_KINDS - KINDS.len(), WRITTEN, |owner, row| {
-        let name = row.get("name").and_then(toml::Value::as_str).filter(|name| (1..=MAX_NAME).contains(&name.len()));
-        let allowed = || format!("a text of 1 to {MAX_NAME} bytes");
-        let given = || row.get("name").map_or("missing".to_string(), ToString::to_string);
-        let name = name.ok_or_else(|| Error::value(format!("{owner}.name"), given(), allowed()))?;
-        Ok(Soil { name: name.into(), kind: Kind::of(rows::numbers(owner, row, &ENTRIES, &["name"])?) })
-    })?;
-    for (number, soil) in soils.iter().enumerate() {
-        let mut before = KINDS.iter().map(|(name, _)| *name).chain(soils.iter().take(number).map(|s| s.name.as_str()));
-        if before.any(|name| name == soil.name) {
-            let owner = format!("{}.name", rows::name(SOILS, number));
-            return Err(Error::value(owner, &soil.name, "a name that no other kind has"));
-        }
+    fn schema() -> serde_json::Value {
+        let name =
+            json!({"type": "string", "minLength": 1, "maxLength": MAX_NAME, "description": "What it is called."});
+        rows::schema(MAX_KINDS - KINDS.len(), &ENTRIES, Map::from_iter([("name".to_string(), name)]))
     }
-    Ok(soils)
-}
 
-/// The JSON Schema of a recipe's list of kinds.
-pub fn schema() -> serde_json::Value {
-    let name = json!({"type": "string", "minLength": 1, "maxLength": MAX_NAME, "description": "What it is called."});
-    rows::schema(MAX_KINDS - KINDS.len(), &ENTRIES, Map::from_iter([("name".to_string(), name)]))
+    fn fit(soils: &[Self], terrain: &Terrain) -> Result<()> {
+        room(terrain, soils.len())
+    }
+
+    /// They are added to those that the terrain has.
+    fn put(soils: &[Self], terrain: &mut Terrain) -> Result<()> {
+        add(terrain, soils)
+    }
 }
 
 /// Adds kinds to those that a terrain has; their numbers go on where those end.
@@ -160,7 +170,7 @@ pub fn add(terrain: &mut Terrain, soils: &[Soil]) -> Result<()> {
 }
 
 /// Checks that a terrain can take `more` kinds.
-pub(crate) fn room(terrain: &Terrain, more: usize) -> Result<()> {
+fn room(terrain: &Terrain, more: usize) -> Result<()> {
     let count = kinds(terrain)?.len() + more;
     match count <= MAX_KINDS {
         true => Ok(()),
@@ -251,7 +261,7 @@ mod tests {
     }
 
     fn list(text: &str) -> Result<Vec<Soil>> {
-        parse(&text.parse::<toml::Table>().unwrap()["soils"])
+        Soil::parse(&text.parse::<toml::Table>().unwrap()["soils"])
     }
 
     const CHALK: &str = "{ name = \"chalk\", erodibility = 0.4, cohesion = 0.6, talus = 55, permeability = 1e-5 }";

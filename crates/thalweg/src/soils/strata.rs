@@ -4,6 +4,7 @@ use serde_json::Map;
 
 use crate::error::{Error, Result};
 use crate::field::Field;
+use crate::given::Given;
 use crate::grid::Grid;
 use crate::height::UNITS;
 use crate::noise::fractal::{Fractal, Settings};
@@ -53,11 +54,6 @@ impl Bed {
         Self { thickness: thickness.into(), hardness, talus }
     }
 
-    /// As it stands in a recipe.
-    pub fn to_toml(&self) -> String {
-        format!("{{ {} }}", rows::to_toml(self.numbers(), &ENTRIES))
-    }
-
     /// Thickness in units.
     fn units(&self) -> i64 {
         libm::round(self.thickness * UNITS) as i64
@@ -95,26 +91,40 @@ impl Default for Lie {
     }
 }
 
-/// The beds of a recipe's list, the lowest first.
-///
-/// # Errors
-/// When it is no list of beds, there is none, a number is out of its limits, or all together are too thick.
-pub fn parse(value: &toml::Value) -> Result<Vec<Bed>> {
-    let beds = rows::list(STRATA, value, MAX_BEDS, WRITTEN, |owner, row| {
-        Ok(Bed::of(rows::numbers(owner, row, &ENTRIES, &[])?))
-    })?;
-    period(&beds).map(|_| beds)
-}
+impl Given for Bed {
+    const TABLE: &'static str = STRATA;
+    const PASSING: bool = false;
 
-/// The JSON Schema of a recipe's list of beds.
-pub fn schema() -> serde_json::Value {
-    rows::schema(MAX_BEDS, &ENTRIES, Map::new())
+    /// The lowest first.
+    fn parse(list: &toml::Value) -> Result<Vec<Self>> {
+        let beds = rows::list(STRATA, list, MAX_BEDS, WRITTEN, |owner, row| {
+            Ok(Self::of(rows::numbers(owner, row, &ENTRIES, &[])?))
+        })?;
+        period(&beds).map(|_| beds)
+    }
+
+    fn to_toml(&self) -> String {
+        format!("{{ {} }}", rows::to_toml(self.numbers(), &ENTRIES))
+    }
+
+    fn schema() -> serde_json::Value {
+        rows::schema(MAX_BEDS, &ENTRIES, Map::new())
+    }
+
+    fn fit(_: &[Self], terrain: &Terrain) -> Result<()> {
+        strata(terrain).map(drop)
+    }
+
+    /// They lie in place of those that the terrain has.
+    fn put(beds: &[Self], terrain: &mut Terrain) -> Result<()> {
+        set(terrain, beds)
+    }
 }
 
 /// Gives a terrain beds in place of any that it has, level from height 0 up until [`lay`] says otherwise.
 ///
 /// # Errors
-/// As [`parse`] says of their number and thickness.
+/// When there is none, or all together are too thick.
 pub fn set(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
     period(beds)?;
     let numbers: Vec<_> = beds.iter().map(Bed::numbers).collect();
@@ -455,7 +465,7 @@ mod tests {
 
     #[test]
     fn beds_go_to_a_terrain_and_come_back() {
-        let list = |text: &str| parse(&text.parse::<toml::Table>().unwrap()["strata"]);
+        let list = |text: &str| Bed::parse(&text.parse::<toml::Table>().unwrap()["strata"]);
         let text = "{ thickness = 40, hardness = 0.9, talus = 70.0 }, { thickness = 25.5, hardness = 0.2, talus = 30 }";
         let beds = list(&format!("strata = [{text}]")).unwrap();
         assert_eq!(beds, [bed(40.0, 0.9, 70.0), bed(25.5, 0.2, 30.0)]);

@@ -168,11 +168,7 @@ fn elevation(terrain: &Terrain, [x, y]: [f64; 2]) -> Option<f64> {
 /// When there is a layer of that name that holds something else.
 pub fn paint(stroke: &Stroke, terrain: &mut Terrain, spec: &LayerSpec, neutral: f32) -> Result<Budget> {
     let (grid, nodata) = (&terrain.grid, terrain.nodata.as_ref());
-    let blank = || Layer {
-        unit: spec.unit.to_string(),
-        meaning: spec.meaning.to_string(),
-        cells: Cells::Float(Field::new(grid.size, neutral)),
-    };
+    let blank = || Layer::new(spec, Cells::Float(Field::new(grid.size, neutral)));
     let Cells::Float(field) = &mut terrain.layers.entry(spec.name.to_string()).or_insert_with(blank).cells else {
         return Err(Error::layer(spec.name, "holds no real numbers and cannot be painted"));
     };

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::model::Budget;
 use crate::models::droplets::{Circle, Droplets, pour};
-use crate::params::{Kind, Param, ParamType, Value};
+use crate::params::{Kind, Knob, Param, ParamType, Scaling, Value};
 use crate::rng::Key;
 use crate::springs::{self, MAX_RATE, Spring};
 use crate::terrain::{HARDNESS, PROTECT, RAIN, Terrain};
@@ -60,24 +60,29 @@ choice! {
     }
 }
 
+/// A setting that is a number of 0 to `max`.
 const fn number(name: &'static str, unit: &'static str, max: f64, default: f64, meaning: &'static str) -> Param {
-    Param { name, meaning, unit, kind: Kind::Number { min: 0.0, max }, default: Value::Number(default), source: "ours" }
+    let (kind, default) = (Kind::Number { min: 0.0, max }, Value::Number(default));
+    Param { name, meaning, unit, kind, default, none: None, scales: &[], source: "ours" }
 }
 
-const RADIUS: Param = number("radius", "m", 1e8, 100.0, "From the stroke's middle to where its effect ends.");
-const METRES: Param = number("strength", "m", 16_000.0, 5.0, "Change at the stroke's middle.");
+const WIDTH: &[Scaling] = &[Scaling::with(Knob::Size)];
+const HEIGHT: &[Scaling] = &[Scaling::with(Knob::Relief)];
+
+const RADIUS: Param =
+    Param { scales: WIDTH, ..number("radius", "m", 1e8, 100.0, "From the stroke's middle to where its effect ends.") };
+const METRES: Param =
+    Param { scales: HEIGHT, ..number("strength", "m", 16_000.0, 5.0, "Change at the stroke's middle.") };
 const SHARE: Param = number("strength", "1", 1.0, 0.5, "Share of the way that the stroke's middle goes.");
 const PAINT: Param = number("value", "1", 1.0, 1.0, "What is painted, 0 to 1.");
 const DRY: Param = number("value", "1", 1.0, 0.0, "What is painted, 0 to 1.");
-const SPREAD: Param = number("radius", "m", 1e8, 0.0, "How far from the place droplets start.");
+const SPREAD: Param =
+    Param { scales: WIDTH, ..number("radius", "m", 1e8, 0.0, "How far from the place droplets start.") };
 const RATE: Param = number("rate", "m³/s", MAX_RATE, 1.0, "Water of the spring.");
 const COUNT: Param = Param {
-    name: "count",
-    meaning: "Droplets at each place.",
-    unit: "1",
     kind: Kind::Count { min: 1, max: 10_000_000 },
     default: Value::Count(1),
-    source: "ours",
+    ..number("count", "1", 0.0, 0.0, "Droplets at each place.")
 };
 
 impl Tool {

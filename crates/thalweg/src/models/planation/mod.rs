@@ -35,11 +35,11 @@ params! {
     /// slope limit after it lays them back.
     pub struct Planation {
         /// Catchment from which a river cuts a floor.
-        threshold: f64 = 2.0, within 0.0..=1e9, unit "km²", source "ours";
+        threshold: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
         /// Half the floor's width for each metre of the catchment's root.
-        width: f64 = 0.035, within 0.0..=1.0, unit "1", source "ours";
+        width: f64 = 0.035, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "ours";
         /// Half the width that no floor passes, but for its unevenness.
-        widest: f64 = 500.0, within 0.0..=1e5, unit "m", source "ours";
+        widest: f64 = 500.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
         /// How fast the floor rises away from the river.
         rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
         /// Outer part of the floor over which the cut eases out: small leaves steep banks.
