@@ -41,7 +41,7 @@ def test_the_report_and_the_lines_of_json(network):
     assert events[-1]["rivers"]["length_m"] == report["length_m"]
     out = run(network.parent, "check-rivers", "again", "--json")
     checks = checked(json.loads(out.splitlines()[-1]), "event")["checks"]
-    assert len(checks) == 11 and all(check["percent"] >= check["least"] for check in checks)
+    assert len(checks) == 12 and all(check["percent"] >= check["least"] for check in checks)
 
 
 def test_ground_is_cut_and_water_lies_on_it(network):
@@ -167,7 +167,22 @@ def test_water_stands_within_its_banks(survey):
     assert count > 100 and low == 0, f"{low} of {count} banks"
 
 
-def test_the_mesh_lies_on_the_ground_and_holds_as_much_water(survey):
+def drawn(height, place):
+    """The ground between the middles of cells, at places (rows, columns), as engines draw it: bilinear, and as triangles whose common
+    edge in a square of four middles goes from south-west to north-east. Heights without data are NaN, and so is what they touch."""
+    limit = np.array(height.shape) - 1
+    place = np.clip(place - 0.5, 0, limit)
+    i, j = low = np.minimum(np.floor(place).astype(int), limit - 1).T
+    a, b = place.T - low
+    nw, ne, sw, se = height[i, j], height[i, j + 1], height[i + 1, j], height[i + 1, j + 1]
+    bilinear = (1 - a) * ((1 - b) * nw + b * ne) + a * ((1 - b) * sw + b * se)
+    north = nw + b * (ne - nw) + a * (sw - nw)
+    south = se + (1 - b) * (sw - se) + (1 - a) * (ne - se)
+    return bilinear, np.where(a + b <= 1, north, south)
+
+
+def mesh_of(survey):
+    """Points and triangles of water.glb, and the rows and columns of the points."""
     data = (survey["folder"] / "out/water.glb").read_bytes()
     (length,) = struct.unpack_from("<I", data, 12)
     about = json.loads(data[20 : 20 + length])
@@ -182,7 +197,44 @@ def test_the_mesh_lies_on_the_ground_and_holds_as_much_water(survey):
     corners = read(part["indices"], "<u4" if about["accessors"][part["indices"]]["componentType"] == 5125 else "<u2").reshape(-1, 3)
     shape, cell = survey["height"].shape, survey["cell"]
     # Metres from the middle: x eastward, z southward, y up.
-    place = points[:, [2, 0]] / cell + np.array(shape) / 2
+    return points, corners, points[:, [2, 0]] / cell + np.array(shape) / 2
+
+
+def test_ribbons_show_in_the_ground_as_it_is_drawn(survey):
+    """Of a thousand vertices of ribbons and of lines at most one lies under the drawn ground, and ribbons are about as wide as lines say."""
+    height = np.where(survey["known"], survey["height"], np.nan)
+    points, _, place = mesh_of(survey)
+    # What holds a lake back stays as high as it is, whoever runs past it.
+    lakes = np.pad(survey["lakes"] > 0, 1)
+    rows, cols = height.shape
+    shore = np.any([lakes[i : i + rows, j : j + cols] for i in range(3) for j in range(3)], axis=0) & (survey["rivers"] == 0) & (survey["lakes"] == 0)
+    ribbon = len(points) - 4 * (survey["lakes"] > 0).sum()
+    lines = np.vstack([of[1] for of in survey["lines"]])
+    levels = np.concatenate([of[2] for of in survey["lines"]])
+    for name, place, level in [("ribbons", place[:ribbon], points[:ribbon, 1]), ("lines", lines, levels)]:
+        open_ground = ~survey["rest"][tuple(cells(place, height.shape))]
+        for ground, of in zip(drawn(height, place), ["bilinear", "of triangles"]):
+            asked = open_ground & ~np.isnan(ground) & ~(drawn(shore.astype(float), place)[0] > 0)
+            under = (ground > level + 2e-3) & asked
+            print(f"{name} under the ground {of}: {under.sum()} of {asked.sum()}")
+            assert under.sum() <= 1e-3 * asked.sum(), f"{name} under the ground {of}: {under.sum()} of {asked.sum()}"
+    # A reach's vertices are those of a run, in order; ends of reaches within a run come once in the mesh and twice in lines.
+    width = np.hypot(*(points[:ribbon:2] - points[1:ribbon:2])[:, [0, 2]].T)
+    runs = {}
+    for of, _, _, _, widths in survey["lines"]:
+        runs.setdefault(of["run"], []).append((of["id"], widths))
+    said = [np.concatenate([part if n == 0 else part[1:] for n, (_, part) in enumerate(sorted(runs[run], key=lambda part: part[0]))])
+            for run in sorted(runs)]
+    said = np.concatenate(said)
+    share = width / said
+    print("widths drawn of widths said, percentiles 1, 5, 10, 25, 50:", np.percentile(share, [1, 5, 10, 25, 50]).round(3))
+    # Places of the mesh are 32-bit floats: over 16 km a step of them is 1 or 2 mm on either axis.
+    assert (width <= said + 6e-3).all() and np.percentile(share, 5) > 0.2 and np.median(share) > 0.95
+
+
+def test_the_mesh_lies_on_the_ground_and_holds_as_much_water(survey):
+    points, corners, place = mesh_of(survey)
+    shape, cell = survey["height"].shape, survey["cell"]
     i, j = cells(place, shape)
     over = points[:, 1] - survey["height"][i, j]
     well = (over > -2e-3) | ~survey["known"][i, j]

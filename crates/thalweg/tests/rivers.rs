@@ -450,6 +450,18 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
             }
         }
     }
+    // Nor under the ground as it is drawn between the middles of cells.
+    let drawn = |[y, x]: [f64; 2]| {
+        let [rows, cols] = network.size;
+        let axis = |at: f64, n: usize| {
+            let at = (at - 0.5).clamp(0.0, (n - 1) as f64);
+            (at.floor().min((n - 2) as f64) as usize, at - at.floor().min((n - 2) as f64))
+        };
+        let ((i, a), (j, b)) = (axis(y, rows), axis(x, cols));
+        let at = |i: usize, j: usize| f64::from(carved.ground[(i, j)].0);
+        (1.0 - a) * ((1.0 - b) * at(i, j) + b * at(i, j + 1)) + a * ((1.0 - b) * at(i + 1, j) + b * at(i + 1, j + 1))
+    };
+    let (mut under, mut count) = (0, 0);
     // Ribbons end over water.
     let edges = thalweg::rivers::ribbon::edges(network, &carved.river, &carved.ground);
     for (run, edges) in network.runs.iter().zip(edges) {
@@ -458,8 +470,15 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
         {
             let [i, j] = [(y, network.size[0]), (x, cols)].map(|(at, n)| (at.max(0.0) as usize).min(n - 1));
             assert!(terrain.is_nodata(i, j) || carved.ground[(i, j)] <= vertex.surface, "{what}: ribbon at {y}, {x}");
+            let sea = terrain.grid.sea_level.is_some_and(|sea| carved.ground[(i, j)] <= sea);
+            if network.lake[(i, j)] == 0 && !sea {
+                count += 1;
+                under += usize::from(drawn([y, x]) > f64::from(vertex.surface.0));
+            }
         }
     }
+    eprintln!("{what}: {under} of {count} ends of ribbons under the drawn ground");
+    assert!(1000 * under <= count, "{what}: {under} of {count} ends of ribbons are under the drawn ground");
 }
 
 #[test]
@@ -511,6 +530,9 @@ fn the_checks_find_what_is_wrong() {
         (s.sea, s.mouths) = (None, vec![[0, 0]]);
     });
     fails("water and bed never rise", &|s| s.reaches[long].surface[6] += 10.0);
+    fails("lines show in the drawn ground", &|s| {
+        s.reaches.iter_mut().flat_map(|reach| &mut reach.surface).for_each(|level| *level -= 5.0);
+    });
     fails("ground never rises along a river", &|s| {
         let [i, j] = s.reaches[long].places[8].map(|x| x as usize);
         s.ground[(i, j)] += 50.0;

@@ -70,12 +70,7 @@ pub struct Breached {
 pub fn breach(land: &Land<'_>, limits: &Limits) -> Result<Breached> {
     limits.check()?;
     let reach = limits.length / land.grid.cell;
-    let mut search = Search {
-        depth: (limits.depth * UNITS).floor(),
-        // A whole number of cells is to be within a limit of so many cells, whatever the division rounds.
-        reach: reach * reach * (1.0 + 1e-12),
-        ..Search::of(land)
-    };
+    let mut search = Search { depth: (limits.depth * UNITS).floor(), reach: square(reach), ..Search::of(land) };
     let pits = search.pits(&d8::directions(land));
     let (mut removed, mut kept) = (0, 0);
     for pit in &pits {
@@ -106,7 +101,8 @@ pub(super) fn breach_hollows(
     allowances: &mut [Allowance],
     floors: &Field<Height>,
 ) -> Field<Height> {
-    let mut search = Search { floors: Some(floors), ..Search::of(land) };
+    let floor = |k: usize| floors.as_slice()[k];
+    let mut search = Search { floors: Some(&floor), ..Search::of(land) };
     for pit in search.pits(directions) {
         let height = land.ground.as_slice()[pit as usize];
         let number = hollows.as_slice()[pit as usize] as usize;
@@ -119,19 +115,25 @@ pub(super) fn breach_hollows(
     search.ground
 }
 
+/// The square of a reach in cells: a whole number of them is within a limit of so many, whatever its division rounds.
+pub(crate) fn square(reach: f64) -> f64 {
+    reach * reach * (1.0 + 1e-12)
+}
+
 /// A search from one pit at a time; its scratch serves all.
-struct Search<'a> {
+pub(crate) struct Search<'a> {
     land: &'a Land<'a>,
     parts: Field<Part>,
-    ground: Field<Height>,
+    /// The ground with the channels that are cut by now.
+    pub ground: Field<Height>,
     /// Deepest cut in units.
-    depth: f64,
+    pub depth: f64,
     /// Square of the farthest reach in cells.
-    reach: f64,
+    pub reach: f64,
     /// The most that may be removed, in units of height × cells.
     volume: i64,
     /// Heights under which no cell is cut.
-    floors: Option<&'a Field<Height>>,
+    pub floors: Option<&'a dyn Fn(usize) -> Height>,
     /// For each cell its place in `reached`, if it is that of this cell; what earlier searches left means nothing.
     places: Vec<u32>,
     /// The cells reached from this pit.
@@ -159,7 +161,7 @@ const LENGTHS: [u32; 2] = [70, 99];
 
 impl<'a> Search<'a> {
     /// Without limits.
-    fn of(land: &'a Land<'a>) -> Self {
+    pub fn of(land: &'a Land<'a>) -> Self {
         Self {
             land,
             parts: land.parts(),
@@ -184,7 +186,7 @@ impl<'a> Search<'a> {
 
     /// Place of the last cell of the cheapest way from a pit of the given height to where water runs on, if the limits
     /// leave one.
-    fn way_out(&mut self, pit: u32, height: Height) -> Option<u32> {
+    pub fn way_out(&mut self, pit: u32, height: Height) -> Option<u32> {
         self.reached.clear();
         self.queue.clear();
         self.visit(pit, pit, OUTSIDE, (0, 0));
@@ -234,7 +236,7 @@ impl<'a> Search<'a> {
             let (di, dj) = (r.abs_diff(start / cols) as f64, c.abs_diff(start % cols) as f64);
             let (cost, near) = (here.cost + cut, di * di + dj * dj <= self.reach);
             let allowed = cut as f64 <= self.depth && cost <= self.volume && near;
-            let spared = cut > 0 && self.floors.is_some_and(|floors| floors[(r, c)] > height);
+            let spared = cut > 0 && self.floors.is_some_and(|floor| floor(r * cols + c) > height);
             if self.parts[(r, c)] != Part::Void && allowed && !spared {
                 let way = (cost, here.length.saturating_add(LENGTHS[d % 2]));
                 self.visit((r * cols + c) as u32, here.start, place, way);
@@ -271,7 +273,7 @@ impl<'a> Search<'a> {
     }
 
     /// Cuts the way that ends at a place down to `height`; returns what was removed.
-    fn cut(&mut self, end: u32, height: Height) -> i64 {
+    pub fn cut(&mut self, end: u32, height: Height) -> i64 {
         let mut removed = 0;
         let mut place = end;
         while let Some(here) = self.reached.get(place as usize) {

@@ -2,14 +2,18 @@
 
 use crate::field::Field;
 use crate::height::{Height, UNITS};
+use crate::rivers::drawn::Hidden;
 use crate::rivers::network::Network;
-use crate::rivers::{Design, Site, hollows, levee, level, ribbon, valley, way};
+use crate::rivers::{Design, Site, drawn, hollows, levee, level, ribbon, valley, way};
 
 /// Metres by which dry places on a river's way through a lake are dug under its level.
 const SHALLOWS: f64 = 0.5;
 
 /// How often the land is drained and the rivers' levels set anew by what that cut.
-const TURNS: usize = 6;
+const TURNS: usize = 9;
+
+/// In how many of these turns way is made for lines that lie under the ground as it is drawn.
+const SHOWN: usize = 6;
 
 /// Ground with its rivers.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +35,9 @@ pub struct Carved {
 /// it, and beside it the bed rises to the water's level at half a width as a parabola does.
 ///
 /// What the land still holds back is let go by channels (`hollows.rs`). Where one of them lies lower than a river or cuts its bank,
-/// the river's levels follow, and so they do where another's line would lead up; all is done again until nothing is held back. Hollows that are deep enough are lakes. Levees are last.
+/// the river's levels follow, and so they do where another's line would lead up, or lie under the ground as it is drawn between the
+/// middles of cells (`drawn.rs`); all is done again until nothing is held back or hidden. Hollows that are deep enough are lakes. Levees
+/// are last.
 pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
     let river = level::channels(site, network);
     let mut land = site.land.ground.clone();
@@ -46,6 +52,10 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
     level::set(site, design, network, &land, (&river, &caps));
     valley::cut(site, design, network, &river, &mut land);
     let rims = valley::rims(site, network, &river);
+    let holds = |k: usize| {
+        let rim = rims.binary_search_by_key(&(k as u32), |(cell, _)| *cell).map_or(Height::MIN, |at| rims[at].1);
+        if site.is_barred(k) || site.is_void(k) { Height::MAX } else { rim }
+    };
     let mut turn = 0;
     let (mut ground, levels) = loop {
         level::set(site, design, network, &land, (&river, &caps));
@@ -53,8 +63,12 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
         turn += 1;
         let open = |k: usize| network.lake.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k);
         let rises = way::rises(network, [&ground, &levels], open);
+        let hidden = match turn {
+            turn if turn > SHOWN => Hidden::default(),
+            _ => drawn::hidden(network, (&river, &ground), open, holds),
+        };
         let cuts = hollows::drain(site, design, network, &rims, &ground);
-        if (rises.is_empty() && cuts.is_empty()) || turn > TURNS {
+        if (rises.is_empty() && hidden.is_empty() && cuts.is_empty()) || turn > TURNS {
             break (ground, levels);
         }
         for (k, above) in rises {
@@ -64,7 +78,11 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
                 land.as_mut_slice()[k as usize] = above[1].min(land.as_slice()[k as usize]);
             }
         }
-        for (k, height) in cuts {
+        for (k, level) in hidden.caps {
+            let known = caps.entry(k).or_insert(level);
+            *known = [known[0].min(level[0]), known[1].min(level[1])];
+        }
+        for (k, height) in cuts.into_iter().chain(hidden.cuts) {
             let height = height.min(land.as_slice()[k as usize]);
             land.as_mut_slice()[k as usize] = height;
         }
@@ -96,9 +114,9 @@ fn beds(network: &Network, river: &Field<u32>, land: &Field<Height>) -> (Field<H
     let mut near = Field::new(network.size, f32::INFINITY);
     for run in &network.runs {
         for (k, vertex) in run.cells() {
-            let vertex = run.vertices[vertex];
-            ground.as_mut_slice()[k] = ground.as_slice()[k].min(vertex.bed);
-            levels.as_mut_slice()[k] = vertex.surface;
+            let [surface, bed] = run.vertices[vertex].pool;
+            ground.as_mut_slice()[k] = ground.as_slice()[k].min(bed);
+            levels.as_mut_slice()[k] = surface;
             near.as_mut_slice()[k] = -1.0;
         }
         if let (Some(k), Some(last)) = (level::shoal(network, run), run.vertices.last()) {
@@ -107,7 +125,7 @@ fn beds(network: &Network, river: &Field<u32>, land: &Field<Height>) -> (Field<H
     }
     for (number, run) in network.runs.iter().enumerate() {
         for station in run.stations() {
-            let lowest = run.vertices[station.last];
+            let [surface, bed] = run.vertices[station.last].pool;
             for at in station.first..=station.last.min(run.vertices.len() - 2) {
                 let pair = &run.vertices[at..=at + 1];
                 let half = pair[0].width.max(pair[1].width) / 2.0 / network.cell;
@@ -117,10 +135,10 @@ fn beds(network: &Network, river: &Field<u32>, land: &Field<Height>) -> (Field<H
                     let out = apart * network.cell / (width / 2.0).max(1e-9);
                     if river.as_slice()[k] == number as u32 + 1 && apart < f64::from(near.as_slice()[k]) && out <= 1.0 {
                         near.as_mut_slice()[k] = apart as f32;
-                        let (surface, bed) = (f64::from(lowest.surface.0), f64::from(lowest.bed.0));
-                        let height = Height((bed + (surface - bed) * out * out) as i32);
+                        let (high, low) = (f64::from(surface.0), f64::from(bed.0));
+                        let height = Height((low + (high - low) * out * out) as i32);
                         ground.as_mut_slice()[k] = ground.as_slice()[k].min(height);
-                        levels.as_mut_slice()[k] = lowest.surface;
+                        levels.as_mut_slice()[k] = surface;
                     }
                 });
             }

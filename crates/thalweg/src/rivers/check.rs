@@ -120,6 +120,7 @@ pub fn check(survey: &Survey) -> Vec<Check> {
         survey.falls(),
         survey.never_rises(),
         survey.one_surface(),
+        survey.shows(),
         rivers,
         land,
         survey.crossings(),

@@ -3,10 +3,16 @@
 use crate::field::Field;
 use crate::rivers::check::{Check, Survey, Written};
 use crate::rivers::drained::drained;
+use crate::rivers::drawn::Stencil;
+use crate::rivers::tree::around;
 use crate::rivers::walk::walk;
 
 /// Share of the land that is to drain, in per cent.
 const LAND: f64 = 99.0;
+
+/// Share of the lines' vertices that are to show in the drawn ground, in per cent: protected ground, which no file tells of, and what
+/// cannot be cut beside other water may hide some.
+const SHOWS: f64 = 95.0;
 
 /// By how much of its depth at a vertex the water may be deeper or shallower in the rasters.
 const DEPTH: f64 = 0.1;
@@ -68,6 +74,31 @@ impl Survey {
                     _ => (water - depth).abs() <= DEPTH * depth + CLOSE,
                 };
                 check.note(under && agrees, || format!("reach {} at row, column {:?}", reach.id, [i, j]));
+            }
+        }
+        check
+    }
+
+    /// At each vertex the ground, as it is drawn between the middles of cells, lies under the line.
+    pub(super) fn shows(&self) -> Check {
+        let mut check = Check { least: SHOWS, ..Check::new("lines show in the drawn ground") };
+        for reach in &self.reaches {
+            for (place, surface) in reach.places.iter().zip(&reach.surface) {
+                let [i, j] = self.cell(*place);
+                if self.rests((i, j)) || !self.known[(i, j)] {
+                    continue;
+                }
+                let stencil = Stencil::of(self.ground.size(), *place);
+                // What holds a lake back stays as high as it is, whoever runs past it.
+                let dry = |k: &usize| self.river.as_slice()[*k] == 0 && self.lake.as_slice()[*k] == 0;
+                let shore = |k: usize| around(self.ground.size(), k).any(|n| self.lake.as_slice()[n] > 0);
+                if stencil.heavier(0.0).filter(dry).any(shore) {
+                    continue;
+                }
+                let drawn = stencil.height(|k| self.known.as_slice()[k].then(|| self.ground.as_slice()[k]));
+                check.note(drawn.is_none_or(|drawn| drawn <= surface + CLOSE), || {
+                    format!("reach {} at row, column {:?}", reach.id, [i, j])
+                });
             }
         }
         check

@@ -183,5 +183,5 @@ fn arm(site: &Site<'_>, taken: &Field<u32>, (parent, run): (usize, &Run), at: us
     let [path, aside] = way::lay(&places, site.land.grid.size, |k| taken.as_slice()[k] == 0 && !site.is_sea(k));
     let vertices = places.into_iter().map(|place| Vertex { place, flow, area, ..here }).collect();
     let source = Source::Parts { run: parent as u32, vertex: at as u32 };
-    Run { river: run.river, source, mouth: Mouth::Sea, vertices, path, aside, base: None }
+    Run { river: run.river, source, mouth: Mouth::Sea, vertices, path, aside, low: Vec::new(), base: None }
 }

@@ -35,6 +35,7 @@ pub(super) fn runs(
             kind: Kind::default(),
             surface: Height::ZERO,
             bed: Height::ZERO,
+            pool: [Height::ZERO; 2],
         }
     };
     let mut places: Vec<Vec<([f64; 2], f64)>> = lines.iter().map(|line| line.places.clone()).collect();
@@ -53,7 +54,16 @@ pub(super) fn runs(
             End::Joins(_) => Mouth::Outlet, // set below, once all are cut
         };
         let vertices = places.iter().map(|place| blank(course, *place)).collect();
-        runs.push(Run { river: course.stem, source: course.source, mouth, vertices, path, aside, base: None });
+        runs.push(Run {
+            river: course.stem,
+            source: course.source,
+            mouth,
+            vertices,
+            path,
+            aside,
+            low: Vec::new(),
+            base: None,
+        });
     }
     for (k, line) in lines.iter().enumerate() {
         if let Some((run, along)) = line.joins {

@@ -1,13 +1,11 @@
 //! Hollows that carving leaves, on the rivers' banks and on the land: let go by channels, or else lakes.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use crate::field::Field;
+use crate::flow::breach::{Search, square};
 use crate::flow::{Land, Part, fill, lot};
 use crate::height::{Height, UNITS};
 use crate::rivers::network::{Lake, Mouth, Network};
-use crate::rivers::tree::{NONE, around};
+use crate::rivers::tree::around;
 use crate::rivers::{Design, Site};
 
 /// Cells that hold water and how high, in rising order of cells.
@@ -37,25 +35,17 @@ pub(super) fn drain(
         let rim = rims.binary_search_by_key(&(k as u32), |(cell, _)| *cell).map_or(Height::MIN, |at| rims[at].1);
         if network.lake.as_slice()[k] > 0 || site.is_barred(k) { Height(i32::MAX) } else { rim }
     };
-    let mut search = Search {
-        land,
-        parts,
-        holds: &holds,
-        ground: ground.clone(),
-        places: vec![NONE; ground.len()],
-        reached: Vec::new(),
-        queue: BinaryHeap::new(),
-    };
-    let reach = design.breach.length / site.land.grid.cell;
-    let reach = reach * reach * (1.0 + 1e-12);
+    let mut search = Search::of(&land);
+    search.floors = Some(&holds);
+    let near = square(design.breach.length / site.land.grid.cell);
     for pit in pits {
         let height = ground.as_slice()[pit as usize];
         let hollow = f64::from(filled.as_slice()[pit as usize].0) - f64::from(height.0);
-        let (most, reach) = match hollow >= depth(design) {
-            true => (design.breach.depth * UNITS, reach),
+        (search.depth, search.reach) = match hollow >= depth(design) {
+            true => (design.breach.depth * UNITS, near),
             false => ((design.breach.depth * UNITS).max(depth(design)), f64::INFINITY),
         };
-        if let Some(end) = search.way_out(pit, height, most, reach) {
+        if let Some(end) = search.way_out(pit, height) {
             search.cut(end, height);
         }
     }
@@ -152,136 +142,4 @@ fn pits(land: &Land<'_>, parts: &Field<Part>) -> Vec<u32> {
     }
     pits.sort_by_cached_key(|k| (heights[*k as usize], lot(land.grid, *k as usize), *k));
     pits
-}
-
-/// A search from one pit at a time; its scratch serves all.
-struct Search<'a> {
-    land: Land<'a>,
-    parts: Field<Part>,
-    /// The height under which a cell is not to be cut.
-    holds: &'a dyn Fn(usize) -> Height,
-    ground: Field<Height>,
-    /// For each cell its place in `reached`, if it is that of this cell.
-    places: Vec<u32>,
-    reached: Vec<Reached>,
-    /// By cost, length and lot of a cell, its place.
-    queue: BinaryHeap<Reverse<(i64, u32, u32, u32)>>,
-}
-
-/// A cell that was reached.
-#[derive(Clone, Copy)]
-struct Reached {
-    cell: u32,
-    /// Place of the cell before it; [`NONE`] for the pit's own.
-    from: u32,
-    /// The pit's cell from which the way starts.
-    start: u32,
-    /// Ground to be removed on the way here.
-    cost: i64,
-    /// Of that way, in parts of [`LENGTHS`].
-    length: u32,
-}
-
-/// Length of a straight and of a diagonal step.
-const LENGTHS: [u32; 2] = [70, 99];
-
-impl Search<'_> {
-    /// Place of the last cell of the cheapest way from a pit to where water of its height runs on: no cell cut by more than `most`
-    /// units, none farther than the root of `reach` cells.
-    fn way_out(&mut self, pit: u32, height: Height, most: f64, reach: f64) -> Option<u32> {
-        self.reached.clear();
-        self.queue.clear();
-        if self.ground.as_slice()[pit as usize] < height {
-            return None; // a channel runs through it by now
-        }
-        self.visit(Reached { cell: pit, from: NONE, start: pit, cost: 0, length: 0 });
-        let size = self.land.grid.size;
-        let mut place = 0;
-        while let Some(here) = self.reached.get(place).copied() {
-            for n in around(size, here.cell as usize) {
-                let flat = self.ground.as_slice()[n] == height && self.parts.as_slice()[n] != Part::Void;
-                if flat && self.place(n as u32).is_none() {
-                    self.visit(Reached { cell: n as u32, from: NONE, start: n as u32, cost: 0, length: 0 });
-                }
-            }
-            place += 1;
-        }
-        while let Some(Reverse((cost, length, _, place))) = self.queue.pop() {
-            let here = self.reached[place as usize];
-            if (here.cost, here.length) != (cost, length) {
-                continue; // a shorter way was found since
-            }
-            if self.runs_on(here.cell as usize, height) {
-                return Some(place);
-            }
-            self.step(here, place, height, most, reach);
-        }
-        None
-    }
-
-    /// Whether water at this height runs on from a cell: out of the land, or to lower ground.
-    fn runs_on(&self, k: usize, height: Height) -> bool {
-        let lower = |n: usize| self.ground.as_slice()[n] < height && self.parts.as_slice()[n] != Part::Void;
-        matches!(self.parts.as_slice()[k], Part::Rim | Part::Sink) || around(self.land.grid.size, k).any(lower)
-    }
-
-    /// Reaches the neighbours of a cell.
-    fn step(&mut self, here: Reached, place: u32, height: Height, most: f64, reach: f64) {
-        let cols = self.land.grid.cols();
-        let (k, start) = (here.cell as usize, here.start as usize);
-        for (d, [r, c]) in self.land.around(k / cols, k % cols) {
-            let n = r * cols + c;
-            let cut = (i64::from(self.ground.as_slice()[n].0) - i64::from(height.0)).max(0);
-            let (di, dj) = (r.abs_diff(start / cols) as f64, c.abs_diff(start % cols) as f64);
-            let near = di * di + dj * dj <= reach;
-            let may = cut == 0 || (cut as f64 <= most && (self.holds)(n) <= height);
-            if near && may && self.parts.as_slice()[n] != Part::Void {
-                self.visit(Reached {
-                    cell: n as u32,
-                    from: place,
-                    start: here.start,
-                    cost: here.cost + cut,
-                    length: here.length.saturating_add(LENGTHS[d % 2]),
-                });
-            }
-        }
-    }
-
-    /// The place of a cell that this search has reached.
-    fn place(&self, cell: u32) -> Option<u32> {
-        let place = self.places[cell as usize];
-        self.reached.get(place as usize).is_some_and(|reached| reached.cell == cell).then_some(place)
-    }
-
-    /// Notes a way to a cell if it is the first or better than the one known.
-    fn visit(&mut self, way: Reached) {
-        let place = match self.place(way.cell) {
-            Some(place) => {
-                let known = self.reached[place as usize];
-                if (known.cost, known.length) <= (way.cost, way.length) {
-                    return;
-                }
-                self.reached[place as usize] = way;
-                place
-            }
-            None => {
-                let place = self.reached.len() as u32;
-                self.places[way.cell as usize] = place;
-                self.reached.push(way);
-                place
-            }
-        };
-        let lot = (lot(self.land.grid, way.cell as usize) >> 32) as u32;
-        self.queue.push(Reverse((way.cost, way.length, lot, place)));
-    }
-
-    /// Cuts the way that ends at a place down to `height`.
-    fn cut(&mut self, end: u32, height: Height) {
-        let mut place = end;
-        while let Some(here) = self.reached.get(place as usize) {
-            let ground = &mut self.ground.as_mut_slice()[here.cell as usize];
-            *ground = height.min(*ground);
-            place = here.from;
-        }
-    }
 }

@@ -1,7 +1,10 @@
 //! Levels of water and bed along rivers.
 
+use std::collections::HashMap;
+
 use crate::field::Field;
 use crate::height::{Height, UNITS};
+use crate::rivers::drawn::Stencil;
 use crate::rivers::network::{Mouth, Network, Run, Source, Vertex};
 use crate::rivers::walk::{nearest, walk};
 use crate::rivers::way::{Caps, Station};
@@ -150,22 +153,36 @@ pub(super) fn set(
             run.vertices[last].surface = base;
         }
         grade(site, design, run, cell, size);
-        let lowest = stations.iter().zip(lowest);
-        beds(run, lowest, &arriving[number], parted.map(|parted| parted.along.bed));
+        let lowest: Vec<(&Station, Height, Height)> = stations
+            .iter()
+            .zip(lowest)
+            .map(|(station, low)| (station, run.vertices[station.low].surface, low))
+            .collect();
+        draw(run, size, lowest.iter().map(|(station, level, _)| (*station, *level)));
+        beds(run, lowest.into_iter(), &arriving[number], parted.map(|parted| parted.along.bed));
         if let Some(parted) = parted {
             (run.vertices[0].surface, run.vertices[0].bed) = (parted.from.surface, parted.from.bed);
         }
         if let Mouth::Joins { run: other, vertex } = run.mouth {
             let before = run.vertices[last.saturating_sub(1)];
-            arriving[other as usize].push(Arrival { vertex, surface: before.surface, bed: before.bed });
+            arriving[other as usize].push(Arrival {
+                vertex,
+                surface: before.surface,
+                bed: before.pool[1].min(before.bed),
+            });
         }
     }
     // A tributary ends at its river's levels, under which it does not come before: they were set last.
     for number in 0..network.runs.len() {
         if let Mouth::Joins { run, vertex } = network.runs[number].mouth {
             let end = network.runs[run as usize].vertices[vertex as usize];
-            if let Some(last) = network.runs[number].vertices.last_mut() {
-                (last.surface, last.bed) = (end.surface, end.bed);
+            let Run { vertices, low, .. } = &mut network.runs[number];
+            let last = vertices.len() - 1;
+            (vertices[last].surface, vertices[last].bed) = (end.surface, end.bed);
+            for (vertex, _) in vertices.iter_mut().zip(low.iter()).filter(|(_, low)| **low as usize == last) {
+                let depth = vertex.pool[0].0.saturating_sub(vertex.pool[1].0);
+                let bed = Height(end.surface.0.saturating_sub(depth)).max(end.pool[1]).min(vertex.pool[1]);
+                vertex.pool = [Height(bed.0.saturating_add(depth)), bed];
             }
         }
     }
@@ -199,8 +216,8 @@ fn parted(network: &Network, number: usize) -> Option<Parted> {
         walk(pair[0].place, pair[1].place, |[i, j]| {
             let k = i * network.size[1] as i64 + j;
             if let Some((_, vertex)) = parent.cells().find(|(cell, _)| *cell as i64 == k) {
-                let there = parent.vertices[vertex];
-                (along.surface, along.bed) = (along.surface.min(there.surface), along.bed.min(there.bed));
+                let [surface, bed] = parent.vertices[vertex].pool;
+                (along.surface, along.bed) = (along.surface.min(surface), along.bed.min(bed));
             }
         });
     }
@@ -226,28 +243,49 @@ pub(super) fn shoal(network: &Network, run: &Run) -> Option<usize> {
     }
 }
 
+/// Sets a run's levels to those of its stations' cells as they are drawn, and in no cell under its level there: nowhere higher than they
+/// were.
+fn draw<'a>(run: &mut Run, size: [usize; 2], stations: impl Iterator<Item = (&'a Station, Height)>) {
+    let levels: HashMap<usize, Height> =
+        stations.flat_map(|(station, level)| station.cells.iter().map(move |k| (*k as usize, level))).collect();
+    // Out of a lake, and into one, water has that one's level.
+    let first = usize::from(matches!(run.source, Source::Lake(_)));
+    let last = run.vertices.len() - usize::from(matches!(run.mouth, Mouth::Lake(_) | Mouth::Sea));
+    let mut below = run.vertices.get(last).map_or(Height::MIN, |vertex| vertex.surface);
+    for vertex in run.vertices[first.min(last)..last].iter_mut().rev() {
+        let [i, j] = vertex.cell(size);
+        let level = |k: usize| levels.get(&k).copied();
+        if let Some(drawn) = Stencil::of(size, vertex.place).height(|k| Some(f64::from(level(k)?.0))) {
+            let drawn = Height(drawn.ceil() as i32).max(level(i * size[1] + j).unwrap_or(Height::MIN));
+            vertex.surface = drawn.max(below).min(vertex.surface);
+        }
+        below = vertex.surface;
+    }
+}
+
 /// Lays a run's bed under its water: at each station as deep as the river is there, or more where what comes, or the ground, lies lower.
+/// With stations come the levels of water and ground in their cells.
 fn beds<'a>(
     run: &mut Run,
-    stations: impl Iterator<Item = (&'a Station, Height)>,
+    stations: impl Iterator<Item = (&'a Station, Height, Height)>,
     arriving: &[Arrival],
     parted: Option<Height>,
 ) {
-    let mut lowest = parted.unwrap_or(Height::MAX);
+    let mut lowest = [parted.unwrap_or(Height::MAX); 2];
     let mut came = arriving.iter().peekable();
-    for (station, ground) in stations {
+    for (station, level, ground) in stations {
         let vertices = &mut run.vertices[station.first..=station.last];
         let nominal = vertices.iter().map(|vertex| units(vertex.depth)).max().unwrap_or(0);
         let under = |surface: Height, bed: Height| surface.0.saturating_sub(bed.0);
-        let mut depth = nominal.max(under(vertices[0].surface, lowest));
+        let mut depth = nominal.max(under(vertices[0].surface, lowest[0])).max(under(level, lowest[1].min(ground)));
         while let Some(came) = came.next_if(|came| came.vertex as usize <= station.last) {
             let at = (came.vertex as usize).max(station.first) - station.first;
             depth = depth.max(under(vertices[at].surface, came.bed));
         }
-        depth = depth.max(under(vertices[vertices.len() - 1].surface, ground));
         for vertex in vertices {
             vertex.bed = Height(vertex.surface.0.saturating_sub(depth)).max(Height::MIN);
-            lowest = vertex.bed;
+            vertex.pool = [level, Height(level.0.saturating_sub(depth)).max(Height::MIN)];
+            lowest = [vertex.bed, vertex.pool[1]];
         }
     }
 }

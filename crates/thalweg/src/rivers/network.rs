@@ -33,6 +33,8 @@ pub struct Vertex {
     pub surface: Height,
     /// Level of the bed; known once it is carved.
     pub bed: Height,
+    /// Levels of water and bed in the cells that have their levels from here; known once it is carved.
+    pub pool: [Height; 2],
 }
 
 impl Vertex {
@@ -124,8 +126,11 @@ pub struct Run {
     /// Its own cells (index in row-major order), downstream, and for each the vertex whose levels it has: the lowest one in it. Of
     /// the document's rivers it is the vertex that the cell comes after.
     pub path: Vec<(u32, u32)>,
-    /// The same of cells beside the path into which the line only cuts.
+    /// The same of cells beside the path into which the line only cuts, or by which the ground under it is drawn.
     pub aside: Vec<(u32, u32)>,
+    /// For each vertex the one downstream at whose level water stands in the cells that have their levels from it; where there is none,
+    /// the vertex itself.
+    pub low: Vec<u32>,
     /// The lowest level that its water comes to: that of the lake or the sea in which it ends at last.
     pub base: Option<Height>,
 }

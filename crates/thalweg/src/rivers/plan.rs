@@ -9,7 +9,7 @@ use crate::rivers::lakes::Caps;
 use crate::rivers::network::Network;
 use crate::rivers::route::{Drained, drained};
 use crate::rivers::tree::Tree;
-use crate::rivers::{Design, Site, course, form, lakes, level, meander};
+use crate::rivers::{Design, Site, course, form, lakes, level, meander, shoulder};
 use crate::rng::Key;
 
 /// How often the outlets of lakes are joined.
@@ -99,5 +99,7 @@ fn laid(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps, key: K
     let runs = form::runs(site, design, (&tree, &shape, &lakes), (&courses, lines, &bends.floor), &order);
     order.extend(courses.len() as u32..runs.len() as u32);
     let (size, cell) = (site.land.grid.size, site.land.grid.cell);
-    Ok(Network { runs, order, lakes: lakes.lakes, lake: lakes.cells, names, size, cell, barred, met })
+    let mut network = Network { runs, order, lakes: lakes.lakes, lake: lakes.cells, names, size, cell, barred, met };
+    shoulder::widen(site, &mut network);
+    Ok(network)
 }

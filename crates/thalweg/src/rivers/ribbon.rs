@@ -2,13 +2,18 @@
 
 use crate::field::Field;
 use crate::height::Height;
+use crate::rivers::drawn;
 use crate::rivers::network::{Mouth, Network, Run};
 
 /// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in cells.
 pub const MARGIN: f64 = 1.0 / 1024.0;
 
+/// Steps in which the ground under a ribbon is looked at, in cells.
+const STEP: f64 = 1.0 / 16.0;
+
 /// For each run the places to the left and the right of its vertices (rows and columns, in cells) where its water ends: half a width
-/// away, or where the cells end whose ground lies under the vertex's level and that are water.
+/// away, or where the cells end whose ground lies under the vertex's level and that are water, or where the ground as it is drawn
+/// between the middles of cells comes out of the water. A vertex that is itself under the drawn ground has what the cells give.
 pub fn edges(network: &Network, river: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[[f64; 2]; 2]>> {
     let wet = |k: usize| river.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0;
     let sides = |run: &Run| {
@@ -24,12 +29,33 @@ pub fn edges(network: &Network, river: &Field<u32>, ground: &Field<Height>) -> V
             [-1.0, 1.0].map(|side| {
                 let to = [vertex.place[0] + side * half * x / length, vertex.place[1] - side * half * y / length];
                 let holds = |k: usize| (wet(k) || drowned(k)) && ground.as_slice()[k] <= vertex.surface;
-                reached(network.size, vertex.place, to, holds)
+                let end = reached(network.size, vertex.place, to, holds);
+                let level = f64::from(vertex.surface.0);
+                let middle = drawn::height(ground, vertex.place);
+                let safe = (level - f64::from(drawn::CLOSE)).max(middle);
+                if middle > level {
+                    return end;
+                }
+                shore(vertex.place, end, |place| drawn::height(ground, place) <= safe)
             })
         };
         (0..=last).map(of).collect()
     };
     network.runs.iter().map(sides).collect()
+}
+
+/// How far on the way from a place to another all of it shows, if the first place does.
+fn shore(from: [f64; 2], to: [f64; 2], shows: impl Fn([f64; 2]) -> bool) -> [f64; 2] {
+    let at = |t: f64| [0, 1].map(|k| from[k] + t * (to[k] - from[k]));
+    let span = (to[0] - from[0]).abs().max((to[1] - from[1]).abs());
+    let steps = (span / STEP).ceil().max(4.0);
+    let Some(first) = (1..=steps as usize).find(|step| !shows(at(*step as f64 / steps))) else { return to };
+    let (mut low, mut high) = ((first - 1) as f64 / steps, first as f64 / steps);
+    for _ in 0..30 {
+        let middle = (low + high) / 2.0;
+        if shows(at(middle)) { low = middle } else { high = middle }
+    }
+    at(low)
 }
 
 /// How far on the way from a place to another the cells hold water, if the first one does.

@@ -1,7 +1,7 @@
 //! Which cells a line passes, and which of its vertices lie in each.
 //!
-//! A cell has one level of water and one of its bed. They are those of the lowest vertex in it: so the ground lies under every
-//! vertex, and lines, rasters, ribbons and ground tell of one surface.
+//! A cell has one level of water and one of its bed. They are those of the lowest vertex that has it beside itself: so the ground lies
+//! under every vertex, as it is in cells and as it is drawn between them, and lines, rasters, ribbons and ground tell of one surface.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -17,10 +17,11 @@ const BACK: usize = 8;
 /// A run's cells, each with the vertex whose levels it has.
 pub(super) type Cells = Vec<(u32, u32)>;
 
-/// Vertices of a run, from first to last, and the cells that have the levels of the last one.
+/// Vertices of a run, from first to last, and the cells whose water stands at the level of a later one, the `low` one.
 pub(super) struct Station {
     pub first: usize,
     pub last: usize,
+    pub low: usize,
     pub cells: Vec<u32>,
 }
 
@@ -146,7 +147,8 @@ impl Run {
         let mut first = 0;
         for cells in self.path.chunk_by(|a, b| a.1 == b.1) {
             let last = cells[0].1 as usize;
-            stations.push(Station { first, last, cells: cells.iter().map(|(k, _)| *k).collect() });
+            let low = self.low.get(last).map_or(last, |low| *low as usize);
+            stations.push(Station { first, last, low, cells: cells.iter().map(|(k, _)| *k).collect() });
             first = last + 1;
         }
         for (k, vertex) in &self.aside {
@@ -154,7 +156,8 @@ impl Run {
             stations[at].cells.push(*k);
         }
         if first < self.vertices.len() {
-            stations.push(Station { first, last: self.vertices.len() - 1, cells: Vec::new() });
+            let last = self.vertices.len() - 1;
+            stations.push(Station { first, last, low: last, cells: Vec::new() });
         }
         stations
     }

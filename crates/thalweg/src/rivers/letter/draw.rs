@@ -114,6 +114,7 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
                 kind: kind(slope, drainage, 0.0, 2.0 * half),
                 surface: sea.unwrap_or(level),
                 bed: Height::saturating(level.metres() - half),
+                pool: [Height::ZERO; 2],
             });
             home[*n as usize] = if own == *n { (number, at as u32) } else { home[*n as usize] };
         }
@@ -146,6 +147,7 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
             vertices,
             path,
             aside: Vec::new(),
+            low: Vec::new(),
             base: None,
         });
     }
