@@ -47,8 +47,9 @@ pub fn available() -> Option<u64> {
 mod system {
     use std::path::{Path, PathBuf};
 
-    /// Kept back of a limit on address space: what the allocator reserves and does not use.
-    const RESERVE: u64 = 32 << 20;
+    /// Kept back of a limit on address space: what the allocator reserves and does not use, for this thread and for one that is
+    /// started later, as the one that waits for signals.
+    const RESERVE: u64 = (32 + 64) << 20;
 
     pub fn available() -> Option<u64> {
         let text = |path: &Path| std::fs::read_to_string(path).ok();
