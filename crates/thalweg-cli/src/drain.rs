@@ -14,6 +14,7 @@ use thalweg::io::staging::Staging;
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
 use thalweg::io::{Samples, Sidecar, save_samples};
+use thalweg::models::drainage::{ACCUMULATION, LAKE_DEPTH};
 use thalweg::names::to_text;
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 use thalweg::{Error, Result};
@@ -103,7 +104,7 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let (filled, directions) = flow::drain(&land);
     let land = land.under(&filled);
     let angles = infinity::angles(&land, &directions);
-    phases.begin("accumulation");
+    phases.begin(ACCUMULATION.name);
     let counts = accumulate::cells(&directions);
     phases.begin("streams");
     let mask = streams::streams(&land, &counts, streams::least_cells(threshold, area))?;
@@ -196,19 +197,21 @@ impl Found {
         let grid = &surface.grid;
         let path = |name: &str| folder.join(format!("{name}.tif"));
         let said = save(path("filled"), surface, &SaveOptions { nodata, ..SaveOptions::default() })?;
-        save_layer(path("lake_depth"), surface, "lake_depth", &Cells::Height(self.lakes.clone()))?;
+        save_layer(path(LAKE_DEPTH.name), surface, LAKE_DEPTH.name, &Cells::Height(self.lakes.clone()))?;
         let directions = Samples::U8(streams::esri(&self.directions).into_vec());
         save_samples(path("directions"), grid, directions, Some(255.0))?;
         let none = Some(f64::from(infinity::NONE));
         save_samples(path("angles"), grid, Samples::F32(self.angles.as_slice().to_vec()), none)?;
         let area = grid.cell_area();
         let areas = Samples::F64(self.counts.as_slice().iter().map(|n| f64::from(*n) * area).collect());
-        save_samples(path("accumulation"), grid, areas, Some(0.0))?;
+        save_samples(path(ACCUMULATION.name), grid, areas, Some(0.0))?;
         save_samples(path("basins"), grid, Samples::U32(self.basins.as_slice().to_vec()), Some(0.0))?;
         let orders = self.orders.as_slice().iter().map(|order| u8::try_from(*order).unwrap_or(u8::MAX)).collect();
         save_samples(path("streams"), grid, Samples::U8(orders), Some(0.0))?;
         let mut files: Vec<PathBuf> =
-            ["filled", "lake_depth", "directions", "angles", "accumulation", "basins", "streams"].map(path).into();
+            ["filled", LAKE_DEPTH.name, "directions", "angles", ACCUMULATION.name, "basins", "streams"]
+                .map(path)
+                .into();
         if let Some(cut) = &self.cut {
             save_layer(path("cut"), surface, "cut", &Cells::Height(cut.clone()))?;
             files.push(path("cut"));
@@ -234,7 +237,8 @@ impl Found {
         let height = folder.join("height.tif");
         save(&height, terrain, &SaveOptions::default())?;
         let mut files = vec![height];
-        for (name, cells) in [("pool", Cells::Height(self.lakes.clone())), ("discharge", Cells::Float(discharge))] {
+        for (spec, cells) in [(POOL, Cells::Height(self.lakes.clone())), (DISCHARGE, Cells::Float(discharge))] {
+            let name = spec.name;
             let path = folder.join(format!("{name}.tif"));
             save_layer(&path, terrain, name, &cells)?;
             files.push(path);

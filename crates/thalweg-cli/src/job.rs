@@ -447,7 +447,7 @@ fn world(
 
 /// Every layer but the ground, each as a TIFF of its name.
 fn save_layers(folder: &Path, terrain: &Terrain, sample: Option<SampleType>) -> Result<Vec<PathBuf>> {
-    let loose = terrain.loose.clone().map(|field| ("loose", Cells::Height(field)));
+    let loose = terrain.loose.clone().map(|field| (LOOSE.name, Cells::Height(field)));
     let mut files = Vec::new();
     let mut write = |name: &str, cells: &Cells| {
         let path = folder.join(format!("{name}.tif"));

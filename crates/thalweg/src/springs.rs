@@ -59,12 +59,20 @@ impl Spring {
     /// As [`Spring::check`], and a place outside the world.
     pub fn cell(&self, name: &str, grid: &Grid) -> Result<[i64; 2]> {
         self.check(name)?;
-        world_cell(grid, [self.y, self.x]).map_err(|axis| {
-            let (key, value, side) = [("y", self.y, "height"), ("x", self.x, "width")][axis];
-            let allowed = format!("0 to {} m (the world's {side})", grid.extent()[axis]);
-            Error::value(format!("{name}.{key}"), format!("{value} m"), allowed)
-        })
+        cell_of(name, [self.x, self.y], grid)
     }
+}
+
+/// The world cell (row, column) round a place in metres; `name` is said of it in messages.
+///
+/// # Errors
+/// A place outside the world.
+pub(crate) fn cell_of(name: &str, [x, y]: [f64; 2], grid: &Grid) -> Result<[i64; 2]> {
+    world_cell(grid, [y, x]).map_err(|axis| {
+        let (key, value, side) = [("y", y, "height"), ("x", x, "width")][axis];
+        let allowed = format!("0 to {} m (the world's {side})", grid.extent()[axis]);
+        Error::value(format!("{name}.{key}"), format!("{value} m"), allowed)
+    })
 }
 
 /// The world cell (row, column) round a place `[y, x]` in metres; its far sides belong to the world.

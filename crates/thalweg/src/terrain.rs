@@ -57,6 +57,19 @@ pub enum Coarser {
     Empty,
 }
 
+/// In which colours a layer is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hue {
+    /// Those of any value.
+    Plain,
+    /// Of what passes, by powers of ten: water, droplets.
+    Passing,
+    /// Of what is wet.
+    Wet,
+    /// Of what is loose.
+    Loose,
+}
+
 /// The declaration of a layer: what its name means wherever it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerSpec {
@@ -72,22 +85,27 @@ pub struct LayerSpec {
     pub finer: Finer,
     /// What it becomes on coarser cells.
     pub coarser: Coarser,
+    /// In which colours it is drawn.
+    pub hue: Hue,
 }
 
 impl LayerSpec {
     /// A layer of elevations or thicknesses: smooth on finer cells, empty on coarser ones.
     pub const fn heights(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        Self { name, unit, meaning, cells: CellType::Height, finer: Finer::Smooth, coarser: Coarser::Empty }
+        let (cells, finer, coarser) = (CellType::Height, Finer::Smooth, Coarser::Empty);
+        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain }
     }
 
     /// A layer of real numbers: the same on finer cells, their mean on coarser ones.
     pub const fn floats(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        Self { name, unit, meaning, cells: CellType::Float, finer: Finer::Same, coarser: Coarser::Mean }
+        let (cells, finer, coarser) = (CellType::Float, Finer::Same, Coarser::Mean);
+        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain }
     }
 
     /// A layer of counts: the same on finer cells, empty on coarser ones.
     pub const fn counts(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        Self { name, unit, meaning, cells: CellType::Count, finer: Finer::Same, coarser: Coarser::Empty }
+        let (cells, finer, coarser) = (CellType::Count, Finer::Same, Coarser::Empty);
+        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain }
     }
 
     /// The same layer, which becomes this on finer cells.
@@ -100,6 +118,12 @@ impl LayerSpec {
     #[must_use]
     pub const fn coarser(self, coarser: Coarser) -> Self {
         Self { coarser, ..self }
+    }
+
+    /// The same layer, drawn in these colours.
+    #[must_use]
+    pub const fn hue(self, hue: Hue) -> Self {
+        Self { hue, ..self }
     }
 
     /// A layer of unit, meaning and cells alone: one that nobody declared.
@@ -329,7 +353,8 @@ pub const STANDING: [LayerSpec; 2] = [WATER, POOL];
 pub const GROUND: LayerSpec = LayerSpec::heights("ground", "m", "Elevation of the surface.");
 /// The loose layer's declaration.
 pub const LOOSE: LayerSpec =
-    LayerSpec::heights("loose", "m", "Thickness of loose sediment or soil, the upper part of the ground.");
+    LayerSpec::heights("loose", "m", "Thickness of loose sediment or soil, the upper part of the ground.")
+        .hue(Hue::Loose);
 /// How hard bedrock is to dig.
 pub const HARDNESS: LayerSpec = LayerSpec::floats(
     "hardness",
@@ -346,16 +371,19 @@ pub const PROTECT: LayerSpec = LayerSpec::floats(
 )
 .coarser(Coarser::Most);
 /// Water on the ground.
-pub const WATER: LayerSpec =
-    LayerSpec::floats("water", "m", "Depth of water standing or flowing on the ground.").finer(Finer::Smooth);
+pub const WATER: LayerSpec = LayerSpec::floats("water", "m", "Depth of water standing or flowing on the ground.")
+    .finer(Finer::Smooth)
+    .hue(Hue::Wet);
 /// Water at rest, exact to the unit.
 pub const POOL: LayerSpec =
     LayerSpec::heights("pool", "m", "Depth of standing water, lakes and ponds: ground and depth together are level.")
-        .finer(Finer::Level);
+        .finer(Finer::Level)
+        .hue(Hue::Wet);
 /// Water passing.
 pub const DISCHARGE: LayerSpec =
     LayerSpec::floats("discharge", "m³/s", "Water that runs through the cell, a mean that forgets slowly.")
-        .finer(Finer::Halved);
+        .finer(Finer::Halved)
+        .hue(Hue::Passing);
 /// Water passing, eastward.
 pub const MOMENTUM_X: LayerSpec = LayerSpec::floats(
     "momentum_x",
@@ -378,7 +406,7 @@ pub const TREE_DENSITY: LayerSpec =
     LayerSpec::floats("tree_density", "1", "Sum of the root strengths of the trees here: 1 holds the ground wholly.");
 /// Sediment in the water; it counts as solid.
 pub const SUSPENDED: LayerSpec =
-    LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.");
+    LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.").hue(Hue::Loose);
 
 impl Terrain {
     /// Flat ground at zero.
@@ -395,7 +423,7 @@ impl Terrain {
         if ground.size() != grid.size {
             let [rows, cols] = ground.size();
             let allowed = format!("{} × {} (the grid)", grid.size[0], grid.size[1]);
-            return Err(Error::value("ground", format!("{rows} × {cols} cells"), allowed));
+            return Err(Error::value(GROUND.name, format!("{rows} × {cols} cells"), allowed));
         }
         Ok(Self { ground, ..Self::new(grid) })
     }

@@ -3,18 +3,20 @@
 use thalweg::field::Field;
 use thalweg::flow::{self, Land, accumulate, basins, hydraulic};
 use thalweg::forest::{Forest, TREES};
+use thalweg::models::drainage::BASIN;
+use thalweg::models::pipes::{PIPE_X, PIPE_Y};
 use thalweg::pictures::colour::{Linear, from_oklab};
 use thalweg::pictures::layer::{LayerOptions, range};
 use thalweg::pictures::ramps::Ramp;
 use thalweg::pictures::relief::{Relief, quantile};
 use thalweg::products::slope::gradient;
-use thalweg::terrain::{DISCHARGE, LOOSE, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
+use thalweg::terrain::{DISCHARGE, LOOSE, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
 use thalweg::{Error, Result};
 
 use crate::view::rivers::wet_depth;
 
 /// Layers with an overlay of their own: none of them is offered by its bare name too.
-const NAMED: [&str; 7] = ["discharge", "suspended", "soil", "water", "pool", "basin", "tree_density"];
+const NAMED: [LayerSpec; 7] = [DISCHARGE, SUSPENDED, SOIL, WATER, POOL, BASIN, TREE_DENSITY];
 
 /// What is shown over the land.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,7 +121,7 @@ impl Overlay {
     pub fn available(terrain: &Terrain) -> Vec<Self> {
         let has = |name: &str| terrain.layers.contains_key(name);
         let wet = terrain.grid.sea_level.is_some() || has(WATER.name) || has(POOL.name);
-        let fast = has(DISCHARGE.name) || (has("pipe_x") && has("pipe_y"));
+        let fast = has(DISCHARGE.name) || (has(PIPE_X.name) && has(PIPE_Y.name));
         let fixed = [
             (Self::Height, true),
             (Self::Slope, true),
@@ -136,7 +138,8 @@ impl Overlay {
             (Self::Basins, true),
             (Self::Difference, true),
         ];
-        let others = terrain.layers.keys().filter(|name| !NAMED.contains(&name.as_str())).cloned().map(Self::Layer);
+        let others =
+            terrain.layers.keys().filter(|name| !NAMED.iter().any(|spec| spec.name == *name)).cloned().map(Self::Layer);
         fixed.into_iter().filter(|(_, there)| *there).map(|(overlay, _)| overlay).chain(others).collect()
     }
 
@@ -156,14 +159,14 @@ impl Overlay {
             Self::Height => "height",
             Self::Slope => "slope",
             Self::WaterDepth => "water",
-            Self::Discharge => "discharge",
+            Self::Discharge => DISCHARGE.name,
             Self::Catchment => "catchment",
             Self::Velocity => "velocity",
-            Self::Suspended => "suspended",
-            Self::Loose => "loose",
+            Self::Suspended => SUSPENDED.name,
+            Self::Loose => LOOSE.name,
             Self::Wear => "wear",
             Self::Deposits => "deposits",
-            Self::Soil => "soil",
+            Self::Soil => SOIL.name,
             Self::Trees => "trees",
             Self::Basins => "basins",
             Self::Difference => "difference",
@@ -244,8 +247,8 @@ impl Overlay {
             Self::WaterDepth => wet_depth(terrain),
             Self::Discharge => layer(DISCHARGE.name)?,
             Self::Catchment => catchments(terrain),
-            Self::Velocity if terrain.layers.contains_key("pipe_x") => {
-                let (x, y) = (layer("pipe_x")?, layer("pipe_y")?);
+            Self::Velocity if terrain.layers.contains_key(PIPE_X.name) => {
+                let (x, y) = (layer(PIPE_X.name)?, layer(PIPE_Y.name)?);
                 Field::generate(size, |i, j| x[(i, j)].hypot(y[(i, j)]))
             }
             Self::Velocity => layer(DISCHARGE.name)?.map(|q| hydraulic::velocity(*q)),
@@ -348,7 +351,7 @@ mod tests {
     use thalweg::grid::Grid;
     use thalweg::height::Height;
     use thalweg::pictures::colour::to_oklab;
-    use thalweg::terrain::{Cells, LayerSpec};
+    use thalweg::terrain::Cells;
 
     /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
     fn land() -> Terrain {

@@ -15,8 +15,9 @@ use crate::memory;
 use crate::products::lakes::{areas, outlines};
 use crate::rivers::check::Survey;
 use crate::rivers::network::{FLOW, Mouth, Network, Reach, Run, SHARES, Source};
+use crate::rivers::wishes::MOUTHS;
 use crate::rivers::{Carved, Vertex, distance, wishes};
-use crate::terrain::Terrain;
+use crate::terrain::{DISCHARGE, Terrain};
 
 /// Bytes a cell that a network takes while it is read and checked.
 const BYTES: u64 = 72;
@@ -76,7 +77,7 @@ pub fn save_network(
         "thalweg": env!("CARGO_PKG_VERSION"),
         "cell_size": grid.cell,
         "sea_level": grid.sea_level.map(Height::metres),
-        "mouths": wishes::mouths(terrain)?,
+        (MOUTHS): wishes::mouths(terrain)?,
     });
     let note = path("network.json");
     atomic(&note, |file| {
@@ -169,7 +170,7 @@ fn reaches(network: &Network) -> Vec<Feature> {
                 ("drop_m", real(drop)),
                 ("slope", real(if length > 0.0 { drop / length } else { 0.0 })),
                 ("discharge_from", real(vertices[0].flow as f64 / FLOW)),
-                ("discharge", real(flow as f64 / FLOW)),
+                (DISCHARGE.name, real(flow as f64 / FLOW)),
                 ("catchment_m2", real(area as f64 / SHARES * network.cell * network.cell)),
                 ("width_m", real(middle.width)),
                 ("depth_m", real(middle.depth)),

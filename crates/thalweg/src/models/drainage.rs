@@ -6,7 +6,7 @@ use crate::flow::{self, Directions, Land, accumulate, basins, infinity, multiple
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
-use crate::terrain::{Cells, DISCHARGE, LayerSpec, POOL, RAIN, Terrain};
+use crate::terrain::{Cells, DISCHARGE, Hue, LayerSpec, POOL, RAIN, Terrain};
 use crate::{choice, params};
 
 choice! {
@@ -63,7 +63,8 @@ pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
     "accumulation",
     "m²",
     "Area that drains through the cell, itself included, weighed by rain; 0 without data.",
-);
+)
+.hue(Hue::Passing);
 /// Which outlet a cell drains to.
 pub const BASIN: LayerSpec = LayerSpec::counts(
     "basin",

@@ -20,7 +20,7 @@ use crate::models::droplets::lanes::Kinetics;
 use crate::params;
 use crate::particles::{self, Particle, Planes};
 use crate::rng::Key;
-use crate::terrain::{Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
+use crate::terrain::{Cells, Column, HARDNESS, Hue, LayerSpec, PROTECT, RAIN, Table, Terrain};
 
 params! {
     /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
@@ -100,7 +100,7 @@ params! {
 }
 
 /// Droplet steps counted on each cell.
-pub const VISITS: LayerSpec = LayerSpec::counts("visits", "1", "Droplet steps taken on the cell.");
+pub const VISITS: LayerSpec = LayerSpec::counts("visits", "1", "Droplet steps taken on the cell.").hue(Hue::Passing);
 /// Ground dug in all.
 pub const WEAR: LayerSpec = LayerSpec::heights("wear", "m", "Ground dug from the cell in all.");
 /// Ground laid in all.

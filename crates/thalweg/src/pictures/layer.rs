@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::field::Field;
+use crate::models;
 use crate::pictures::colour::{mix, srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
@@ -10,7 +11,7 @@ use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::{Relief, quantile};
 use crate::pictures::shade::{brush, hatch};
-use crate::terrain::Terrain;
+use crate::terrain::{Hue, Terrain};
 
 /// Reflectance of the ground under the data.
 pub const GREY: f32 = 0.62;
@@ -55,16 +56,18 @@ impl Default for LayerOptions<'_> {
 }
 
 impl LayerOptions<'_> {
-    /// Fitting colours and scale for a layer of that name and unit: powers of ten for water that passes, blues for what is
-    /// wet, earth for what is loose.
+    /// Fitting colours and scale for a layer of that name and unit, as its declaration says: powers of ten for what passes, blues
+    /// for what is wet, earth for what is loose.
     pub fn fitting(name: &str, unit: &'static str) -> Self {
-        let (ramp, log) = match name {
-            "discharge" | "accumulation" | "visits" => (Ramp::water(), true),
-            "pool" | "water" | "wetness" => (Ramp::water(), false),
-            "loose" | "suspended" => (Ramp::sediment(), false),
-            _ => (Ramp::viridis(), false),
+        let is_wetness = name == "wetness";
+        let declared = models::layer(name).map_or(Hue::Plain, |spec| spec.hue);
+        let (ramp, log) = match if is_wetness { Hue::Wet } else { declared } {
+            Hue::Passing => (Ramp::water(), true),
+            Hue::Wet => (Ramp::water(), false),
+            Hue::Loose => (Ramp::sediment(), false),
+            Hue::Plain => (Ramp::viridis(), false),
         };
-        let range = (name == "wetness").then_some([0.0, 1.0]);
+        let range = is_wetness.then_some([0.0, 1.0]);
         Self { ramp, log, range, unit, ..Self::default() }
     }
 }

@@ -7,7 +7,7 @@ use crate::field::{Field, Size};
 use crate::pictures::light::gradient;
 use crate::pictures::water::{self, Water};
 use crate::taps::{Axis, Kernel, filter};
-use crate::terrain::Terrain;
+use crate::terrain::{Terrain, WATER};
 
 /// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
 const SAMPLE: usize = 1 << 16;
@@ -43,7 +43,7 @@ impl Relief {
         if let Some(water) = water.filter(|w| w.size() != terrain.ground.size()) {
             let [[rows, cols], [want_rows, want_cols]] = [water.size(), terrain.ground.size()];
             return Err(Error::layer(
-                "water",
+                WATER.name,
                 format!("is {rows} × {cols} cells; the terrain is {want_rows} × {want_cols}"),
             ));
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::{Land, Part, STEPS};
 use crate::height::{Height, UNITS};
-use crate::terrain::Terrain;
+use crate::terrain::{POOL, Terrain};
 
 /// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
 const LEVEL: i64 = 256;
@@ -45,7 +45,7 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Fie
     let [rows, cols] = terrain.ground.size();
     if pools.size() != [rows, cols] {
         let [r, c] = pools.size();
-        return Err(Error::layer("pool", format!("is {r} × {c} cells; the terrain is {rows} × {cols}")));
+        return Err(Error::layer(POOL.name, format!("is {r} × {c} cells; the terrain is {rows} × {cols}")));
     }
     let surface = |k: usize| i64::from(terrain.ground.as_slice()[k].0) + i64::from(pools.as_slice()[k].0);
     let is_wet = |k: usize| pools.as_slice()[k].0 > 0 && !terrain.is_nodata(k / cols, k % cols);

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::products::slope::{gradient, normal};
-use crate::terrain::Terrain;
+use crate::terrain::{GROUND, Terrain};
 
 /// Which axis points up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,7 +86,7 @@ impl Mesh {
             }
         }
         if mesh.indices.is_empty() {
-            return Err(Error::layer("ground", "has no four neighbouring cells with data to make a mesh of"));
+            return Err(Error::layer(GROUND.name, "has no four neighbouring cells with data to make a mesh of"));
         }
         Ok(mesh)
     }

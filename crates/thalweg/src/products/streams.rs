@@ -5,7 +5,7 @@ use crate::field::Field;
 use crate::flow::hydraulic;
 use crate::flow::{self, Land, Link, accumulate, downstream, links};
 use crate::height::Height;
-use crate::terrain::Terrain;
+use crate::terrain::{DISCHARGE, POOL, Terrain};
 
 /// Cells with less than the threshold that a stream may cross: a particle's way and the steepest descent differ by a few.
 const GAP: usize = 6;
@@ -52,10 +52,10 @@ pub fn reaches(
     threshold: f32,
 ) -> Result<Vec<Reach>> {
     let size = terrain.ground.size();
-    for (name, other) in [("discharge", Some(discharge.size())), ("pool", pools.map(Field::size))] {
+    for (spec, other) in [(DISCHARGE, Some(discharge.size())), (POOL, pools.map(Field::size))] {
         if let Some([rows, cols]) = other.filter(|other| *other != size) {
             let problem = format!("is {rows} × {cols} cells; the terrain is {} × {}", size[0], size[1]);
-            return Err(Error::layer(name, problem));
+            return Err(Error::layer(spec.name, problem));
         }
     }
     if !(threshold > 0.0 && threshold.is_finite()) {

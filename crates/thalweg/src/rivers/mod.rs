@@ -47,6 +47,7 @@ use crate::field::Field;
 use crate::flow::Land;
 use crate::flow::breach::Limits;
 use crate::springs;
+use crate::terrain::{HARDNESS, PROTECT, RAIN};
 
 /// How a network is made; [`Design::default`] holds the defaults of the model `river_network`.
 #[derive(Debug, Clone, PartialEq)]
@@ -177,9 +178,9 @@ impl<'a> Site<'a> {
     pub fn check(&self) -> Result<()> {
         self.land.check()?;
         let [rows, cols] = self.land.grid.size;
-        for (name, layer) in [("rain", self.rain), ("hardness", self.hardness), ("protect", self.protect)] {
+        for (spec, layer) in [(RAIN, self.rain), (HARDNESS, self.hardness), (PROTECT, self.protect)] {
             if let Some([r, c]) = layer.map(Field::size).filter(|size| *size != [rows, cols]) {
-                return Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the grid)")));
+                return Err(Error::value(spec.name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the grid)")));
             }
         }
         let springs = self.springs.iter().map(|spring| ("spring", spring.cell));

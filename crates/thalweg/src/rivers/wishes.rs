@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::given::Given;
 use crate::grid::Grid;
 use crate::rivers::Pass;
-use crate::springs::world_cell;
+use crate::springs::cell_of;
 use crate::terrain::{Column, Table, Terrain, within};
 
 /// The table of places where rivers end. Its columns are `row` and `column` (world cell).
@@ -158,14 +158,8 @@ fn schema(keys: &[Key]) -> serde_json::Value {
 /// # Errors
 /// A place outside the world; `name` is said.
 fn table(name: &str, places: impl Iterator<Item = [f64; 2]>, grid: &Grid) -> Result<Table> {
-    let cell = |(number, [x, y]): (usize, [f64; 2])| {
-        world_cell(grid, [y, x]).map_err(|axis| {
-            let (key, value, side) = [("y", y, "height"), ("x", x, "width")][axis];
-            let allowed = format!("0 to {} m (the world's {side})", grid.extent()[axis]);
-            Error::value(format!("{name}[{}].{key}", number + 1), format!("{value} m"), allowed)
-        })
-    };
-    let cells = places.enumerate().map(cell).collect::<Result<Vec<_>>>()?;
+    let named = places.enumerate().map(|(number, place)| cell_of(&format!("{name}[{}]", number + 1), place, grid));
+    let cells = named.collect::<Result<Vec<_>>>()?;
     let column = |axis: usize| Column::Int(cells.iter().map(|cell| cell[axis]).collect());
     let named = [("row", 0), ("column", 1)].map(|(name, axis)| (name.into(), "cell".into(), column(axis)));
     Ok(Table { columns: named.into() })

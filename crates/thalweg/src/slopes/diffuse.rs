@@ -9,6 +9,7 @@ use crate::field::Field;
 use crate::height::Height;
 use crate::model::Budget;
 use crate::slopes::{Bounds, fits, share_of};
+use crate::terrain::LOOSE;
 
 /// The greatest spread, κ·t/dx², of one pass: under a quarter no cell passes the mean of its neighbours.
 pub const PASS: f64 = 0.2;
@@ -40,7 +41,7 @@ pub fn diffuse(
     spread: f64,
 ) -> Result<Budget> {
     bounds.check(ground.size())?;
-    fits("loose", loose.as_ref().map(|loose| loose.size()), ground.size())?;
+    fits(LOOSE.name, loose.as_ref().map(|loose| loose.size()), ground.size())?;
     fits("share", share.map(Field::size), ground.size())?;
     let mut budget = Budget::default();
     if spread > 0.0 && !ground.is_empty() {

@@ -22,7 +22,7 @@ use crate::field::{Field, Size};
 use crate::grid::Edge;
 use crate::height::Height;
 use crate::model::Budget;
-use crate::terrain::{Cells, Layer, LayerSpec, Terrain};
+use crate::terrain::{Cells, HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, Terrain};
 
 /// Cells that are not to change.
 #[derive(Debug, Clone, Copy, Default)]
@@ -87,9 +87,9 @@ pub fn book_cut(
 ) -> Result<i64> {
     let [rows, cols] = ground.size();
     fits("before", Some(before.size()), [rows, cols])?;
-    fits("loose", Some(loose.size()), [rows, cols])?;
-    fits("protect", guards.protect.map(Field::size), [rows, cols])?;
-    fits("hardness", guards.hardness.map(Field::size), [rows, cols])?;
+    fits(LOOSE.name, Some(loose.size()), [rows, cols])?;
+    fits(PROTECT.name, guards.protect.map(Field::size), [rows, cols])?;
+    fits(HARDNESS.name, guards.hardness.map(Field::size), [rows, cols])?;
     let removed = ground
         .par_rows_mut()
         .zip(loose.as_mut_slice().par_chunks_mut(cols.max(1)))

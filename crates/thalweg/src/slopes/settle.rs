@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::field::Field;
 use crate::height::Height;
 use crate::slopes::fits;
+use crate::terrain::LOOSE;
 
 /// Lays `amount` units (height × cells) on the lowest parts of the ground, as loose ground with a level surface: where all of it ends that
 /// water carries through a world without a way out. Cells without data stay as they are; without any other, nothing is laid.
@@ -21,7 +22,7 @@ pub fn settle(
     nodata: Option<&Field<bool>>,
     amount: i64,
 ) -> Result<i64> {
-    fits("loose", Some(loose.size()), ground.size())?;
+    fits(LOOSE.name, Some(loose.size()), ground.size())?;
     fits("nodata", nodata.map(Field::size), ground.size())?;
     let void = |k: usize| nodata.is_some_and(|mask| mask.as_slice()[k]);
     let heights = ground.as_slice();

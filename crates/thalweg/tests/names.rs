@@ -1,0 +1,236 @@
+//! What a thing is stands on the thing: no code outside a model's own files names a model, a layer, a table or a parameter in
+//! quotes. The names come from the declarations; what is an ordinary word elsewhere is listed with its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use thalweg::models;
+use thalweg::terrain::{GROUND, LOOSE};
+
+/// Where sources lie, from this crate's folder.
+const ROOTS: [&str; 3] = ["src", "../thalweg-cli/src", "../thalweg-studio/src"];
+
+/// Words that mean another thing: in which files (or folders), which, and what.
+const OTHERWISE: &[(&str, &[&str], &str)] = &[
+    ("thalweg-cli/src/args.rs", &["trees"], "an option of the command"),
+    ("thalweg-cli/src/drain.rs", &["outlets"], "a key of a report"),
+    ("thalweg-cli/src/job.rs", &["trees"], "a folder of files"),
+    ("thalweg-cli/src/knobs.rs", &["rain"], "a knob"),
+    ("thalweg-cli/src/rivers.rs", &["rivers"], "the command, and a key of its report"),
+    ("thalweg-studio/src/app.rs", &["hands"], "a name inside the window"),
+    ("thalweg-studio/src/look.rs", &["trees"], "a switch of the window"),
+    ("thalweg-studio/src/picture.rs", &["elevation"], "an angle of the camera"),
+    ("thalweg-studio/src/view/overlay.rs", &["trees", "water", "wear"], "overlays, which show more than one layer"),
+    ("thalweg-studio/src/view/slot.rs", &["ground"], "a texture"),
+    ("src/flow/", &["ground", "pool", "water"], "arguments, in messages"),
+    ("src/forest/kinds.rs", &["dwarf_pine"], "a kind of plant"),
+    ("src/io/npy.rs", &["shape"], "a key of NumPy's files"),
+    ("src/io/rivers.rs", &["lake", "river", "rivers"], "how a river ends, and layers of a file"),
+    ("src/knobs.rs", &["rain"], "a knob"),
+    ("src/models/delta/arms.rs", &["river"], "columns of a table"),
+    ("src/models/hydrology/state.rs", &["water"], "a column of a table"),
+    (
+        "src/models/river_network.rs",
+        &["discharge", "drainage", "river"],
+        "columns of a table, and a word of a parameter",
+    ),
+    ("src/pictures/perspective.rs", &["elevation"], "an angle of the camera"),
+    ("src/pictures/ramps.rs", &["ice", "sand", "soil", "water"], "colours"),
+    ("src/products/plants/grammars.rs", &["dwarf_pine"], "a kind of plant"),
+    ("src/products/", &["ground", "trees"], "nodes of a glTF file"),
+    ("src/presets.rs", &["rivers", "uplift"], "recipes"),
+    ("src/rivers/check.rs", &["lake", "river"], "how a river ends, in files"),
+    ("src/rivers/mod.rs", &["delta", "lake"], "settings of a design"),
+    ("src/rocks.rs", &["sand"], "a rock"),
+    ("src/slopes/mod.rs", &["held"], "an argument, in messages"),
+    ("src/soils/", &["erodibility", "hardness", "sand"], "columns of a table, and a kind of soil"),
+    (
+        "src/strokes/mod.rs",
+        &["droplets", "hardness", "protect", "radius", "rain"],
+        "tools of the hand and their settings",
+    ),
+];
+
+/// A text in quotes in a source, with what stands before it in the code.
+struct Quoted {
+    file: String,
+    line: usize,
+    before: String,
+    text: String,
+}
+
+/// Every text in quotes in a source, comments and tests left out.
+fn quoted(file: &str, source: &str) -> Vec<Quoted> {
+    let code = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let code = code.split("#[cfg(test)]\npub(crate) mod testing").next().unwrap_or_default();
+    let mut found = Vec::new();
+    let (mut before, mut line) = (String::new(), 1);
+    let mut rest = code.chars().peekable();
+    while let Some(c) = rest.next() {
+        line += usize::from(c == '\n');
+        match c {
+            '/' if rest.peek() == Some(&'/') => {
+                rest.by_ref().find(|c| *c == '\n');
+                line += 1;
+            }
+            // A quotation mark as a character: '"' or '\"'.
+            '\'' if matches!(rest.peek(), Some('"' | '\\')) => {
+                let mut ahead = rest.clone();
+                let escaped = usize::from(ahead.next() == Some('\\'));
+                if rest.clone().nth(1 + escaped) == Some('\'') {
+                    rest.by_ref().nth(1 + escaped);
+                }
+            }
+            '"' => {
+                let mut text = String::new();
+                while let Some(c) = rest.next().filter(|c| *c != '"') {
+                    line += usize::from(c == '\n');
+                    text.push(c);
+                    if c == '\\' {
+                        text.extend(rest.next());
+                    }
+                }
+                found.push(Quoted { file: file.into(), line, before: before.clone(), text });
+                before.push('"');
+            }
+            c if c.is_whitespace() => {}
+            c => before.push(c),
+        }
+        // Enough to see what it is an argument of.
+        if before.chars().count() > 120 {
+            before = before.chars().skip(60).collect();
+        }
+    }
+    found
+}
+
+fn sources() -> Vec<(String, String)> {
+    fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, files);
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("tests.rs") {
+                files.push(path);
+            }
+        }
+    }
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    ROOTS.iter().for_each(|root| walk(&own.join(root), &mut files));
+    let mut sources: Vec<_> = files.iter().map(|path| (named(own, path), fs::read_to_string(path).unwrap())).collect();
+    sources.sort();
+    sources
+}
+
+/// A source's name from the folder of crates on, as `src/knobs.rs` or `thalweg-cli/src/main.rs`.
+fn named(own: &Path, path: &Path) -> String {
+    let name = path.strip_prefix(own).unwrap().to_str().unwrap().replace('\\', "/");
+    name.strip_prefix("../").unwrap_or(&name).to_string()
+}
+
+/// The model whose own file this is.
+fn owner(file: &str) -> Option<&str> {
+    let own = file.strip_prefix("src/models/")?;
+    Some(own.split(['/', '.']).next().unwrap_or(own))
+}
+
+/// Names of models, layers and tables, and of parameters by model.
+struct Names {
+    things: BTreeSet<&'static str>,
+    parameters: BTreeMap<&'static str, BTreeSet<&'static str>>,
+}
+
+fn names() -> Names {
+    let mut names = Names { things: BTreeSet::from([GROUND.name, LOOSE.name]), parameters: BTreeMap::new() };
+    for model in models::all() {
+        let about = model.about();
+        names.things.insert(about.name);
+        names.things.extend(about.tables);
+        names.parameters.insert(about.name, model.declared().iter().map(|param| param.name).collect());
+    }
+    names.things.extend(models::layers().map(|spec| spec.name));
+    names
+}
+
+/// What is wrong with a text in quotes, if anything.
+fn wrong(quoted: &Quoted, names: &Names) -> Option<&'static str> {
+    let Quoted { file, before, text, .. } = quoted;
+    let own = owner(file);
+    let is_own = own.is_some_and(|own| names.parameters.get(own).is_some_and(|all| all.contains(text.as_str())));
+    if is_own || own == Some(text.as_str()) {
+        return None;
+    }
+    // A declaration: a layer's or a table's constant, or what a model or a part of the program is called.
+    let declares = ["LayerSpec::heights(", "LayerSpec::floats(", "LayerSpec::counts(", ":&str="];
+    if declares.iter().any(|start| before.ends_with(start)) {
+        return None;
+    }
+    if names.things.contains(text.as_str()) {
+        return Some("names a model, a layer or a table");
+    }
+    let is_parameter = names.parameters.values().any(|all| all.contains(text.as_str()));
+    let asks =
+        ["model.get(", "model.set(", ".model.get(", "param.name==", "setting.name==", "parameter(", "droplets.get("];
+    let is_asked = asks.iter().any(|start| before.ends_with(start));
+    // The second argument of `set`, after the owner's name.
+    let is_set = before.rsplit_once(".set(").is_some_and(|(on, between)| {
+        ["model", "droplets"].iter().any(|end| on.ends_with(end)) && between.ends_with(',') && !between.contains(')')
+    });
+    // No ordinary word has an underscore.
+    (is_parameter && (is_asked || is_set || text.contains('_'))).then_some("names a model's parameter")
+}
+
+#[test]
+fn no_model_layer_table_or_parameter_is_named_in_quotes_elsewhere() {
+    let names = names();
+    let mut used = BTreeSet::new();
+    let mut faults = Vec::new();
+    for quoted in sources().iter().flat_map(|(file, source)| quoted(file, source)) {
+        let Some(what) = wrong(&quoted, &names) else { continue };
+        let excuse = OTHERWISE
+            .iter()
+            .find(|(place, words, _)| quoted.file.starts_with(place) && words.contains(&quoted.text.as_str()));
+        match excuse {
+            Some((place, ..)) => drop(used.insert((*place, quoted.text))),
+            None => faults.push(format!("{}:{}: \"{}\" {what}", quoted.file, quoted.line, quoted.text)),
+        }
+    }
+    assert!(faults.is_empty(), "{} names in quotes:\n{}", faults.len(), faults.join("\n"));
+    let listed = OTHERWISE.iter().flat_map(|(place, words, _)| words.iter().map(|word| (*place, word.to_string())));
+    let idle: Vec<_> = listed.filter(|word| !used.contains(word)).collect();
+    assert!(idle.is_empty(), "listed, and nowhere any more: strike off {idle:?}");
+}
+
+#[test]
+fn a_name_in_quotes_is_found_wherever_it_may_stand() {
+    let names = names();
+    let faults =
+        |file: &str, source: &str| quoted(file, source).iter().filter(|quoted| wrong(quoted, &names).is_some()).count();
+    for source in [
+        "let model = models::find(\"hydrology\")?;",
+        "model == Some(\"droplets\")",
+        "match name { \"discharge\" | \"pool\" if true => 1 }",
+        "let a = '\"'; layers.get(\n    \"water\",\n)",
+        "stage.model.get(\"blend\")",
+        "model.set(owner,\n \"rain\", &value)",
+        "param.name == \"floor\"",
+        "(\"soils\", \"strata_dip\", Size, -1.0),",
+    ] {
+        assert!(faults("src/knobs.rs", source) > 0, "{source}");
+    }
+    for source in [
+        "// find(\"hydrology\")\nlet x = 1;",
+        "/// \"pool\"",
+        "let scale = table.get(\"scale\");",
+        "\"a pool of water\"",
+        "#[cfg(test)]\nmod tests { const A: &str = \"pool\" }",
+        "pub const POOLS: LayerSpec =\n    LayerSpec::heights(\n    \"pool\", \"m\", \"\");",
+    ] {
+        assert_eq!(faults("src/knobs.rs", source), 0, "{source}");
+    }
+    assert_eq!(faults("src/models/fluvial.rs", "Part { with: &[(\"rain\", 0.0)] }; About { name: \"fluvial\" }"), 0);
+    assert_eq!(faults("src/models/thermal/step.rs", "\"talus\"; \"thermal\"; \"rock_talus\""), 0);
+    assert!(sources().len() > 200, "sources are read");
+}
