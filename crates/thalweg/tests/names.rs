@@ -150,7 +150,7 @@ fn names() -> Names {
         names.things.extend(about.tables);
         names.parameters.insert(about.name, model.declared().iter().map(|param| param.name).collect());
     }
-    names.things.extend(models::layers().map(|spec| spec.name));
+    names.things.extend(models::Models::default().layers().map(|spec| spec.name));
     names
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::models;
+use crate::models::Models;
 use crate::pictures::colour::{mix, srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
@@ -60,7 +60,7 @@ impl LayerOptions<'_> {
     /// for what is wet, earth for what is loose.
     pub fn fitting(name: &str, unit: &'static str) -> Self {
         let is_wetness = name == "wetness";
-        let declared = models::layer(name).map_or(Hue::Plain, |spec| spec.hue);
+        let declared = Models::default().layer(name).map_or(Hue::Plain, |spec| spec.hue);
         let (ramp, log) = match if is_wetness { Hue::Wet } else { declared } {
             Hue::Passing => (Ramp::water(), true),
             Hue::Wet => (Ramp::water(), false),
