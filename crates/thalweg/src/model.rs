@@ -247,7 +247,8 @@ pub struct Budget {
     pub evaporated: f64,
     /// Water that soaked into the ground, in m³.
     pub infiltrated: f64,
-    /// Water that left over open edges, into the sea or with the end of a stage, in m³.
+    /// Water that left over open edges, into the sea or with the end of a stage, in m³. Of water a step may take back what steps
+    /// before it booked: sums over a stage are never negative.
     pub drained: f64,
 }
 

@@ -110,6 +110,22 @@ fn where_nothing_evaporates_water_stands_as_poured_at_once() {
 }
 
 #[test]
+fn where_hollows_only_pass_water_on_none_stands_or_evaporates() {
+    for case in 0..long::or(1000, 50_000) {
+        let key = Key::new(case, "passed");
+        let mut ground = Ground::random(key, [3, 20, 4000][case as usize % 3]);
+        ground.grid.edges = [Edge::Open; 4];
+        let pools = Pools::of(&ground.land());
+        let mut stock = Stock { depth: Field::new(ground.grid.size, Height::ZERO), held: Vec::new() };
+        let come = arrivals(key, ground.ground.len(), 3000);
+        let rules = Rules { evaporation: 900, release: 1.0, least: 1 };
+        let balance = pools.balance(&ground.land(), &mut stock, &come, &rules, 1e18).unwrap();
+        let came = come.iter().map(|arrival| arrival.water).sum::<i64>();
+        assert_eq!((balance.left, balance.evaporated, total(&stock)), (came, 0, 0), "case {case}");
+    }
+}
+
+#[test]
 fn a_closed_lake_has_the_area_that_takes_what_comes_however_long_a_step() {
     // A cone: with 40 units of evaporation a step, 8000 units that come are gone over 200 cells.
     let mut ground = Ground::random(Key::ZERO, 2);

@@ -250,12 +250,16 @@ fn check(name: &str, case: &Case) -> Result<(), TestCaseError> {
         budget += done;
         let said = format!("{name}, step {step} of {steps}");
         prop_assert_eq!(terrain.solid() - solid, done.solid_change(), "solid: {}", said);
-        let through = done.rained + done.poured + done.evaporated + done.infiltrated + done.drained + water;
+        let through = [done.rained, done.poured, done.evaporated, done.infiltrated, done.drained];
+        let through = through.iter().map(|amount| amount.abs()).sum::<f64>() + water;
         let gap = standing(&terrain) - water - done.water_change();
         // Depths in 32 bits lose a part in 2²³ each, a step.
         prop_assert!(gap.abs() <= 1e-6 * through + 1e-6, "water: {} m³ of {}: {}", gap, through, said);
-        let amounts = [done.rained, done.poured, done.evaporated, done.infiltrated, done.drained];
-        prop_assert!(amounts.iter().all(|x| *x >= 0.0 && x.is_finite()), "no amount is negative: {:?}: {}", done, said);
+        // A step may take back what an earlier one has booked of water, to rounding.
+        let amounts = [budget.rained, budget.poured, budget.evaporated, budget.infiltrated, budget.drained];
+        let least = -1e-9 * amounts.iter().map(|x| x.abs()).sum::<f64>();
+        let holds = amounts.iter().all(|x| *x >= least && x.is_finite());
+        prop_assert!(holds, "no amount is negative: {:?}: {}", budget, said);
         prop_assert!(done.eroded >= 0 && done.deposited >= 0, "{:?}: {}", done, said);
     }
     let closed = terrain.grid.edges.iter().all(|edge| *edge == Edge::Closed) && terrain.nodata.is_none();

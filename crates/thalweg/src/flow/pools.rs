@@ -230,7 +230,7 @@ impl Pools {
         };
         let full = self.merge(&mut gathered.water, &mut gathered.arrived);
         let (mut pools, pool_of) = self.pools(&gathered.water, &full);
-        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, 0)?;
+        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, 0, &[])?;
 
         stock.held.clear();
         for pool in &pools {

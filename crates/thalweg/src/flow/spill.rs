@@ -54,7 +54,7 @@ pub struct Pool {
 /// When sizes differ, water is negative or more than 2⁶³ − 1 units in all, or would rise above the accepted heights.
 pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<Standing> {
     check(land.ground.size(), hierarchy, water)?;
-    let mut pour = Pour::new(&hierarchy.depressions, 0);
+    let mut pour = Pour::new(&hierarchy.depressions, 0, &[]);
     let mut arriving = vec![0i64; hierarchy.leaves()];
     for (leaf, amount) in hierarchy.leaf.as_slice().iter().zip(water.as_slice()) {
         match arriving.get_mut(*leaf as usize) {
@@ -67,7 +67,7 @@ pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i6
     }
     let left = pour.left;
     let (mut pools, pool_of) = pour.pools();
-    rise(land.ground.as_slice(), hierarchy, &pool_of, &mut pools, 0)?;
+    rise(land.ground.as_slice(), hierarchy, &pool_of, &mut pools, 0, &[])?;
     let depth = Field::generate(land.ground.size(), |i, j| {
         let pool = pool_of.get(hierarchy.leaf[(i, j)] as usize).and_then(|pool| pools.get(*pool as usize));
         let ground = land.ground[(i, j)].0;
@@ -112,10 +112,14 @@ pub(super) struct Pour<'a> {
 }
 
 impl<'a> Pour<'a> {
-    /// Over dry depressions; each cell that goes under takes `evaporation` units more than its depth.
-    pub fn new(depressions: &'a [Depression], evaporation: i32) -> Self {
-        let takes = |d: &Depression| d.volume.saturating_add(i64::from(evaporation) * i64::from(d.cells));
-        let room_for: Vec<i64> = depressions.iter().map(takes).collect();
+    /// Over dry depressions; each cell that goes under takes `evaporation` units more than its depth. Those that `passed` tells
+    /// (empty for none), of which all below them must be told too, take nothing.
+    pub fn new(depressions: &'a [Depression], evaporation: i32, passed: &[bool]) -> Self {
+        let takes = |(n, d): (usize, &Depression)| match passed.get(n) {
+            Some(true) => 0,
+            _ => d.volume.saturating_add(i64::from(evaporation) * i64::from(d.cells)),
+        };
+        let room_for: Vec<i64> = depressions.iter().enumerate().map(takes).collect();
         // What a cell under a child's spill takes is part of what the parent does: no room is negative.
         let room = |(d, all): (&Depression, &i64)| {
             d.children.into_iter().flatten().fold(*all, |room, child| room - room_for[child as usize])
@@ -181,7 +185,7 @@ impl<'a> Pour<'a> {
             let volume = self.room_for[d] - self.room[d];
             if above != OUTSIDE {
                 pool_of[d] = above;
-            } else if merged && volume > 0 {
+            } else if merged && (volume > 0 || self.is_full(d as u32)) {
                 pool_of[d] = pools.len() as u32;
                 let full = self.is_full(d as u32);
                 let Depression { floor: level, .. } = *depression;
@@ -202,16 +206,23 @@ impl<'a> Pour<'a> {
 ///
 /// The cells under the sill between a depression's children are known to be under water and are counted already. So
 /// only the cells between there and the spill, of pools that are not full, are gathered. From each cell that is under water
-/// in the end evaporates so much: it is taken out of the pools' volumes.
+/// in the end evaporates so much: it is taken out of the pools' volumes. `passed` are those that hold nothing (empty for none).
 pub(super) fn rise(
     heights: &[Height],
     hierarchy: &Hierarchy,
     pool_of: &[u32],
     pools: &mut [Pool],
     evaporation: i32,
+    passed: &[bool],
 ) -> Result<()> {
     let depressions = &hierarchy.depressions;
-    let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool)).collect();
+    // Those over some that hold nothing: what is in them does not begin at the sill between their children.
+    let mut over_passed = passed.to_vec();
+    for (d, depression) in depressions.iter().enumerate().take(passed.len()) {
+        over_passed[d] |= depression.children.into_iter().flatten().any(|child| over_passed[child as usize]);
+    }
+    let is_over_passed = |pool: &Pool| over_passed.get(pool.depression as usize) == Some(&true);
+    let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool, is_over_passed(pool))).collect();
     let span = |pool: &u32| slices.get(*pool as usize).map_or([Height::ZERO; 2], |slice| [slice.bottom, slice.top]);
     let spans: Vec<[Height; 2]> = pool_of[..hierarchy.leaves()].iter().map(span).collect();
     // Of all cells within their pools' slices the pool and the height.
@@ -246,7 +257,9 @@ pub(super) fn rise(
         rest = others;
         work.push((pool, slice, own));
     }
-    work.into_par_iter().try_for_each(|(pool, slice, own)| slice.fill(pool, own, evaporation))
+    // What only passes has no level.
+    let work = work.into_par_iter().filter(|(pool, ..)| pool.volume > 0);
+    work.try_for_each(|(pool, slice, own)| slice.fill(pool, own, evaporation))
 }
 
 /// Cells that one task looks through.
@@ -263,7 +276,8 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    fn of(depressions: &[Depression], pool: &Pool) -> Self {
+    /// Of all of it, if it lies `whole`.
+    fn of(depressions: &[Depression], pool: &Pool, whole: bool) -> Self {
         let depression = &depressions[pool.depression as usize];
         let top = depression.spill.map_or(Height(i32::MAX), |spill| spill.level);
         if pool.full {
@@ -271,7 +285,7 @@ impl Slice {
         }
         let children = depression.children.into_iter().flatten().map(|child| &depressions[child as usize]);
         let mut slice = Self { bottom: depression.floor, top, cells: 0, volume: 0 };
-        for child in children {
+        for child in children.filter(|_| !whole) {
             slice.bottom = child.spill.map_or(slice.bottom, |spill| spill.level);
             slice.cells += child.cells;
             slice.volume += child.volume;

@@ -8,9 +8,12 @@ mod ground;
 mod grove;
 mod lakes;
 mod rain;
+mod reckoning;
 mod rules;
 mod state;
 mod weather;
+
+use std::ops::Range;
 
 use crate::choice;
 use crate::error::{Error, Result};
@@ -52,7 +55,12 @@ params! {
     /// So a lake without an outlet follows dV/dt = inflow − `lake_evaporation`·A(V) over its ground, rises until its area
     /// balances what it gets, and has got there after some times (mean depth)/`lake_evaporation` years; `years` is all the time there
     /// is. The areas are those at the end of a batch (implicit Euler), so that long batches are stable. Lakes are level to the unit,
-    /// merge and part. A hollow that its inflow fills within 0.1 years is a pit in a bed and no lake: its water shows no depth.
+    /// merge and part. A hollow that its inflow fills within 0.1 years is a pit in a bed and no lake: water runs through it, none
+    /// stands there or evaporates; if it has not been evened in the end, it is a lake after all. Ground changes far more in the
+    /// run than in its `years`, and silt lifts lakes. So once the ground is there, the water is reckoned anew on it: the whole
+    /// `years`, in 32 parts, from what stood when the run began. The lakes that a run leaves are young where `years` are few,
+    /// and never remember ground that is gone. The books are those of this reckoning: the last batch sets right what the others
+    /// booked.
     /// Drops at rest in a lake that runs over set out again at its sill, as large a share of them as runs over of its
     /// inflow, and run and dig on. Where a sill is cut down, what stood over it leaves as drops too, not all at once (`release`).
     /// Maps learn from what passed in a batch and forget slowly.
@@ -82,8 +90,7 @@ params! {
     ///
     /// It needs nothing, heeds `rain`, `soil`, `hardness`, `protect`, `tree_density`, springs, kinds of soil, beds, and the layers
     /// that it leaves: the ground, `loose`, `pool`, `discharge`, `momentum_x`, `momentum_y`. It breaks where too much falls: plains
-    /// between mountains fill with its sediment. A lake remembers the ground that it has stood on: one that is small and young, of a
-    /// few `years`, and silts up by more than its depth is deeper than the same years would make it on the last ground.
+    /// between mountains fill with its sediment.
     pub struct Hydrology {
         /// The length that the other numbers are for: the width of the article's cells; 0 takes the grid's cell.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
@@ -180,20 +187,15 @@ impl Hydrology {
         (cells * self.batch).round().max(1.0) as u64
     }
 
-    /// Metres of rain that fall in a batch.
-    fn depth(&self, grid: &Grid, step: u32) -> f64 {
-        self.rain * self.span(grid, step)
+    /// Metres of rain that fall in some batches.
+    fn depth(&self, grid: &Grid, steps: &Range<u32>) -> f64 {
+        self.rain * (self.until(grid, steps.end) - self.until(grid, steps.start))
     }
 
-    /// Units that evaporate from lakes in a batch: whole ones, which add up.
-    fn dries(&self, grid: &Grid, step: u32) -> i32 {
-        let until = |step: u32| (self.lake_evaporation * self.until(grid, step) * UNITS) as i64;
-        (until(step + 1) - until(step)).min(i64::from(i32::MAX)) as i32
-    }
-
-    /// Years in a batch.
-    fn span(&self, grid: &Grid, step: u32) -> f64 {
-        self.until(grid, step + 1) - self.until(grid, step)
+    /// Units that evaporate from lakes between two times in years: whole ones, which add up.
+    fn dries(&self, from: f64, until: f64) -> i32 {
+        let units = |years: f64| (self.lake_evaporation * years * UNITS) as i64;
+        (units(until) - units(from)).clamp(0, i64::from(i32::MAX)) as i32
     }
 
     /// Years until a batch begins. The last batch may start fewer drops than others.
@@ -218,7 +220,17 @@ impl Model for Hydrology {
             needs: &[],
             uses: &[HARDNESS, PROTECT, RAIN, SOIL, TREE_DENSITY, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
             writes: &[LOOSE, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
-            tables: &[drop::TABLE, state::HELD, TREES, SPRINGS, SOILS, strata::STRATA, strata::LIE],
+            tables: &[
+                drop::TABLE,
+                state::HELD,
+                reckoning::STOOD,
+                reckoning::BOOKED,
+                TREES,
+                SPRINGS,
+                SOILS,
+                strata::STRATA,
+                strata::LIE,
+            ],
             placed: true,
         }
     }

@@ -5,6 +5,9 @@ use crate::flow::depressions::{Hierarchy, OUTSIDE};
 use crate::flow::pools::{Arrival, Overflow, Pools, Rules, Stock};
 use crate::flow::{Land, spill};
 
+/// Turns at most in which pools are found that only pass water on: a few do, but for long chains of them.
+const TURNS: u32 = 64;
+
 /// What became of water in a balance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balance {
@@ -40,8 +43,8 @@ impl Pools {
     /// The cells that are under water in the end evaporate what the rules say, so a lake that has no outlet finds the size at
     /// which that is what comes, however much comes at once (an implicit Euler step). What comes runs on at once; what stood
     /// over a sill before, since that has been cut down, leaves by the rules' `release`, and the rest is held. A pool that
-    /// what comes would fill in less than the time of `least` balances is none that lasts, but a pit on water's way: its water
-    /// is held, and shows no depth. `least` 0 lets all show.
+    /// what comes would fill in less than the time of `least` balances is none that lasts, but a pit on water's way: all runs
+    /// on through it, none stands or evaporates there. `least` 0 lets all stand.
     ///
     /// Amounts are kept to the unit: depth and held water before, and arrivals, are depth and held water after, what evaporated
     /// and what left.
@@ -64,25 +67,21 @@ impl Pools {
         let withheld = self.withhold(&mut gathered.water, &gathered.arrived, rules);
 
         let leaves = self.hierarchy.leaves();
-        let mut pour = spill::Pour::new(depressions, rules.evaporation);
-        for (leaf, amount) in gathered.water[..leaves].iter().enumerate() {
-            pour.add(leaf as u32, *amount);
-        }
-        let (mut pools, pool_of) = pour.pools();
-        let flows = self.flows(&pools, &pool_of, &gathered.water[..leaves], &gathered.arrived[..leaves]);
+        let (water, arrived) = (&gathered.water[..leaves], &gathered.arrived[..leaves]);
+        let Poured { mut pools, pool_of, flows, left, passed } = self.pour(water, arrived, rules.evaporation, least);
         let taken: i64 = pools.iter().map(|pool| pool.volume).sum();
-        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, rules.evaporation)?;
+        spill::rise(land.ground.as_slice(), &self.hierarchy, &pool_of, &mut pools, rules.evaporation, &passed)?;
         let stands: i64 = pools.iter().map(|pool| pool.volume).sum();
 
         let mut balance = Balance {
             evaporated: taken - stands,
-            left: gathered.left + lost + ran_off + pour.left,
+            left: gathered.left + lost + ran_off + left,
             outlets: Vec::new(),
             outlet_of: vec![OUTSIDE; pools.len()],
             stranded,
         };
         let mut held = withheld;
-        for (p, pool) in pools.iter_mut().enumerate() {
+        for (p, pool) in pools.iter().enumerate() {
             let depression = &depressions[pool.depression as usize];
             let [inflow, outflow] = flows[p];
             if outflow > 0 {
@@ -90,13 +89,8 @@ impl Pools {
                 balance.outlet_of[p] = balance.outlets.len() as u32;
                 balance.outlets.push(Outlet { cell, toward, inflow, outflow });
             }
-            let passes = (inflow as f64) * least > depression.volume as f64;
-            let kept = if passes { pool.volume } else { pool.remainder };
-            if passes {
-                pool.level = depression.floor;
-            }
-            if kept > 0 {
-                held.push(Arrival { cell: depression.pit, water: kept });
+            if pool.remainder > 0 {
+                held.push(Arrival { cell: depression.pit, water: pool.remainder });
             }
         }
         let outlet_of = |pool: &u32| balance.outlet_of.get(*pool as usize).copied().unwrap_or(OUTSIDE);
@@ -110,6 +104,40 @@ impl Pools {
         stock.held = held;
         self.stand(land, stock, &pool_of, |pool| pools[pool].level);
         Ok(balance)
+    }
+
+    /// Lets the water of each leaf run into the pools.
+    ///
+    /// Which pools last is found in turns: one that only passes water on lets more come to those below it, so that some of these
+    /// only pass it on as well. None becomes lasting by that.
+    fn pour(&self, water: &[i64], arrived: &[i64], evaporation: i32, least: f64) -> Poured {
+        let depressions = &self.hierarchy.depressions;
+        let mut passed = vec![false; if least > 0.0 { depressions.len() } else { 0 }];
+        let mut turns = if least > 0.0 { TURNS } else { 0 };
+        loop {
+            let mut pour = spill::Pour::new(depressions, evaporation, &passed);
+            for (leaf, amount) in water.iter().enumerate() {
+                pour.add(leaf as u32, *amount);
+            }
+            let (pools, pool_of) = pour.pools();
+            let flows = self.flows(&pools, &pool_of, water, arrived);
+            let found = |(pool, [inflow, _]): (&spill::Pool, &[i64; 2])| {
+                let d = pool.depression as usize;
+                (turns > 0 && !passed[d] && (*inflow as f64) * least > depressions[d].volume as f64).then_some(d)
+            };
+            let found: Vec<usize> = pools.iter().zip(&flows).filter_map(found).collect();
+            if found.is_empty() {
+                return Poured { pools, pool_of, flows, left: pour.left, passed };
+            }
+            turns -= 1;
+            for d in found {
+                passed[d] = true;
+            }
+            // And all that lie in them.
+            for d in (0..depressions.len()).rev() {
+                passed[d] |= depressions[d].parent.is_some_and(|parent| passed[parent as usize]);
+            }
+        }
     }
 
     /// Takes out of each leaf's water what stood over a sill before anything came, and does not leave at once.
@@ -170,4 +198,18 @@ impl Pools {
         }
         flows
     }
+}
+
+/// Water that has run into the pools.
+struct Poured {
+    /// Without their levels, and with what evaporates in their volumes.
+    pools: Vec<spill::Pool>,
+    /// For each depression the pool that it is part of; [`OUTSIDE`] if none.
+    pool_of: Vec<u32>,
+    /// What came to each pool, and what ran over its sill.
+    flows: Vec<[i64; 2]>,
+    /// What left the land.
+    left: i64,
+    /// For each depression whether water only passes it; empty where all is to stand.
+    passed: Vec<bool>,
 }

@@ -16,7 +16,8 @@ use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::grove;
 use crate::models::hydrology::lakes::{Lakes, Settling};
 use crate::models::hydrology::rain;
-use crate::models::hydrology::rules::Rules;
+use crate::models::hydrology::reckoning::{self, Past};
+use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::state::State;
 use crate::particles::{self, Planes};
 use crate::power::exp2;
@@ -53,13 +54,16 @@ impl Stepper for Batches {
         drops.sort_unstable_by_key(|drop| drop.number);
 
         let is_last = tick.step == self.last;
+        let mut books = None;
+        if tick.step == 0 {
+            state.past = Past::begin(terrain, &state.stock, &mut self.lakes);
+        }
         // While drops run, lakes keep their levels.
         let mut level = level(terrain, &state.stock.depth);
         let stream = self.stream(&state);
         let size = terrain.grid.size;
         let nothing = || Field::new(size, Height::ZERO);
         let mut passed = Passed { count: Field::new(size, 0), south: nothing(), east: nothing() };
-        let mut resting = Vec::new();
         drops = self.round(terrain, &state, &stream, &mut level, &mut passed, drops, &mut budget)?;
         self.learn(&mut state, &passed);
         if is_last {
@@ -74,30 +78,32 @@ impl Stepper for Batches {
             }
             drops.retain(|drop| !drop.rests);
             lay_down(terrain, &mut drops, &mut budget);
+            books = Some(self.finish(terrain, &mut state, &stream, tick, &mut budget)?);
         } else {
-            resting.extend(drops.extract_if(.., |drop| drop.rests));
-        }
-        let settling = Settling { tick, resting: &resting, stream: &stream, is_last };
-        let (lakes, stock, by) = (&mut self.lakes, &mut state.stock, (&self.model, &self.rules));
-        drops.extend(Lakes::settle(lakes, terrain, stock, by, &settling, &mut budget)?);
-        if is_last {
-            for held in state.stock.held.drain(..) {
-                budget.drained += held.water as f64;
+            let resting: Vec<Drop> = drops.extract_if(.., |drop| drop.rests).collect();
+            let settling = Settling { tick, resting: &resting, stream: &stream };
+            let (lakes, stock, by) = (&mut self.lakes, &mut state.stock, (&self.model, &self.rules));
+            drops.extend(Lakes::settle(lakes, terrain, stock, by, &settling, &mut budget)?);
+            if let Some(lakes) = self.lakes.as_ref().filter(|_| self.rules.grading > 0) {
+                let passes = |k: usize| passed.count.as_slice()[k] > 0;
+                lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, passes, &mut budget)?;
             }
-            self.even_out(terrain, &state, &mut budget)?;
-        } else if let Some(lakes) = self.lakes.as_ref().filter(|_| self.rules.grading > 0) {
-            let passes = |k: usize| passed.count.as_slice()[k] > 0;
-            lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, passes, &mut budget)?;
         }
         state.drops = drops;
         grove::grow(terrain, &self.model, &state, tick, self.last)?;
-        state.give(terrain)?;
         // Amounts so far are in units over a cell.
         let cubic = terrain.grid.cell_area() / UNITS;
-        let Budget { rained, poured, evaporated, infiltrated, drained, .. } = &mut budget;
-        for amount in [rained, poured, evaporated, infiltrated, drained] {
-            *amount *= cubic;
+        for budget in [&mut budget].into_iter().chain(&mut books) {
+            let Budget { rained, poured, evaporated, infiltrated, drained, .. } = budget;
+            for amount in [rained, poured, evaporated, infiltrated, drained] {
+                *amount *= cubic;
+            }
         }
+        match books {
+            Some(books) => std::mem::take(&mut state.past).settle(&books, &mut budget),
+            None => state.past.book(&budget),
+        }
+        state.give(terrain)?;
         Ok(budget)
     }
 }
@@ -146,15 +152,49 @@ impl Batches {
         Ok(alive)
     }
 
-    /// Grades the last beds; one may end in another's.
-    fn even_out(&mut self, terrain: &mut Terrain, state: &State, budget: &mut Budget) -> Result<()> {
-        let Some(lakes) = self.lakes.as_mut().filter(|_| self.rules.grading > 0) else { return Ok(()) };
+    /// Reckons the water on the ground that the last drops leave, evens the last beds beside it, and reckons it on the ground that
+    /// is then there. The books of that, in units over a cell.
+    fn finish(
+        &mut self,
+        terrain: &mut Terrain,
+        state: &mut State,
+        stream: &Field<f32>,
+        tick: Tick,
+        budget: &mut Budget,
+    ) -> Result<Budget> {
         let grid = &terrain.grid;
         let leads_out = grid.edges.contains(&Edge::Open) || grid.sea_level.is_some() || terrain.nodata.is_some();
+        let reckon = |batches: &mut Self, terrain: &Terrain, state: &mut State, passes: f64| {
+            let by = (&batches.model, &batches.rules);
+            reckoning::reckon(&mut batches.lakes, terrain, state, stream, by, (tick, passes))
+        };
+        reckon(self, terrain, state, PASSES)?;
+        self.even_out(terrain, &state.stock.depth, leads_out, budget)?;
+        // What is a hollow now has not been evened, and holds its water.
+        let mut books = reckon(self, terrain, state, 0.0)?;
+        // Less than a unit over each lake.
+        let held = state.stock.held.drain(..).map(|held| held.water as f64).sum::<f64>();
+        if !leads_out && self.model.lake_evaporation > 0.0 {
+            books.evaporated += held;
+        } else {
+            books.drained += held;
+        }
+        Ok(books)
+    }
+
+    /// Grades the last beds; one may end in another's.
+    fn even_out(
+        &mut self,
+        terrain: &mut Terrain,
+        depth: &Field<Height>,
+        leads_out: bool,
+        budget: &mut Budget,
+    ) -> Result<()> {
+        let Some(lakes) = self.lakes.as_mut().filter(|_| self.rules.grading > 0) else { return Ok(()) };
         let way = if leads_out { Way::Cut } else { Way::Level };
         for _ in 0..LAST_GRADINGS {
             lakes.follow(&Land::of(terrain));
-            if lakes.grade(terrain, &state.stock.depth, &self.rules, way, |_| true, budget)? == 0 {
+            if lakes.grade(terrain, depth, &self.rules, way, |_| true, budget)? == 0 {
                 break;
             }
         }

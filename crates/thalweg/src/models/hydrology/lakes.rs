@@ -27,8 +27,6 @@ pub struct Settling<'a> {
     pub resting: &'a [Drop],
     /// Share of streams in each cell.
     pub stream: &'a Field<f32>,
-    /// Whether this is the last: no drop sets out again, and all that is over a sill leaves.
-    pub is_last: bool,
 }
 
 impl Lakes {
@@ -45,28 +43,16 @@ impl Lakes {
         budget: &mut Budget,
     ) -> Result<Vec<Drop>> {
         let land = Land::of(terrain);
-        let pools = &match lakes {
-            Some(lakes) => {
-                lakes.follow(&land);
-                lakes
-            }
-            None => lakes.insert(Self { pools: Pools::of(&land), ground: terrain.ground.clone() }),
-        }
-        .pools;
+        let pools = &Self::at(lakes, &land).pools;
         let grid = &terrain.grid;
         let tick = settling.tick;
-        let arrivals = weather::come(terrain, model, rules, pools, (&stock.depth, settling.stream), tick, budget)?;
-        let how = pools::Rules {
-            evaporation: model.dries(grid, tick.step),
-            release: if settling.is_last { 1.0 } else { rules.release },
-            least: 1,
-        };
+        let when = (tick.step..tick.step + 1, tick.key);
+        let arrivals = weather::come(terrain, model, rules, pools, (&stock.depth, settling.stream), when, budget)?;
+        let evaporation = model.dries(model.until(grid, tick.step), model.until(grid, tick.step + 1));
+        let how = pools::Rules { evaporation, release: rules.release, least: 1 };
         let balance = pools.balance(&land, stock, &arrivals, &how, PASSES / rules.years)?;
         budget.evaporated += balance.evaporated as f64;
         budget.drained += balance.left as f64;
-        if settling.is_last {
-            return Ok(Vec::new());
-        }
 
         // Water of the drops at rest, by the outlet of the pool where they are.
         let mut rested = vec![0i64; balance.outlets.len()];
@@ -111,6 +97,22 @@ impl Lakes {
         let ground = Ground::of(terrain, rules.tan_talus)?;
         let grading = Grading { pools: &self.pools, depth, ground: &ground, rules, way };
         Ok(grading.grade(terrain, passes, budget))
+    }
+
+    /// The hollows of the ground as it is now.
+    pub fn at<'a>(lakes: &'a mut Option<Self>, land: &Land<'_>) -> &'a Self {
+        match lakes {
+            Some(lakes) => {
+                lakes.follow(land);
+                lakes
+            }
+            None => lakes.insert(Self { pools: Pools::of(land), ground: land.ground.clone() }),
+        }
+    }
+
+    /// The hollows.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
     }
 
     /// Brings the hollows up to the ground as it is now.

@@ -1,5 +1,7 @@
 //! Drops that set out: those of rain, and those of springs.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
@@ -97,11 +99,11 @@ fn runoff(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
     Ok(permeability.into_iter().map(|k| libm::exp(-f64::from(k) / intensity)).collect())
 }
 
-/// What springs pour in a batch, in units × cells and in whole drops, which add up over the batches; and where.
+/// What springs pour in some batches, in units × cells and in whole drops, which add up over the batches; and where.
 ///
 /// # Errors
 /// When a spring pours more than drops can carry.
-pub fn sourced(terrain: &Terrain, rules: &Rules, tick: Tick) -> Result<Vec<(i64, [usize; 2])>> {
+pub fn sourced(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<(i64, [usize; 2])>> {
     let grid = &terrain.grid;
     let most = rules.most;
     let pours = |(k, source): (usize, springs::Source)| {
@@ -112,7 +114,7 @@ pub fn sourced(terrain: &Terrain, rules: &Rules, tick: Tick) -> Result<Vec<(i64,
             return Err(Error::value(format!("{}.rate", springs::name(k)), format!("{} m³/s", source.rate), allowed));
         }
         let until = |step: u32| (each * f64::from(step)) as i64;
-        Ok(((until(tick.step + 1) - until(tick.step)) * i64::from(rules.drop), source.cell))
+        Ok(((until(steps.end) - until(steps.start)) * i64::from(rules.drop), source.cell))
     };
     springs::sources(terrain)?.into_iter().enumerate().map(pours).collect()
 }
@@ -121,7 +123,7 @@ pub fn sourced(terrain: &Terrain, rules: &Rules, tick: Tick) -> Result<Vec<(i64,
 pub fn welled(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut Budget) -> Result<Vec<Drop>> {
     let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
     let mut drops = Vec::new();
-    for (water, [i, j]) in sourced(terrain, rules, tick)? {
+    for (water, [i, j]) in sourced(terrain, rules, &(tick.step..tick.step + 1))? {
         for water in portions(water, rules.drop, rules.most) {
             let cell = terrain.grid.world_cell(i, j);
             drops.push(Drop::new(number, cell, terrain.ground[(i, j)], water, rules.turns));

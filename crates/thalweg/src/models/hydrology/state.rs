@@ -7,6 +7,7 @@ use crate::flow::{Land, accumulate};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::models::hydrology::drop::{Drop, TABLE};
+use crate::models::hydrology::reckoning::Past;
 use crate::models::hydrology::rules::Rules;
 use crate::terrain::{Cells, Column, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Table, Terrain};
 
@@ -24,13 +25,16 @@ pub struct State {
     pub discharge: Field<f32>,
     pub south: Field<f32>,
     pub east: Field<f32>,
+    /// What the last reckoning begins with.
+    pub past: Past,
 }
 
 impl State {
     pub fn take(terrain: &mut Terrain, rules: &Rules) -> Result<Self> {
         let grid = terrain.grid.clone();
         let drops = terrain.tables.remove(TABLE).map(|table| Drop::from_table(&table, &grid)).transpose()?;
-        let held = terrain.tables.remove(HELD).map(|table| held_of(&table, &grid)).transpose()?;
+        let held = terrain.tables.remove(HELD).map(|table| amounts_of(&table, HELD, "water", &grid)).transpose()?;
+        let past = Past::take(terrain)?;
         let primed = (!terrain.layers.contains_key(DISCHARGE.name)).then(|| primed(terrain, rules));
         let float = |cells| match cells {
             Cells::Float(field) => field,
@@ -47,6 +51,7 @@ impl State {
             discharge: primed.unwrap_or(discharge),
             south: float(terrain.take(&MOMENTUM_Y)),
             east: float(terrain.take(&MOMENTUM_X)),
+            past,
         })
     }
 
@@ -58,8 +63,9 @@ impl State {
         if !self.drops.is_empty() {
             terrain.tables.insert(TABLE.to_string(), Drop::to_table(&self.drops));
         }
+        self.past.give(terrain);
         if !self.stock.held.is_empty() {
-            terrain.tables.insert(HELD.to_string(), held_table(&self.stock.held, &terrain.grid));
+            terrain.tables.insert(HELD.to_string(), table_of(&self.stock.held, "water", &terrain.grid));
         }
         Ok(())
     }
@@ -73,7 +79,8 @@ fn primed(terrain: &Terrain, rules: &Rules) -> Field<f32> {
     accumulate::cells(&directions).map(|cells| *cells as f32 * rate)
 }
 
-fn held_table(held: &[Arrival], grid: &Grid) -> Table {
+/// Amounts at cells as a table of `row`, `column` and what the amount is called (units × cells).
+pub fn table_of(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
     let cols = grid.cols() as u32;
     let cell = |k: u32| grid.world_cell((k / cols) as usize, (k % cols) as usize);
     let ints = |f: &dyn Fn(&Arrival) -> i64| Column::Int(held.iter().map(f).collect());
@@ -82,14 +89,15 @@ fn held_table(held: &[Arrival], grid: &Grid) -> Table {
         columns: vec![
             column("row", "cell", ints(&|held| cell(held.cell)[0])),
             column("column", "cell", ints(&|held| cell(held.cell)[1])),
-            column("water", "m/65536", ints(&|held| held.water)),
+            column(amount, "m/65536", ints(&|held| held.water)),
         ],
     }
 }
 
-fn held_of(table: &Table, grid: &Grid) -> Result<Vec<Arrival>> {
+/// The same from a table, called `name`, that may come from anywhere.
+pub fn amounts_of(table: &Table, name: &str, amount: &str, grid: &Grid) -> Result<Vec<Arrival>> {
     let read = || {
-        let (rows, cols, water) = (table.ints("row")?, table.ints("column")?, table.ints("water")?);
+        let (rows, cols, water) = (table.ints("row")?, table.ints("column")?, table.ints(amount)?);
         let one = |r: usize| {
             let local = |value: i64, axis: usize| {
                 let x = value.checked_sub(grid.origin[axis])?;
@@ -102,5 +110,5 @@ fn held_of(table: &Table, grid: &Grid) -> Result<Vec<Arrival>> {
         (0..table.len()).map(one).collect()
     };
     let held = if table.is_even() { read() } else { None };
-    held.ok_or_else(|| Error::layer(HELD, "is no table of water inside this terrain"))
+    held.ok_or_else(|| Error::layer(name, "is no table of water inside this terrain"))
 }

@@ -3,12 +3,14 @@
 //! Drops are samples of it that dig. The water itself is a field: what comes to a lake is the rain on all land above it,
 //! however few drops there are.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::field::Field;
 use crate::flow::downstream;
 use crate::flow::pools::{Arrival, Pools};
 use crate::height::{Height, UNITS};
-use crate::model::{Budget, Tick};
+use crate::model::Budget;
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::rain::{Share, sourced};
 use crate::models::hydrology::rules::Rules;
@@ -18,21 +20,21 @@ use crate::terrain::Terrain;
 /// Parts of a unit in which amounts are summed.
 const PARTS: f64 = 65_536.0;
 
-/// The water that comes to the pits of the ground in a batch. What falls is booked, and what is lost or drains off the land.
+/// The water that comes to the pits of the ground in some batches. What falls is booked, and what is lost or drains off the land.
 pub fn come(
     terrain: &Terrain,
     model: &Hydrology,
     rules: &Rules,
     pools: &Pools,
     (depth, stream): (&Field<Height>, &Field<f32>),
-    tick: Tick,
+    (steps, key): (Range<u32>, Key),
     budget: &mut Budget,
 ) -> Result<Vec<Arrival>> {
     let (grid, leaf) = (&terrain.grid, pools.hierarchy().leaf.as_slice());
     let comes = (rules.evaporation > 0.0).then(|| comes(pools, rules, depth, stream.as_slice()));
     let comes = |k: usize| comes.as_ref().map_or(1.0, |comes| f64::from(comes[k]));
     let share = Share::of(terrain, model)?;
-    let falls = model.depth(grid, tick.step) * UNITS * PARTS;
+    let falls = model.depth(grid, &steps) * UNITS * PARTS;
     let mut sums = vec![0i128; pools.hierarchy().leaves()];
     // Parts: soaked in, lost on the way, run off the land.
     let [mut soaked, mut lost, mut left] = [0i128; 3];
@@ -46,7 +48,7 @@ pub fn come(
         *sums.get_mut(*leaf as usize).unwrap_or(&mut left) += i128::from(coming);
     }
     let mut poured = 0;
-    for (water, [i, j]) in sourced(terrain, rules, tick)? {
+    for (water, [i, j]) in sourced(terrain, rules, &steps)? {
         let k = i * grid.cols() + j;
         let all = i128::from(water) * PARTS as i128;
         let coming = (water as f64 * comes(k) * PARTS) as i128;
@@ -55,7 +57,7 @@ pub fn come(
         *sums.get_mut(leaf[k] as usize).unwrap_or(&mut left) += coming.min(all);
     }
     // Whole units go on; what is less does, by chance, as one or not at all.
-    let key = tick.key.and(WHOLE_UNITS);
+    let key = key.and(WHOLE_UNITS);
     let mut arrivals = Vec::new();
     let mut came = 0i128;
     for (sum, depression) in sums.iter().zip(&pools.hierarchy().depressions) {
