@@ -7,7 +7,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use thalweg::field::Field;
-use thalweg::flow::{self, Directions, Land, Link, VOID, accumulate, basins, breach, infinity, links, streams};
+use thalweg::flow::{Directions, Drainage, Land, Link, VOID, basins, breach, infinity, links, streams};
 use thalweg::height::{Height, UNITS};
 use thalweg::io::apart::apart;
 use thalweg::io::staging::{Staging, unclaimed};
@@ -101,25 +101,23 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
     let land = land.under(open);
     phases.begin("directions");
-    let (filled, directions) = flow::drain(&land);
-    let land = land.under(&filled);
-    let angles = infinity::angles(&land, &directions);
+    let mut drainage = Drainage::of(&land);
+    let (land, directions) = (drainage.surface(&land), drainage.directions());
+    let angles = infinity::angles(&land, directions);
     phases.begin("accumulation");
-    let counts = accumulate::cells(&directions);
+    let counts = drainage.cells();
     phases.begin("streams");
-    let mask = streams::streams(&land, &counts, streams::least_cells(threshold, area))?;
-    let found = Found {
-        orders: streams::strahler(&directions, &mask)?,
-        basins: basins::basins(&land, &directions)?,
-        links: links::links(&land, &directions, &counts, &mask)?,
-        lakes: Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - open[(i, j)].0)),
-        cut: breached.as_ref().map(|breached| {
-            Field::generate(terrain.grid.size, |i, j| Height(terrain.ground[(i, j)].0 - breached.ground[(i, j)].0))
-        }),
-        directions,
-        angles,
-        counts,
-    };
+    let mask = streams::streams(&land, counts, streams::least_cells(threshold, area))?;
+    let orders = streams::strahler(directions, &mask)?;
+    let basins = basins::basins(&land, directions)?;
+    let links = links::links(&land, directions, counts, &mask)?;
+    let lakes = drainage.depths(open);
+    let cut = breached.as_ref().map(|breached| {
+        Field::generate(terrain.grid.size, |i, j| Height(terrain.ground[(i, j)].0 - breached.ground[(i, j)].0))
+    });
+    let counts = drainage.take_cells();
+    let (filled, directions) = drainage.into_parts();
+    let found = Found { lakes, cut, directions, angles, counts, basins, orders, links };
     phases.begin("files");
     let mut staging = Staging::new();
     let at = staging.folder(folder)?;

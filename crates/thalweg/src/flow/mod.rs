@@ -10,6 +10,7 @@ pub mod breach;
 mod courses;
 pub mod d8;
 pub mod depressions;
+mod drainage;
 pub mod fill;
 pub mod flats;
 pub mod hydraulic;
@@ -26,12 +27,12 @@ mod sills;
 pub mod spill;
 pub mod streams;
 
+pub use drainage::Drainage;
 pub use land::{Land, Part};
 pub use links::Link;
 
 use crate::field::Field;
 use crate::grid::Grid;
-use crate::height::Height;
 use crate::rng::Key;
 
 /// Steps (rows, columns) to the eight neighbours: E, SE, S, SW, W, NW, N, NE.
@@ -58,16 +59,4 @@ pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
 /// A hash of the world cell of cell `k` of a grid: of equals, the least comes first.
 pub(crate) fn lot(grid: &Grid, k: usize) -> u64 {
     Key::ZERO.cell(grid.world_cell(k / grid.cols(), k % grid.cols())).bits()
-}
-
-/// The filled surface ([`fill::fill`]) and where its water goes ([`d8::directions`]): both together take less time.
-pub fn drain(land: &Land<'_>) -> (Field<Height>, Directions) {
-    // Filling makes no cell rim or sink, nor an end of that: the parts of the ground are those of the filled surface.
-    let parts = land.parts();
-    let filled = fill::filled(land, &parts);
-    let surface = land.under(&filled);
-    let mut directions = d8::descents(&surface, &parts);
-    drop(parts);
-    flats::cross(&surface, &mut directions);
-    (filled, directions)
 }

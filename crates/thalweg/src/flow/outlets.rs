@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::breach::{Allowance, breach_hollows};
 use crate::flow::depressions::stand_in;
-use crate::flow::{self, Directions, Land, OUT, Part, STEPS, accumulate, d8, downstream, fill};
+use crate::flow::{Directions, Drainage, Land, OUT, Part, STEPS, accumulate, d8, downstream, fill};
 use crate::height::{Height, UNITS};
 
 /// The least fall from a cell to the next where the ground was level or rose, in units: 0.5 mm. That is a step of `f32` between
@@ -71,7 +71,7 @@ pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lakes) ->
     let wet = Land { outlets: &sinks, ..land.under(&waters.surface) };
     let cut = breach_hollows(&wet, &d8::directions(&wet), &hollows, &mut allowances, &waters.floors());
     drop((hollows, allowances));
-    let (mut surface, directions) = flow::drain(&wet.under(&cut));
+    let (mut surface, directions) = Drainage::of(&wet.under(&cut)).into_parts();
     make_fall(&mut surface, &directions, waters.is_lake.as_slice());
     // Under a lake the ground is as it was.
     let ground =

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{self, Land, accumulate};
+use crate::flow::{Drainage, Land};
 use crate::products::slope::gradient;
 use crate::terrain::{DISCHARGE, POOL, Terrain};
 
@@ -38,7 +38,7 @@ impl Default for Rules {
 /// 1994, doi:10.1029/93WR02979). The terrain's discharge and pools are taken; without discharge, what `runoff` gives.
 ///
 /// # Errors
-/// When a rule is not above 0, or as [`accumulate::cells`]'s directions.
+/// When a rule is not above 0.
 pub fn wetness(terrain: &Terrain, rules: &Rules) -> Result<Field<f32>> {
     let named = [
         ("transmissivity", rules.transmissivity),
@@ -54,9 +54,7 @@ pub fn wetness(terrain: &Terrain, rules: &Rules) -> Result<Field<f32>> {
     let discharge = match terrain.float(&DISCHARGE) {
         Some(discharge) => discharge,
         None => {
-            let (_, directions) = flow::drain(&land);
-            let each = terrain.grid.cell_area() * rules.runoff / YEAR;
-            found = accumulate::cells(&directions).map(|n| (f64::from(*n) * each) as f32);
+            found = Drainage::of(&land).yields(terrain.grid.cell_area() * rules.runoff / YEAR);
             &found
         }
     };

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::pools::{Arrival, Stock};
-use crate::flow::{Land, accumulate};
+use crate::flow::{Drainage, Land};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::models::hydrology::drop::{Drop, TABLE};
@@ -67,10 +67,9 @@ impl State {
 
 /// The discharge that the rain would come to if all of it ran off: streams need not find their ways from nothing.
 fn primed(terrain: &Terrain, rules: &Rules) -> Field<f32> {
-    let (_, directions) = crate::flow::drain(&Land::of(terrain));
     // A drop a cell would be the rate of a whole batch's rain.
     let rate = (rules.drop_rate * rules.batch) as f32;
-    accumulate::cells(&directions).map(|cells| *cells as f32 * rate)
+    Drainage::of(&Land::of(terrain)).cells().map(|cells| *cells as f32 * rate)
 }
 
 fn held_table(held: &[Arrival], grid: &Grid) -> Table {

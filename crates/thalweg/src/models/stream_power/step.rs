@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Directions, Land, OUT, accumulate, multiple};
+use crate::flow::{Directions, Drainage, Land, OUT, accumulate, multiple};
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
@@ -196,20 +196,21 @@ impl Rivers {
     /// Finds where water goes.
     fn drained(&self, terrain: &Terrain) -> Result<Drained> {
         let land = Land::of(terrain);
-        let (filled, codes) = flow::drain(&land);
-        let land = land.under(&filled);
+        let mut drainage = Drainage::of(&land);
         let (sums, order) = match self.model.area {
             Area::D8 => {
-                let cells = accumulate::cells(&codes);
-                (cells.as_slice().iter().map(|n| i64::from(*n) * ONE).collect(), accumulate::order(&codes))
+                let sums = drainage.take_cells().as_slice().iter().map(|n| i64::from(*n) * ONE).collect();
+                (sums, drainage.take_order())
             }
             Area::Multiple => {
-                let ones = Field::new(filled.size(), ONE);
-                let multiple::Gathered { sums, order } = multiple::accumulate(&land, &codes, self.model.spread, ones)?;
+                let (land, codes, ones) =
+                    (drainage.surface(&land), drainage.directions(), Field::new(land.grid.size, ONE));
+                let multiple::Gathered { sums, order } = multiple::accumulate(&land, codes, self.model.spread, ones)?;
                 (sums.into_vec(), order)
             }
         };
-        Ok(Drained { levels: filled, codes, sums, order })
+        let (levels, codes) = drainage.into_parts();
+        Ok(Drained { levels, codes, sums, order })
     }
 
     /// F of each cell, see [`Water`].
