@@ -12,6 +12,7 @@ pub mod cast;
 pub mod checkpoint;
 mod clock;
 pub mod coarse;
+mod codec;
 pub mod error;
 pub mod field;
 pub mod finer;

@@ -165,7 +165,7 @@ impl Stepper for River {
         let river = tick.key.bits() as i64;
         // Levels begin anew with their first step.
         let key = tick.key.and(terrain.grid.cell.to_bits()).and(tick.step.into());
-        let mut arms = match Arms::load(terrain, river) {
+        let mut arms = match Arms::load(terrain, river)? {
             Some(arms) => arms,
             None => match model.begin(terrain, sea, scale, tick.key) {
                 Some(arms) => arms,
@@ -198,7 +198,7 @@ impl Stepper for River {
         let drift = carry_off(terrain, left)?;
         model.mouths(&mut arms, terrain, sea, scale[1], key.and(2));
         model.flow(terrain, &segments, &near)?;
-        arms.store(terrain, river, model.discharge);
+        arms.store(terrain, river, model.discharge)?;
         Ok(Budget {
             added: brought.into(),
             eroded: moved.dug.into(),

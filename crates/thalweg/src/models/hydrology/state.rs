@@ -1,5 +1,6 @@
 //! [`State`]: the water that stands and runs, taken out of the terrain for a batch and given back after it.
 
+use crate::codec::{Row, column};
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::pools::{Arrival, Stock};
@@ -29,7 +30,11 @@ pub struct State {
 impl State {
     pub fn take(terrain: &mut Terrain, rules: &Rules) -> Result<Self> {
         let grid = terrain.grid.clone();
-        let drops = terrain.tables.remove(TABLE).map(|table| Drop::from_table(&table, &grid)).transpose()?;
+        let drops = terrain
+            .tables
+            .remove(TABLE)
+            .map(|table| Drop::read(TABLE, &table, |drop| drop.possible(&grid)))
+            .transpose()?;
         let held = terrain.tables.remove(HELD).map(|table| held_of(&table, &grid)).transpose()?;
         let primed = (!terrain.layers.contains_key(DISCHARGE.name)).then(|| primed(terrain, rules));
         let float = |cells| match cells {
@@ -56,7 +61,7 @@ impl State {
         terrain.insert(&MOMENTUM_X, Cells::Float(self.east))?;
         terrain.insert(&MOMENTUM_Y, Cells::Float(self.south))?;
         if !self.drops.is_empty() {
-            terrain.tables.insert(TABLE.to_string(), Drop::to_table(&self.drops));
+            terrain.tables.insert(TABLE.to_string(), Drop::pack(self.drops.iter().copied()));
         }
         if !self.stock.held.is_empty() {
             terrain.tables.insert(HELD.to_string(), held_table(&self.stock.held, &terrain.grid));
@@ -87,19 +92,13 @@ fn held_table(held: &[Arrival], grid: &Grid) -> Table {
 }
 
 fn held_of(table: &Table, grid: &Grid) -> Result<Vec<Arrival>> {
-    let read = || {
-        let (rows, cols, water) = (table.ints("row")?, table.ints("column")?, table.ints("water")?);
-        let one = |r: usize| {
-            let local = |value: i64, axis: usize| {
-                let x = value.checked_sub(grid.origin[axis])?;
-                (0..grid.size[axis] as i64).contains(&x).then_some(x as usize)
-            };
-            let (i, j) = (local(rows[r], 0)?, local(cols[r], 1)?);
-            let cell = (i * grid.cols() + j) as u32;
-            (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
-        };
-        (0..table.len()).map(one).collect()
+    let [rows, cols, water] = ["row", "column", "water"].map(|name| column::<i64>(HELD, table, name));
+    let (rows, cols, water) = (rows?, cols?, water?);
+    let one = |r: usize| {
+        let [i, j] = grid.local([rows[r], cols[r]])?;
+        let cell = (i * grid.cols() + j) as u32;
+        (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
     };
-    let held = if table.is_even() { read() } else { None };
+    let held: Option<_> = (0..table.len()).map(one).collect();
     held.ok_or_else(|| Error::layer(HELD, "is no table of water inside this terrain"))
 }
