@@ -14,6 +14,7 @@ use thalweg::io::staging::{Staging, unclaimed};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
 use thalweg::io::{Samples, save_samples};
+use thalweg::model::YEAR;
 use thalweg::names::to_text;
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 use thalweg::{Error, Result};
@@ -28,9 +29,6 @@ const THRESHOLD: f64 = 500_000.0;
 
 /// Fewest cells of a catchment that the default takes for more than noise.
 const FEWEST: f64 = 100.0;
-
-/// Seconds in a year of 365.25 days.
-const YEAR: f64 = 31_557_600.0;
 
 /// What speaks for the other files.
 const REPORT: &str = "drain.json";

@@ -103,8 +103,7 @@ pub struct Beside {
     pub value: f64,
 }
 
-/// Seconds in a year of 365.25 days.
-pub const YEAR: f64 = 31_557_600.0;
+pub use crate::clock::YEAR;
 
 /// A model with its parameters set.
 pub trait Model: Parameters + Send + Sync {

@@ -18,7 +18,7 @@ pub mod infinity;
 pub mod land;
 pub mod links;
 pub mod multiple;
-mod near;
+pub(crate) mod near;
 pub mod outlets;
 mod passes;
 pub mod pools;
@@ -31,12 +31,23 @@ pub use drainage::Drainage;
 pub use land::{Land, Part};
 pub use links::Link;
 
-use crate::field::Field;
+use crate::field::{Field, Size};
 use crate::grid::Grid;
 use crate::rng::Key;
 
 /// Steps (rows, columns) to the eight neighbours: E, SE, S, SW, W, NW, N, NE.
 pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
+
+/// Lengths in cells of a straight step and of a diagonal one: step k's is that of `k % 2`.
+pub const LENGTHS: [f64; 2] = [1.0, std::f64::consts::SQRT_2];
+
+/// The neighbours of cell (i, j) inside a field: their numbers and cells.
+pub fn around([rows, cols]: Size, [i, j]: [usize; 2]) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
+    STEPS.iter().enumerate().filter_map(move |(k, [di, dj])| {
+        let (r, c) = (i.checked_add_signed(*di)?, j.checked_add_signed(*dj)?);
+        (r < rows && c < cols).then_some((k, [r, c]))
+    })
+}
 
 /// For each cell, the number of the neighbour it drains to, 0 to 7, or [`OUT`], [`PIT`], [`VOID`].
 pub type Directions = Field<u8>;

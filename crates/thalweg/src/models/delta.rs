@@ -15,7 +15,7 @@ use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::delta::arms::{ARMS, Arm, Arms, Segment};
-use crate::models::delta::bed::Near;
+use crate::models::delta::bed::Nearest;
 use crate::models::delta::course::{Bends, Lines, Place};
 use crate::models::delta::route::{Choice, Ways};
 use crate::params;
@@ -183,7 +183,7 @@ impl Stepper for River {
         model.wander(&mut arms, terrain, scale, f64::from(tick.step) * years, tick.key);
         let brought = (model.sediment * years * UNITS / terrain.grid.cell_area()).round() as i64;
         let segments = arms.segments(model.discharge, model.slope);
-        let near = Near::of(&terrain.grid, &segments, model.reach, model.discharge);
+        let near = Nearest::of(&terrain.grid, &segments, model.reach, model.discharge);
         let moved = bed::work(terrain, model, sea, &segments, &near, brought);
         let mut left = brought + moved.dug - moved.laid;
         let mut laid = moved.laid;
@@ -341,7 +341,7 @@ impl Delta {
     }
 
     /// Tells what the arms carry.
-    fn flow(&self, terrain: &mut Terrain, segments: &[Segment], near: &Near) -> Result<()> {
+    fn flow(&self, terrain: &mut Terrain, segments: &[Segment], near: &Nearest) -> Result<()> {
         let flow = Field::generate(terrain.grid.size, |i, j| {
             near.flow(&terrain.grid, segments, i * terrain.grid.size[1] + j) as f32
         });

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{Drainage, Land, STEPS};
+use crate::flow::{Drainage, LENGTHS, Land, around};
 use crate::products::resample::reduce_field;
 use crate::products::statistics::correlation;
 use crate::terrain::Terrain;
@@ -122,7 +122,7 @@ fn areas(terrain: &Terrain) -> (Field<f64>, Drainage) {
 /// The cells of the largest rivers, each with the length of its step in cells: from every mouth upstream along the larger
 /// branch, then the tributaries as rivers of their own, the largest first.
 fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 2], f64)> {
-    let [rows, cols] = area.size();
+    let cols = area.cols();
     // Larger first; of equal ones the earlier cell.
     let entry = |k: usize| (area.as_slice()[k].to_bits(), std::cmp::Reverse(k));
     let mouths = (0..area.len()).filter(|k| drainage.next(*k).is_none());
@@ -133,17 +133,13 @@ fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 
         let mut at = Some(mouth);
         while let Some(k) = at {
             let (i, j) = (k / cols, k % cols);
-            let around = STEPS.iter().filter_map(|[di, dj]| {
-                let [r, c] = [i.checked_add_signed(*di)?, j.checked_add_signed(*dj)?];
-                let n = r * cols + c;
-                let flows = r < rows && c < cols && drainage.next(n) == Some(k);
-                (flows && area.as_slice()[n] >= least).then(|| entry(n))
-            });
-            let mut above: Vec<_> = around.collect();
+            let around = around(area.size(), [i, j]).map(|(_, [r, c])| r * cols + c);
+            let above = around.filter(|n| drainage.next(*n) == Some(k) && area.as_slice()[*n] >= least);
+            let mut above: Vec<_> = above.map(entry).collect();
             above.sort_unstable();
             at = above.pop().map(|(_, std::cmp::Reverse(n))| n);
             heap.extend(above);
-            let step = at.map_or(1.0, |n| if n / cols == i || n % cols == j { 1.0 } else { std::f64::consts::SQRT_2 });
+            let step = at.map_or(1.0, |n| LENGTHS[usize::from(n / cols != i && n % cols != j)]);
             cells.push(([i, j], step));
         }
     }

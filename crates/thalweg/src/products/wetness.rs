@@ -2,12 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{Drainage, Land};
+use crate::flow::{Drainage, LENGTHS, Land};
+use crate::model::YEAR;
 use crate::products::slope::gradient;
 use crate::terrain::{DISCHARGE, POOL, Terrain};
-
-/// Seconds in a year of 365.25 days.
-const YEAR: f64 = 31_557_600.0;
 
 /// How wetness is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -85,7 +83,7 @@ fn spread(terrain: &Terrain, rules: &Rules, wet: &mut Field<f32>) {
     let metres = |i: usize, j: usize| terrain.ground[(i, j)].metres_f32();
     let rise = rules.rise as f32;
     let fade = |steps: f64| libm::exp(-steps * terrain.grid.cell / rules.reach) as f32;
-    let (straight, diagonal) = (fade(1.0), fade(std::f64::consts::SQRT_2));
+    let [straight, diagonal] = LENGTHS.map(fade);
     // Only what is soaked gives; damp ground passes on what it got, so nothing under 1 is a source.
     let mut damp = wet.map(|w| if *w >= 1.0 { 1.0f32 } else { 0.0 });
     let mut changed = true;

@@ -1,5 +1,6 @@
 //! Slabs of sand in the air: the particles of the model, and what becomes of them.
 
+use crate::cast::share_of;
 use crate::codec::{Row, columns};
 use crate::error::Result;
 use crate::grid::{Edge, Grid};
@@ -10,7 +11,6 @@ use crate::models::dunes::wind::{LIFT, LIFTS, MOST_TURN, SHADE, TURN};
 use crate::models::dunes::{BLOCK, Rules};
 use crate::particles::{Kernel, Particle, Patch, needed};
 use crate::rng::Key;
-use crate::slopes::share_of;
 use crate::terrain::{GROUND, LOOSE, PROTECT};
 
 /// A slab of sand on its way; or, without a load, a block of cells that are to be polled.

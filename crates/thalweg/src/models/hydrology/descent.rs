@@ -1,6 +1,7 @@
 //! How drops descend over a tile: motion, exchange with the ground, slides of the banks, coming to rest.
 
 use crate::error::Result;
+use crate::flow::STEPS;
 use crate::grid::Edge;
 use crate::height::Height;
 use crate::model::Budget;
@@ -72,7 +73,15 @@ impl Kernel for Descent<'_> {
 const TOGETHER: usize = 4;
 
 /// Steps to the neighbours, of which every second is diagonal.
-const AROUND: [[i32; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
+const AROUND: [[i32; 2]; 8] = {
+    let mut around = [[0; 2]; 8];
+    let mut k = 0;
+    while k < 8 {
+        around[k] = [STEPS[k][0] as i32, STEPS[k][1] as i32];
+        k += 1;
+    }
+    around
+};
 
 /// What becomes of a drop.
 #[derive(Clone, Copy, PartialEq)]

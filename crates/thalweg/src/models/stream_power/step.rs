@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{Directions, Drainage, Land, OUT, accumulate, multiple};
+use crate::flow::{Directions, Drainage, LENGTHS, Land, OUT, accumulate, multiple};
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
@@ -217,7 +217,7 @@ impl Rivers {
     fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: &[i64], time: f64) -> Vec<f32> {
         let (model, grid) = (&self.model, &terrain.grid);
         let scale = model.erodibility * self.level.step;
-        let scale = [1.0, std::f64::consts::SQRT_2].map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
+        let scale = LENGTHS.map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
         let area = (grid.cell_area() / ONE as f64) as f32;
         let m = model.area_exponent as f32;
         let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));

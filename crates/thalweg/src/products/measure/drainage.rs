@@ -1,7 +1,7 @@
 //! [`Catchments`]: where water of the filled ground goes; what the ground holds back before it is filled.
 
 use crate::field::Field;
-use crate::flow::{Directions, Drainage, Land, PIT, Part, d8, outlets};
+use crate::flow::{Directions, Drainage, LENGTHS, Land, PIT, Part, d8, outlets};
 use crate::height::UNITS;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Group, Measures, Spec, need_land};
@@ -123,7 +123,7 @@ impl Catchments {
 
 /// Length of a step into a direction, in cells.
 pub(super) fn step(direction: u8) -> f64 {
-    if direction % 2 == 1 { std::f64::consts::SQRT_2 } else { 1.0 }
+    LENGTHS[usize::from(direction % 2)]
 }
 
 /// Hollows without a way out: level bottoms of touching cells count once.
