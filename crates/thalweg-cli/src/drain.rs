@@ -7,13 +7,14 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use thalweg::field::Field;
-use thalweg::flow::{self, Directions, Land, Link, VOID, accumulate, basins, breach, infinity, links, streams};
+use thalweg::flow::{Directions, Drainage, Land, Link, VOID, basins, breach, infinity, links, streams};
 use thalweg::height::{Height, UNITS};
 use thalweg::io::apart::apart;
 use thalweg::io::staging::Staging;
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
 use thalweg::io::vector::{cell_at, save_links};
 use thalweg::io::{Samples, Sidecar, save_samples};
+use thalweg::model::YEAR;
 use thalweg::models::drainage::{ACCUMULATION, LAKE_DEPTH};
 use thalweg::names::to_text;
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
@@ -29,9 +30,6 @@ const THRESHOLD: f64 = 500_000.0;
 
 /// Fewest cells of a catchment that the default takes for more than noise.
 const FEWEST: f64 = 100.0;
-
-/// Seconds in a year of 365.25 days.
-const YEAR: f64 = 31_557_600.0;
 
 /// What speaks for the other files.
 const REPORT: &str = "drain.json";
@@ -101,25 +99,23 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let open = breached.as_ref().map_or(&terrain.ground, |breached| &breached.ground);
     let land = land.under(open);
     phases.begin("directions");
-    let (filled, directions) = flow::drain(&land);
-    let land = land.under(&filled);
-    let angles = infinity::angles(&land, &directions);
+    let mut drainage = Drainage::of(&land);
+    let (land, directions) = (drainage.surface(&land), drainage.directions());
+    let angles = infinity::angles(&land, directions);
     phases.begin(ACCUMULATION.name);
-    let counts = accumulate::cells(&directions);
+    let counts = drainage.cells();
     phases.begin("streams");
-    let mask = streams::streams(&land, &counts, streams::least_cells(threshold, area))?;
-    let found = Found {
-        orders: streams::strahler(&directions, &mask)?,
-        basins: basins::basins(&land, &directions)?,
-        links: links::links(&land, &directions, &counts, &mask)?,
-        lakes: Field::generate(terrain.grid.size, |i, j| Height(filled[(i, j)].0 - open[(i, j)].0)),
-        cut: breached.as_ref().map(|breached| {
-            Field::generate(terrain.grid.size, |i, j| Height(terrain.ground[(i, j)].0 - breached.ground[(i, j)].0))
-        }),
-        directions,
-        angles,
-        counts,
-    };
+    let mask = streams::streams(&land, counts, streams::least_cells(threshold, area))?;
+    let orders = streams::strahler(directions, &mask)?;
+    let basins = basins::basins(&land, directions)?;
+    let links = links::links(&land, directions, counts, &mask)?;
+    let lakes = drainage.depths(open);
+    let cut = breached.as_ref().map(|breached| {
+        Field::generate(terrain.grid.size, |i, j| Height(terrain.ground[(i, j)].0 - breached.ground[(i, j)].0))
+    });
+    let counts = drainage.take_cells();
+    let (filled, directions) = drainage.into_parts();
+    let found = Found { lakes, cut, directions, angles, counts, basins, orders, links };
     phases.begin("files");
     let mut staging = Staging::new();
     let at = staging.folder(folder)?;

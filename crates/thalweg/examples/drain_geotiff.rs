@@ -1,7 +1,7 @@
 //! Where water goes on an elevation model: `cargo run --release --example drain_geotiff [INPUT.tif [STREAMS.geojson]]`.
 
 use thalweg::Result;
-use thalweg::flow::{self, Land, accumulate, links, streams};
+use thalweg::flow::{Drainage, Land, links, streams};
 use thalweg::io::vector::save_links;
 use thalweg::io::{LoadOptions, load};
 
@@ -13,13 +13,12 @@ fn main() -> Result<()> {
     let terrain = load(&input, &LoadOptions::default())?.terrain;
     let land = Land::of(&terrain);
     // Depressions filled, directions over flats too, cells that drain through each.
-    let (filled, directions) = flow::drain(&land);
-    let cells = accumulate::cells(&directions);
+    let drainage = Drainage::of(&land);
     // Streams begin where a square kilometre comes together.
     let least = streams::least_cells(1e6, terrain.grid.cell_area());
-    let land = land.under(&filled);
-    let mask = streams::streams(&land, &cells, least)?;
-    let links = links::links(&land, &directions, &cells, &mask)?;
+    let land = drainage.surface(&land);
+    let mask = streams::streams(&land, drainage.cells(), least)?;
+    let links = links::links(&land, drainage.directions(), drainage.cells(), &mask)?;
     save_links(&output, &links, &terrain.grid)?;
 
     let kilometres = links.iter().map(|link| link.length).sum::<f64>() / 1000.0;

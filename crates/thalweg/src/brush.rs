@@ -155,6 +155,11 @@ impl Soil<'_> {
         (i as usize) * self.stride + j as usize
     }
 
+    /// Whether a cell may give less than is asked, or keep something else: the careful paths are needed then.
+    pub fn is_special(&self) -> bool {
+        self.hardness.is_some() || self.protect.is_some() || self.outside.is_some() || self.quantum > 1
+    }
+
     /// Whether one of the four corners of the position north-west of which (i, j) lies has no data.
     pub fn has_no_data(&self, i: i32, j: i32) -> bool {
         let at = self.at(i, j);

@@ -1,9 +1,12 @@
-//! [`Clock`]: how long something takes, where that can be known.
+//! [`YEAR`], and [`Clock`]: how long something takes, where that can be known.
 //!
 //! WebAssembly without a host's interface has no clock, and asking for the time there ends the program. Seconds are only ever
 //! reported: nothing is decided by them.
 
 use std::time::Instant;
+
+/// Seconds in a year of 365.25 days.
+pub const YEAR: f64 = 31_557_600.0;
 
 /// A clock that was started.
 pub(crate) struct Clock(Option<Instant>);

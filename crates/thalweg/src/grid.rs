@@ -170,6 +170,16 @@ impl Grid {
         [self.origin[0] + i as i64, self.origin[1] + j as i64]
     }
 
+    /// Row and column of a world cell, if it lies in the window.
+    #[inline]
+    pub fn local(&self, [row, col]: [i64; 2]) -> Option<[usize; 2]> {
+        let local = |cell: i64, axis: usize| {
+            let x = cell.checked_sub(self.origin[axis])?;
+            (0..self.size[axis] as i64).contains(&x).then_some(x as usize)
+        };
+        Some([local(row, 0)?, local(col, 1)?])
+    }
+
     /// The same world through a smaller window.
     pub fn window(&self, window: Window) -> Self {
         Self {

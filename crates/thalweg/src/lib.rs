@@ -55,6 +55,7 @@ mod cast;
 pub mod checkpoint;
 mod clock;
 mod coarse;
+mod codec;
 pub mod error;
 pub mod field;
 pub mod finer;

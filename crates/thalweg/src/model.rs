@@ -103,8 +103,7 @@ pub struct Beside {
     pub value: f64,
 }
 
-/// Seconds in a year of 365.25 days.
-pub const YEAR: f64 = 31_557_600.0;
+pub use crate::clock::YEAR;
 
 /// What can be had once more behind a pointer: every model that is `Clone`, as [`params!`](crate::params!) makes it.
 pub trait CloneModel {

@@ -10,6 +10,7 @@
 
 use rayon::prelude::*;
 
+use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
 use crate::height::Height;
@@ -37,17 +38,23 @@ pub trait Kernel: Sync {
 
     /// Steps `queue`'s particles, in an order that depends on nothing but the queue, until each has ended or left the
     /// patch's tile; those that left stay in `queue`.
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Self::Particle>) -> Budget;
+    ///
+    /// # Errors
+    /// A plane that it needs and that the patch has not.
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Self::Particle>) -> Result<Budget>;
 }
+
+/// A plane and the name by which a kernel finds it.
+pub type Named<T> = (&'static str, T);
 
 /// The planes that a kernel reads and writes.
 pub struct Planes<'a> {
     /// Read and written: elevations and thicknesses.
-    pub heights: Vec<&'a mut Field<Height>>,
+    pub heights: Vec<Named<&'a mut Field<Height>>>,
     /// Read and written: counts.
-    pub counts: Vec<&'a mut Field<u32>>,
+    pub counts: Vec<Named<&'a mut Field<u32>>>,
     /// Only read: factors.
-    pub factors: Vec<&'a Field<f32>>,
+    pub factors: Vec<Named<&'a Field<f32>>>,
     /// Only read: cells that are outside of the world (no data).
     pub outside: Option<&'a Field<bool>>,
 }
@@ -64,13 +71,64 @@ pub struct Patch {
     /// First row and column that exist in the terrain, and one past the last.
     pub valid: [[i32; 2]; 2],
     /// Copies of [`Planes::heights`], in units.
-    pub heights: Vec<Vec<i32>>,
+    heights: Vec<Named<Vec<i32>>>,
     /// Copies of [`Planes::counts`].
-    pub counts: Vec<Vec<u32>>,
+    counts: Vec<Named<Vec<u32>>>,
     /// Copies of [`Planes::factors`].
-    pub factors: Vec<Vec<f32>>,
+    factors: Vec<Named<Vec<f32>>>,
     /// Copy of [`Planes::outside`]; empty where there is none.
-    pub outside: Vec<bool>,
+    outside: Vec<bool>,
+}
+
+/// The planes of a patch, apart, so that several can be written at once; each is taken by its name.
+pub struct Apart<'p> {
+    heights: Vec<Named<&'p mut [i32]>>,
+    counts: Vec<Named<&'p mut [u32]>>,
+    factors: &'p [Named<Vec<f32>>],
+    /// Cells that are outside of the world, if there are any.
+    pub outside: Option<&'p [bool]>,
+}
+
+impl Patch {
+    /// Its planes.
+    pub fn planes(&mut self) -> Apart<'_> {
+        Apart {
+            heights: self.heights.iter_mut().map(|(name, plane)| (*name, plane.as_mut_slice())).collect(),
+            counts: self.counts.iter_mut().map(|(name, plane)| (*name, plane.as_mut_slice())).collect(),
+            factors: &self.factors,
+            outside: (!self.outside.is_empty()).then_some(self.outside.as_slice()),
+        }
+    }
+}
+
+impl<'p> Apart<'p> {
+    /// Takes a plane of heights, if there is such a one.
+    pub fn height(&mut self, name: &str) -> Option<&'p mut [i32]> {
+        taken(&mut self.heights, name)
+    }
+
+    /// Takes a plane of counts, if there is such a one.
+    pub fn count(&mut self, name: &str) -> Option<&'p mut [u32]> {
+        taken(&mut self.counts, name)
+    }
+
+    /// A plane of factors, if there is such a one.
+    pub fn factor(&self, name: &str) -> Option<&'p [f32]> {
+        self.factors.iter().find(|(is, _)| *is == name).map(|(_, plane)| plane.as_slice())
+    }
+}
+
+fn taken<T>(planes: &mut Vec<Named<T>>, name: &str) -> Option<T> {
+    let at = planes.iter().position(|(is, _)| *is == name)?;
+    Some(planes.swap_remove(at).1)
+}
+
+/// A plane of that name that particles cannot do without.
+///
+/// # Errors
+/// When there is none.
+pub fn needed<T>(name: &str, plane: Option<T>) -> Result<T> {
+    plane.ok_or_else(|| Error::layer(name, "is a plane that these particles need, and was not handed to them"))
 }
 
 /// Side of a tile in cells for a halo (reach of a step and margin): a power of two, at least twice the halo.
@@ -84,12 +142,15 @@ pub fn round_reach(halo: usize) -> usize {
 }
 
 /// Runs one round over `particles`, whose cells lie in the grid's window; those still alive come back, sorted by number.
+///
+/// # Errors
+/// As [`Kernel::run`].
 pub fn round<K: Kernel>(
     kernel: &K,
     grid: &Grid,
     planes: &mut Planes<'_>,
     particles: Vec<K::Particle>,
-) -> (Vec<K::Particle>, Budget) {
+) -> Result<(Vec<K::Particle>, Budget)> {
     let layout = Layout::new(grid, kernel.step_reach() + kernel.margin(), kernel.margin());
     // Queues as long as they need be: grown one by one they take up to twice the room.
     let mut lengths = vec![0; layout.count[0] * layout.count[1]];
@@ -99,6 +160,11 @@ pub fn round<K: Kernel>(
         queues[layout.tile_of(particle.cell())].push(particle);
     }
     let mut budget = Budget::default();
+    let names = Names {
+        heights: planes.heights.iter().map(|(name, _)| *name).collect(),
+        counts: planes.counts.iter().map(|(name, _)| *name).collect(),
+        factors: planes.factors.iter().map(|(name, _)| *name).collect(),
+    };
     for colour in [[0, 0], [0, 1], [1, 1], [1, 0]] {
         let active = layout.active(colour, &queues);
         let mut jobs: Vec<Job<'_, K::Particle>> = active
@@ -110,29 +176,36 @@ pub fn round<K: Kernel>(
                 counts: Vec::new(),
             })
             .collect();
-        for plane in &mut planes.heights {
+        for (_, plane) in &mut planes.heights {
             layout.deal(plane, &mut jobs, |job| &mut job.heights);
         }
-        for plane in &mut planes.counts {
+        for (_, plane) in &mut planes.counts {
             layout.deal(plane, &mut jobs, |job| &mut job.counts);
         }
         let (factors, outside) = (&planes.factors, planes.outside);
         let work = |patch: &mut Patch, job: &mut Job<'_, K::Particle>| {
             job.queue.sort_unstable_by_key(K::Particle::number);
-            layout.gather(job, factors, outside, patch);
-            let budget = kernel.run(patch, &mut job.queue);
+            layout.gather(job, &names, factors, outside, patch);
+            let budget = kernel.run(patch, &mut job.queue)?;
             layout.scatter(patch, job);
-            budget
+            Ok(budget)
         };
-        let budgets: Vec<Budget> = jobs.par_iter_mut().with_max_len(4).map_init(Patch::default, work).collect();
-        budgets.into_iter().for_each(|b| budget += b);
+        let budgets: Result<Vec<Budget>> = jobs.par_iter_mut().with_max_len(4).map_init(Patch::default, work).collect();
+        budgets?.into_iter().for_each(|b| budget += b);
         for particle in jobs.into_iter().flat_map(|job| job.queue) {
             queues[layout.tile_of(particle.cell())].push(particle);
         }
     }
     let mut alive: Vec<K::Particle> = queues.into_iter().flatten().collect();
     alive.sort_unstable_by_key(K::Particle::number);
-    (alive, budget)
+    Ok((alive, budget))
+}
+
+/// The names of the planes, in their order: the planes themselves are cut into rows.
+struct Names {
+    heights: Vec<&'static str>,
+    counts: Vec<&'static str>,
+    factors: Vec<&'static str>,
 }
 
 /// One tile at work: its queue, and its rows of each plane.
@@ -213,7 +286,14 @@ impl Layout {
     }
 
     /// Copies a job's part of the planes into `patch`.
-    fn gather<P>(&self, job: &Job<'_, P>, factors: &[&Field<f32>], outside: Option<&Field<bool>>, patch: &mut Patch) {
+    fn gather<P>(
+        &self,
+        job: &Job<'_, P>,
+        names: &Names,
+        factors: &[Named<&Field<f32>>],
+        outside: Option<&Field<bool>>,
+        patch: &mut Patch,
+    ) {
         // One column more than tile and halos, rounded up: a kernel may read whole vectors past the last column.
         let side = self.side + 2 * self.halo;
         let stride = (side + 16).next_multiple_of(16);
@@ -231,8 +311,8 @@ impl Layout {
         let at = |r: usize| (patch.valid[0][0] as usize + r) * stride + patch.valid[0][1] as usize;
         let copy_rows = |r: usize| at(r)..at(r) + cols.len();
 
-        patch.heights.resize_with(job.heights.len() / rows.len(), Vec::new);
-        for (plane, source) in patch.heights.iter_mut().zip(job.heights.chunks(rows.len())) {
+        blank(&mut patch.heights, &names.heights);
+        for ((_, plane), source) in patch.heights.iter_mut().zip(job.heights.chunks(rows.len())) {
             plane.resize(cells, 0);
             for (r, row) in source.iter().enumerate() {
                 for (to, from) in plane[copy_rows(r)].iter_mut().zip(row.iter()) {
@@ -240,15 +320,15 @@ impl Layout {
                 }
             }
         }
-        patch.counts.resize_with(job.counts.len() / rows.len(), Vec::new);
-        for (plane, source) in patch.counts.iter_mut().zip(job.counts.chunks(rows.len())) {
+        blank(&mut patch.counts, &names.counts);
+        for ((_, plane), source) in patch.counts.iter_mut().zip(job.counts.chunks(rows.len())) {
             plane.resize(cells, 0);
             for (r, row) in source.iter().enumerate() {
                 plane[copy_rows(r)].copy_from_slice(row);
             }
         }
-        patch.factors.resize_with(factors.len(), Vec::new);
-        for (plane, source) in patch.factors.iter_mut().zip(factors) {
+        blank(&mut patch.factors, &names.factors);
+        for ((_, plane), (_, source)) in patch.factors.iter_mut().zip(factors) {
             plane.resize(cells, 0.0);
             for (r, i) in rows.clone().enumerate() {
                 plane[copy_rows(r)].copy_from_slice(&source.row(i)[cols.clone()]);
@@ -266,7 +346,7 @@ impl Layout {
     fn scatter<P>(&self, patch: &Patch, job: &mut Job<'_, P>) {
         let rows = (patch.valid[1][0] - patch.valid[0][0]) as usize;
         let at = |r: usize| (patch.valid[0][0] as usize + r) * patch.stride + patch.valid[0][1] as usize;
-        for (plane, target) in patch.heights.iter().zip(job.heights.chunks_mut(rows)) {
+        for ((_, plane), target) in patch.heights.iter().zip(job.heights.chunks_mut(rows)) {
             for (r, row) in target.iter_mut().enumerate() {
                 let source = &plane[at(r)..at(r) + row.len()];
                 for (to, from) in row.iter_mut().zip(source) {
@@ -274,10 +354,16 @@ impl Layout {
                 }
             }
         }
-        for (plane, target) in patch.counts.iter().zip(job.counts.chunks_mut(rows)) {
+        for ((_, plane), target) in patch.counts.iter().zip(job.counts.chunks_mut(rows)) {
             for (r, row) in target.iter_mut().enumerate() {
                 row.copy_from_slice(&plane[at(r)..at(r) + row.len()]);
             }
         }
     }
+}
+
+/// Makes room for planes of these names; what they held stays where the patch has had them before.
+fn blank<T>(planes: &mut Vec<Named<Vec<T>>>, names: &[&'static str]) {
+    planes.resize_with(names.len(), Default::default);
+    planes.iter_mut().zip(names).for_each(|(plane, name)| plane.0 = name);
 }

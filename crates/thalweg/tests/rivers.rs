@@ -6,7 +6,7 @@ use std::path::Path;
 
 use thalweg::field::Field;
 use thalweg::flow::breach::Limits;
-use thalweg::flow::{Land, accumulate, drain};
+use thalweg::flow::{Drainage, Land};
 use thalweg::given::Given;
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::Height;
@@ -951,7 +951,7 @@ fn the_letters_rivers_depend_on_its_points() {
 fn great_rivers_are_where_water_gathers() {
     let terrain = jacksboro();
     let network = made(&terrain, &Design { catchment: 1.62e6, ..Design::default() }).0;
-    let gathered = accumulate::cells(&drain(&Land::of(&terrain)).1);
+    let gathered = Drainage::of(&Land::of(&terrain)).take_cells();
     let mut ends: Vec<(i64, u32)> = Vec::new();
     for run in &network.runs {
         let flow = run.vertices[run.vertices.len() - 1].flow;

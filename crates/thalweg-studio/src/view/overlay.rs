@@ -1,7 +1,7 @@
 //! [`Overlay`]: data laid over the land as colours, and the legend that reads them.
 
 use thalweg::field::Field;
-use thalweg::flow::{self, Land, accumulate, basins, hydraulic};
+use thalweg::flow::{Drainage, Land, basins, hydraulic};
 use thalweg::forest::{Forest, TREES};
 use thalweg::models::drainage::BASIN;
 use thalweg::models::pipes::{PIPE_X, PIPE_Y};
@@ -265,8 +265,8 @@ impl Overlay {
             Self::Trees => layer(TREE_DENSITY.name)?,
             Self::Basins => {
                 let land = Land::of(terrain);
-                let (filled, directions) = flow::drain(&land);
-                basins::basins(&land.under(&filled), &directions)?.map(|n| *n as f32)
+                let drainage = Drainage::of(&land);
+                basins::basins(&drainage.surface(&land), drainage.directions())?.map(|n| *n as f32)
             }
             Self::Layer(name) => layer(name)?,
         };
@@ -312,9 +312,7 @@ impl Overlay {
 
 /// Land that drains through each cell, in km².
 fn catchments(terrain: &Terrain) -> Field<f32> {
-    let (_, directions) = flow::drain(&Land::of(terrain));
-    let cell = terrain.grid.cell_area() * 1e-6;
-    accumulate::cells(&directions).map(|n| (f64::from(*n) * cell) as f32)
+    Drainage::of(&Land::of(terrain)).yields(terrain.grid.cell_area() * 1e-6)
 }
 
 /// Brown over nearly white to green-blue, by OKLab's lightness and hue; 0.5 is the middle.

@@ -2,7 +2,7 @@
 
 use thalweg::Result;
 use thalweg::field::Field;
-use thalweg::flow::{self, Land, accumulate};
+use thalweg::flow::{Drainage, Land};
 use thalweg::grid::Grid;
 use thalweg::height::Height;
 use thalweg::pictures::relief::{Relief, bilinear, quantile};
@@ -53,17 +53,15 @@ fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     let grid = Grid { edges: terrain.grid.edges, sea_level: terrain.grid.sea_level, ..Grid::new(relief.size(), cell)? };
     let ground = relief.heights.map(|h| Height::saturating(f64::from(*h)));
     let land = Land { grid: &grid, ground: &ground, nodata: relief.nodata.as_ref(), outlets: &[] };
-    let (_, directions) = flow::drain(&land);
-    let cells = accumulate::cells(&directions);
-    let from_cell = YIELD * cell * cell;
+    let drainage = Drainage::of(&land);
     let [rows, cols] = relief.size();
     let on_rim =
         |k: usize| k < cols || k >= (rows - 1) * cols || k.is_multiple_of(cols) || (k + 1).is_multiple_of(cols);
     // What runs along the rim only seeks a lower way out: there, what comes from inside counts alone.
-    let mut discharge = cells.map(|n| (f64::from(*n) * from_cell) as f32);
+    let mut discharge = drainage.yields(YIELD * cell * cell);
     let mut arrived = vec![0f32; discharge.len()];
-    for (k, direction) in directions.as_slice().iter().enumerate().filter(|(k, _)| !on_rim(*k)) {
-        if let Some(rim) = flow::downstream(k, *direction, cols).filter(|to| on_rim(*to)) {
+    for k in (0..arrived.len()).filter(|k| !on_rim(*k)) {
+        if let Some(rim) = drainage.next(k).filter(|to| on_rim(*to)) {
             arrived[rim] = arrived[rim].max(discharge.as_slice()[k]);
         }
     }

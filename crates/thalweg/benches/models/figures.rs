@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use thalweg::Result;
-use thalweg::flow::{self, Land, accumulate, fill};
+use thalweg::flow::{Drainage, Land, accumulate, fill};
 use thalweg::forest::{Forest, Rules, Site};
 use thalweg::model::Model as _;
 use thalweg::models as list;
@@ -96,11 +96,7 @@ pub fn thermal() -> Result<()> {
 pub fn flow() -> Result<()> {
     for (name, terrain) in [("8 octaves", mountains(4096)?), ("rough", rough(4096)?)] {
         let (land, cells) = (Land::of(&terrain), terrain.grid.len());
-        let (_, directions) = flow::drain(&land);
-        let drained = || {
-            let (filled, directions) = flow::drain(&land);
-            (filled, accumulate::cells(&directions), directions)
-        };
+        let (_, directions) = Drainage::of(&land).into_parts();
         let row = |what: &str, goal: &str, work: &(dyn Fn() + Sync)| {
             let [one, two] = [1, 2].map(|n| with_threads(n, || least_ns(cells, SECONDS, work)));
             println!("| {what}, 4096², {name} | {goal} | {one:.1} ns a cell |");
@@ -108,7 +104,7 @@ pub fn flow() -> Result<()> {
         };
         row("fill", "≤ 40 ns a cell [richdem 141, whitebox-tools 325]", &|| drop(fill::fill(&land)));
         let goal = "≤ 80 ns a cell [richdem 280–380, fastscapelib 504]";
-        row("fill, flats, D8 and accumulation", goal, &|| drop(drained()));
+        row("fill, flats, D8 and accumulation", goal, &|| drop(counted(&land)));
         let goal = "≤ 12 ns a cell [fastscapelib 15, whitebox-tools 111]";
         row("accumulation on ready directions", goal, &|| drop(accumulate::cells(&directions)));
         row("order of accumulation", "none", &|| drop(accumulate::order(&directions)));
@@ -117,14 +113,16 @@ pub fn flow() -> Result<()> {
     println!("| memory beyond the ground, drainage, 4096², rough | ≤ 16 B a cell [65–230] | {bytes} |");
     let terrain = rough(16_384)?;
     let land = Land::of(&terrain);
-    let ns = with_threads(1, || {
-        least_ns(terrain.grid.len(), 0.0, || {
-            let (filled, directions) = flow::drain(&land);
-            (filled, accumulate::cells(&directions), directions)
-        })
-    });
+    let ns = with_threads(1, || least_ns(terrain.grid.len(), 0.0, || counted(&land)));
     println!("| fill, flats, D8 and accumulation, 16384², rough | runs, as long a cell as 4096² | {ns:.1} ns a cell |");
     Ok(())
+}
+
+/// Drainage with its counts.
+fn counted(land: &Land<'_>) -> Drainage {
+    let drainage = Drainage::of(land);
+    drainage.cells();
+    drainage
 }
 
 /// A step of stream power: routing, accumulation and erosion alone, and with all that is usual.

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use thalweg::Result;
 use thalweg::error::Error;
-use thalweg::flow::{self, Land, accumulate};
+use thalweg::flow::{Drainage, Land};
 use thalweg::models::river_network::RiverNetwork;
 
 use crate::work::{finish, goal, mountains, rivers_alone, rough};
@@ -36,8 +36,9 @@ pub fn child(work: &str, side: usize) -> ExitCode {
         let before = status("VmRSS:")?;
         if work == DRAINAGE {
             // All results are held to the end.
-            let (filled, directions) = flow::drain(&Land::of(&terrain));
-            black_box((filled, accumulate::cells(&directions), directions));
+            let drainage = Drainage::of(&Land::of(&terrain));
+            drainage.cells();
+            black_box(drainage);
         } else if work == RIVERS {
             finish(&rivers_alone(), &mut terrain).ok()?;
         } else if work == NETWORK {

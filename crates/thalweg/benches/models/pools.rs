@@ -3,7 +3,7 @@
 use thalweg::Result;
 use thalweg::field::Field;
 use thalweg::flow::pools::{Arrival, Pools, Rules, Stock};
-use thalweg::flow::{self, Directions, Land, downstream, fill};
+use thalweg::flow::{Directions, Drainage, Land, downstream, fill};
 use thalweg::height::Height;
 use thalweg::rng::Key;
 use thalweg::terrain::Terrain;
@@ -25,7 +25,7 @@ pub fn pools() -> Result<()> {
 }
 
 fn figures(name: &str, terrain: &Terrain) -> Result<()> {
-    let (filled, directions) = flow::drain(&Land::of(terrain));
+    let (filled, directions) = Drainage::of(&Land::of(terrain)).into_parts();
     let side = (0.05f64.sqrt() * SIDE as f64) as usize;
     let block = |i: usize, j: usize| i.abs_diff(SIDE / 3) <= side / 2 && j.abs_diff(SIDE / 3) <= side / 2;
     let block = Field::generate(terrain.grid.size, block);

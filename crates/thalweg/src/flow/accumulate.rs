@@ -22,6 +22,14 @@ pub fn cells(directions: &Directions) -> Field<u32> {
     counts
 }
 
+/// Parts that [`shares`] counts a cell in: 2¹⁶, so that 2³² cells of full rain still fit.
+pub const SHARES: f64 = 65_536.0;
+
+/// A cell's share of the rain, 0 to 1, in whole parts, for [`weighted`]; what is not a number is none.
+pub fn shares(rain: f32) -> i64 {
+    (f64::from(rain).clamp(0.0, 1.0) * SHARES).round() as i64
+}
+
 /// Sum of the weights of all cells that drain through each cell, itself among them; 0 where there is no data.
 ///
 /// # Errors

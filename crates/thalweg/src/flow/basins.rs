@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::streams::check;
-use crate::flow::{Directions, Land, STEPS, VOID};
+use crate::flow::{Directions, Land, STEPS, VOID, around};
 
 /// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
 /// the north, and columns from the west, first meet a basin; 0 in the sea and where there is no data.
@@ -46,7 +46,7 @@ pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
 /// # Errors
 /// When the cell lies outside the directions or has no data.
 pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool>> {
-    let [rows, cols] = directions.size();
+    let size @ [rows, cols] = directions.size();
     let [i, j] = cell;
     if i >= rows || j >= cols || directions[(i, j)] == VOID {
         let allowed = format!("a cell with data in {rows} rows and {cols} columns, both counted from 0");
@@ -55,11 +55,10 @@ pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool
     let mut inside = Field::new([rows, cols], false);
     inside[(i, j)] = true;
     let mut stack = vec![cell];
-    while let Some([i, j]) = stack.pop() {
-        for (d, [di, dj]) in STEPS.iter().enumerate() {
-            let (Some(r), Some(c)) = (i.checked_add_signed(*di), j.checked_add_signed(*dj)) else { continue };
+    while let Some(cell) = stack.pop() {
+        for (d, [r, c]) in around(size, cell) {
             // It drains here if it points the opposite way.
-            if r < rows && c < cols && usize::from(directions[(r, c)]) == d ^ 4 && !inside[(r, c)] {
+            if usize::from(directions[(r, c)]) == d ^ 4 && !inside[(r, c)] {
                 inside[(r, c)] = true;
                 stack.push([r, c]);
             }

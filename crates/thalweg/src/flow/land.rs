@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::STEPS;
+use crate::flow::around;
 use crate::grid::{Edge, Grid};
 use crate::height::Height;
 use crate::rng::Key;
@@ -142,11 +142,7 @@ impl<'a> Land<'a> {
 
     /// The neighbours of cell (i, j) inside the grid: their numbers and cells.
     pub fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
-        let [rows, cols] = self.grid.size;
-        STEPS.iter().enumerate().filter_map(move |(k, [di, dj])| {
-            let (r, c) = (i.checked_add_signed(*di)?, j.checked_add_signed(*dj)?);
-            (r < rows && c < cols).then_some((k, [r, c]))
-        })
+        around(self.grid.size, [i, j])
     }
 
     /// Which of `count` equals to take at cell (i, j), 0 to count − 1.

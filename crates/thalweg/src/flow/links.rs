@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::field::Field;
 use crate::flow::streams::{check, donors, onward, shreve_of, strahler_of};
-use crate::flow::{Directions, Land};
+use crate::flow::{Directions, LENGTHS, Land};
 
 /// A reach of a stream without tributaries.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +46,7 @@ impl Link {
 fn steps(cells: &[[usize; 2]]) -> f64 {
     let diagonal = cells.windows(2).filter(|pair| pair[0][0] != pair[1][0] && pair[0][1] != pair[1][1]).count();
     let straight = cells.len().saturating_sub(1) - diagonal;
-    straight as f64 + std::f64::consts::SQRT_2 * diagonal as f64
+    straight as f64 + LENGTHS[1] * diagonal as f64
 }
 
 /// The links of the network of `streams`, numbered by their first cells from north to south, west to east.

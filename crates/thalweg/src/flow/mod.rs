@@ -10,6 +10,7 @@ pub mod breach;
 mod courses;
 pub mod d8;
 pub mod depressions;
+mod drainage;
 pub mod fill;
 pub mod flats;
 pub mod hydraulic;
@@ -17,7 +18,7 @@ pub mod infinity;
 pub mod land;
 pub mod links;
 pub mod multiple;
-mod near;
+pub(crate) mod near;
 pub mod outlets;
 mod passes;
 pub mod pools;
@@ -26,16 +27,27 @@ mod sills;
 pub mod spill;
 pub mod streams;
 
+pub use drainage::Drainage;
 pub use land::{Land, Part};
 pub use links::Link;
 
-use crate::field::Field;
+use crate::field::{Field, Size};
 use crate::grid::Grid;
-use crate::height::Height;
 use crate::rng::Key;
 
 /// Steps (rows, columns) to the eight neighbours: E, SE, S, SW, W, NW, N, NE.
 pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
+
+/// Lengths in cells of a straight step and of a diagonal one: step k's is that of `k % 2`.
+pub const LENGTHS: [f64; 2] = [1.0, std::f64::consts::SQRT_2];
+
+/// The neighbours of cell (i, j) inside a field: their numbers and cells.
+pub fn around([rows, cols]: Size, [i, j]: [usize; 2]) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
+    STEPS.iter().enumerate().filter_map(move |(k, [di, dj])| {
+        let (r, c) = (i.checked_add_signed(*di)?, j.checked_add_signed(*dj)?);
+        (r < rows && c < cols).then_some((k, [r, c]))
+    })
+}
 
 /// For each cell, the number of the neighbour it drains to, 0 to 7, or [`OUT`], [`PIT`], [`VOID`].
 pub type Directions = Field<u8>;
@@ -58,16 +70,4 @@ pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
 /// A hash of the world cell of cell `k` of a grid: of equals, the least comes first.
 pub(crate) fn lot(grid: &Grid, k: usize) -> u64 {
     Key::ZERO.cell(grid.world_cell(k / grid.cols(), k % grid.cols())).bits()
-}
-
-/// The filled surface ([`fill::fill`]) and where its water goes ([`d8::directions`]): both together take less time.
-pub fn drain(land: &Land<'_>) -> (Field<Height>, Directions) {
-    // Filling makes no cell rim or sink, nor an end of that: the parts of the ground are those of the filled surface.
-    let parts = land.parts();
-    let filled = fill::filled(land, &parts);
-    let surface = land.under(&filled);
-    let mut directions = d8::descents(&surface, &parts);
-    drop(parts);
-    flats::cross(&surface, &mut directions);
-    (filled, directions)
 }

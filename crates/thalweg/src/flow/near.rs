@@ -3,38 +3,46 @@
 use multiversion::multiversion;
 
 use crate::field::Field;
-use crate::flow::Part;
+use crate::flow::{Part, STEPS};
 use crate::height::Height;
 
 /// Columns worked on together: whole vectors on every machine.
-pub(super) const BLOCK: usize = 16;
+pub(crate) const BLOCK: usize = 16;
 
 /// A value for each column of a block.
-pub(super) type Block<T> = [T; BLOCK];
+pub(crate) type Block<T> = [T; BLOCK];
 
 /// Stands beyond the edges and where there is no data: higher than all ground.
-pub(super) const WALL: i32 = i32::MAX;
+pub(crate) const WALL: i32 = i32::MAX;
 
 /// Where the cell itself stands in [`Near`]'s rows: row, and columns to skip.
-pub(super) const HERE: [usize; 2] = [1, 1];
+pub(crate) const HERE: [usize; 2] = [1, 1];
 
 /// Where neighbours 0 to 7 stand in [`Near`]'s rows.
-pub(super) const AROUND: [[usize; 2]; 8] = [[1, 2], [2, 2], [2, 1], [2, 0], [1, 0], [0, 0], [0, 1], [0, 2]];
+pub(crate) const AROUND: [[usize; 2]; 8] = {
+    let mut around = [HERE; 8];
+    let mut k = 0;
+    while k < 8 {
+        around[k] = [HERE[0].wrapping_add_signed(STEPS[k][0]), HERE[1].wrapping_add_signed(STEPS[k][1])];
+        k += 1;
+    }
+    around
+};
 
 /// A row and its northern and southern neighbours, each with one cell of wall before it and at least one after it.
-pub(super) struct Near<T> {
-    pub(super) rows: [Vec<T>; 3],
+pub(crate) struct Near<T> {
+    pub(crate) rows: [Vec<T>; 3],
     cols: usize,
     wall: T,
 }
 
 impl<T: Copy> Near<T> {
-    pub(super) fn new(cols: usize, wall: T) -> Self {
+    pub(crate) fn new(cols: usize, wall: T) -> Self {
         Self { rows: [0; 3].map(|_| vec![wall; whole(cols) + 2]), cols, wall }
     }
 
     /// Moves on to row `i` of `rows` (from row i − 1, unless `fresh`); `read` fills a row.
-    pub(super) fn advance(&mut self, i: usize, fresh: bool, rows: usize, read: impl Fn(usize, &mut [T])) {
+    pub(crate) fn advance(&mut self, i: usize, fresh: bool, rows: usize, read: impl Fn(usize, &mut [T])) {
         let cols = self.cols;
         let fill = |row: &mut Vec<T>, i: Option<usize>| match i.filter(|i| *i < rows) {
             Some(i) => read(i, &mut row[1..=cols]),
@@ -53,20 +61,20 @@ impl<T: Copy> Near<T> {
 }
 
 /// `cols` rounded up to whole blocks.
-pub(super) fn whole(cols: usize) -> usize {
+pub(crate) fn whole(cols: usize) -> usize {
     cols.next_multiple_of(BLOCK)
 }
 
 /// The columns from `j` on of the neighbour that stands at `[row, shift]`.
 #[inline(always)]
-pub(super) fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2], j: usize) -> Block<T> {
+pub(crate) fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2], j: usize) -> Block<T> {
     let mut values = [T::default(); BLOCK];
     values.copy_from_slice(&rows[row][j + shift..j + shift + BLOCK]);
     values
 }
 
 /// A row's heights, walls where there is no data. Ground is held under the wall, which it never reaches anyway.
-pub(super) fn heights(ground: &Field<Height>, parts: &Field<Part>, i: usize, row: &mut [i32]) {
+pub(crate) fn heights(ground: &Field<Height>, parts: &Field<Part>, i: usize, row: &mut [i32]) {
     walled(ground.row(i), parts.row(i), row);
 }
 

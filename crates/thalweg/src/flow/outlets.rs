@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::breach::{Allowance, breach_hollows};
 use crate::flow::depressions::stand_in;
-use crate::flow::{self, Directions, Land, OUT, Part, STEPS, accumulate, d8, downstream, fill};
+use crate::flow::{Directions, Drainage, Land, OUT, Part, accumulate, around, d8, downstream, fill};
 use crate::height::{Height, UNITS};
 
 /// The least fall from a cell to the next where the ground was level or rose, in units: 0.5 mm. That is a step of `f32` between
@@ -71,7 +71,7 @@ pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lakes) ->
     let wet = Land { outlets: &sinks, ..land.under(&waters.surface) };
     let cut = breach_hollows(&wet, &d8::directions(&wet), &hollows, &mut allowances, &waters.floors());
     drop((hollows, allowances));
-    let (mut surface, directions) = flow::drain(&wet.under(&cut));
+    let (mut surface, directions) = Drainage::of(&wet.under(&cut)).into_parts();
     make_fall(&mut surface, &directions, waters.is_lake.as_slice());
     // Under a lake the ground is as it was.
     let ground =
@@ -236,9 +236,8 @@ fn each_piece(
         let mut next = 0;
         while let Some(k) = cells.get(next).map(|k| *k as usize) {
             next += 1;
-            for [di, dj] in STEPS {
-                let (r, c) = ((k / cols).wrapping_add_signed(di), (k % cols).wrapping_add_signed(dj));
-                if r < rows && c < cols && !seen[r * cols + c] && alike(first, r * cols + c) {
+            for (_, [r, c]) in around([rows, cols], [k / cols, k % cols]) {
+                if !seen[r * cols + c] && alike(first, r * cols + c) {
                     seen[r * cols + c] = true;
                     cells.push((r * cols + c) as u32);
                 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{Directions, Land, OUT, STEPS, VOID, accumulate, downstream};
+use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around, downstream};
 
 /// Cells that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a cell when counts
 /// are gathered ([`accumulate::cells`]).
@@ -77,11 +77,9 @@ pub(super) fn donors<'a>(
     streams: &'a Field<bool>,
     k: usize,
 ) -> impl Iterator<Item = usize> + 'a {
-    let [rows, cols] = directions.size();
-    let (i, j) = (k / cols, k % cols);
-    STEPS.iter().enumerate().filter_map(move |(step, [di, dj])| {
-        let (r, c) = (i.checked_add_signed(*di)?, j.checked_add_signed(*dj)?);
-        let comes = r < rows && c < cols && usize::from(directions[(r, c)]) == step ^ 4 && streams[(r, c)];
+    let cols = directions.cols();
+    around(directions.size(), [k / cols, k % cols]).filter_map(move |(step, [r, c])| {
+        let comes = usize::from(directions[(r, c)]) == step ^ 4 && streams[(r, c)];
         comes.then_some(r * cols + c)
     })
 }
@@ -123,7 +121,7 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
 
 /// Metres from a cell to the neighbour in that direction.
 fn step(direction: u8, cell: f64) -> f64 {
-    if direction.is_multiple_of(2) { cell } else { std::f64::consts::SQRT_2 * cell }
+    LENGTHS[usize::from(direction % 2)] * cell
 }
 
 /// Directions as ESRI codes: 1 east, 2 south-east, 4 south … 128 north-east; 0 where water leaves or stays, 255 where there

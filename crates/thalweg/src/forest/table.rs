@@ -3,9 +3,10 @@
 use super::kinds::KINDS;
 use super::roots::{MAX_CELLS, Roots};
 use super::{Forest, MAX_TREES, Tree};
+use crate::codec::{Row, columns};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
-use crate::terrain::{Cells, Column, TREE_DENSITY, Table, Terrain};
+use crate::terrain::{Cells, TREE_DENSITY, Table, Terrain};
 
 /// The table's name. Its columns are `number`, `row` and `column` (world cell), `kind` (number in the list of kinds),
 /// `age` (steps), `part_south` and `part_east` (of a cell), `size` (of a grown one's) and `patch` (m).
@@ -74,51 +75,60 @@ fn is_possible(tree: &Tree, grid: &Grid) -> bool {
         && tree.number < MAX_NUMBER as u64
 }
 
+/// A plant as its row holds it.
+#[derive(Clone, Copy, Default)]
+struct Plant {
+    number: u64,
+    /// World cell.
+    cell: [i64; 2],
+    kind: u8,
+    age: u32,
+    /// Southward and eastward, 0 to 1.
+    part: [f32; 2],
+    size: f32,
+    patch: f32,
+}
+
+impl Row for Plant {
+    const THING: &'static str = "plant";
+
+    columns! {
+        Plant {
+            number: i64, "1" = number;
+            row: i64, "cell" = cell[0];
+            column: i64, "cell" = cell[1];
+            kind: i64, "1" = kind;
+            age: i64, "step" = age;
+            part_south: f32, "cell" = part[0];
+            part_east: f32, "cell" = part[1];
+            size: f32, "1" = size;
+            patch: f32, "m" = patch;
+        }
+    }
+}
+
+impl Plant {
+    fn of(tree: &Tree, grid: &Grid) -> Self {
+        let Tree { number, kind, size, age, patch, .. } = *tree;
+        let cell = [0, 1].map(|axis| grid.origin[axis] + i64::from(tree.cell[axis]));
+        Self { number, cell, kind, age, part: tree.part.map(|part| f32::from(part) / 65_536.0), size, patch }
+    }
+
+    fn tree(self, grid: &Grid) -> Option<Tree> {
+        let Self { number, kind, age, size, patch, .. } = self;
+        let cell = grid.local(self.cell)?.map(|at| at as u32);
+        let inside = self.part.iter().all(|part| (0.0..1.0).contains(part));
+        let part = self.part.map(|part| (part * 65_536.0) as u16);
+        inside.then_some(Tree { number, cell, part, kind, size, age, patch })
+    }
+}
+
 /// The plants of a table.
 fn trees(table: &Table, grid: &Grid) -> Result<Vec<Tree>> {
-    let read = || {
-        let ints = ["number", "row", "column", "kind", "age"].map(|name| table.ints(name));
-        let [number, row, column, kind, age] = ints;
-        let floats = ["part_south", "part_east", "size", "patch"].map(|name| table.floats(name));
-        let [south, east, size, patch] = floats;
-        let (number, row, column, kind, age) = (number?, row?, column?, kind?, age?);
-        let (south, east, size, patch) = (south?, east?, size?, patch?);
-        let local = |world: i64, axis: usize| u32::try_from(world.checked_sub(grid.origin[axis])?).ok();
-        let part = |x: f32| (0.0..1.0).contains(&x).then_some((x * 65_536.0) as u16);
-        let tree = |r: usize| {
-            Some(Tree {
-                number: u64::try_from(number[r]).ok()?,
-                cell: [local(row[r], 0)?, local(column[r], 1)?],
-                part: [part(south[r])?, part(east[r])?],
-                kind: u8::try_from(kind[r]).ok()?,
-                size: size[r],
-                age: u32::try_from(age[r]).ok()?,
-                patch: patch[r],
-            })
-        };
-        (0..table.len()).map(tree).collect()
-    };
-    let trees = if table.is_even() { read() } else { None };
-    trees.ok_or_else(|| Error::layer(TREES, "is no table of plants inside this terrain"))
+    Plant::read(TREES, table, |plant| plant.tree(grid))
 }
 
 /// Plants as a table.
 fn table(trees: &[Tree], grid: &Grid) -> Table {
-    let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
-    let ints = |value: &dyn Fn(&Tree) -> i64| Column::Int(trees.iter().map(value).collect());
-    let floats = |value: &dyn Fn(&Tree) -> f32| Column::Float(trees.iter().map(value).collect());
-    let part = |axis: usize| move |tree: &Tree| f32::from(tree.part[axis]) / 65_536.0;
-    Table {
-        columns: vec![
-            column("number", "1", ints(&|tree| tree.number as i64)),
-            column("row", "cell", ints(&|tree| grid.origin[0] + i64::from(tree.cell[0]))),
-            column("column", "cell", ints(&|tree| grid.origin[1] + i64::from(tree.cell[1]))),
-            column("kind", "1", ints(&|tree| i64::from(tree.kind))),
-            column("age", "step", ints(&|tree| i64::from(tree.age))),
-            column("part_south", "cell", floats(&part(0))),
-            column("part_east", "cell", floats(&part(1))),
-            column("size", "1", floats(&|tree| tree.size)),
-            column("patch", "m", floats(&|tree| tree.patch)),
-        ],
-    }
+    Plant::pack(trees.iter().map(|tree| Plant::of(tree, grid)))
 }

@@ -9,7 +9,7 @@ use super::terrain::{LoadOptions, SaveOptions, load, save};
 use super::{SampleType, Samples, atomic, read, save_samples, survey};
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{self, Land, basins};
+use crate::flow::{Drainage, Land, basins};
 use crate::height::{Height, UNITS};
 use crate::memory;
 use crate::products::lakes::{areas, outlines};
@@ -98,8 +98,8 @@ fn paths(network: &Network) -> Field<u32> {
 /// For each cell one more than the index of the run through whose mouth its water leaves; 0 where it leaves by none.
 fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
     let land = Land::of(terrain);
-    let (filled, directions) = flow::drain(&land);
-    let mut basins = basins::basins(&land.under(&filled), &directions)?;
+    let drainage = Drainage::of(&land);
+    let mut basins = basins::basins(&drainage.surface(&land), drainage.directions())?;
     let mut runs = vec![0; basins.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
     for (number, run) in network.runs.iter().enumerate() {
         let arm = matches!(run.source, Source::Parts { .. });

@@ -15,7 +15,7 @@ use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::delta::arms::{ARMS, Arm, Arms, Segment};
-use crate::models::delta::bed::Near;
+use crate::models::delta::bed::Nearest;
 use crate::models::delta::course::{Bends, Lines, Place};
 use crate::models::delta::route::{Choice, Ways};
 use crate::params;
@@ -165,7 +165,7 @@ impl Stepper for River {
         let river = tick.key.bits() as i64;
         // Levels begin anew with their first step.
         let key = tick.key.and(terrain.grid.cell.to_bits()).and(tick.step.into());
-        let mut arms = match Arms::load(terrain, river) {
+        let mut arms = match Arms::load(terrain, river)? {
             Some(arms) => arms,
             None => match model.begin(terrain, sea, scale, tick.key) {
                 Some(arms) => arms,
@@ -183,7 +183,7 @@ impl Stepper for River {
         model.wander(&mut arms, terrain, scale, f64::from(tick.step) * years, tick.key);
         let brought = (model.sediment * years * UNITS / terrain.grid.cell_area()).round() as i64;
         let segments = arms.segments(model.discharge, model.slope);
-        let near = Near::of(&terrain.grid, &segments, model.reach, model.discharge);
+        let near = Nearest::of(&terrain.grid, &segments, model.reach, model.discharge);
         let moved = bed::work(terrain, model, sea, &segments, &near, brought);
         let mut left = brought + moved.dug - moved.laid;
         let mut laid = moved.laid;
@@ -198,7 +198,7 @@ impl Stepper for River {
         let drift = carry_off(terrain, left)?;
         model.mouths(&mut arms, terrain, sea, scale[1], key.and(2));
         model.flow(terrain, &segments, &near)?;
-        arms.store(terrain, river, model.discharge);
+        arms.store(terrain, river, model.discharge)?;
         Ok(Budget {
             added: brought.into(),
             eroded: moved.dug.into(),
@@ -341,7 +341,7 @@ impl Delta {
     }
 
     /// Tells what the arms carry.
-    fn flow(&self, terrain: &mut Terrain, segments: &[Segment], near: &Near) -> Result<()> {
+    fn flow(&self, terrain: &mut Terrain, segments: &[Segment], near: &Nearest) -> Result<()> {
         let flow = Field::generate(terrain.grid.size, |i, j| {
             near.flow(&terrain.grid, segments, i * terrain.grid.size[1] + j) as f32
         });

@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Directions, Land, accumulate, basins, infinity, multiple, streams};
+use crate::flow::accumulate::{SHARES, shares};
+use crate::flow::{self, Land, basins, infinity, multiple, streams};
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
@@ -84,9 +85,6 @@ pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
 /// Of slope, in multiple flow (Freeman 1991).
 const EXPONENT: f64 = 1.1;
 
-/// Parts of a cell that rain is counted in: 2¹⁶, so that 2³² cells of full rain still fit.
-const SHARES: f64 = 65_536.0;
-
 impl Model for Drainage {
     fn about(&self) -> About {
         About {
@@ -130,10 +128,10 @@ impl Drainage {
     fn gathered(
         &self,
         land: &Land<'_>,
-        directions: &Directions,
+        drainage: &flow::Drainage,
         rain: Option<&Field<f32>>,
     ) -> Result<(Field<f32>, Field<bool>)> {
-        let area = land.grid.cell_area();
+        let (area, directions) = (land.grid.cell_area(), drainage.directions());
         // The stream's threshold in parts of a cell.
         let least = (self.threshold / area * SHARES).ceil().max(1.0) as i64;
         let weights = || match rain {
@@ -143,12 +141,11 @@ impl Drainage {
         let sums = match self.routing {
             Routing::D8 if rain.is_none() => {
                 // Whole cells: half the memory.
-                let cells = accumulate::cells(directions);
                 let least = u32::try_from(least.div_euclid(shares(1.0)) + i64::from(least % shares(1.0) > 0));
-                let streams = streams::streams(land, &cells, least.unwrap_or(u32::MAX))?;
-                return Ok((cells.map(|n| (f64::from(*n) * area) as f32), streams));
+                let streams = streams::streams(land, drainage.cells(), least.unwrap_or(u32::MAX))?;
+                return Ok((drainage.yields(area), streams));
             }
-            Routing::D8 => accumulate::weighted(directions, &weights())?,
+            Routing::D8 => drainage.weighted(&weights())?,
             Routing::Infinity => infinity::accumulate(directions, &infinity::angles(land, directions), &weights())?,
             Routing::Multiple => multiple::accumulate(land, directions, EXPONENT, weights())?.sums,
         };
@@ -162,10 +159,11 @@ struct Survey(Drainage);
 impl Stepper for Survey {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
         let land = Land::of(terrain);
-        let (mut filled, directions) = flow::drain(&land);
+        let drainage = flow::Drainage::of(&land);
         let area = terrain.grid.cell_area();
-        let (accumulation, streams) = self.0.gathered(&land.under(&filled), &directions, terrain.float(&RAIN))?;
+        let (accumulation, streams) = self.0.gathered(&drainage.surface(&land), &drainage, terrain.float(&RAIN))?;
         // Field after field, so that few stand in memory at once.
+        let (mut filled, directions) = drainage.into_parts();
         let order = streams::strahler(&directions, &streams)?;
         drop(streams);
         let basins = basins::basins(&land, &directions)?;
@@ -194,11 +192,6 @@ impl Stepper for Survey {
         terrain.insert(&LAKE_DEPTH, Cells::Height(lakes))?;
         Ok(budget)
     }
-}
-
-/// A share of rain in whole parts; what is not a number is none.
-fn shares(rain: f32) -> i64 {
-    (f64::from(rain).clamp(0.0, 1.0) * SHARES).round() as i64
 }
 
 #[cfg(test)]

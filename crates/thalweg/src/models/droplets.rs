@@ -12,15 +12,17 @@ use rayon::prelude::*;
 
 use crate::brush::Brush;
 use crate::coarse::{self, Coarsened};
+use crate::codec::{Row, columns};
 use crate::error::{Error, Result};
+use crate::field::Field;
 use crate::grid::{Edges, Grid};
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Part, Reach, Role, Stepper, Tick};
-use crate::models::droplets::lanes::Kinetics;
 use crate::params;
-use crate::particles::{self, Particle, Planes};
+use crate::particles::{self, Named, Particle, Planes};
 use crate::rng::Key;
-use crate::terrain::{Cells, Column, HARDNESS, Hue, LayerSpec, PROTECT, RAIN, Table, Terrain};
+use crate::slopes::factors;
+use crate::terrain::{Cells, GROUND, HARDNESS, Hue, LOOSE, LayerSpec, PROTECT, RAIN, Terrain};
 
 params! {
     /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
@@ -274,7 +276,11 @@ struct Rain {
 
 impl Stepper for Rain {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let underway = terrain.tables.get(TABLE).map(|table| Droplet::from_table(table, &terrain.grid)).transpose()?;
+        let underway = terrain
+            .tables
+            .get(TABLE)
+            .map(|table| Droplet::read(TABLE, table, |droplet| droplet.possible(&terrain.grid)))
+            .transpose()?;
         terrain.tables.remove(TABLE);
         let underway = underway.unwrap_or_default();
         let mut droplets = self.started(terrain, tick);
@@ -285,35 +291,32 @@ impl Stepper for Rain {
         let mut written: Vec<(&LayerSpec, Cells)> =
             asked.into_iter().filter(|(on, _)| *on).map(|(_, spec)| (spec, terrain.take(spec))).collect();
         if !droplets.is_empty() {
-            let kernel = Kinetics::new(&self.rules, &self.model, terrain);
-            let factor = |name: &str| match &terrain.layers.get(name)?.cells {
-                Cells::Float(field) => Some(field),
-                _ => None,
-            };
+            let layers = &terrain.layers;
+            let factor = |spec: &LayerSpec| Some((spec.name, factors(layers, spec)?));
             let mut planes = Planes {
-                heights: std::iter::once(&mut terrain.ground).chain(terrain.loose.as_mut()).collect(),
+                heights: grounds(&mut terrain.ground, terrain.loose.as_mut()),
                 counts: Vec::new(),
-                factors: [HARDNESS, PROTECT].iter().filter_map(|spec| factor(spec.name)).collect(),
+                factors: [HARDNESS, PROTECT].iter().filter_map(factor).collect(),
                 outside: terrain.nodata.as_ref(),
             };
-            for (_, cells) in &mut written {
+            for (spec, cells) in &mut written {
                 match cells {
-                    Cells::Height(field) => planes.heights.push(field),
-                    Cells::Count(field) => planes.counts.push(field),
+                    Cells::Height(field) => planes.heights.push((spec.name, field)),
+                    Cells::Count(field) => planes.counts.push((spec.name, field)),
                     Cells::Float(_) => {}
                 }
             }
-            let (mut alive, mut done) = particles::round(&kernel, &terrain.grid, &mut planes, droplets);
+            let (mut alive, mut done) = particles::round(&self.rules, &terrain.grid, &mut planes, droplets)?;
             if tick.step == self.last {
                 // Who has not come to rest in all the rounds lays down where it is.
                 alive.iter_mut().for_each(|droplet| droplet.age = self.rules.max_steps);
-                let (left, settled) = particles::round(&kernel, &terrain.grid, &mut planes, alive);
+                let (left, settled) = particles::round(&self.rules, &terrain.grid, &mut planes, alive)?;
                 alive = left;
                 done += settled;
             }
             budget += done;
             if !alive.is_empty() {
-                terrain.tables.insert(TABLE.to_string(), Droplet::to_table(&alive));
+                terrain.tables.insert(TABLE.to_string(), Droplet::pack(alive.iter().copied()));
             }
         }
         for (spec, cells) in written {
@@ -321,6 +324,14 @@ impl Stepper for Rain {
         }
         Ok(budget)
     }
+}
+
+/// The planes of the ground, and of its loose part where that is kept.
+fn grounds<'a>(
+    ground: &'a mut Field<Height>,
+    loose: Option<&'a mut Field<Height>>,
+) -> Vec<Named<&'a mut Field<Height>>> {
+    std::iter::once((GROUND.name, ground)).chain(loose.map(|loose| (LOOSE.name, loose))).collect()
 }
 
 impl Rain {
@@ -357,7 +368,7 @@ impl Rain {
 }
 
 /// A droplet between rounds. Positions are a world cell and the part of a cell beyond its centre, southward and eastward.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Droplet {
     number: u64,
     cell: [i64; 2],
@@ -379,77 +390,40 @@ impl Particle for Droplet {
     }
 }
 
-impl Droplet {
-    fn to_table(droplets: &[Self]) -> Table {
-        let ints = |f: fn(&Self) -> i64| Column::Int(droplets.iter().map(f).collect());
-        let floats = |f: fn(&Self) -> f32| Column::Float(droplets.iter().map(f).collect());
-        let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
-        Table {
-            columns: vec![
-                column("number", "1", ints(|d| d.number as i64)),
-                column("row", "cell", ints(|d| d.cell[0])),
-                column("column", "cell", ints(|d| d.cell[1])),
-                column("carried", "m/65536", ints(|d| d.carried.into())),
-                column("age", "cell", ints(|d| d.age.into())),
-                column("part_south", "cell", floats(|d| d.part[0])),
-                column("part_east", "cell", floats(|d| d.part[1])),
-                column("south", "1", floats(|d| d.direction[0])),
-                column("east", "1", floats(|d| d.direction[1])),
-                column("velocity", "1", floats(|d| d.velocity)),
-                column("water", "1", floats(|d| d.water)),
-                column("remainder", "m/65536", floats(|d| d.remainder)),
-            ],
+impl Row for Droplet {
+    const THING: &'static str = "droplet";
+
+    columns! {
+        Droplet {
+            number: i64, "1" = number;
+            row: i64, "cell" = cell[0];
+            column: i64, "cell" = cell[1];
+            carried: i64, "m/65536" = carried;
+            age: i64, "cell" = age;
+            part_south: f32, "cell" = part[0];
+            part_east: f32, "cell" = part[1];
+            south: f32, "1" = direction[0];
+            east: f32, "1" = direction[1];
+            velocity: f32, "1" = velocity;
+            water: f32, "1" = water;
+            remainder: f32, "m/65536" = remainder;
         }
     }
+}
 
-    /// The droplets of a table, which may come from anywhere.
-    ///
-    /// # Errors
-    /// When it is not one of droplets, or holds what no droplet in this window can be.
-    fn from_table(table: &Table, grid: &Grid) -> Result<Vec<Self>> {
-        let read = || {
-            let ints = ["number", "row", "column", "carried", "age"].map(|name| table.ints(name));
-            let floats = ["part_south", "part_east", "south", "east", "velocity", "water", "remainder"];
-            let floats = floats.map(|name| table.floats(name));
-            let [number, row, column, carried, age] = ints;
-            let [part_south, part_east, south, east, velocity, water, remainder] = floats;
-            let (number, row, column, carried, age) = (number?, row?, column?, carried?, age?);
-            let (part_south, part_east, south, east) = (part_south?, part_east?, south?, east?);
-            let (velocity, water, remainder) = (velocity?, water?, remainder?);
-            let droplet = |r: usize| {
-                let droplet = Self {
-                    number: number[r] as u64,
-                    cell: [row[r], column[r]],
-                    part: [part_south[r], part_east[r]],
-                    direction: [south[r], east[r]],
-                    velocity: velocity[r],
-                    water: water[r],
-                    carried: i32::try_from(carried[r]).ok()?,
-                    remainder: remainder[r],
-                    age: u32::try_from(age[r]).ok()?,
-                };
-                droplet.is_possible(grid).then_some(droplet)
-            };
-            (0..table.len()).map(droplet).collect()
-        };
-        let droplets = if table.is_even() { read() } else { None };
-        droplets.ok_or_else(|| Error::layer(TABLE, "is no table of droplets inside this terrain"))
-    }
-
-    fn is_possible(&self, grid: &Grid) -> bool {
-        let inside = |a: usize| {
-            let local = self.cell[a].checked_sub(grid.origin[a]);
-            // The four corners lie in the world; in its window, the north-western one does.
-            local.is_some_and(|x| (0..grid.size[a] as i64).contains(&x)) && self.cell[a] + 1 < grid.world[a] as i64
-        };
-        inside(0)
-            && inside(1)
+impl Droplet {
+    /// The same, if there can be one in the window of a grid.
+    fn possible(self, grid: &Grid) -> Option<Self> {
+        // The four corners lie in the world; in its window, the north-western one does.
+        let possible = grid.local(self.cell).is_some()
+            && (0..2).all(|a| self.cell[a] + 1 < grid.world[a] as i64)
             && self.part.iter().all(|part| (0.0..1.0).contains(part))
             && self.direction.iter().all(|d| d.abs() <= 1.001)
             && (0.0..f32::INFINITY).contains(&self.velocity)
             && (0.0..=100.0).contains(&self.water)
             && (0..=MAX_CARRIED).contains(&self.carried)
-            && self.remainder.abs() <= GRAIN
+            && self.remainder.abs() <= GRAIN;
+        possible.then_some(self)
     }
 }
 

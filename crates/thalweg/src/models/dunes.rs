@@ -6,6 +6,7 @@ mod slab;
 mod supply;
 mod wind;
 
+use crate::codec::Row;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::{Edge, Grid};
@@ -14,11 +15,11 @@ use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::dunes::bed::{Bed, Repose};
 use crate::models::dunes::slab::{Flight, Slab};
 use crate::models::dunes::supply::{columns, numbers};
-use crate::models::dunes::wind::Air;
+use crate::models::dunes::wind::{Air, LIFT, SHADE, TURN};
 use crate::params;
 use crate::particles::{self, Planes};
 use crate::slopes::factors;
-use crate::terrain::{LOOSE, PROTECT, Terrain};
+use crate::terrain::{GROUND, LOOSE, PROTECT, Terrain};
 
 params! {
     /// Wind carries loose sand over the ground and heaps it into dunes: barchans where sand is scarce, ridges across the
@@ -235,7 +236,11 @@ impl Stepper for Blowing {
         if tick.step == 0 && fresh && self.model.sand > 0.0 {
             budget.added += supply::lay(&self.model, terrain, tick.key);
         }
-        let aloft = terrain.tables.remove(TABLE).map(|table| Slab::from_table(&table, &terrain.grid)).transpose()?;
+        let aloft = terrain
+            .tables
+            .remove(TABLE)
+            .map(|table| Slab::read(TABLE, &table, |slab| slab.possible(&terrain.grid)))
+            .transpose()?;
         let mut slabs: Vec<Slab> = aloft.unwrap_or_default();
         let wind = self.model.wind(tick);
         if self.rules.slab > 0 {
@@ -248,28 +253,28 @@ impl Stepper for Blowing {
         let flight = Flight::new(&self.rules, tick.key.and(u64::from(tick.step)), wind, columns(&terrain.grid));
         let Terrain { grid, ground, loose, nodata, layers, tables, .. } = terrain;
         let loose = loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
-        let factors = [Some(&air.shade), Some(&air.lift), Some(&air.turn), factors(layers, &PROTECT)];
+        let protect = factors(layers, &PROTECT).map(|protect| (PROTECT.name, protect));
         let mut planes = Planes {
-            heights: vec![ground, loose],
+            heights: vec![(GROUND.name, ground), (LOOSE.name, loose)],
             counts: Vec::new(),
-            factors: factors.into_iter().flatten().collect(),
+            factors: [(SHADE, &air.shade), (LIFT, &air.lift), (TURN, &air.turn)].into_iter().chain(protect).collect(),
             outside: nodata.as_ref(),
         };
         // Tiles lie elsewhere in each step, by whole blocks: what their borders do to the order of things evens out.
         let shift = tick.key.and(u64::from(tick.step)).and(2).pair().map(|part| (part * 64.0) as i64 * BLOCK);
         let shifted = Grid { origin: [grid.origin[0] + shift[0], grid.origin[1] + shift[1]], ..grid.clone() };
         slabs.iter_mut().for_each(|slab| slab.shift(shift));
-        let (mut aloft, done) = particles::round(&flight, &shifted, &mut planes, slabs);
+        let (mut aloft, done) = particles::round(&flight, &shifted, &mut planes, slabs)?;
         budget += done;
         if tick.step == self.last {
             // The wind drops: what is aloft comes down where it is, and slopes come to rest.
             aloft.iter_mut().for_each(Slab::drop_all);
-            let (_, done) = particles::round(&flight, &shifted, &mut planes, aloft);
+            let (_, done) = particles::round(&flight, &shifted, &mut planes, aloft)?;
             budget += done;
             budget += self.rest(terrain);
         } else if !aloft.is_empty() {
             aloft.iter_mut().for_each(|slab| slab.shift(shift.map(|by| -by)));
-            tables.insert(TABLE.to_string(), Slab::to_table(&aloft));
+            tables.insert(TABLE.to_string(), Slab::pack(aloft.iter().copied()));
         }
         Ok(budget)
     }

@@ -6,13 +6,14 @@ mod state;
 
 use rayon::prelude::*;
 
+use crate::cast::share_of;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Beside, Budget, Family, Model, Part, Reach, Role, Stepper, Tick, YEAR};
 use crate::models::fluvial::marks::Marks;
-use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules, share_of};
+use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules};
 use crate::models::fluvial::state::{State, Tally, Water};
 use crate::springs::{self, SPRINGS, world_cell};
 use crate::terrain::{Cells, HARDNESS, LOOSE, PROTECT, RAIN, SUSPENDED, Terrain, WATER};
@@ -340,7 +341,7 @@ impl Flow {
             let depth = water.units([i, j]);
             let rained = match mask {
                 _ if sea => 0,
-                Some(mask) => within_step(rain * share_of(mask[(i, j)]), step),
+                Some(mask) => within_step(rain * f64::from(share_of(mask[(i, j)])), step),
                 None => even,
             };
             let gone = if sea { depth } else { drying.min(depth + rained) };

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::cast::share_of;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::grid::{Edge, Grid};
@@ -9,7 +10,7 @@ use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
 use crate::slopes::diffuse::{PASS, passes};
-use crate::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit, share_of};
+use crate::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
 use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
 
 /// How steep the ground may stand, beside the model's own angle.

@@ -3,9 +3,11 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::cast;
+use crate::cast::{self, share_of};
 use crate::error::{Error, Result};
 use crate::field::Field;
+use crate::flow::LENGTHS;
+use crate::flow::near::{BLOCK, Block, HERE, Near, block, whole};
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
@@ -87,7 +89,7 @@ impl Model for Thermal {
             let drop = libm::tan(degrees.to_radians()) * distance * grid.cell * UNITS;
             if degrees >= 90.0 || drop > f64::from(i32::MAX) { f32::INFINITY } else { drop as f32 }
         };
-        let drops = |degrees| [limit(degrees, 1.0), limit(degrees, std::f64::consts::SQRT_2)];
+        let drops = |degrees| LENGTHS.map(|length| limit(degrees, length));
         Ok(Box::new(Slide {
             talus: drops(self.talus),
             rock: drops(self.rock_talus),
@@ -113,7 +115,8 @@ struct Slide {
 /// Rows that one task works through, re-using the neighbours it has at hand.
 const BAND: usize = 32;
 
-/// Stands beyond the edges and where there is no data: higher than anything, and giving nothing.
+/// Stands beyond the edges and where there is no data: higher than anything, and giving nothing. Lower than the wall of
+/// [`near`](crate::flow::near), since differences from it must fit.
 const WALL: i32 = 1 << 30;
 
 impl Stepper for Slide {
@@ -133,8 +136,8 @@ impl Stepper for Slide {
         // How much each cell gives: its full share, or less where there is not enough to slide.
         self.given.as_mut_slice().par_chunks_mut(BAND * cols).enumerate().for_each(|(band, given)| {
             let mut near = Near::new(cols, WALL);
-            let whole = cols.next_multiple_of(BLOCK);
-            let (mut softness, mut thickness, mut parts) = (vec![1.0; whole], vec![0; whole], vec![0.0; whole]);
+            let count = whole(cols);
+            let (mut softness, mut thickness, mut parts) = (vec![1.0; count], vec![0; count], vec![0.0; count]);
             for (r, given) in given.chunks_mut(cols).enumerate() {
                 let i = band * BAND + r;
                 near.advance(i, r == 0, rows, |i, row| heights(ground, nodata, i, row));
@@ -169,8 +172,7 @@ impl Stepper for Slide {
             .map(|(band, (next, loose))| {
                 let mut near = Near::new(cols, WALL);
                 let mut gives = Near::new(cols, 0.0);
-                let whole = cols.next_multiple_of(BLOCK);
-                let (mut out, mut come) = (vec![0; whole], vec![0; whole]);
+                let (mut out, mut come) = (vec![0; whole(cols)], vec![0; whole(cols)]);
                 let mut moved = 0;
                 for (r, (next, loose)) in next.chunks_mut(cols).zip(loose.chunks_mut(cols)).enumerate() {
                     let i = band * BAND + r;
@@ -191,11 +193,6 @@ impl Stepper for Slide {
     }
 }
 
-/// A factor held to 0..1; what is not a number is 0.
-fn share_of(factor: f32) -> f32 {
-    if factor > 0.0 { factor.min(1.0) } else { 0.0 }
-}
-
 /// A row's heights, walls where there is no data.
 fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: &mut [i32]) {
     for (to, from) in row.iter_mut().zip(ground.row(i)) {
@@ -208,53 +205,9 @@ fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: 
     }
 }
 
-/// A row and its northern and southern neighbours, each with one cell of wall before it and at least one after it.
-struct Near<T> {
-    rows: [Vec<T>; 3],
-    cols: usize,
-    wall: T,
-}
-
-impl<T: Copy> Near<T> {
-    fn new(cols: usize, wall: T) -> Self {
-        Self { rows: [0; 3].map(|_| vec![wall; cols.next_multiple_of(BLOCK) + 2]), cols, wall }
-    }
-
-    /// Moves on to row `i` (from row i − 1, unless `fresh`); `read` fills a row.
-    fn advance(&mut self, i: usize, fresh: bool, rows: usize, read: impl Fn(usize, &mut [T])) {
-        let cols = self.cols;
-        let fill = |row: &mut Vec<T>, i: Option<usize>| match i.filter(|i| *i < rows) {
-            Some(i) => read(i, &mut row[1..=cols]),
-            None => row.fill(self.wall),
-        };
-        let [north, here, south] = &mut self.rows;
-        if fresh {
-            fill(north, i.checked_sub(1));
-            fill(here, Some(i));
-        } else {
-            std::mem::swap(north, here);
-            std::mem::swap(here, south);
-        }
-        fill(south, Some(i + 1));
-    }
-}
-
-/// Columns worked on together: whole vectors on every machine.
-const BLOCK: usize = 16;
-
-/// A value for each column of a block.
-type Block<T> = [T; BLOCK];
-
-/// Where the eight neighbours stand in [`Near`]'s rows, in opposite pairs: the straight ones, then the diagonal.
+/// Where the eight neighbours stand in [`Near`]'s rows, in opposite pairs, the straight ones first, and so not as
+/// [`STEPS`](crate::flow::STEPS) count them: [`paired`] adds them up in this order.
 const AROUND: [[usize; 2]; 8] = [[0, 1], [2, 1], [1, 0], [1, 2], [0, 0], [2, 2], [0, 2], [2, 0]];
-
-/// The columns from `j` on of neighbour `k`.
-#[inline(always)]
-fn block<T: Copy + Default>(rows: &[Vec<T>; 3], [row, shift]: [usize; 2], j: usize) -> Block<T> {
-    let mut values = [T::default(); BLOCK];
-    values.copy_from_slice(&rows[row][j + shift..j + shift + BLOCK]);
-    values
-}
 
 /// What `drop` exceeds of what stands.
 #[inline(always)]
@@ -305,7 +258,7 @@ fn give(
     given: &mut [f32],
 ) {
     for j in (0..given.len()).step_by(BLOCK) {
-        let z = block(near, [1, 1], j);
+        let z = block(near, HERE, j);
         let wanted = paired(|k| excess(&z, &block(near, AROUND[k], j), talus[k / 4]));
         let crumbling = paired(|k| excess(&z, &block(near, AROUND[k], j), rock[k / 4]));
         for x in 0..BLOCK {
@@ -321,7 +274,7 @@ fn give(
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i32], come: &mut [i32]) {
     for j in (0..out.len()).step_by(BLOCK) {
-        let (z, give) = (block(near, [1, 1], j), block(gives, [1, 1], j));
+        let (z, give) = (block(near, HERE, j), block(gives, HERE, j));
         let (mut lost, mut got) = ([0; BLOCK], [0; BLOCK]);
         for k in 0..8 {
             let (neighbour, given) = (block(near, AROUND[k], j), block(gives, AROUND[k], j));

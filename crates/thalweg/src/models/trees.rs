@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Land, accumulate};
+use crate::flow::accumulate::{SHARES, shares};
+use crate::flow::{Drainage, Land};
 use crate::forest::{Forest, KINDS, Rules, Site, TREES};
 use crate::grid::Grid;
 use crate::height::Height;
@@ -200,28 +201,20 @@ impl Waters {
         if !no_pool && !no_discharge {
             return Ok(Self { pool: None, discharge: None });
         }
-        let (filled, directions) = flow::drain(&Land::of(terrain));
-        let lake = |i: usize, j: usize| {
-            let depth = Height(filled[(i, j)].0 - terrain.ground[(i, j)].0);
-            if depth.metres() > model.lake_depth { depth } else { Height::ZERO }
-        };
-        let pool = no_pool.then(|| Field::generate(terrain.grid.size, lake));
+        let drainage = Drainage::of(&Land::of(terrain));
+        let lake = |depth: &Height| if depth.metres() > model.lake_depth { *depth } else { Height::ZERO };
+        let pool = no_pool.then(|| drainage.depths(&terrain.ground).map(lake));
         let rate = terrain.grid.cell_area() * model.rain / YEAR;
         let discharge = match terrain.float(&RAIN).filter(|_| no_discharge) {
             Some(rain) => {
-                // What is not a number is no rain.
-                let parts = rain.map(|share| (f64::from(*share).clamp(0.0, 1.0) * PARTS).round() as i64);
-                let sums = accumulate::weighted(&directions, &parts)?;
-                Some(sums.map(|sum| (*sum as f64 / PARTS * rate) as f32))
+                let sums = drainage.weighted(&rain.map(|share| shares(*share)))?;
+                Some(sums.map(|sum| (*sum as f64 / SHARES * rate) as f32))
             }
-            None => no_discharge.then(|| accumulate::cells(&directions).map(|n| (f64::from(*n) * rate) as f32)),
+            None => no_discharge.then(|| drainage.yields(rate)),
         };
         Ok(Self { pool, discharge })
     }
 }
-
-/// Parts of a cell that rain is counted in.
-const PARTS: f64 = 65_536.0;
 
 // The parameters name every kind.
 const _: () = assert!(KINDS.len() == 6);

@@ -100,6 +100,7 @@ fn hidden(level: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> f32 {
     let here = level[(i, j)];
     let (rows, cols) = (level.rows() as isize, level.cols() as isize);
     let mut sum = 0.0;
+    // From the north on, not as the steps of water: sums of floats keep their order.
     for (di, dj) in [(-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1)] {
         let (down, across) = (di as f32 * cell[0], dj as f32 * cell[1]);
         let square = down * down + across * across;

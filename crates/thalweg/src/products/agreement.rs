@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{self, Land, STEPS, accumulate};
+use crate::flow::{Drainage, LENGTHS, Land, around};
 use crate::products::resample::reduce_field;
 use crate::products::statistics::correlation;
 use crate::terrain::Terrain;
@@ -113,19 +113,19 @@ fn shifts(coarse: &Terrain, fine: &Terrain) -> Vec<(f64, f64)> {
 }
 
 /// Square metres that drain through each cell of a terrain, and where each drains to.
-fn areas(terrain: &Terrain) -> (Field<f64>, flow::Directions) {
-    let (_, directions) = flow::drain(&Land::of(terrain));
+fn areas(terrain: &Terrain) -> (Field<f64>, Drainage) {
+    let mut drainage = Drainage::of(&Land::of(terrain));
     let area = terrain.grid.cell_area();
-    (accumulate::cells(&directions).map(|n| f64::from(*n) * area), directions)
+    (drainage.take_cells().map(|n| f64::from(*n) * area), drainage)
 }
 
 /// The cells of the largest rivers, each with the length of its step in cells: from every mouth upstream along the larger
 /// branch, then the tributaries as rivers of their own, the largest first.
-fn stems((area, directions): &(Field<f64>, flow::Directions), least: f64) -> Vec<([usize; 2], f64)> {
-    let [rows, cols] = area.size();
+fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 2], f64)> {
+    let cols = area.cols();
     // Larger first; of equal ones the earlier cell.
     let entry = |k: usize| (area.as_slice()[k].to_bits(), std::cmp::Reverse(k));
-    let mouths = (0..area.len()).filter(|k| flow::downstream(*k, directions.as_slice()[*k], cols).is_none());
+    let mouths = (0..area.len()).filter(|k| drainage.next(*k).is_none());
     let mut heap: BinaryHeap<_> = mouths.filter(|k| area.as_slice()[*k] >= least).map(entry).collect();
     let mut cells = Vec::new();
     for _ in 0..RIVERS {
@@ -133,17 +133,13 @@ fn stems((area, directions): &(Field<f64>, flow::Directions), least: f64) -> Vec
         let mut at = Some(mouth);
         while let Some(k) = at {
             let (i, j) = (k / cols, k % cols);
-            let around = STEPS.iter().filter_map(|[di, dj]| {
-                let [r, c] = [i.checked_add_signed(*di)?, j.checked_add_signed(*dj)?];
-                let n = r * cols + c;
-                let flows = r < rows && c < cols && flow::downstream(n, directions.as_slice()[n], cols) == Some(k);
-                (flows && area.as_slice()[n] >= least).then(|| entry(n))
-            });
-            let mut above: Vec<_> = around.collect();
+            let around = around(area.size(), [i, j]).map(|(_, [r, c])| r * cols + c);
+            let above = around.filter(|n| drainage.next(*n) == Some(k) && area.as_slice()[*n] >= least);
+            let mut above: Vec<_> = above.map(entry).collect();
             above.sort_unstable();
             at = above.pop().map(|(_, std::cmp::Reverse(n))| n);
             heap.extend(above);
-            let step = at.map_or(1.0, |n| if n / cols == i || n % cols == j { 1.0 } else { std::f64::consts::SQRT_2 });
+            let step = at.map_or(1.0, |n| LENGTHS[usize::from(n / cols != i && n % cols != j)]);
             cells.push(([i, j], step));
         }
     }

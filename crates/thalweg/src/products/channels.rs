@@ -1,7 +1,7 @@
 //! How wide channels are on the ground: their area over the length of their middle line, place by place.
 
 use crate::field::Field;
-use crate::flow::STEPS;
+use crate::flow;
 
 /// Cells along a middle line over which a width is taken, on either side.
 const WINDOW: usize = 4;
@@ -68,11 +68,9 @@ pub fn widths(discharge: &Field<f32>, threshold: f32, cell: f64) -> Option<Width
 
 /// The neighbours of cell `k` in which the mask is set, one bit each, clockwise from the east; outside none is.
 fn around(mask: &Field<bool>, k: usize) -> u8 {
-    let [rows, cols] = mask.size();
-    STEPS.iter().enumerate().fold(0, |bits, (n, [di, dj])| {
-        let (r, c) = ((k / cols).wrapping_add_signed(*di), (k % cols).wrapping_add_signed(*dj));
-        bits | (u8::from(r < rows && c < cols && mask[(r, c)]) << n)
-    })
+    let cols = mask.cols();
+    let near = flow::around(mask.size(), [k / cols, k % cols]);
+    near.fold(0, |bits, (n, [r, c])| bits | (u8::from(mask[(r, c)]) << n))
 }
 
 /// What is left of a mask when its border has been peeled off until only lines remain; connected as it was.
@@ -123,7 +121,7 @@ fn is_peel(near: u8, half: u8) -> bool {
 
 /// For each cell of the line, the number of the channel's cells that are nearest to it along the channel, itself among them.
 fn owned(channel: &Field<bool>, line: &Field<bool>) -> Field<u32> {
-    let [rows, cols] = line.size();
+    let cols = line.cols();
     let mut counts = line.map(|l| u32::from(*l));
     // Rings round the line in steps of a third of a cell, straight ones 3 long, diagonal ones 4 (Borgefors 1986); of
     // equals the first in row-major order of the cell that asked first.
@@ -141,9 +139,8 @@ fn owned(channel: &Field<bool>, line: &Field<bool>) -> Field<u32> {
             } else if ring > 0 {
                 continue;
             }
-            for (n, [di, dj]) in STEPS.iter().enumerate() {
-                let (r, c) = ((k / cols).wrapping_add_signed(*di), (k % cols).wrapping_add_signed(*dj));
-                if r < rows && c < cols && channel[(r, c)] && owner[r * cols + c] == usize::MAX {
+            for (n, [r, c]) in flow::around(line.size(), [k / cols, k % cols]) {
+                if channel[(r, c)] && owner[r * cols + c] == usize::MAX {
                     rings[(ring + 3 + n % 2) % 5].push((r * cols + c, of));
                 }
             }
@@ -173,15 +170,14 @@ fn lengths(line: &Field<bool>) -> Field<f64> {
 
 /// The cells of the line that are at most a window's steps along it from cell `k`.
 fn along(line: &Field<bool>, k: usize) -> Vec<usize> {
-    let [rows, cols] = line.size();
+    let cols = line.cols();
     let mut found = vec![k];
     let mut from = 0;
     for _ in 0..WINDOW {
         let end = found.len();
         for at in from..end {
-            for [di, dj] in STEPS {
-                let (r, c) = ((found[at] / cols).wrapping_add_signed(di), (found[at] % cols).wrapping_add_signed(dj));
-                if r < rows && c < cols && line[(r, c)] && !found.contains(&(r * cols + c)) {
+            for (_, [r, c]) in flow::around(line.size(), [found[at] / cols, found[at] % cols]) {
+                if line[(r, c)] && !found.contains(&(r * cols + c)) {
                     found.push(r * cols + c);
                 }
             }

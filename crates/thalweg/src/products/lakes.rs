@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{Land, Part, STEPS};
+use crate::flow::{Land, Part, around};
 use crate::height::{Height, UNITS};
 use crate::terrain::{POOL, Terrain};
 
@@ -76,11 +76,7 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Fie
             if parts.as_slice()[k] == Part::Rim {
                 outlet = lower(outlet, i64::from(terrain.ground.as_slice()[k].0), k);
             }
-            for [di, dj] in STEPS {
-                let (r, c) = ((k / cols).wrapping_add_signed(di), (k % cols).wrapping_add_signed(dj));
-                if r >= rows || c >= cols {
-                    continue;
-                }
+            for (_, [r, c]) in around(terrain.grid.size, [k / cols, k % cols]) {
                 let n = r * cols + c;
                 if belongs(n) {
                     if numbers.as_slice()[n] == 0 {

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::hydraulic;
-use crate::flow::{self, Land, Link, accumulate, downstream, links};
+use crate::flow::{Drainage, Land, Link, links};
 use crate::height::Height;
 use crate::terrain::{DISCHARGE, POOL, Terrain};
 
@@ -62,26 +62,26 @@ pub fn reaches(
         return Err(Error::value("threshold of streams", threshold, "a discharge above 0, in m³/s"));
     }
     let ground = Land::of(terrain);
-    let (filled, directions) = flow::drain(&ground);
-    let land = ground.under(&filled);
-    let counts = accumulate::cells(&directions);
+    let drainage = Drainage::of(&ground);
+    let land = drainage.surface(&ground);
     let cols = size[1];
     let is_pool = |k: usize| pools.is_some_and(|pools| pools.as_slice()[k].0 > 0);
     let mut mask = Field::generate(size, |i, j| discharge[(i, j)] >= threshold && land.is_dry(i, j));
     let strong: Vec<usize> = (0..mask.len()).filter(|k| mask.as_slice()[*k]).collect();
     for first in strong {
         let mut way = Vec::new();
-        let (mut weak, mut next) = (0, downstream(first, directions.as_slice()[first], cols));
+        let (mut weak, mut next) = (0, drainage.next(first));
         while let Some(k) = next.filter(|k| !mask.as_slice()[*k] && weak < GAP && land.is_dry(*k / cols, *k % cols)) {
             weak += usize::from(!is_pool(k));
             way.push(k);
-            next = downstream(k, directions.as_slice()[k], cols);
+            next = drainage.next(k);
         }
         if next.is_some_and(|k| mask.as_slice()[k]) {
             way.into_iter().for_each(|k| mask.as_mut_slice()[k] = true);
         }
     }
-    let mut found = links::links(&land, &directions, &counts, &mask)?;
+    let links = |mask: &Field<bool>| links::links(&land, drainage.directions(), drainage.cells(), mask);
+    let mut found = links(&mask)?;
     // Sides of broad channels are sources close to what they join; once they are gone, their channels are whole.
     for _ in 0..4 {
         let is_side = |link: &&Link| {
@@ -96,7 +96,7 @@ pub fn reaches(
         for [i, j] in sides.iter().flat_map(|link| own(link)) {
             mask[(*i, *j)] = false;
         }
-        found = links::links(&land, &directions, &counts, &mask)?;
+        found = links(&mask)?;
     }
     let reach = |link: Link| {
         let q = greatest(&link, discharge);

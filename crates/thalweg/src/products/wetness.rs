@@ -2,12 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::flow::{self, Land, accumulate};
+use crate::flow::{Drainage, LENGTHS, Land};
+use crate::model::YEAR;
 use crate::products::slope::gradient;
 use crate::terrain::{DISCHARGE, POOL, Terrain};
-
-/// Seconds in a year of 365.25 days.
-const YEAR: f64 = 31_557_600.0;
 
 /// How wetness is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +36,7 @@ impl Default for Rules {
 /// 1994, doi:10.1029/93WR02979). The terrain's discharge and pools are taken; without discharge, what `runoff` gives.
 ///
 /// # Errors
-/// When a rule is not above 0, or as [`accumulate::cells`]'s directions.
+/// When a rule is not above 0.
 pub fn wetness(terrain: &Terrain, rules: &Rules) -> Result<Field<f32>> {
     let named = [
         ("transmissivity", rules.transmissivity),
@@ -54,9 +52,7 @@ pub fn wetness(terrain: &Terrain, rules: &Rules) -> Result<Field<f32>> {
     let discharge = match terrain.float(&DISCHARGE) {
         Some(discharge) => discharge,
         None => {
-            let (_, directions) = flow::drain(&land);
-            let each = terrain.grid.cell_area() * rules.runoff / YEAR;
-            found = accumulate::cells(&directions).map(|n| (f64::from(*n) * each) as f32);
+            found = Drainage::of(&land).yields(terrain.grid.cell_area() * rules.runoff / YEAR);
             &found
         }
     };
@@ -87,7 +83,7 @@ fn spread(terrain: &Terrain, rules: &Rules, wet: &mut Field<f32>) {
     let metres = |i: usize, j: usize| terrain.ground[(i, j)].metres_f32();
     let rise = rules.rise as f32;
     let fade = |steps: f64| libm::exp(-steps * terrain.grid.cell / rules.reach) as f32;
-    let (straight, diagonal) = (fade(1.0), fade(std::f64::consts::SQRT_2));
+    let [straight, diagonal] = LENGTHS.map(fade);
     // Only what is soaked gives; damp ground passes on what it got, so nothing under 1 is a source.
     let mut damp = wet.map(|w| if *w >= 1.0 { 1.0f32 } else { 0.0 });
     let mut changed = true;

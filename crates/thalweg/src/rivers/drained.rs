@@ -1,7 +1,7 @@
 //! How much of a land drains, as a stranger finds it who knows nothing but heights and lakes.
 
 use crate::field::Field;
-use crate::flow::STEPS;
+use crate::flow::{self, LENGTHS};
 use crate::height::Height;
 use crate::rivers::tree::{NONE, around};
 use crate::terrain::Terrain;
@@ -18,11 +18,9 @@ pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -
     let steepest = |i: usize, j: usize| {
         let k = i * cols + j;
         let mut best = (0.0, NONE);
-        for (d, [di, dj]) in STEPS.iter().enumerate() {
-            let (Some(r), Some(c)) = (i.checked_add_signed(*di), j.checked_add_signed(*dj)) else { continue };
-            if r < rows && c < cols && is_known[r * cols + c] {
-                let apart = if d % 2 == 1 { std::f64::consts::SQRT_2 } else { 1.0 };
-                let fall = (f64::from(h[k]) - f64::from(h[r * cols + c])) / apart;
+        for (d, [r, c]) in flow::around(size, [i, j]) {
+            if is_known[r * cols + c] {
+                let fall = (f64::from(h[k]) - f64::from(h[r * cols + c])) / LENGTHS[d % 2];
                 best = if fall > best.0 { (fall, (r * cols + c) as u32) } else { best };
             }
         }

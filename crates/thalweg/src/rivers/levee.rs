@@ -1,10 +1,11 @@
 //! Levees: the low ridges that floods leave beside rivers on their plains.
 
+use crate::cast::share_of;
 use crate::field::Field;
 use crate::height::{Height, UNITS};
 use crate::rivers::level::around;
 use crate::rivers::network::{Kind, Network, Vertex};
-use crate::rivers::{Design, Site, share_of, valley};
+use crate::rivers::{Design, Site, valley};
 
 /// Breadth of a levee in widths of its river, and in cells at least.
 const BREADTH: (f64, f64) = (2.0, 1.5);
@@ -40,7 +41,7 @@ pub(super) fn raise(
             let mix = |a: f64, b: f64| a + t * (b - a);
             let off = apart * network.cell - mix(pair[0].width, pair[1].width) / 2.0;
             let inside = (1.0 - off.max(0.0) / mix(breadths[0], breadths[1])).max(0.0);
-            let kept = site.protect.map_or(0.0, |protect| share_of(protect.as_slice()[k]));
+            let kept = site.protect.map_or(0.0, |protect| f64::from(share_of(protect.as_slice()[k])));
             let high = design.levees * mix(pair[0].depth, pair[1].depth) * inside * inside * (1.0 - kept);
             let raised = &mut raised.as_mut_slice()[k];
             *raised = (*raised).max((high * UNITS).min(1e9) as i32);

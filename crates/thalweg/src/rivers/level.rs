@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::cast::share_of;
 use crate::field::Field;
 use crate::height::{Height, UNITS};
 use crate::rivers::drawn::Stencil;
@@ -354,7 +355,7 @@ fn grade(site: &Site<'_>, design: &Design, run: &mut Run, cell: f64, size: [usiz
         let steepest = design.fall.max(2.0 * here.slope);
         let graded = f64::from(below.surface.0) + steepest * (dy * dy + dx * dx).sqrt() * cell * UNITS;
         let [i, j] = here.cell(size);
-        let hard = site.hardness.map_or(0.0, |hardness| super::share_of(hardness[(i, j)]));
+        let hard = site.hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
         let deepest = f64::from(here.surface.0) - design.grading * (1.0 - hard) * UNITS;
         let level = graded.max(deepest).ceil();
         if level < f64::from(here.surface.0) {

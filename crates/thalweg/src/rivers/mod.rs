@@ -212,8 +212,3 @@ impl<'a> Site<'a> {
         self.land.grid.sea_level.is_some_and(|sea| self.land.ground.as_slice()[k] <= sea)
     }
 }
-
-/// A factor held to 0..1; what is not a number is 0.
-fn share_of(factor: f32) -> f64 {
-    if factor > 0.0 { f64::from(factor).min(1.0) } else { 0.0 }
-}

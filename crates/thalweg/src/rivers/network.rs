@@ -1,14 +1,12 @@
 //! [`Network`]: rivers as lines, lakes as levels.
 
 use crate::field::Field;
+pub use crate::flow::accumulate::SHARES;
 use crate::flow::streams;
 use crate::height::Height;
 
 /// Parts of a cubic metre a second that discharges are counted in: sums of them are exact.
 pub const FLOW: f64 = 68_719_476_736.0;
-
-/// Parts of a cell that catchments are counted in.
-pub const SHARES: f64 = 65_536.0;
 
 /// A point of a river.
 #[derive(Debug, Clone, Copy, PartialEq)]

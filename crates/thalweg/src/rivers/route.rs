@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Directions, accumulate, breach};
+use crate::flow::accumulate::shares;
+use crate::flow::{Directions, Drainage, breach};
 use crate::height::{Height, UNITS};
 use crate::rivers::network::SHARES;
 use crate::rivers::{Design, Site};
@@ -67,14 +68,12 @@ pub(super) fn drained(site: &Site<'_>, design: &Design, sink: Option<[usize; 2]>
         surface = breach::breach(&land, &design.breach)?.ground;
     }
     let land = site.land.under(&surface);
-    let (filled, directions) = flow::drain(&land);
+    let mut drainage = Drainage::of(&land);
     let gathered = match site.rain {
-        None => Gathered::Cells(accumulate::cells(&directions)),
-        Some(rain) => {
-            let shares = rain.map(|share| (f64::from(*share).clamp(0.0, 1.0) * SHARES).round() as i64);
-            Gathered::Shares(accumulate::weighted(&directions, &shares)?)
-        }
+        None => Gathered::Cells(drainage.take_cells()),
+        Some(rain) => Gathered::Shares(drainage.weighted(&rain.map(|share| shares(*share)))?),
     };
+    let (filled, directions) = drainage.into_parts();
     Ok(Drained { surface, filled, directions, gathered })
 }
 

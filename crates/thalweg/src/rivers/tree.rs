@@ -1,8 +1,9 @@
 //! [`Tree`]: the cells of rivers, linked downstream, and the stems that they make up.
 
+use crate::clock::YEAR;
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{STEPS, downstream, lot};
+use crate::flow::{self, downstream, lot};
 use crate::grid::Edge;
 use crate::rivers::network::{FLOW, SHARES};
 use crate::rivers::route::Drained;
@@ -10,9 +11,6 @@ use crate::rivers::{Design, LEAST_CELLS, Site};
 
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
-
-/// Seconds in a year of 365.25 days.
-const YEAR: f64 = 31_557_600.0;
 
 /// Stems of fewer nodes, without tributaries, are let go.
 const SHORTEST: usize = 4;
@@ -299,9 +297,7 @@ impl Tree {
 }
 
 /// The neighbours of a cell inside a grid.
-pub(super) fn around([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
-    STEPS.iter().filter_map(move |[di, dj]| {
-        let (r, c) = ((k / cols).checked_add_signed(*di)?, (k % cols).checked_add_signed(*dj)?);
-        (r < rows && c < cols).then_some(r * cols + c)
-    })
+pub(super) fn around(size: [usize; 2], k: usize) -> impl Iterator<Item = usize> {
+    let cols = size[1];
+    flow::around(size, [k / cols, k % cols]).map(move |(_, [r, c])| r * cols + c)
 }

@@ -1,11 +1,12 @@
 //! Floodplains and banks beside rivers.
 
+use crate::cast::share_of;
 use crate::field::Field;
 use crate::height::{Height, UNITS};
 use crate::rivers::level::{self, around};
 use crate::rivers::network::{Kind, Network, Vertex};
 use crate::rivers::tree::around as neighbours;
-use crate::rivers::{Design, Site, share_of};
+use crate::rivers::{Design, Site};
 
 /// Least rise of a floodplain away from the water.
 const RISE: f64 = 0.01;
@@ -56,7 +57,8 @@ pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, river: &F
                 let near = (1.0 - off.max(0.0) / network.cell / EASE.1).max(0.0);
                 let eased = f64::from(before[k].0) - EASE.0 * near * mix(cuts[0], cuts[1]) * UNITS;
                 let level = (water + over * UNITS).min(eased.max(water));
-                let withheld = |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| share_of(layer.as_slice()[k]));
+                let withheld =
+                    |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| f64::from(share_of(layer.as_slice()[k])));
                 let out = ((off - plain) / slopes - 1.0 + FADE).clamp(0.0, 2.0 * FADE) / (2.0 * FADE);
                 let fade = 1.0 - out * out * (3.0 - 2.0 * out);
                 let share = (1.0 - withheld(site.protect)) * (1.0 - withheld(site.hardness)) * fade;

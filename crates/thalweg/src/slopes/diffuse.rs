@@ -3,12 +3,12 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::cast;
+use crate::cast::{self, share_of};
 use crate::error::Result;
 use crate::field::Field;
 use crate::height::Height;
 use crate::model::Budget;
-use crate::slopes::{Bounds, fits, share_of};
+use crate::slopes::{Bounds, fits};
 use crate::terrain::LOOSE;
 
 /// The greatest spread, κ·t/dx², of one pass: under a quarter no cell passes the mean of its neighbours.

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use crate::cast::share_of;
 use crate::error::{Error, Result};
 use crate::field::{Field, Size};
 use crate::grid::Edge;
@@ -67,11 +68,6 @@ pub(crate) fn factors<'a>(layers: &'a BTreeMap<String, Layer>, spec: &LayerSpec)
         Cells::Float(field) => Some(field),
         _ => None,
     }
-}
-
-/// A factor held to 0..1; what is not a number is 0.
-pub(crate) fn share_of(factor: f32) -> f32 {
-    if factor > 0.0 { factor.min(1.0) } else { 0.0 }
 }
 
 /// Books a cut that lowered the ground from `before` to what it is now: gives back what is protected or too hard, takes loose

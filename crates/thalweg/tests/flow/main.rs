@@ -3,7 +3,7 @@
 mod plain;
 
 use thalweg::field::Field;
-use thalweg::flow::{self, Directions, Land, OUT, PIT, Part, VOID, accumulate, d8, downstream, fill};
+use thalweg::flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, downstream, fill};
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::Height;
 use thalweg::rng::Key;
@@ -125,7 +125,7 @@ fn small_terrains_equal_the_plain_forms() {
             let counts = accumulate::cells(&directions).map(|count| i64::from(*count));
             assert_eq!(counts, plain::weighted(&directions, &ones), "cells through each cell of terrain {n}");
         }
-        let (again, directions) = flow::drain(&land);
+        let (again, directions) = Drainage::of(&land).into_parts();
         assert_eq!(again, filled);
         assert_eq!(directions, d8::directions(&land.under(&filled)), "terrain {n}");
         assert_eq!(fill::fill(&land.under(&filled)), filled, "filling again changes nothing");
@@ -163,7 +163,7 @@ fn any_number_of_threads_gives_the_same_bits() {
         let all = |threads: usize| {
             with_threads(threads, || {
                 let land = case.land();
-                let (filled, directions) = flow::drain(&land);
+                let (filled, directions) = Drainage::of(&land).into_parts();
                 let open = d8::directions(&land);
                 let counts = accumulate::cells(&directions);
                 let sums = accumulate::weighted(&directions, &weights).unwrap();
@@ -183,7 +183,7 @@ fn any_number_of_threads_gives_the_same_bits() {
 /// Drains a land of some size in time that a quadratic way would not have, and checks it.
 fn drained(case: &Case) -> (Field<Height>, Directions) {
     let land = case.land();
-    let (filled, directions) = flow::drain(&land);
+    let (filled, directions) = Drainage::of(&land).into_parts();
     check_drained(&land, &filled, &directions);
     (filled, directions)
 }

@@ -2,11 +2,12 @@
 
 use rayon::prelude::*;
 
+use crate::cast::share_of;
 use crate::error::Result;
 use crate::field::Field;
 use crate::height::{Height, UNITS};
 use crate::models::coast::{Coast, SMOOTH, blur, line};
-use crate::slopes::{Guards, book_cut, factors, share_of};
+use crate::slopes::{Guards, book_cut, factors};
 use crate::terrain::{HARDNESS, PROTECT, Terrain};
 
 /// How fast rock under water wears down, as a part of the pace at which a cliff moves back.

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Land, accumulate};
+use crate::flow::{Drainage, Land};
 use crate::grid::Grid;
 use crate::height::UNITS;
 use crate::models::coast::{Coast, line, smooth};
@@ -104,9 +104,8 @@ pub(super) fn grow(
 fn passes(terrain: &Terrain, level: i32) -> Result<Field<f32>> {
     let grid = Grid { sea_level: None, ..terrain.grid.clone() };
     let land = Land { grid: &grid, ..Land::of(terrain) };
-    let (_, directions) = flow::drain(&land);
     let dry = Field::generate(grid.size, |i, j| i64::from(terrain.ground[(i, j)].0 >= level));
-    let gathered = accumulate::weighted(&directions, &dry)?;
+    let gathered = Drainage::of(&land).weighted(&dry)?;
     let least = FRESH * 1e6 / (grid.cell * grid.cell);
     let rivers = Field::generate(grid.size, |i, j| dry[(i, j)] == 0 && gathered[(i, j)] as f64 >= least);
     Ok(distance::to_set(&rivers, grid.cell))

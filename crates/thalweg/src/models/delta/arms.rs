@@ -1,8 +1,10 @@
 //! The arms of a river, from its inlet to its mouths, and the table that they are kept in between steps.
 
+use crate::codec::{Row, columns};
+use crate::error::Result;
 use crate::flow::hydraulic;
 use crate::models::delta::course::{self, Place};
-use crate::terrain::{Column, Table, Terrain};
+use crate::terrain::{Table, Terrain};
 
 /// The table of the points of arms, downstream. Columns: `river` (whose they are), `arm` (its number, from 0, the river's
 /// stem), `parent` (the arm that it leaves, −1 for none), `x` and `y` (m), `weight` (its part against its sisters'), `goal`
@@ -206,28 +208,33 @@ impl Arms {
     }
 
     /// The arms of a river as a terrain keeps them; none where they are not, or could not be.
-    pub fn load(terrain: &Terrain, river: i64) -> Option<Self> {
-        let table = terrain.tables.get(ARMS).filter(|table| table.is_even() && table.len() <= MAX_POINTS)?;
-        let [rivers, numbers, parents] = ["river", "arm", "parent"].map(|name| table.ints(name));
-        let [x, y, weight, goal, run] = ["x", "y", "weight", "goal", "run"].map(|name| table.floats(name));
-        let (rivers, numbers, parents) = (rivers?, numbers?, parents?);
-        let (x, y, weight, goal, run) = (x?, y?, weight?, goal?, run?);
-        let [high, wide] = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
+    ///
+    /// # Errors
+    /// When the table is none of arms.
+    pub fn load(terrain: &Terrain, river: i64) -> Result<Option<Self>> {
+        let table = terrain.tables.get(ARMS).filter(|table| table.len() <= MAX_POINTS);
+        let points = table.map(|table| Point::of(table, |of| of == river)).transpose()?;
+        let extent = terrain.grid.size.map(|count| count as f64 * terrain.grid.cell);
+        Ok(points.and_then(|points| Self::through(&points, extent)))
+    }
+
+    /// The arms through their points, if these are inside the extent and in order.
+    fn through(points: &[Point], [high, wide]: [f64; 2]) -> Option<Self> {
         let mut arms: Vec<Arm> = Vec::new();
-        for row in (0..table.len()).filter(|row| rivers[*row] == river) {
-            let number = usize::try_from(numbers[row]).ok()?;
+        for point in points {
+            let number = usize::try_from(point.arm).ok()?;
             if number == arms.len() {
-                let parent = usize::try_from(parents[row]).ok();
+                let parent = usize::try_from(point.parent).ok();
                 if parent.is_some_and(|parent| parent >= number) || parent.is_some() != (number > 0) {
                     return None;
                 }
-                let [weight, goal, run] = [weight, goal, run].map(|column| f64::from(column[row]));
+                let [weight, goal, run] = [point.weight, point.goal, point.run].map(f64::from);
                 if [weight, goal].iter().any(|part| !(0.0..=1.0).contains(part)) || !(0.0..=1e9).contains(&run) {
                     return None;
                 }
                 arms.push(Arm { parent, line: Vec::new(), weight, goal, run });
             }
-            let place = [f64::from(y[row]), f64::from(x[row])];
+            let place = point.place.map(f64::from);
             if number + 1 != arms.len() || !(0.0..=high).contains(&place[0]) || !(0.0..=wide).contains(&place[1]) {
                 return None;
             }
@@ -237,41 +244,70 @@ impl Arms {
     }
 
     /// Keeps the arms of a river with a terrain, beside those of others.
-    pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) {
+    ///
+    /// # Errors
+    /// When the terrain has a table of that name that is none of arms.
+    pub fn store(&self, terrain: &mut Terrain, river: i64, discharge: f64) -> Result<()> {
         let shares = self.shares();
-        let rows: Vec<(usize, &Arm, Place)> =
-            self.0.iter().enumerate().flat_map(|(k, arm)| arm.line.iter().map(move |place| (k, arm, *place))).collect();
-        let ints = |value: &dyn Fn(&(usize, &Arm, Place)) -> i64| Column::Int(rows.iter().map(value).collect());
-        let floats = |value: &dyn Fn(&(usize, &Arm, Place)) -> f64| {
-            Column::Float(rows.iter().map(|row| value(row) as f32).collect())
+        let point = |number: usize, arm: &Arm, place: &Place| Point {
+            river,
+            arm: number as i64,
+            parent: arm.parent.map_or(-1, |parent| parent as i64),
+            place: place.map(|x| x as f32),
+            weight: arm.weight as f32,
+            goal: arm.goal as f32,
+            run: arm.run as f32,
+            discharge: (shares[number] * discharge) as f32,
         };
-        let columns = [
-            ("river", "1", ints(&|_| river)),
-            ("arm", "1", ints(&|(k, _, _)| *k as i64)),
-            ("parent", "1", ints(&|(_, arm, _)| arm.parent.map_or(-1, |parent| parent as i64))),
-            ("x", "m", floats(&|(_, _, place)| place[1])),
-            ("y", "m", floats(&|(_, _, place)| place[0])),
-            ("weight", "1", floats(&|(_, arm, _)| arm.weight)),
-            ("goal", "1", floats(&|(_, arm, _)| arm.goal)),
-            ("run", "m", floats(&|(_, arm, _)| arm.run)),
-            ("discharge", "m³/s", floats(&|(k, _, _)| shares[*k] * discharge)),
-        ];
-        let columns = columns.map(|(name, unit, column)| (name.to_string(), unit.to_string(), column)).into();
-        let mut table = Table { columns };
-        if let Some(old) = terrain.tables.get(ARMS).filter(|old| old.is_even() && same_columns(old, &table)) {
-            let others = old.ints("river").unwrap_or_default().iter().enumerate().filter(|(_, other)| **other != river);
-            table.append(&old.select(&others.map(|(row, _)| row).collect::<Vec<_>>()));
+        let arms = self.0.iter().enumerate();
+        let own = arms.flat_map(|(number, arm)| arm.line.iter().map(move |place| (number, arm, place)));
+        let mut points: Vec<Point> = own.map(|(number, arm, place)| point(number, arm, place)).collect();
+        if let Some(table) = terrain.tables.get(ARMS) {
+            points.extend(Point::of(table, |of| of != river)?);
         }
-        terrain.tables.insert(ARMS.to_string(), table);
+        terrain.tables.insert(ARMS.to_string(), Point::pack(points.into_iter()));
+        Ok(())
     }
 }
 
-fn same_columns(a: &Table, b: &Table) -> bool {
-    let kinds = |table: &Table| {
-        let kind = |(name, _, column): &(String, String, Column)| (name.clone(), matches!(column, Column::Int(_)));
-        table.columns.iter().map(kind).collect::<Vec<_>>()
-    };
-    kinds(a) == kinds(b)
+/// A point of an arm as its row holds it: see [`ARMS`].
+#[derive(Clone, Copy, Default)]
+struct Point {
+    river: i64,
+    arm: i64,
+    parent: i64,
+    /// Metres southward and eastward.
+    place: [f32; 2],
+    weight: f32,
+    goal: f32,
+    run: f32,
+    discharge: f32,
+}
+
+impl Row for Point {
+    const THING: &'static str = "point of an arm";
+
+    columns! {
+        Point {
+            river: i64, "1" = river;
+            arm: i64, "1" = arm;
+            parent: i64, "1" = parent;
+            x: f32, "m" = place[1];
+            y: f32, "m" = place[0];
+            weight: f32, "1" = weight;
+            goal: f32, "1" = goal;
+            run: f32, "m" = run;
+            discharge: f32, "m³/s" = discharge;
+        }
+    }
+}
+
+impl Point {
+    /// The points of the rivers that are `wanted`.
+    fn of(table: &Table, wanted: impl Fn(i64) -> bool) -> Result<Vec<Self>> {
+        let points = Self::unpack(ARMS, table)?;
+        points.filter(|point| point.as_ref().map_or(true, |point| wanted(point.river))).collect()
+    }
 }
 
 #[cfg(test)]
@@ -329,17 +365,20 @@ mod tests {
         let mut terrain = Terrain::new(Grid::new([30, 30], 100.0).unwrap());
         let mut other = forked();
         other.0[1].weight = 0.5;
-        other.store(&mut terrain, 7, 10.0);
-        arms.store(&mut terrain, 8, 10.0);
-        arms.store(&mut terrain, 8, 10.0);
-        assert_eq!(Arms::load(&terrain, 7), Some(other));
-        let back = Arms::load(&terrain, 8).unwrap();
+        other.store(&mut terrain, 7, 10.0).unwrap();
+        arms.store(&mut terrain, 8, 10.0).unwrap();
+        arms.store(&mut terrain, 8, 10.0).unwrap();
+        assert_eq!(Arms::load(&terrain, 7).unwrap(), Some(other));
+        let back = Arms::load(&terrain, 8).unwrap().unwrap();
         assert_eq!(
             back.0.iter().map(|arm| arm.parent).collect::<Vec<_>>(),
             arms.0.iter().map(|arm| arm.parent).collect::<Vec<_>>()
         );
-        assert_eq!(Arms::load(&terrain, 9), None);
-        terrain.tables.get_mut(ARMS).unwrap().columns[2].2 = Column::Int(vec![3; terrain.tables[ARMS].len()]);
-        assert_eq!(Arms::load(&terrain, 7), None);
+        assert_eq!(Arms::load(&terrain, 9).unwrap(), None);
+        terrain.tables.get_mut(ARMS).unwrap().columns[2].2 =
+            crate::terrain::Column::Int(vec![3; terrain.tables[ARMS].len()]);
+        assert_eq!(Arms::load(&terrain, 7).unwrap(), None);
+        terrain.tables.get_mut(ARMS).unwrap().columns.remove(5);
+        assert!(Arms::load(&terrain, 7).unwrap_err().to_string().contains("`weight`"));
     }
 }

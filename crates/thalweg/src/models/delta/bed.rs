@@ -36,7 +36,7 @@ const FLOOD: [f64; 2] = [0.01, 0.005];
 const BAR: [f64; 3] = [12.0, 1.6, 0.3];
 
 /// Which channel is nearest to a cell, and how far off its bank is, in metres (under 0 in the channel).
-pub struct Near {
+pub struct Nearest {
     off: Vec<f32>,
     segment: Vec<u32>,
 }
@@ -66,7 +66,7 @@ fn stature(flow: f64, discharge: f64) -> f64 {
     (flow / discharge.max(1e-9)).clamp(0.0, 1.0).sqrt().sqrt()
 }
 
-impl Near {
+impl Nearest {
     /// The channels near to every cell, as far as levees of `reach` metres go.
     pub fn of(grid: &Grid, segments: &[Segment], reach: f64, discharge: f64) -> Self {
         let [rows, cols] = grid.size;
@@ -141,7 +141,14 @@ fn along(
 }
 
 /// Digs and fills beds, lays bars and levees from a load, all in units; of the load no more than the share `overbank` settles from floods.
-pub fn work(terrain: &mut Terrain, model: &Delta, sea: Height, segments: &[Segment], near: &Near, load: i64) -> Moved {
+pub fn work(
+    terrain: &mut Terrain,
+    model: &Delta,
+    sea: Height,
+    segments: &[Segment],
+    near: &Nearest,
+    load: i64,
+) -> Moved {
     let years = model.span();
     let cols = terrain.grid.size[1];
     let wishes: Vec<Wish> = (0..terrain.grid.len())

@@ -61,7 +61,7 @@ fn break_outs_make_arms() {
     let inland = |avulsion: f64| {
         let mut terrain = coast(80, 0.4);
         built(&mut terrain, &Delta { years: 1500.0, step: 15.0, avulsion, ..Delta::default() });
-        let arms = Arms::load(&terrain, Key::new(6, "delta").bits() as i64).unwrap();
+        let arms = Arms::load(&terrain, Key::new(6, "delta").bits() as i64).unwrap().unwrap();
         arms.0.iter().filter(|arm| arm.parent.is_some() && arm.line[0][0] < 2800.0).count()
     };
     assert!(inland(150.0) >= 2);
@@ -73,7 +73,7 @@ fn several_arms_share_the_river() {
     let mut terrain = coast(120, 0.4);
     let model = Delta { years: 1500.0, step: 15.0, ..Delta::default() };
     built(&mut terrain, &model);
-    let arms = Arms::load(&terrain, Key::new(6, "delta").bits() as i64).unwrap();
+    let arms = Arms::load(&terrain, Key::new(6, "delta").bits() as i64).unwrap().unwrap();
     let shares = arms.shares();
     let mouths: Vec<f64> = (0..shares.len()).filter(|k| arms.is_mouth(*k)).map(|k| shares[k]).collect();
     assert!(mouths.len() > 2, "{mouths:?}");

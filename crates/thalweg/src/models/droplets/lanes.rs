@@ -8,12 +8,12 @@ use multiversion::multiversion;
 
 use crate::brush::{Tally, grained};
 use crate::cast;
+use crate::error::Result;
 use crate::grid::Edge;
 use crate::model::Budget;
 use crate::models::droplets::map::{Corners, Map};
-use crate::models::droplets::{Droplet, Droplets, GRAIN, MARGIN, MAX_CARRIED, Rules};
+use crate::models::droplets::{Droplet, GRAIN, MARGIN, MAX_CARRIED, Rules};
 use crate::particles::{Kernel, Patch};
-use crate::terrain::{HARDNESS, LayerSpec, PROTECT, Terrain};
 
 /// Droplets stepped together.
 pub const LANES: usize = 8;
@@ -24,87 +24,46 @@ pub type Lane<T> = [T; LANES];
 /// A bit for each lane.
 pub(super) type Mask = u32;
 
-/// Which optional planes a run has, and where they stand in the patch.
-pub(super) struct Kinetics<'a> {
-    pub(super) rules: &'a Rules,
-    pub(super) loose: Option<usize>,
-    pub(super) wear: Option<usize>,
-    pub(super) deposit: Option<usize>,
-    pub(super) visits: bool,
-    pub(super) hardness: Option<usize>,
-    pub(super) protect: Option<usize>,
-    pub(super) outside: bool,
-}
-
-impl<'a> Kinetics<'a> {
-    /// The planes in the order in which [`Rain`](super::Rain) hands them over.
-    pub fn new(rules: &'a Rules, model: &Droplets, terrain: &Terrain) -> Self {
-        let mut heights = 1..;
-        let mut factors = 0..;
-        let has = |spec: &LayerSpec| terrain.float(spec).is_some();
-        Self {
-            rules,
-            loose: terrain.loose.as_ref().and_then(|_| heights.next()),
-            wear: model.wear.then(|| heights.next()).flatten(),
-            deposit: model.deposit.then(|| heights.next()).flatten(),
-            visits: model.visits,
-            hardness: has(&HARDNESS).then(|| factors.next()).flatten(),
-            protect: has(&PROTECT).then(|| factors.next()).flatten(),
-            outside: terrain.nodata.is_some(),
-        }
-    }
-
-    /// Whether a cell may give less than the brush asks, or keep something else.
-    fn is_general(&self) -> bool {
-        self.hardness.is_some() || self.protect.is_some() || self.outside || self.rules.quantum > 1
-    }
-}
-
-impl Kernel for Kinetics<'_> {
+impl Kernel for Rules {
     type Particle = Droplet;
 
     fn step_reach(&self) -> usize {
-        self.rules.step_reach
+        self.step_reach
     }
 
     fn margin(&self) -> usize {
         MARGIN
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-        let layers = self.visits || [self.loose, self.wear, self.deposit].iter().any(Option::is_some);
-        match (self.is_general(), layers) {
-            (false, false) => run_plain(self, patch, queue),
-            (false, true) => run_layers(self, patch, queue),
-            (true, _) => run_general(self, patch, queue),
-        }
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<Budget> {
+        let origin = patch.origin;
+        let map = Map::new(self, patch)?;
+        Ok(match (map.soil.is_special(), map.has_layers()) {
+            (false, false) => run_plain(self, origin, map, queue),
+            (false, true) => run_layers(self, origin, map, queue),
+            (true, _) => run_lanes::<true, true>(self, origin, map, queue),
+        })
     }
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_plain(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-    run_lanes::<false, false>(kernel, patch, queue)
+fn run_plain(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Droplet>) -> Budget {
+    run_lanes::<false, false>(rules, origin, map, queue)
 }
 
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-fn run_layers(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-    run_lanes::<false, true>(kernel, patch, queue)
-}
-
-fn run_general(kernel: &Kinetics<'_>, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-    run_lanes::<true, true>(kernel, patch, queue)
+fn run_layers(rules: &Rules, origin: [i64; 2], map: Map<'_>, queue: &mut Vec<Droplet>) -> Budget {
+    run_lanes::<false, true>(rules, origin, map, queue)
 }
 
 /// Steps all of `queue`; those that leave the tile alive are written back to it.
 #[inline(always)]
 fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
-    kernel: &Kinetics<'_>,
-    patch: &mut Patch,
+    rules: &Rules,
+    origin: [i64; 2],
+    mut map: Map<'_>,
     queue: &mut Vec<Droplet>,
 ) -> Budget {
-    let origin = patch.origin;
-    let rules = kernel.rules;
-    let mut map = Map::new(kernel, patch);
     let mut tally = Tally::default();
     let mut lanes = Lanes::idle(map.tile[0]);
     let (mut next, mut kept) = (0, 0);

@@ -1,8 +1,11 @@
 //! The ground round droplets, and how it slopes.
 
 use crate::brush::Soil;
-use crate::models::droplets::lanes::{Kinetics, LANES, Lane};
-use crate::particles::Patch;
+use crate::error::Result;
+use crate::models::droplets::lanes::{LANES, Lane};
+use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
+use crate::particles::{Patch, needed};
+use crate::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
 
 /// A patch as droplets see it.
 pub struct Map<'a> {
@@ -15,35 +18,31 @@ pub struct Map<'a> {
 }
 
 impl<'a> Map<'a> {
-    pub fn new(kernel: &Kinetics<'_>, patch: &'a mut Patch) -> Self {
-        let mut ground: &mut [i32] = &mut [];
-        let (mut loose, mut wear, mut deposit) = (None, None, None);
-        for (number, plane) in patch.heights.iter_mut().enumerate() {
-            let plane = plane.as_mut_slice();
-            match Some(number) {
-                Some(0) => ground = plane,
-                n if n == kernel.loose => loose = Some(plane),
-                n if n == kernel.wear => wear = Some(plane),
-                n if n == kernel.deposit => deposit = Some(plane),
-                _ => {}
-            }
-        }
-        let factor = |at: Option<usize>| at.and_then(|k| patch.factors.get(k)).map(Vec::as_slice);
+    /// # Errors
+    /// When the patch has no plane of ground.
+    pub fn new(rules: &Rules, patch: &'a mut Patch) -> Result<Self> {
+        let Patch { stride, valid, tile, .. } = *patch;
+        let mut planes = patch.planes();
         let soil = Soil {
-            ground,
-            loose,
-            wear,
-            deposit,
-            hardness: factor(kernel.hardness),
-            protect: factor(kernel.protect),
-            outside: kernel.outside.then_some(patch.outside.as_slice()),
-            stride: patch.stride,
-            valid: patch.valid,
-            floor: kernel.rules.floor,
-            quantum: kernel.rules.quantum,
+            ground: needed(GROUND.name, planes.height(GROUND.name))?,
+            loose: planes.height(LOOSE.name),
+            wear: planes.height(WEAR.name),
+            deposit: planes.height(DEPOSIT.name),
+            hardness: planes.factor(HARDNESS.name),
+            protect: planes.factor(PROTECT.name),
+            outside: planes.outside,
+            stride,
+            valid,
+            floor: rules.floor,
+            quantum: rules.quantum,
         };
-        let visits = patch.counts.first_mut().filter(|_| kernel.visits).map(Vec::as_mut_slice);
-        Self { soil, visits, tile: patch.tile }
+        Ok(Self { soil, visits: planes.count(VISITS.name), tile })
+    }
+
+    /// Whether something is kept beside the ground.
+    pub fn has_layers(&self) -> bool {
+        self.visits.is_some()
+            || [&self.soil.loose, &self.soil.wear, &self.soil.deposit].into_iter().any(Option::is_some)
     }
 
     /// The side of the world beyond which position (i, j) lies: 0 north, 1 east, 2 south, 3 west.

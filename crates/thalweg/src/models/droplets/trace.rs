@@ -8,12 +8,12 @@ use crate::error::{Error, Result};
 use crate::field::Window;
 use crate::height::UNITS;
 use crate::model::{Budget, Model};
-use crate::models::droplets::lanes::{Kinetics, Lanes, act};
+use crate::models::droplets::lanes::{Lanes, act};
 use crate::models::droplets::map::{Corners, Map};
 use crate::models::droplets::pour::standing;
-use crate::models::droplets::{Droplet, Droplets, Rules};
+use crate::models::droplets::{Droplet, Droplets, Rules, grounds};
 use crate::particles::{self, Kernel, Patch, Planes};
-use crate::terrain::{HARDNESS, PROTECT, Terrain};
+use crate::terrain::{HARDNESS, LayerSpec, PROTECT, Terrain};
 
 /// A droplet where it takes a step, or ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,22 +58,18 @@ pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) 
     let place = standing(&ground.grid, [start[1], start[0]]);
     let Some(droplet) = place.and_then(|place| model.set_out(&ground, 0, place)) else { return Ok(Vec::new()) };
     let rules = Rules::new(&model, &ground.grid);
-    let watch = Watch {
-        kinetics: Kinetics::new(&rules, &model, &ground),
-        cell: ground.grid.cell,
-        most,
-        seen: Mutex::new(Vec::new()),
-    };
-    let factors: Vec<_> = [HARDNESS, PROTECT].iter().filter_map(|spec| ground.float(spec).cloned()).collect();
+    let watch = Watch { rules: &rules, cell: ground.grid.cell, most, seen: Mutex::new(Vec::new()) };
+    let factor = |spec: &LayerSpec| Some((spec.name, ground.float(spec)?.clone()));
+    let factors: Vec<_> = [HARDNESS, PROTECT].iter().filter_map(factor).collect();
     let mut planes = Planes {
-        heights: std::iter::once(&mut ground.ground).chain(ground.loose.as_mut()).collect(),
+        heights: grounds(&mut ground.ground, ground.loose.as_mut()),
         counts: Vec::new(),
-        factors: factors.iter().collect(),
+        factors: factors.iter().map(|(name, factor)| (*name, factor)).collect(),
         outside: ground.nodata.as_ref(),
     };
     let mut alive = if most == 0 { Vec::new() } else { vec![droplet] };
     while !alive.is_empty() {
-        (alive, _) = particles::round(&watch, &ground.grid, &mut planes, alive);
+        (alive, _) = particles::round(&watch, &ground.grid, &mut planes, alive)?;
     }
     Ok(watch.seen.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
@@ -99,7 +95,7 @@ fn around(model: &Droplets, terrain: &Terrain, start: [f64; 2]) -> Terrain {
 
 /// The kernel of droplets with someone who looks on.
 struct Watch<'a> {
-    kinetics: Kinetics<'a>,
+    rules: &'a Rules,
     cell: f64,
     most: usize,
     seen: Mutex<Vec<TracePoint>>,
@@ -109,20 +105,20 @@ impl Kernel for Watch<'_> {
     type Particle = Droplet;
 
     fn step_reach(&self) -> usize {
-        self.kinetics.step_reach()
+        self.rules.step_reach()
     }
 
     fn margin(&self) -> usize {
-        self.kinetics.margin()
+        self.rules.margin()
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Budget {
-        let (origin, rules) = (patch.origin, self.kinetics.rules);
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Droplet>) -> Result<Budget> {
+        let (origin, rules) = (patch.origin, self.rules);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut map = Map::new(&self.kinetics, patch);
+        let mut map = Map::new(rules, patch)?;
         let mut lanes = Lanes::idle(map.tile[0]);
         let mut tally = Tally::default();
-        let Some(droplet) = queue.pop() else { return tally.budget() };
+        let Some(droplet) = queue.pop() else { return Ok(tally.budget()) };
         lanes.load(0, &droplet, origin);
         while seen.len() < self.most {
             let mut plan = lanes.plan(rules, &map);
@@ -152,7 +148,7 @@ impl Kernel for Watch<'_> {
                 break;
             }
         }
-        tally.budget()
+        Ok(tally.budget())
     }
 }
 

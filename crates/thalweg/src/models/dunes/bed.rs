@@ -1,5 +1,7 @@
 //! Sand on the ground, and how it slides.
 
+use crate::flow::LENGTHS;
+
 /// The greatest drops at which sand stands, straight and diagonal, in units.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Repose([i32; 2]);
@@ -7,8 +9,7 @@ pub(super) struct Repose([i32; 2]);
 impl Repose {
     /// For a drop of so many units from a cell to the next.
     pub(super) fn new(drop: f64) -> Self {
-        let whole = |drop: f64| drop.round().min(f64::from(i32::MAX)) as i32;
-        Self([whole(drop), whole(drop * std::f64::consts::SQRT_2)])
+        Self(LENGTHS.map(|length| (drop * length).round().min(f64::from(i32::MAX)) as i32))
     }
 }
 
@@ -35,7 +36,8 @@ pub(super) const SLIDES: usize = 14;
 /// The most rounds of coming to rest.
 const ROUNDS: usize = 500;
 
-/// Neighbours, the straight ones first.
+/// Neighbours, the straight ones first, and so not as [`STEPS`](crate::flow::STEPS) count them: of equally steep ones the first is
+/// taken.
 const AROUND: [[i32; 2]; 8] = [[-1, 0], [0, 1], [1, 0], [0, -1], [-1, 1], [1, 1], [1, -1], [-1, -1]];
 
 impl Bed<'_> {

@@ -1,19 +1,20 @@
 //! Slabs of sand in the air: the particles of the model, and what becomes of them.
 
-use crate::error::{Error, Result};
+use crate::cast::share_of;
+use crate::codec::{Row, columns};
+use crate::error::Result;
 use crate::grid::{Edge, Grid};
 use crate::height::{Height, UNITS_F32};
 use crate::model::Budget;
 use crate::models::dunes::bed::{Bed, SLIDES};
-use crate::models::dunes::wind::{LIFTS, MOST_TURN};
-use crate::models::dunes::{BLOCK, Rules, TABLE};
-use crate::particles::{Kernel, Particle, Patch};
+use crate::models::dunes::wind::{LIFT, LIFTS, MOST_TURN, SHADE, TURN};
+use crate::models::dunes::{BLOCK, Rules};
+use crate::particles::{Kernel, Particle, Patch, needed};
 use crate::rng::Key;
-use crate::slopes::share_of;
-use crate::terrain::{Column, Table};
+use crate::terrain::{GROUND, LOOSE, PROTECT};
 
 /// A slab of sand on its way; or, without a load, a block of cells that are to be polled.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Slab {
     number: u64,
     cell: [i64; 2],
@@ -70,55 +71,32 @@ impl Slab {
     pub(super) fn shift(&mut self, by: [i64; 2]) {
         self.cell = [self.cell[0] + by[0], self.cell[1] + by[1]];
     }
+}
 
-    pub(super) fn to_table(slabs: &[Self]) -> Table {
-        let ints = |f: fn(&Self) -> i64| Column::Int(slabs.iter().map(f).collect());
-        let floats = |f: fn(&Self) -> f32| Column::Float(slabs.iter().map(f).collect());
-        let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
-        Table {
-            columns: vec![
-                column("number", "1", ints(|s| s.number as i64)),
-                column("row", "cell", ints(|s| s.cell[0])),
-                column("column", "cell", ints(|s| s.cell[1])),
-                column("carried", "m/65536", ints(|s| s.load.into())),
-                column("hops", "1", ints(|s| s.hops.into())),
-                column("part_south", "cell", floats(|s| s.part[0])),
-                column("part_east", "cell", floats(|s| s.part[1])),
-            ],
+impl Row for Slab {
+    const THING: &'static str = "slab of sand";
+
+    columns! {
+        Slab {
+            number: i64, "1" = number;
+            row: i64, "cell" = cell[0];
+            column: i64, "cell" = cell[1];
+            carried: i64, "m/65536" = load;
+            hops: i64, "1" = hops;
+            part_south: f32, "cell" = part[0];
+            part_east: f32, "cell" = part[1];
         }
     }
+}
 
-    /// The slabs of a table, which may come from anywhere.
-    ///
-    /// # Errors
-    /// When it is not one of slabs, or holds what no slab in this terrain can be.
-    pub(super) fn from_table(table: &Table, grid: &Grid) -> Result<Vec<Self>> {
-        let read = || {
-            let [number, row, column] = ["number", "row", "column"].map(|name| table.ints(name));
-            let [load, hops] = ["carried", "hops"].map(|name| table.ints(name));
-            let [south, east] = ["part_south", "part_east"].map(|name| table.floats(name));
-            let (number, row, column, load, hops) = (number?, row?, column?, load?, hops?);
-            let (south, east) = (south?, east?);
-            let slab = |r: usize| {
-                let slab = Self {
-                    number: number[r] as u64,
-                    cell: [row[r], column[r]],
-                    part: [south[r], east[r]],
-                    load: i32::try_from(load[r]).ok()?,
-                    hops: u32::try_from(hops[r]).ok()?,
-                };
-                let inside = |a: usize| {
-                    let local = slab.cell[a].checked_sub(grid.origin[a]);
-                    local.is_some_and(|x| (0..grid.size[a] as i64).contains(&x))
-                };
-                let possible = slab.load > 0 && slab.hops <= MOST_HOPS;
-                let placed = slab.part.iter().all(|part| (0.0..1.0).contains(part)) && inside(0) && inside(1);
-                (possible && placed).then_some(slab)
-            };
-            (0..table.len()).map(slab).collect()
-        };
-        let slabs = if table.is_even() { read() } else { None };
-        slabs.ok_or_else(|| Error::layer(TABLE, "is no table of slabs of sand inside this terrain"))
+impl Slab {
+    /// The same, if there can be one in the window of a grid.
+    pub(super) fn possible(self, grid: &Grid) -> Option<Self> {
+        let possible = grid.local(self.cell).is_some()
+            && self.load > 0
+            && self.hops <= MOST_HOPS
+            && self.part.iter().all(|part| (0.0..1.0).contains(part));
+        possible.then_some(self)
     }
 }
 
@@ -157,24 +135,22 @@ impl Kernel for Flight<'_> {
         MARGIN
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Slab>) -> Budget {
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Slab>) -> Result<Budget> {
         let arrived = std::mem::take(queue);
-        let Patch { origin, stride, tile, valid, heights, factors, outside, .. } = patch;
-        let ([ground, loose], [shade, lift, turn, protect @ ..]) = (heights.as_mut_slice(), factors.as_slice()) else {
-            return Budget::default();
-        };
-        let (outside, repose) = ((!outside.is_empty()).then_some(outside.as_slice()), self.rules.repose);
-        let bed = Bed { ground, loose, outside, stride: *stride, valid: *valid, repose, slid: 0 };
-        let protect = protect.first().map(Vec::as_slice);
+        let Patch { origin, stride, tile, valid, .. } = *patch;
+        let mut planes = patch.planes();
+        let mut height = |name| needed(name, planes.height(name));
+        let (ground, loose, repose) = (height(GROUND.name)?, height(LOOSE.name)?, self.rules.repose);
+        let factor = |name| needed(name, planes.factor(name));
         let mut place = Place {
             flight: self,
-            bed,
-            origin: *origin,
-            tile: *tile,
-            shade,
-            lift,
-            turn,
-            protect,
+            bed: Bed { ground, loose, outside: planes.outside, stride, valid, repose, slid: 0 },
+            origin,
+            tile,
+            shade: factor(SHADE)?,
+            lift: factor(LIFT)?,
+            turn: factor(TURN)?,
+            protect: planes.factor(PROTECT.name),
             budget: Budget::default(),
         };
         for slab in arrived.iter().filter(|slab| slab.load > 0) {
@@ -192,7 +168,7 @@ impl Kernel for Flight<'_> {
         }
         place.budget.eroded += i128::from(place.bed.slid);
         place.budget.deposited += i128::from(place.bed.slid);
-        place.budget
+        Ok(place.budget)
     }
 }
 

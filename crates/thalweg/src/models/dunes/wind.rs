@@ -7,6 +7,11 @@ use crate::models::dunes::hills::{flow, means, spread};
 use crate::models::dunes::{Dunes, MEMORY};
 use crate::terrain::Terrain;
 
+/// The names of [`Air`]'s planes.
+pub(super) const SHADE: &str = "shade";
+pub(super) const LIFT: &str = "lift";
+pub(super) const TURN: &str = "turn";
+
 /// The wind of a step, cell by cell.
 pub(super) struct Air {
     /// Elevation in metres up to which the place lies in shadow of what is upwind.

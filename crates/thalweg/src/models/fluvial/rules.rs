@@ -1,7 +1,8 @@
 //! What one cell's water does in a step, from the ground as the last step left it.
 
+use crate::cast::share_of;
 use crate::field::Field;
-use crate::flow::STEPS;
+use crate::flow::{LENGTHS, STEPS};
 use crate::grid::{Edge, Grid};
 use crate::height::{Height, UNITS};
 use crate::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
@@ -20,12 +21,6 @@ pub const MAX_WATER: i64 = 1 << 40;
 pub fn units_of(depth: f32) -> i64 {
     let units = depth * UNITS as f32;
     if units > 0.0 && units.is_finite() { (units as i64).min(MAX_WATER) } else { 0 }
-}
-
-/// A share held to 0..1; what is not a number is 0.
-#[inline]
-pub fn share_of(factor: f32) -> f64 {
-    if factor > 0.0 { f64::from(factor.min(1.0)) } else { 0.0 }
 }
 
 /// The terrain as a step finds it.
@@ -94,7 +89,7 @@ impl Rules {
             deposition: model.deposition,
             softness: model.softness,
             capacity_from: model.capacity_from,
-            run: [1.0, std::f64::consts::SQRT_2].map(|steps| steps * grid.cell * UNITS),
+            run: LENGTHS.map(|steps| steps * grid.cell * UNITS),
             receivers: model.receivers,
             full: model.moves == Moves::Full,
             pits: model.pits,
@@ -174,7 +169,7 @@ impl Rules {
 
     /// What is dug when `amount` is to be: loose ground first, and bedrock as its hardness lets it.
     fn dug(&self, scene: &Scene<'_>, [i, j]: [usize; 2], amount: f64, bed: i32) -> i32 {
-        let factor = |field: Option<&Field<f32>>| field.map_or(0.0, |field| share_of(field[(i, j)]));
+        let factor = |field: Option<&Field<f32>>| field.map_or(0.0, |field| f64::from(share_of(field[(i, j)])));
         let amount = amount * (1.0 - factor(scene.protect));
         let loose = scene.loose.map_or(0.0, |loose| f64::from(loose[(i, j)].0));
         let rock = (amount - loose).max(0.0) * (1.0 - factor(scene.hardness));

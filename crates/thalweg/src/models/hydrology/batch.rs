@@ -9,7 +9,9 @@ use crate::grid::Edge;
 use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::hydrology::Hydrology;
-use crate::models::hydrology::descent::{DRY, Descent, WHOLE};
+use crate::models::hydrology::descent::{
+    DRY, Descent, EAST, LEVEL, PASSED, PULL_EAST, PULL_SOUTH, ROCK, SOUTH, STREAM, TALUS, WHOLE, YIELDS,
+};
 use crate::models::hydrology::drop::Drop;
 use crate::models::hydrology::grade::Way;
 use crate::models::hydrology::ground::Ground;
@@ -21,7 +23,7 @@ use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::state::State;
 use crate::particles::{self, Planes};
 use crate::power::exp2;
-use crate::terrain::Terrain;
+use crate::terrain::{GROUND, LOOSE, Terrain};
 
 /// Rounds after the last batch in which drops may come to their ends.
 const LAST_ROUNDS: u64 = 400;
@@ -132,22 +134,22 @@ impl Batches {
         let unit = (1.0 / rules.unit) as f32;
         let [south, east] = [&state.south, &state.east].map(|m| m.map(|m| m * unit));
         let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.grid.size, Height::ZERO));
-        let factors =
-            [stream, &south, &east].into_iter().chain(&ground.yields).chain(&ground.rock).chain(&ground.talus);
+        let always = [(STREAM, stream), (PULL_SOUTH, &south), (PULL_EAST, &east)];
+        let rest = [(YIELDS, &ground.yields), (ROCK, &ground.rock), (TALUS, &ground.talus)];
+        let rest = rest.into_iter().filter_map(|(name, plane)| Some((name, plane.as_ref()?)));
         let mut planes = Planes {
-            heights: vec![&mut terrain.ground, loose, level, &mut passed.south, &mut passed.east],
-            counts: vec![&mut passed.count],
-            factors: factors.collect(),
+            heights: vec![
+                (GROUND.name, &mut terrain.ground),
+                (LOOSE.name, loose),
+                (LEVEL, level),
+                (SOUTH, &mut passed.south),
+                (EAST, &mut passed.east),
+            ],
+            counts: vec![(PASSED, &mut passed.count)],
+            factors: always.into_iter().chain(rest).collect(),
             outside: terrain.nodata.as_ref(),
         };
-        let kernel = Descent {
-            rules,
-            outside: terrain.nodata.is_some(),
-            yields: ground.yields.is_some(),
-            rock: ground.rock.is_some(),
-            talus: ground.talus.is_some(),
-        };
-        let (alive, done) = particles::round(&kernel, &terrain.grid, &mut planes, drops);
+        let (alive, done) = particles::round(&Descent(rules), &terrain.grid, &mut planes, drops)?;
         *budget += done;
         Ok(alive)
     }

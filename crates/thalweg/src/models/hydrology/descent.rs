@@ -1,5 +1,7 @@
 //! How drops descend over a tile: motion, exchange with the ground, slides of the banks, coming to rest.
 
+use crate::error::Result;
+use crate::flow::STEPS;
 use crate::grid::Edge;
 use crate::height::Height;
 use crate::model::Budget;
@@ -7,13 +9,24 @@ use crate::models::hydrology::RuleSet;
 use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
 use crate::models::hydrology::ground::COVER;
 use crate::models::hydrology::rules::{MAX_SUNK, Rules};
-use crate::particles::{Kernel, Patch};
+use crate::particles::{Kernel, Patch, needed};
+use crate::terrain::{GROUND, LOOSE};
 
-/// Places of the planes of factors that are always there; those of the ground come after them.
-const STREAM: usize = 0;
-const PULL_SOUTH: usize = 1;
-const PULL_EAST: usize = 2;
-const GROUND: usize = 3;
+/// The planes of heights beside the ground and its loose part: the level of the lake or sea over a cell ([`DRY`] where there is
+/// none; only read), and the southward and eastward sums of what passes, in parts of a [`WHOLE`] drop.
+pub const LEVEL: &str = "level";
+pub const SOUTH: &str = "south";
+pub const EAST: &str = "east";
+/// The plane of counts: the sum of what passes.
+pub const PASSED: &str = "passed";
+/// The planes of factors: the share of a stream that a cell is, and how its momentum pulls.
+pub const STREAM: &str = "stream";
+pub const PULL_SOUTH: &str = "pull_south";
+pub const PULL_EAST: &str = "pull_east";
+/// Those that may be left out: how much of the ground is dug, of the rock under loose ground, and how steep it stands.
+pub const YIELDS: &str = "yields";
+pub const ROCK: &str = "rock";
+pub const TALUS: &str = "talus";
 
 /// No water stands there.
 pub const DRY: i32 = i32::MIN;
@@ -21,20 +34,8 @@ pub const DRY: i32 = i32::MIN;
 /// A whole drop in the sums of a batch.
 pub const WHOLE: f32 = 1024.0;
 
-/// Drops descending. The planes of heights are ground, loose ground, level of the lake or sea over a cell ([`DRY`] where
-/// there is none; only read), and the southward and eastward sums of what passes; that of counts is the sum itself, all in
-/// parts of a [`WHOLE`] drop.
-pub struct Descent<'a> {
-    pub rules: &'a Rules,
-    /// Whether there are cells without data.
-    pub outside: bool,
-    /// Whether a plane of factors says how much of the ground is dug.
-    pub yields: bool,
-    /// Whether one says how much of the rock under loose ground is dug, after that.
-    pub rock: bool,
-    /// Whether one says how steep it stands, after those.
-    pub talus: bool,
-}
+/// Drops descending.
+pub struct Descent<'a>(pub &'a Rules);
 
 impl Kernel for Descent<'_> {
     type Particle = Drop;
@@ -48,8 +49,8 @@ impl Kernel for Descent<'_> {
         6
     }
 
-    fn run(&self, patch: &mut Patch, queue: &mut Vec<Drop>) -> Budget {
-        let mut tile = Tile::new(self, patch);
+    fn run(&self, patch: &mut Patch, queue: &mut Vec<Drop>) -> Result<Budget> {
+        let mut tile = Tile::new(self.0, patch)?;
         let mut coming = (0..queue.len()).filter(|k| !queue[*k].rests).collect::<Vec<_>>().into_iter();
         let mut running: Vec<usize> = coming.by_ref().take(TOGETHER).collect();
         let mut gone = vec![false; queue.len()];
@@ -64,7 +65,7 @@ impl Kernel for Descent<'_> {
         }
         let mut gone = gone.into_iter();
         queue.retain(|_| gone.next() == Some(false));
-        tile.budget
+        Ok(tile.budget)
     }
 }
 
@@ -72,7 +73,15 @@ impl Kernel for Descent<'_> {
 const TOGETHER: usize = 4;
 
 /// Steps to the neighbours, of which every second is diagonal.
-const AROUND: [[i32; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
+const AROUND: [[i32; 2]; 8] = {
+    let mut around = [[0; 2]; 8];
+    let mut k = 0;
+    while k < 8 {
+        around[k] = [STEPS[k][0] as i32, STEPS[k][1] as i32];
+        k += 1;
+    }
+    around
+};
 
 /// What becomes of a drop.
 #[derive(Clone, Copy, PartialEq)]
@@ -109,33 +118,35 @@ struct Tile<'a> {
 }
 
 impl<'a> Tile<'a> {
-    fn new(kernel: &Descent<'a>, patch: &'a mut Patch) -> Self {
-        let Patch { origin, stride, tile, valid, heights, counts, factors, outside } = patch;
-        let mut planes = heights.iter_mut().map(Vec::as_mut_slice);
-        let mut next = || planes.next().unwrap_or_default();
-        let (ground, loose, level, south, east) = (next(), next(), next(), next(), next());
-        let factor = |k: usize| factors.get(k).map_or(&[][..], Vec::as_slice);
-        Self {
-            rules: kernel.rules,
-            origin: *origin,
-            stride: *stride,
-            tile: *tile,
-            valid: *valid,
+    fn new(rules: &'a Rules, patch: &'a mut Patch) -> Result<Self> {
+        let Patch { origin, stride, tile, valid, .. } = *patch;
+        let mut planes = patch.planes();
+        let mut height = |name| needed(name, planes.height(name));
+        let (ground, loose, level) = (height(GROUND.name)?, height(LOOSE.name)?, height(LEVEL)?);
+        let (south, east) = (height(SOUTH)?, height(EAST)?);
+        let passed = needed(PASSED, planes.count(PASSED))?;
+        let factor = |name| needed(name, planes.factor(name));
+        Ok(Self {
+            rules,
+            origin,
+            stride,
+            tile,
+            valid,
             ground,
             loose,
             level,
             south,
             east,
-            passed: counts.first_mut().map_or(&mut [][..], Vec::as_mut_slice),
-            stream: factor(STREAM),
-            pull_south: factor(PULL_SOUTH),
-            pull_east: factor(PULL_EAST),
-            yields: kernel.yields.then(|| factor(GROUND)),
-            rock: kernel.rock.then(|| factor(GROUND + usize::from(kernel.yields))),
-            talus: kernel.talus.then(|| factor(GROUND + usize::from(kernel.yields) + usize::from(kernel.rock))),
-            outside: kernel.outside.then_some(outside.as_slice()),
+            passed,
+            stream: factor(STREAM)?,
+            pull_south: factor(PULL_SOUTH)?,
+            pull_east: factor(PULL_EAST)?,
+            yields: planes.factor(YIELDS),
+            rock: planes.factor(ROCK),
+            talus: planes.factor(TALUS),
+            outside: planes.outside,
             budget: Budget::default(),
-        }
+        })
     }
 
     fn at(&self, [i, j]: [i32; 2]) -> usize {

@@ -1,10 +1,9 @@
 //! [`Drop`]: a particle of water on its way, and the table that holds those underway between batches.
 
-use crate::error::{Error, Result};
+use crate::codec::{Row, columns};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::particles::Particle;
-use crate::terrain::{Column, Table};
 
 /// The table's name.
 pub const TABLE: &str = "drops";
@@ -27,7 +26,7 @@ pub const COUNT_BITS: u32 = 32;
 const MAX_TURNS: u32 = 1000;
 
 /// A particle of water. Positions are a world cell and the part of a cell beyond its north-western corner.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Drop {
     pub number: u64,
     pub cell: [i64; 2],
@@ -83,83 +82,44 @@ impl Drop {
             rests: false,
         }
     }
+}
 
-    /// The drops as a table.
-    pub fn to_table(drops: &[Self]) -> Table {
-        let ints = |f: fn(&Self) -> i64| Column::Int(drops.iter().map(f).collect());
-        let floats = |f: fn(&Self) -> f32| Column::Float(drops.iter().map(f).collect());
-        let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
-        Table {
-            columns: vec![
-                column("number", "1", ints(|d| d.number as i64)),
-                column("row", "cell", ints(|d| d.cell[0])),
-                column("column", "cell", ints(|d| d.cell[1])),
-                column("size", "m/65536", ints(|d| d.water.into())),
-                column("carried", "m/65536", ints(|d| d.carried.into())),
-                column("lowest", "m/65536", ints(|d| d.lowest.into())),
-                column("since", "1", ints(|d| d.since.into())),
-                column("turns", "1", ints(|d| d.turns.into())),
-                column("sunk", "1", ints(|d| d.sunk.into())),
-                column("spilled", "1", ints(|d| d.spilled.into())),
-                column("part_south", "cell", floats(|d| d.part[0])),
-                column("part_east", "cell", floats(|d| d.part[1])),
-                column("south", "1", floats(|d| d.speed[0])),
-                column("east", "1", floats(|d| d.speed[1])),
-                column("remainder", "m/65536", floats(|d| d.remainder)),
-            ],
+impl Row for Drop {
+    const THING: &'static str = "drop";
+
+    columns! {
+        Drop {
+            number: i64, "1" = number;
+            row: i64, "cell" = cell[0];
+            column: i64, "cell" = cell[1];
+            size: i64, "m/65536" = water;
+            carried: i64, "m/65536" = carried;
+            lowest: i64, "m/65536" = lowest;
+            since: i64, "1" = since;
+            turns: i64, "1" = turns;
+            sunk: i64, "1" = sunk;
+            spilled: i64, "1" = spilled;
+            part_south: f32, "cell" = part[0];
+            part_east: f32, "cell" = part[1];
+            south: f32, "1" = speed[0];
+            east: f32, "1" = speed[1];
+            remainder: f32, "m/65536" = remainder;
         }
     }
+}
 
-    /// The drops of a table, which may come from anywhere.
-    ///
-    /// # Errors
-    /// When it is not one of drops, or holds what no drop in this window can be.
-    pub fn from_table(table: &Table, grid: &Grid) -> Result<Vec<Self>> {
-        let read = || {
-            let names = ["number", "row", "column", "size", "carried", "lowest", "since", "turns", "sunk", "spilled"];
-            let [number, row, column, water, carried, lowest, since, turns, sunk, spilled] =
-                names.map(|name| table.ints(name));
-            let names = ["part_south", "part_east", "south", "east", "remainder"];
-            let [part_south, part_east, south, east, remainder] = names.map(|name| table.floats(name));
-            let (number, row, column, water, carried) = (number?, row?, column?, water?, carried?);
-            let (lowest, since, turns, sunk, spilled) = (lowest?, since?, turns?, sunk?, spilled?);
-            let (part_south, part_east, south, east, remainder) = (part_south?, part_east?, south?, east?, remainder?);
-            let drop = |r: usize| {
-                let drop = Self {
-                    number: u64::try_from(number[r]).ok()?,
-                    cell: [row[r], column[r]],
-                    part: [part_south[r], part_east[r]],
-                    speed: [south[r], east[r]],
-                    water: i32::try_from(water[r]).ok()?,
-                    carried: i32::try_from(carried[r]).ok()?,
-                    remainder: remainder[r],
-                    lowest: i32::try_from(lowest[r]).ok()?,
-                    since: u32::try_from(since[r]).ok()?,
-                    turns: u32::try_from(turns[r]).ok()?,
-                    sunk: u32::try_from(sunk[r]).ok()?,
-                    spilled: spilled[r] != 0,
-                    rests: false,
-                };
-                drop.is_possible(grid).then_some(drop)
-            };
-            (0..table.len()).map(drop).collect()
-        };
-        let drops = if table.is_even() { read() } else { None };
-        drops.ok_or_else(|| Error::layer(TABLE, "is no table of drops inside this terrain"))
-    }
-
-    fn is_possible(&self, grid: &Grid) -> bool {
-        let inside =
-            |a: usize| self.cell[a].checked_sub(grid.origin[a]).is_some_and(|x| (0..grid.size[a] as i64).contains(&x));
-        inside(0)
-            && inside(1)
+impl Drop {
+    /// The same, if there can be one in the window of a grid.
+    pub fn possible(self, grid: &Grid) -> Option<Self> {
+        let possible = grid.local(self.cell).is_some()
             && self.part.iter().all(|part| (0.0..1.0).contains(part))
             && self.speed.iter().all(|s| s.abs() <= 1e4)
             && (1..=MAX_WATER).contains(&self.water)
             && (0..=MAX_CARRIED).contains(&self.carried)
             && self.remainder.abs() <= 1.0
             && self.turns <= MAX_TURNS
-            && (!self.spilled || self.speed.iter().any(|s| s.abs() >= 0.5))
+            && (!self.spilled || self.speed.iter().any(|s| s.abs() >= 0.5));
+        possible.then_some(self)
     }
 }
 

@@ -1,9 +1,10 @@
 //! [`State`]: the water that stands and runs, taken out of the terrain for a batch and given back after it.
 
+use crate::codec::{Row, column};
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::pools::{Arrival, Stock};
-use crate::flow::{Land, accumulate};
+use crate::flow::{Drainage, Land};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::models::hydrology::drop::{Drop, TABLE};
@@ -32,7 +33,11 @@ pub struct State {
 impl State {
     pub fn take(terrain: &mut Terrain, rules: &Rules) -> Result<Self> {
         let grid = terrain.grid.clone();
-        let drops = terrain.tables.remove(TABLE).map(|table| Drop::from_table(&table, &grid)).transpose()?;
+        let drops = terrain
+            .tables
+            .remove(TABLE)
+            .map(|table| Drop::read(TABLE, &table, |drop| drop.possible(&grid)))
+            .transpose()?;
         let held = terrain.tables.remove(HELD).map(|table| amounts_of(&table, HELD, "water", &grid)).transpose()?;
         let past = Past::take(terrain)?;
         let primed = (!terrain.layers.contains_key(DISCHARGE.name)).then(|| primed(terrain, rules));
@@ -61,7 +66,7 @@ impl State {
         terrain.insert(&MOMENTUM_X, Cells::Float(self.east))?;
         terrain.insert(&MOMENTUM_Y, Cells::Float(self.south))?;
         if !self.drops.is_empty() {
-            terrain.tables.insert(TABLE.to_string(), Drop::to_table(&self.drops));
+            terrain.tables.insert(TABLE.to_string(), Drop::pack(self.drops.iter().copied()));
         }
         self.past.give(terrain);
         if !self.stock.held.is_empty() {
@@ -73,10 +78,9 @@ impl State {
 
 /// The discharge that the rain would come to if all of it ran off: streams need not find their ways from nothing.
 fn primed(terrain: &Terrain, rules: &Rules) -> Field<f32> {
-    let (_, directions) = crate::flow::drain(&Land::of(terrain));
     // A drop a cell would be the rate of a whole batch's rain.
     let rate = (rules.drop_rate * rules.batch) as f32;
-    accumulate::cells(&directions).map(|cells| *cells as f32 * rate)
+    Drainage::of(&Land::of(terrain)).cells().map(|cells| *cells as f32 * rate)
 }
 
 /// Amounts at cells as a table of `row`, `column` and what the amount is called (units × cells).
@@ -96,19 +100,13 @@ pub fn table_of(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
 
 /// The same from a table, called `name`, that may come from anywhere.
 pub fn amounts_of(table: &Table, name: &str, amount: &str, grid: &Grid) -> Result<Vec<Arrival>> {
-    let read = || {
-        let (rows, cols, water) = (table.ints("row")?, table.ints("column")?, table.ints(amount)?);
-        let one = |r: usize| {
-            let local = |value: i64, axis: usize| {
-                let x = value.checked_sub(grid.origin[axis])?;
-                (0..grid.size[axis] as i64).contains(&x).then_some(x as usize)
-            };
-            let (i, j) = (local(rows[r], 0)?, local(cols[r], 1)?);
-            let cell = (i * grid.cols() + j) as u32;
-            (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
-        };
-        (0..table.len()).map(one).collect()
+    let [rows, cols, water] = ["row", "column", amount].map(|key| column::<i64>(name, table, key));
+    let (rows, cols, water) = (rows?, cols?, water?);
+    let one = |r: usize| {
+        let [i, j] = grid.local([rows[r], cols[r]])?;
+        let cell = (i * grid.cols() + j) as u32;
+        (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
     };
-    let held = if table.is_even() { read() } else { None };
+    let held: Option<_> = (0..table.len()).map(one).collect();
     held.ok_or_else(|| Error::layer(name, "is no table of water inside this terrain"))
 }

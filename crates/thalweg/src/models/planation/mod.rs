@@ -5,7 +5,7 @@ mod course;
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{Directions, Land, accumulate, d8, fill};
+use crate::flow::{Directions, Drainage, Land};
 use crate::grid::Grid;
 use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
@@ -153,13 +153,17 @@ struct Cut(Valley);
 
 impl Stepper for Cut {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let land = Land::of(terrain);
-        let surface = fill::fill(&land);
-        let directions = d8::directions(&land.under(&surface));
-        let cells = accumulate::cells(&directions);
+        let drainage = Drainage::of(&Land::of(terrain));
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
         let before = ground.clone();
-        carve(ground, nodata.as_ref(), grid, (&surface, &directions, &cells), &self.0, tick.key);
+        carve(
+            ground,
+            nodata.as_ref(),
+            grid,
+            (drainage.filled(), drainage.directions(), drainage.cells()),
+            &self.0,
+            tick.key,
+        );
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         let guards = Guards { protect: factors(layers, &PROTECT), hardness: factors(layers, &HARDNESS) };
         let removed = book_cut(&before, ground, loose, guards)?;
@@ -195,10 +199,7 @@ mod tests {
     fn a_straight_valley_gets_its_floor() {
         // A river along row 40, falling eastward: through column j some (j + 1) · 81 cells drain, less what the corners lose.
         let mut valley = vee([81, 400], |y, x| [x, y - 400.0]);
-        let counts = |terrain: &Terrain| {
-            let land = Land::of(terrain);
-            accumulate::cells(&d8::directions(&land.under(&fill::fill(&land))))
-        };
+        let counts = |terrain: &Terrain| Drainage::of(&Land::of(terrain)).take_cells();
         let (before, cells) = (valley.clone(), counts(&valley));
         let budget = run(&even(), &mut valley);
         for j in [150, 250, 350] {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::field::Field;
-use crate::flow::{self, Directions, Land, OUT, accumulate, multiple};
+use crate::flow::{Directions, Drainage, LENGTHS, Land, OUT, accumulate, multiple};
 use crate::grid::Grid;
 use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
@@ -196,27 +196,28 @@ impl Rivers {
     /// Finds where water goes.
     fn drained(&self, terrain: &Terrain) -> Result<Drained> {
         let land = Land::of(terrain);
-        let (filled, codes) = flow::drain(&land);
-        let land = land.under(&filled);
+        let mut drainage = Drainage::of(&land);
         let (sums, order) = match self.model.area {
             Area::D8 => {
-                let cells = accumulate::cells(&codes);
-                (cells.as_slice().iter().map(|n| i64::from(*n) * ONE).collect(), accumulate::order(&codes))
+                let sums = drainage.take_cells().as_slice().iter().map(|n| i64::from(*n) * ONE).collect();
+                (sums, drainage.take_order())
             }
             Area::Multiple => {
-                let ones = Field::new(filled.size(), ONE);
-                let multiple::Gathered { sums, order } = multiple::accumulate(&land, &codes, self.model.spread, ones)?;
+                let (land, codes, ones) =
+                    (drainage.surface(&land), drainage.directions(), Field::new(land.grid.size, ONE));
+                let multiple::Gathered { sums, order } = multiple::accumulate(&land, codes, self.model.spread, ones)?;
                 (sums.into_vec(), order)
             }
         };
-        Ok(Drained { levels: filled, codes, sums, order })
+        let (levels, codes) = drainage.into_parts();
+        Ok(Drained { levels, codes, sums, order })
     }
 
     /// F of each cell, see [`Water`].
     fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: &[i64], time: f64) -> Vec<f32> {
         let (model, grid) = (&self.model, &terrain.grid);
         let scale = model.erodibility * self.level.step;
-        let scale = [1.0, std::f64::consts::SQRT_2].map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
+        let scale = LENGTHS.map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
         let area = (grid.cell_area() / ONE as f64) as f32;
         let m = model.area_exponent as f32;
         let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));

@@ -1,6 +1,7 @@
 //! How channels get gentler as their catchments grow.
 
-use crate::products::measure::drainage::{Drainage, step};
+use crate::flow::Drainage;
+use crate::products::measure::drainage::step;
 use crate::products::measure::fit::{bins, line, power, quantile, thin};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Curve, Found, Group, Measures, Scale, Spec};
@@ -86,7 +87,7 @@ const CLOUD: usize = 1500;
 fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
     let height = |k: usize| ground.terrain.ground.as_slice()[k].metres();
-    let areas = drainage.cells.as_slice();
+    let areas = drainage.cells().as_slice();
     // The cell above each on the main stem: of the greatest catchment.
     let mut stem: Vec<Option<usize>> = vec![None; network.links.len()];
     for (n, link) in network.links.iter().enumerate() {
@@ -117,7 +118,7 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f
         let found = (first..last).filter_map(|at| {
             // Whole reaches alone: slopes over a few cells scatter.
             let reach = path.get(at.checked_sub(REACH)?..=at + REACH)?;
-            let steps = reach[..2 * REACH].iter().map(|k| step(drainage.directions.as_slice()[*k]));
+            let steps = reach[..2 * REACH].iter().map(|k| step(drainage.directions().as_slice()[*k]));
             let drop = height(reach[0]) - height(reach[2 * REACH]);
             let area = libm::log10(f64::from(areas[path[at]]) * cell_area);
             Some([area, drop / (steps.sum::<f64>() * ground.cell())])
@@ -173,8 +174,8 @@ impl Profile {
                 if nodes.is_empty() {
                     base = height(*k);
                 }
-                let area = libm::log(f64::from(drainage.cells.as_slice()[*k as usize]));
-                nodes.push((down, area, step(drainage.directions.as_slice()[*k as usize]), height(*k) - base));
+                let area = libm::log(f64::from(drainage.cells().as_slice()[*k as usize]));
+                nodes.push((down, area, step(drainage.directions().as_slice()[*k as usize]), height(*k) - base));
                 down = nodes.len() - 1;
                 if m == 0 {
                     first[n] = down;

@@ -1,8 +1,8 @@
-//! [`Drainage`]: where water of the filled ground goes; what the ground holds back before it is filled.
+//! [`Catchments`]: where water of the filled ground goes; what the ground holds back before it is filled.
 
 use crate::field::Field;
-use crate::flow::{Directions, Land, PIT, Part, accumulate, d8, downstream, fill, outlets};
-use crate::height::{Height, UNITS};
+use crate::flow::{Directions, Drainage, LENGTHS, Land, PIT, Part, d8, outlets};
+use crate::height::UNITS;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Group, Measures, Spec, need_land};
 use crate::terrain::POOL;
@@ -64,16 +64,9 @@ pub(super) const SPECS: [Spec; 6] = [
     },
 ];
 
-/// Where the water of the filled ground goes.
-pub(super) struct Drainage {
-    /// The ground, filled.
-    pub filled: Field<Height>,
-    /// The way on.
-    pub directions: Directions,
-    /// Cells that drain through a cell, itself among them.
-    pub cells: Field<u32>,
-    /// Cells with data, each before the one it drains to.
-    pub order: Vec<u32>,
+/// The drainage of the ground, and what lies above each cell of it.
+pub(super) struct Catchments {
+    pub drainage: Drainage,
     /// Whether all that drains through a cell begins inside: none of it at an edge or beside missing data, where land
     /// goes on unseen and catchments are cut.
     pub whole: Vec<bool>,
@@ -81,32 +74,22 @@ pub(super) struct Drainage {
     pub length: Vec<f64>,
 }
 
-impl Drainage {
+impl Catchments {
     pub fn of(ground: &Ground<'_>) -> Self {
         let land = Land::of(ground.terrain);
-        let filled = fill::fill(&land);
-        let under = land.under(&filled);
-        let directions = d8::directions(&under);
-        let cells = accumulate::cells(&directions);
-        let order = accumulate::order(&directions);
-        let parts = under.parts();
+        let drainage = Drainage::of(&land);
+        let parts = land.parts();
         let mut whole = vec![true; parts.len()];
         let mut length = vec![0.0f64; whole.len()];
-        let cols = directions.cols();
-        for &k in &order {
+        for &k in drainage.order() {
             let k = k as usize;
-            let direction = directions.as_slice()[k];
-            if let Some(n) = downstream(k, direction, cols) {
-                length[n] = length[n].max(length[k] + step(direction) * ground.cell());
+            if let Some(n) = drainage.next(k) {
+                let step = step(drainage.directions().as_slice()[k]);
+                length[n] = length[n].max(length[k] + step * ground.cell());
                 whole[n] &= whole[k] && parts.as_slice()[k] != Part::Rim;
             }
         }
-        Self { filled, directions, cells, order, whole, length }
-    }
-
-    /// The cell that cell `k` drains to.
-    pub fn next(&self, k: usize) -> Option<usize> {
-        downstream(k, self.directions.as_slice()[k], self.directions.cols())
+        Self { drainage, whole, length }
     }
 
     pub fn measure(&self, ground: &Ground<'_>, all: &mut Measures) {
@@ -117,7 +100,7 @@ impl Drainage {
         let count = ground.count as f64;
         let (mut under, mut volume, mut deepest, mut level) = (0u64, 0i128, 0i64, 0u64);
         for [i, j] in ground.cells() {
-            let depth = i64::from(self.filled[(i, j)].0) - i64::from(ground.terrain.ground[(i, j)].0);
+            let depth = i64::from(self.drainage.filled()[(i, j)].0) - i64::from(ground.terrain.ground[(i, j)].0);
             under += u64::from(depth > 0);
             volume += i128::from(depth);
             deepest = deepest.max(depth);
@@ -140,7 +123,7 @@ impl Drainage {
 
 /// Length of a step into a direction, in cells.
 pub(super) fn step(direction: u8) -> f64 {
-    if direction % 2 == 1 { std::f64::consts::SQRT_2 } else { 1.0 }
+    LENGTHS[usize::from(direction % 2)]
 }
 
 /// Hollows without a way out: level bottoms of touching cells count once.
@@ -186,7 +169,8 @@ fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::OUT;
+    use crate::flow::{OUT, downstream};
+    use crate::height::Height;
     use crate::products::measure::testing::terrain;
     use crate::products::measure::{Settings, measure};
     use crate::rng::Key;
@@ -216,7 +200,8 @@ mod tests {
                 terrain([15, 18], 10.0, |x, y| (key.cell([x as i64, y as i64]).unit() * 8.0).floor() + 0.05 * x);
             ground.nodata = Some(Field::generate([15, 18], |i, j| key.and(1).cell([i as i64, j as i64]).unit() < 0.04));
             let of = Ground::of(&ground);
-            let drainage = Drainage::of(&of);
+            let catchments = Catchments::of(&of);
+            let drainage = &catchments.drainage;
             let raw = d8::directions(&Land::of(&ground));
             let (mut out, mut longest) = (0, vec![0.0f64; 270]);
             for k in (0..270).filter(|k| of.land.as_slice()[*k]) {
@@ -227,14 +212,14 @@ mod tests {
                 out += u64::from(raw.as_slice()[at] == OUT);
                 let (mut at, mut length) = (k, 0.0);
                 while let Some(next) = drainage.next(at) {
-                    length += step(drainage.directions.as_slice()[at]) * 10.0;
+                    length += step(drainage.directions().as_slice()[at]) * 10.0;
                     at = next;
                     longest[at] = longest[at].max(length);
                 }
             }
             assert_eq!(drained(&of), out, "{seed}");
             // Sums of the same steps in the same order.
-            assert_eq!(drainage.length, longest, "{seed}");
+            assert_eq!(catchments.length, longest, "{seed}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::field::Field;
-use crate::flow::STEPS;
+use crate::flow::{LENGTHS, STEPS};
 use crate::height::Height;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Curve, Group, Measures, Scale, Settings, Spec};
@@ -119,7 +119,7 @@ impl Sight {
         for [di, dj] in STEPS {
             self.most.fill(f32::NEG_INFINITY);
             self.least.fill(f32::INFINITY);
-            let length = if di != 0 && dj != 0 { std::f64::consts::SQRT_2 * cell } else { cell };
+            let length = LENGTHS[usize::from(di != 0 && dj != 0)] * cell;
             for step in 1..=search as isize {
                 let Some(r) = i.checked_add_signed(di * step).filter(|r| *r < rows) else { break };
                 let shift = dj * step;

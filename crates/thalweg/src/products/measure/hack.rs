@@ -1,6 +1,6 @@
 //! How long the main stem of a catchment is.
 
-use crate::products::measure::drainage::Drainage;
+use crate::products::measure::drainage::Catchments;
 use crate::products::measure::fit::{bins, power, thin};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Curve, Group, Measures, Scale, Spec};
@@ -33,9 +33,9 @@ const LEAST: usize = 3;
 
 /// Area and length to the farthest divide at the lower end of every link of a whole catchment. The law goes through
 /// geometric means of bins: else the many small catchments alone would set it.
-pub(super) fn measure(ground: &Ground<'_>, drainage: &Drainage, network: &Network, all: &mut Measures) {
+pub(super) fn measure(ground: &Ground<'_>, catchments: &Catchments, network: &Network, all: &mut Measures) {
     // Half a cell at the divide and at the end: a catchment of one cell has a length.
-    let length = |k: u32| (drainage.length[k as usize] + ground.cell()) * 1e-3;
+    let length = |k: u32| (catchments.length[k as usize] + ground.cell()) * 1e-3;
     let ends = network.links.iter().filter(|link| link.whole);
     let samples: Vec<[f64; 2]> =
         ends.filter_map(|link| Some([link.area, libm::log(length(*link.cells.last()?))])).collect();

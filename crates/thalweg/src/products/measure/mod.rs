@@ -32,7 +32,7 @@ pub use sheet::sheet;
 
 use crate::error::Result;
 use crate::flow::Land;
-use crate::products::measure::drainage::Drainage;
+use crate::products::measure::drainage::Catchments;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::network::Network;
 use crate::terrain::Terrain;
@@ -53,12 +53,12 @@ pub fn measure(terrain: &Terrain, settings: &Settings) -> Result<Measures> {
     curvature::measure(&ground, &mut all);
     geomorphons::measure(&ground, settings, &mut all);
     spectrum::measure(&ground, &mut all);
-    let drainage = Drainage::of(&ground);
-    drainage.measure(&ground, &mut all);
-    let network = Network::of(&ground, &drainage, settings);
+    let catchments = Catchments::of(&ground);
+    catchments.measure(&ground, &mut all);
+    let network = Network::of(&ground, &catchments, settings);
     network.measure(&ground, &mut all);
-    concavity::measure(&ground, &drainage, &network, &mut all);
-    hack::measure(&ground, &drainage, &network, &mut all);
+    concavity::measure(&ground, &catchments.drainage, &network, &mut all);
+    hack::measure(&ground, &catchments, &network, &mut all);
     horton::measure(&network, &mut all);
     plan_form::measure(&ground, &network, &mut all);
     Ok(all)

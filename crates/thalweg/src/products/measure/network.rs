@@ -1,6 +1,6 @@
 //! [`Network`]: channels as links between heads, junctions and mouths.
 
-use crate::products::measure::drainage::{Drainage, step};
+use crate::products::measure::drainage::{Catchments, step};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Found, Group, Measures, Settings, Spec, need_land};
 
@@ -41,7 +41,7 @@ pub(super) struct Link {
     pub area: f64,
     /// Strahler order, from 1.
     pub order: usize,
-    /// Whether its catchment is whole ([`Drainage::whole`]).
+    /// Whether its catchment is whole ([`Catchments::whole`]).
     pub whole: bool,
 }
 
@@ -54,12 +54,13 @@ pub(super) struct Network {
 }
 
 impl Network {
-    pub fn of(ground: &Ground<'_>, drainage: &Drainage, settings: &Settings) -> Self {
+    pub fn of(ground: &Ground<'_>, catchments: &Catchments, settings: &Settings) -> Self {
         let cell_area = ground.terrain.grid.cell_area() * 1e-6;
         let least = settings.channel_area.map_or((LEAST.0 / cell_area).max(LEAST.1), |area| area / cell_area);
         // A cast holds what is too much to the greatest, which no catchment reaches.
         let threshold = (least.ceil() as u32).max(1);
-        let cells = drainage.cells.as_slice();
+        let Catchments { drainage, whole, .. } = catchments;
+        let cells = drainage.cells().as_slice();
         let channel = |k: usize| ground.land.as_slice()[k] && cells[k] >= threshold;
         // Channels that flow into each cell.
         let mut donors = vec![0u8; cells.len()];
@@ -69,14 +70,14 @@ impl Network {
             }
         }
         let begins = |k: usize| channel(k) && donors[k] != 1;
-        let starts: Vec<u32> = drainage.order.iter().copied().filter(|k| begins(*k as usize)).collect();
+        let starts: Vec<u32> = drainage.order().iter().copied().filter(|k| begins(*k as usize)).collect();
         let mut number = vec![u32::MAX; cells.len()];
         starts.iter().enumerate().for_each(|(n, k)| number[*k as usize] = n as u32);
         let links = starts.iter().map(|start| {
             let mut link = Link { cells: vec![*start], next: None, length: 0.0, area: 0.0, order: 1, whole: false };
             let mut k = *start as usize;
             while let Some(n) = drainage.next(k).filter(|n| channel(*n)) {
-                link.length += step(drainage.directions.as_slice()[k]) * ground.cell();
+                link.length += step(drainage.directions().as_slice()[k]) * ground.cell();
                 if begins(n) {
                     link.next = Some(number[n] as usize);
                     break;
@@ -85,7 +86,7 @@ impl Network {
                 k = n;
             }
             link.area = f64::from(cells[k]) * cell_area;
-            link.whole = drainage.whole[k];
+            link.whole = whole[k];
             link
         });
         let mut network = Self { links: links.collect(), threshold };
