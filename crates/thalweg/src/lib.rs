@@ -61,7 +61,7 @@ pub mod finer;
 pub mod flow;
 pub mod forest;
 mod fourier;
-pub mod given;
+mod given;
 pub mod grid;
 pub mod height;
 pub mod io;

@@ -45,7 +45,7 @@ use crate::memory;
 use crate::model::{Model, give};
 use crate::models::Models;
 use crate::names;
-use crate::params::{Kind, Param, Value};
+use crate::params::{Kind, Param, Value, Written};
 use crate::pictures::ramps::{RAMPS, Ramp};
 use crate::products::resample::resample;
 use crate::rocks::{self, Rock};
@@ -159,7 +159,7 @@ impl Stage {
                 }
                 _ => continue,
             };
-            model.set(owner, name, &value.to_toml())?;
+            model.set(owner, name, &value.into())?;
         }
         Ok(ModelAt::Changed(model))
     }
@@ -223,8 +223,9 @@ impl Stage {
             let _ = writeln!(out, "finer = {{ {} }}", factors.join(", "));
         }
         for param in self.model.declared() {
-            let value = self.model.get(param.name).map(Value::to_toml);
-            let _ = writeln!(out, "{} = {}", param.name, value.unwrap_or(toml::Value::Boolean(false)));
+            if let Some(value) = self.model.get(param.name) {
+                let _ = writeln!(out, "{} = {}", param.name, Written::from(value));
+            }
         }
         let sources: Vec<_> = self.layers.iter().map(|(name, s)| format!("{name} = {}", s.to_toml())).collect();
         if !sources.is_empty() {
@@ -632,10 +633,10 @@ fn stage(value: &toml::Value, models: &Models) -> Result<Stage> {
                     layers.insert(name.clone(), Source::parse(name, source)?);
                 }
             }
-            _ => given.push((key.as_str(), value)),
+            _ => given.push((key.as_str(), Written::of(value))),
         }
     }
-    give(&mut *model, given)?;
+    give(&mut *model, given.iter().map(|(name, value)| (*name, value)))?;
     Ok(Stage { label, model, layers, tables, strokes, muted, when, finer })
 }
 

@@ -128,7 +128,7 @@ impl Run {
         if let Some(stage) = stages.filter(|stage| !stage.muted).find(|stage| stage.model.plays(Role::Droplets)) {
             for param in droplets.declared() {
                 if let Some(value) = stage.model.get(param.name) {
-                    droplets.set(name, param.name, &value.to_toml())?;
+                    droplets.set(name, param.name, &value.into())?;
                 }
             }
         }
