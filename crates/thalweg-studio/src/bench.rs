@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 
 use thalweg::Result;
 use thalweg::finer;
-use thalweg::levels::{Turn, When};
 use thalweg::mark::Mark;
 use thalweg::model::Role;
 use thalweg::models;
 use thalweg::models::droplets::{Droplets, trace};
 use thalweg::params::Written;
+use thalweg::plan::Turn;
 use thalweg::products::resample::reduce;
+use thalweg::recipe::When;
 use thalweg::recipe::{Recipe, Stage};
 use thalweg::run::Run;
 use thalweg::springs::SPRINGS;

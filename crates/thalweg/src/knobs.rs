@@ -10,10 +10,10 @@ use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
 use crate::height::Height;
-use crate::levels::When;
 use crate::model::Blend;
 use crate::models;
 use crate::params::{Kind, Knob, Param, Power, Scaling, Value};
+use crate::recipe::When;
 use crate::recipe::{From, Recipe, Stage};
 use crate::rocks::Rock;
 use crate::terrain::GROUND;

@@ -2,11 +2,12 @@
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::levels::{Turn, When};
 use crate::model::{Budget, Model, Role};
 use crate::models;
 use crate::models::droplets::Droplets;
 use crate::params::Parameters;
+use crate::plan::Turn;
+use crate::recipe::When;
 use crate::recipe::{MAX_STAGES, Stage};
 use crate::rng::Key;
 use crate::run::{Run, planned};
