@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use thalweg::levels::Coarsest;
 use thalweg::model::Family;
 use thalweg::models;
 use thalweg::pictures::picture::Picture;
 use thalweg::presets::{self, PRESETS};
+use thalweg::recipe::Coarsest;
 use thalweg::recipe::Recipe;
 
 use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};

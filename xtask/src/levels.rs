@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use thalweg::io::terrain::{LoadOptions, load};
-use thalweg::levels::Coarsest;
 use thalweg::presets::PRESETS;
 use thalweg::products::agreement::agreement;
+use thalweg::recipe::Coarsest;
 use thalweg::recipe::Recipe;
 use thalweg::terrain::Terrain;
 

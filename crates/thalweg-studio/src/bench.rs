@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use thalweg::Result;
 use thalweg::finer;
-use thalweg::levels::{Turn, When};
 use thalweg::mark::Mark;
 use thalweg::model::Role;
 use thalweg::models;
 use thalweg::models::droplets::{Droplets, trace};
+use thalweg::params::Written;
+use thalweg::plan::Turn;
 use thalweg::products::resample::reduce;
+use thalweg::recipe::When;
 use thalweg::recipe::{Recipe, Stage};
 use thalweg::run::Run;
 use thalweg::springs::SPRINGS;
@@ -322,10 +324,10 @@ impl Bench {
                 continue;
             };
             let owner = old.model.about().name;
-            if old.model.set(owner, param.name, &value.to_toml()).is_err() {
+            if old.model.set(owner, param.name, &value.into()).is_err() {
                 return Ok(Some(recipe));
             }
-            changed.push((param.name, value.to_toml()));
+            changed.push((param.name, Written::from(value)));
         }
         if step == 0 || !trial.same_until(&recipe, turn, step) {
             return Ok(Some(recipe));

@@ -208,7 +208,7 @@ fn preset_line(recipe: &Recipe, presets: &[crate::Preset]) -> Option<String> {
             let value = new.model.get(param.name)?;
             if old.model.get(param.name) != Some(value) {
                 let owner = old.model.about().name;
-                old.model.set(owner, param.name, &value.to_toml()).ok()?;
+                old.model.set(owner, param.name, &value.into()).ok()?;
                 line += &format!(" --set {}", quoted(&format!("{}.{}={value}", old.label, param.name)));
             }
         }
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(preset_line(&recipe, &presets).as_deref(), Some("thalweg build demo"));
         recipe.seed = 9;
         recipe.cells = 128;
-        recipe.stages[0].model.set("gradient_noise", "amplitude", &toml::Value::Float(12.5)).unwrap();
+        recipe.stages[0].model.set("gradient_noise", "amplitude", &12.5.into()).unwrap();
         let line = preset_line(&recipe, &presets).unwrap();
         assert_eq!(line, "thalweg build demo --cells 128 --seed 9 --set 'two words.amplitude=12.5'");
         recipe.stages.clear();

@@ -229,7 +229,7 @@ fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
     });
     let owner = model.about().name;
     // What a control allows, the declaration allows: it was made from it.
-    next != value && model.set(owner, param.name, &next.to_toml()).is_ok()
+    next != value && model.set(owner, param.name, &next.into()).is_ok()
 }
 
 /// A number in at most five digits that matter.

@@ -59,7 +59,7 @@ impl Hands {
                 ui.add_sized([60.0, 18.0], eframe::egui::Label::new(param.name)).on_hover_text(param.meaning);
                 if control(ui, param, &mut value).accessible_name(param.name).on_hover_text(param.meaning).changed() {
                     // What a control allows, the declaration allows: it was made from it.
-                    let _ = stroke.set(tool.name(), param.name, &value.to_toml());
+                    let _ = stroke.set(tool.name(), param.name, &value.into());
                     self.chosen |= param.name == "strength";
                 }
             });

@@ -71,7 +71,7 @@ fn edited(change: impl FnOnce(&mut Recipe)) -> Box<Recipe> {
 
 fn set(recipe: &mut Recipe, stage: usize, name: &str, value: f64) {
     let owner = recipe.stages[stage].model.about().name;
-    recipe.stages[stage].model.set(owner, name, &toml::Value::Float(value)).unwrap();
+    recipe.stages[stage].model.set(owner, name, &value.into()).unwrap();
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn parameters_turned_wildly_on_a_running_simulation_never_end_it() {
         let long = ["count", "density", "max_steps", "years", "step", "octaves", "radius", "stride"];
         if !long.contains(&param.name) {
             let value = some(param.kind, &mut draw);
-            recipe.stages[stage].model.set(owner, param.name, &value.to_toml()).unwrap();
+            recipe.stages[stage].model.set(owner, param.name, &value.into()).unwrap();
         }
         if draw() < 0.1 {
             recipe.stages[stage].muted = !recipe.stages[stage].muted;

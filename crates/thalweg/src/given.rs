@@ -6,7 +6,7 @@ use crate::grid::Grid;
 use crate::terrain::Terrain;
 
 /// A row of a table that a recipe may give to a stage whose model keeps a table of that name.
-pub trait Given: Sized {
+pub(crate) trait Given: Sized {
     /// The table's name, in recipes and in terrains.
     const TABLE: &'static str;
 

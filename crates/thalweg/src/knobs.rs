@@ -10,10 +10,10 @@ use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
 use crate::height::Height;
-use crate::levels::When;
 use crate::model::Blend;
 use crate::models;
 use crate::params::{Kind, Knob, Param, Power, Scaling, Value};
+use crate::recipe::When;
 use crate::recipe::{From, Recipe, Stage};
 use crate::rocks::Rock;
 use crate::terrain::GROUND;
@@ -118,13 +118,13 @@ impl Knobs {
         for param in model.declared() {
             let factor = |knob: Knob| if multiplies && knob == Knob::Relief { 1.0 } else { self.factor(knob, rocks) };
             if let Some(after) = turned(&param, |name| model.get(name), factor) {
-                model.set(owner, param.name, &after.to_toml())?;
+                model.set(owner, param.name, &after.into())?;
             }
         }
         for stroke in &mut stage.strokes {
             for param in stroke.tool.settings() {
                 if let Some(after) = turned(param, |name| stroke.get(name), |knob| self.factor(knob, rocks)) {
-                    stroke.set(stroke.tool.name(), param.name, &after.to_toml())?;
+                    stroke.set(stroke.tool.name(), param.name, &after.into())?;
                 }
             }
         }

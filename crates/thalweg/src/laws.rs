@@ -319,7 +319,7 @@ fn any_ground(model: &dyn Model) -> Result<(), How> {
             let mut model = model.clone_box();
             let key = Key::new(SEED, owner).and(shape as u64).and(draw);
             for (number, param) in model.declared().iter().enumerate().filter(|_| draw > 0) {
-                model.set(owner, param.name, &any_value(&param.kind, key.and(number as u64)).to_toml())?;
+                model.set(owner, param.name, &any_value(&param.kind, key.and(number as u64)).into())?;
             }
             if model.check(&ground.grid).is_err() {
                 continue;
@@ -363,7 +363,7 @@ fn declaration(model: &dyn Model) -> Result<(), How> {
     for param in model.declared() {
         let is_said = param.meaning.len() > 10 && !param.unit.is_empty() && !param.source.is_empty();
         ask(is_said, || format!("{} has a meaning, a unit, a source", param.name))?;
-        model.clone_box().set(about.name, param.name, &param.default.to_toml())?;
+        model.clone_box().set(about.name, param.name, &param.default.into())?;
     }
     let mut terrain = rough(model, [40, 50])?;
     run(model, &mut terrain)?;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::bytes::Values;
 use crate::error::Result;
-use crate::levels::{Coarsest, Turn};
+use crate::plan::Turn;
+use crate::recipe::Coarsest;
 use crate::recipe::{From, Recipe, Stage};
 use crate::run::{Run, StageReport};
 use crate::terrain::Terrain;

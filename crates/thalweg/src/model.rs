@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice;
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::params::{Parameters, Value};
+use crate::params::{Parameters, Value, Written};
 use crate::rng::Key;
 use crate::terrain::{LayerSpec, Terrain};
 
@@ -184,7 +184,7 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
 ///
 /// # Errors
 /// As [`Parameters::set`].
-pub fn give<'a>(model: &mut dyn Model, given: impl IntoIterator<Item = (&'a str, &'a toml::Value)>) -> Result<()> {
+pub fn give<'a>(model: &mut dyn Model, given: impl IntoIterator<Item = (&'a str, &'a Written)>) -> Result<()> {
     let owner = model.about().name;
     let mut names = Vec::new();
     for (name, value) in given {
@@ -194,7 +194,7 @@ pub fn give<'a>(model: &mut dyn Model, given: impl IntoIterator<Item = (&'a str,
     for Beside { with, name, value } in model.beside() {
         let is_on = matches!(model.get(with), Some(Value::Number(x)) if x > 0.0);
         if is_on && !names.contains(name) {
-            model.set(owner, name, &toml::Value::Float(*value))?;
+            model.set(owner, name, &(*value).into())?;
         }
     }
     Ok(())

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::ops::{RangeFull, RangeInclusive};
 
+use serde::Serialize;
 use serde_json::json;
 
 use crate::error::{Error, Result};
@@ -48,7 +49,8 @@ impl fmt::Display for Kind {
 }
 
 /// A parameter's value.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value {
     /// A real number.
     Number(f64),
@@ -71,15 +73,79 @@ impl fmt::Display for Value {
     }
 }
 
-impl Value {
-    /// As it stands in a recipe.
-    pub fn to_toml(self) -> toml::Value {
-        match self {
-            Self::Number(x) => toml::Value::Float(x),
-            Self::Count(n) => toml::Value::Integer(n.into()),
-            Self::Switch(b) => toml::Value::Boolean(b),
-            Self::Choice(word) => toml::Value::String(word.to_string()),
+/// A value as somebody wrote it, in a recipe or on a command line. What a declaration reads from it is a [`Value`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Written {
+    /// A real number.
+    Number(f64),
+    /// A whole number.
+    Whole(i64),
+    /// True or false.
+    Switch(bool),
+    /// A word.
+    Word(String),
+    /// What no parameter takes, such as a list or a date: its text.
+    Other(String),
+}
+
+impl Written {
+    /// From a recipe's value.
+    pub(crate) fn of(value: &toml::Value) -> Self {
+        match value {
+            toml::Value::Float(x) => Self::Number(*x),
+            toml::Value::Integer(n) => Self::Whole(*n),
+            toml::Value::Boolean(b) => Self::Switch(*b),
+            toml::Value::String(word) => Self::Word(word.clone()),
+            other => Self::Other(other.to_string()),
         }
+    }
+}
+
+/// As it stands in a recipe: words in quotes.
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(x) => toml::Value::Float(*x).fmt(f),
+            Self::Whole(n) => n.fmt(f),
+            Self::Switch(b) => b.fmt(f),
+            Self::Word(word) => toml::Value::String(word.clone()).fmt(f),
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<Value> for Written {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Number(x) => x.into(),
+            Value::Count(n) => n.into(),
+            Value::Switch(b) => b.into(),
+            Value::Choice(word) => word.into(),
+        }
+    }
+}
+
+impl From<f64> for Written {
+    fn from(x: f64) -> Self {
+        Self::Number(x)
+    }
+}
+
+impl From<u32> for Written {
+    fn from(n: u32) -> Self {
+        Self::Whole(n.into())
+    }
+}
+
+impl From<bool> for Written {
+    fn from(b: bool) -> Self {
+        Self::Switch(b)
+    }
+}
+
+impl From<&str> for Written {
+    fn from(word: &str) -> Self {
+        Self::Word(word.to_string())
     }
 }
 
@@ -191,7 +257,7 @@ pub trait Parameters {
     ///
     /// # Errors
     /// An unknown name, a value of another kind, a value out of range.
-    fn set(&mut self, owner: &str, name: &str, value: &toml::Value) -> Result<()>;
+    fn set(&mut self, owner: &str, name: &str, value: &Written) -> Result<()>;
 }
 
 /// A Rust type that a parameter may have.
@@ -202,8 +268,8 @@ pub trait ParamType: Sized + Copy {
     fn kind(within: Self::Within) -> Kind;
     /// As a value.
     fn value(self) -> Value;
-    /// From a recipe's value, if it is of this kind and within its limits.
-    fn parse(value: &toml::Value, kind: &Kind) -> Option<Self>;
+    /// From what somebody wrote, if it is of this kind and within its limits.
+    fn parse(value: &Written, kind: &Kind) -> Option<Self>;
 }
 
 impl ParamType for f64 {
@@ -214,10 +280,10 @@ impl ParamType for f64 {
     fn value(self) -> Value {
         Value::Number(self)
     }
-    fn parse(value: &toml::Value, kind: &Kind) -> Option<Self> {
+    fn parse(value: &Written, kind: &Kind) -> Option<Self> {
         let x = match value {
-            toml::Value::Float(x) => *x,
-            toml::Value::Integer(n) => *n as f64,
+            Written::Number(x) => *x,
+            Written::Whole(n) => *n as f64,
             _ => return None,
         };
         matches!(kind, Kind::Number { min, max } if (*min..=*max).contains(&x)).then_some(x)
@@ -232,8 +298,9 @@ impl ParamType for u32 {
     fn value(self) -> Value {
         Value::Count(self)
     }
-    fn parse(value: &toml::Value, kind: &Kind) -> Option<Self> {
-        let n = u32::try_from(value.as_integer()?).ok()?;
+    fn parse(value: &Written, kind: &Kind) -> Option<Self> {
+        let Written::Whole(n) = value else { return None };
+        let n = u32::try_from(*n).ok()?;
         matches!(kind, Kind::Count { min, max } if (*min..=*max).contains(&n)).then_some(n)
     }
 }
@@ -246,8 +313,8 @@ impl ParamType for bool {
     fn value(self) -> Value {
         Value::Switch(self)
     }
-    fn parse(value: &toml::Value, _: &Kind) -> Option<Self> {
-        value.as_bool()
+    fn parse(value: &Written, _: &Kind) -> Option<Self> {
+        if let Written::Switch(b) = value { Some(*b) } else { None }
     }
 }
 
@@ -255,18 +322,18 @@ impl ParamType for bool {
 ///
 /// # Errors
 /// When it is of another kind or out of range.
-pub fn read<T: ParamType>(owner: &str, param: &Param, value: &toml::Value) -> Result<T> {
+pub fn read<T: ParamType>(owner: &str, param: &Param, value: &Written) -> Result<T> {
     T::parse(value, &param.kind)
         .ok_or_else(|| Error::value(format!("{owner}.{}", param.name), value, param.kind.to_string()))
 }
 
 /// A value as typed on a command line: TOML if it is TOML, else a word.
-pub fn typed(text: &str) -> toml::Value {
+pub fn typed(text: &str) -> Written {
     toml::from_str::<toml::Table>(&format!("v = {text}"))
         .ok()
         .filter(|table| table.len() == 1)
-        .and_then(|mut table| table.remove("v"))
-        .unwrap_or_else(|| toml::Value::String(text.to_string()))
+        .and_then(|table| table.get("v").map(Written::of))
+        .unwrap_or_else(|| text.into())
 }
 
 /// Declares a model and its parameters in one place.
@@ -336,7 +403,7 @@ macro_rules! params {
                     _ => None,
                 }
             }
-            fn set(&mut self, owner: &str, name: &str, value: &toml::Value) -> $crate::error::Result<()> {
+            fn set(&mut self, owner: &str, name: &str, value: &$crate::params::Written) -> $crate::error::Result<()> {
                 let declared = self.declared();
                 let Some(param) = declared.iter().find(|p| p.name == name) else {
                     return Err($crate::error::Error::unknown(
@@ -373,8 +440,9 @@ macro_rules! choice {
             fn value(self) -> $crate::params::Value {
                 $crate::params::Value::Choice(match self { $( Self::$variant => $word, )+ })
             }
-            fn parse(value: &toml::Value, _: &$crate::params::Kind) -> Option<Self> {
-                match value.as_str()? { $( $word => Some(Self::$variant), )+ _ => None }
+            fn parse(value: &$crate::params::Written, _: &$crate::params::Kind) -> Option<Self> {
+                let $crate::params::Written::Word(word) = value else { return None };
+                match word.as_str() { $( $word => Some(Self::$variant), )+ _ => None }
             }
         }
     };

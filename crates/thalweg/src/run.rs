@@ -11,9 +11,10 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::io;
-use crate::levels::{Coarsest, Turn};
 use crate::model::{Budget, Model, Stepper, Tick};
-use crate::params::Value;
+use crate::params::{Value, Written};
+use crate::plan::Turn;
+use crate::recipe::Coarsest;
 use crate::recipe::{Recipe, Stage};
 use crate::rng::Key;
 use crate::springs::{self, SPRINGS, Spring};
@@ -317,7 +318,7 @@ impl Run {
     /// # Errors
     /// No such stage or parameter, a stage that is done, a value that is not allowed, or one that would leave the stage
     /// no more steps than it has taken. Nothing is changed then.
-    pub fn set(&mut self, label: &str, parameter: &str, value: &toml::Value) -> Result<()> {
+    pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
         let labels = self.recipe.stages.iter().map(|stage| stage.label.as_str());
         let number = labels.clone().position(|known| known == label);
         let number = number.ok_or_else(|| Error::unknown("stage", label, labels))?;
@@ -341,15 +342,14 @@ impl Run {
         };
         let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
         if let Some(refusal) = refusal {
-            stage.model.set(owner, parameter, &before.to_toml())?;
+            stage.model.set(owner, parameter, &before.into())?;
             return Err(refusal);
         }
         if here.is_some() {
             self.stepper = None;
         }
         if let Some((report, turn)) = here.and_then(|turn| Some((self.reports.get_mut(self.turn)?, turn))) {
-            let json =
-                |value: Option<Value>| value.and_then(|v| serde_json::to_value(v.to_toml()).ok()).unwrap_or_default();
+            let json = |value: Option<Value>| serde_json::to_value(value).unwrap_or_default();
             let change =
                 Change { step: taken, parameter: parameter.to_string(), from: json(Some(before)), to: json(after) };
             report.parameters = parameters(&*stage.model_at(turn.pass)?);
@@ -516,7 +516,7 @@ fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
 
 /// The parameters of a model, by name.
 fn parameters(model: &dyn Model) -> serde_json::Value {
-    let value = |name: &str| serde_json::to_value(model.get(name)?.to_toml()).ok();
+    let value = |name: &str| serde_json::to_value(model.get(name)?).ok();
     let declared = model.declared();
     declared.iter().filter_map(|p| Some((p.name.to_string(), value(p.name)?))).collect()
 }

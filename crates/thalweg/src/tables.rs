@@ -27,7 +27,7 @@ macro_rules! tables {
             ///
             /// # Errors
             /// A table that the model does not keep, and what the table's own reader refuses.
-            pub fn parse(value: &toml::Value, kept: &[&str]) -> Result<Self> {
+            pub(crate) fn parse(value: &toml::Value, kept: &[&str]) -> Result<Self> {
                 let tables = value.as_table().ok_or_else(|| Error::value("tables", value, "a table of tables"))?;
                 let mut given = Self::default();
                 for (name, rows) in tables {

@@ -82,6 +82,30 @@ fn modules_use_only_earlier_ones() {
     assert!(seen > 100, "only {seen} uses found: is the pattern wrong?");
 }
 
+/// A user's crate that declares a model needs no `toml` of its own, of the very version that we read recipes with.
+#[test]
+fn no_type_of_toml_shows() {
+    let mut files = Vec::new();
+    sources(&root().join("crates/thalweg/src"), &mut files);
+    let mut seen = 0;
+    for file in files {
+        let code = fs::read_to_string(&file).unwrap();
+        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+        let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let code = code.join("\n");
+        // Signatures, up to their bodies; traits and macros that others use, as a whole.
+        let signatures = ["pub fn ", "pub type ", "pub const ", "impl From<"].map(|start| (start, "{"));
+        let wholes = ["pub trait ", "pub enum ", "#[macro_export]"].map(|start| (start, "\n}"));
+        for (start, end) in signatures.into_iter().chain(wholes) {
+            for item in code.split(start).skip(1).filter_map(|rest| rest.split(end).next()) {
+                assert!(!item.contains("toml::"), "{}: {start}{item}", file.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 800, "only {seen} items found: is the pattern wrong?");
+}
+
 #[test]
 fn links_between_documents_lead_somewhere() {
     let mut seen = 0;

@@ -6,7 +6,7 @@ use thalweg::grid::{Edge, Grid};
 use thalweg::height::{Height, UNITS};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
-use thalweg::params::{Kind, Parameters};
+use thalweg::params::{Kind, Parameters, Value, Written};
 use thalweg::recipe::Recipe;
 use thalweg::rng::Key;
 use thalweg::springs::{self, Spring};
@@ -471,10 +471,10 @@ fn whatever_the_parameters_nothing_is_negative_or_lost() {
             let u = [0.0, 1.0, unit(number as u64), unit(number as u64)]
                 [(key.and(900 + number as u64).bits() % 4) as usize];
             let value = match param.kind {
-                Kind::Number { min, max } => toml::Value::Float((min + (max - min) * u * u * u * u).clamp(min, max)),
-                Kind::Count { .. } => toml::Value::Integer(12),
-                Kind::Switch => toml::Value::Boolean(u < 0.5),
-                Kind::Choice(words) => toml::Value::String(words[(u * (words.len() as f64 - 0.5)) as usize].0.into()),
+                Kind::Number { min, max } => Written::from((min + (max - min) * u * u * u * u).clamp(min, max)),
+                Kind::Count { .. } => Written::Whole(12),
+                Kind::Switch => Written::Switch(u < 0.5),
+                Kind::Choice(words) => Written::from(words[(u * (words.len() as f64 - 0.5)) as usize].0),
             };
             model.set("fluvial", param.name, &value).unwrap();
         }
@@ -523,9 +523,9 @@ fn beside_a_drop_no_rain_falls_but_what_is_asked_for() {
     let rain = |lines: &str| {
         let recipe = Recipe::parse(&format!("extent = [100, 100]\n[[stage]]\nmodel = \"fluvial\"\n{lines}")).unwrap();
         let again = Recipe::parse(&recipe.to_toml()).unwrap();
-        let [one, two] = [&recipe, &again].map(|recipe| recipe.stages[0].model.get("rain").unwrap().to_toml());
+        let [one, two] = [&recipe, &again].map(|recipe| recipe.stages[0].model.get("rain").unwrap());
         assert_eq!(one, two, "{lines}");
-        one.as_float().unwrap()
+        if let Value::Number(rain) = one { rain } else { f64::NAN }
     };
     let usual = Fluvial::default().rain;
     assert!(usual > 0.0);

@@ -7,6 +7,7 @@ use thalweg::grid::{Edge, Grid};
 use thalweg::height::{Height, UNITS};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models;
+use thalweg::params::Written;
 use thalweg::rng::Key;
 use thalweg::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
 
@@ -29,7 +30,7 @@ fn hills(size: [usize; 2]) -> Terrain {
 fn model(settings: &[(&str, f64)]) -> Box<dyn Model> {
     let mut model = models::find("hydrology").expect("it is listed");
     for (name, value) in settings {
-        let value = if *name == "spill" { toml::Value::Integer(*value as i64) } else { toml::Value::Float(*value) };
+        let value = if *name == "spill" { Written::Whole(*value as i64) } else { Written::Number(*value) };
         model.set("hydrology", name, &value).expect("in range");
     }
     model
@@ -66,7 +67,7 @@ fn rain_is_what_evaporated_stands_or_left() {
             let mut terrain = hills([90, 110]);
             terrain.grid.edges = [edge; 4];
             let mut model = model(&[("drops", 0.4)]);
-            model.set("hydrology", "rules", &toml::Value::String(rules.into())).expect("a rule set");
+            model.set("hydrology", "rules", &rules.into()).expect("a rule set");
             let area = terrain.grid.cell_area();
             let mut most = 0;
             let budget = run(&*model, &mut terrain, |terrain, budget| {

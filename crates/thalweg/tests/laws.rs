@@ -18,12 +18,12 @@ fn each(mut law: impl FnMut(&dyn Model)) {
         let owner = model.about().name;
         for param in model.declared() {
             if param.default == Value::Switch(false) {
-                model.set(owner, param.name, &toml::Value::Boolean(true)).expect("a switch switches");
+                model.set(owner, param.name, &true.into()).expect("a switch switches");
             }
         }
         law(&*model);
         if model.get("stride").is_some() {
-            model.set(owner, "stride", &toml::Value::Float(95.0)).expect("three cells of the laws' ground");
+            model.set(owner, "stride", &95.0.into()).expect("three cells of the laws' ground");
             law(&*model);
         }
         count += 1;
@@ -125,7 +125,7 @@ fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
         let Some(param) = named else { return assert_eq!(model.blend(), Blend::Add) };
         for (word, _) in blends() {
             let mut other = model.clone_box();
-            other.set("it", param.name, &toml::Value::String(word.to_string())).expect("a blend");
+            other.set("it", param.name, &(*word).into()).expect("a blend");
             assert_eq!(other.blend().value(), Value::Choice(word), "{}", model.about().name);
         }
     });

@@ -1,7 +1,7 @@
 //! Worlds built from coarse to fine.
 
-use thalweg::levels::Turn;
 use thalweg::mark::Mark;
+use thalweg::plan::Turn;
 use thalweg::products::agreement::agreement;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;

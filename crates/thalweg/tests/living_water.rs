@@ -41,7 +41,7 @@ fn hills(size: [usize; 2]) -> Terrain {
 fn model(settings: &[(&str, f64)]) -> Box<dyn Model> {
     let mut model = models::find("hydrology").expect("it is listed");
     for (name, value) in settings {
-        model.set("hydrology", name, &toml::Value::Float(*value)).expect("in range");
+        model.set("hydrology", name, &(*value).into()).expect("in range");
     }
     model
 }
@@ -141,7 +141,7 @@ fn streams_that_draw_drops_along_are_narrower() {
     let width = |rules: &str, settings: &[(&str, f64)]| {
         let mut terrain = hills([160, 160]);
         let mut model = model(&[&[("drops", 2.0)], settings].concat());
-        model.set("hydrology", "rules", &toml::Value::String(rules.into())).unwrap();
+        model.set("hydrology", "rules", &rules.into()).unwrap();
         run(&*model, &mut terrain).unwrap();
         widths(terrain.float(&DISCHARGE).unwrap(), (300.0 * RAIN) as f32, CELL).unwrap().mean
     };

@@ -149,9 +149,9 @@ fn model(name: &str, case: &Case, grid: &Grid) -> Option<Box<dyn Model>> {
     let mut model = models::find(name).expect("it is listed");
     for (param, draw) in model.declared().iter().zip(&case.draws) {
         let value = drawn(param, *draw);
-        model.set(name, param.name, &value.to_toml()).expect("a value in range is taken");
+        model.set(name, param.name, &value.into()).expect("a value in range is taken");
         if model.check(grid).is_err() {
-            model.set(name, param.name, &param.default.to_toml()).expect("its default is in range");
+            model.set(name, param.name, &param.default.into()).expect("its default is in range");
         }
     }
     model.check(grid).is_ok().then_some(model)

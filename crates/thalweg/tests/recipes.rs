@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use thalweg::grid::Edge;
 use thalweg::models;
-use thalweg::params::{Kind, Value};
+use thalweg::params::{Kind, Value, Written};
 use thalweg::recipe::{From, Recipe, Source};
 
 const GOOD: &str = r#"
@@ -127,10 +127,10 @@ fn every_model_comes_back_with_every_parameter() {
         let name = model.about().name;
         for param in model.declared() {
             let other = match param.kind {
-                Kind::Number { min, max } => toml::Value::Float(min + (max - min) / 3.0),
-                Kind::Count { min, max } => toml::Value::Integer((min + (max - min) / 3).into()),
-                Kind::Switch => toml::Value::Boolean(param.default != Value::Switch(true)),
-                Kind::Choice(words) => toml::Value::String(words[words.len() - 1].0.to_string()),
+                Kind::Number { min, max } => Written::from(min + (max - min) / 3.0),
+                Kind::Count { min, max } => Written::from(min + (max - min) / 3),
+                Kind::Switch => Written::from(param.default != Value::Switch(true)),
+                Kind::Choice(words) => Written::from(words[words.len() - 1].0),
             };
             model.set(name, param.name, &other).unwrap();
         }
@@ -138,7 +138,7 @@ fn every_model_comes_back_with_every_parameter() {
         for seed in [0, 1, u64::MAX, 1 << 63] {
             let mut recipe = Recipe::single(models::find(name).unwrap(), seed);
             for param in model.declared() {
-                let value = model.get(param.name).unwrap().to_toml();
+                let value = model.get(param.name).unwrap().into();
                 recipe.stages[0].model.set(name, param.name, &value).unwrap();
             }
             (recipe.extent, recipe.cells) = (Some([10.0, 0.1 + 0.2]), 64);

@@ -21,6 +21,7 @@ use thalweg::rivers::wishes::MouthPlace;
 use thalweg::rivers::{Carved, Design, Kind, Mouth, Network, Pass, Run, Site, Source, carve, plan};
 use thalweg::rng::Key;
 use thalweg::springs;
+use thalweg::tables::Tables;
 use thalweg::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
 
 const CLOSED: [Edge; 4] = [Edge::Closed; 4];
@@ -602,7 +603,8 @@ fn wishes_are_met() {
         let last = run.vertices[run.vertices.len() - 1].place;
         assert!((last[0] - 40.5).abs() < 2.0 && (last[1] - 119.5).abs() < 2.0, "{last:?}");
     }
-    Given::put(&[MouthPlace { x: 119.5 * 50.0, y: 40.5 * 50.0 }], &mut closed).unwrap();
+    let mouths = vec![MouthPlace { x: 119.5 * 50.0, y: 40.5 * 50.0 }];
+    Tables { mouths, ..Tables::default() }.put(&mut closed).unwrap();
     assert_eq!(checked(&closed, &network, &carved), [""; 0]);
     // Ground to keep off: the greatest river's middle is walled in, and no line crosses it.
     let greatest = plain.runs.iter().max_by_key(|run| run.path.len()).unwrap();

@@ -6,6 +6,7 @@ use thalweg::field::Field;
 use thalweg::grid::Grid;
 use thalweg::height::{Height, UNITS};
 use thalweg::models::droplets::Droplets;
+use thalweg::params::Written;
 use thalweg::recipe::Recipe;
 use thalweg::rng::Key;
 use thalweg::run::Run;
@@ -64,7 +65,7 @@ fn any_stroke(key: Key, [width, height]: [f64; 2]) -> Stroke {
     let mut stroke = Stroke::new(tool, points);
     for (name, value) in [("radius", 0.3 * width * key.and(3).unit()), ("strength", key.and(4).unit())] {
         if stroke.get(name).is_some() {
-            stroke.set("stroke", name, &toml::Value::Float(value)).unwrap();
+            stroke.set("stroke", name, &value.into()).unwrap();
         }
     }
     stroke
@@ -168,7 +169,7 @@ fn flat(cells: usize) -> Terrain {
 fn stroke(tool: Tool, points: &[[f64; 2]], settings: &[(&str, f64)]) -> Stroke {
     let mut stroke = Stroke::new(tool, points.to_vec());
     for (name, value) in settings {
-        let value = if *name == "count" { toml::Value::Integer(*value as i64) } else { toml::Value::Float(*value) };
+        let value = if *name == "count" { Written::Whole(*value as i64) } else { Written::Number(*value) };
         stroke.set("stroke", name, &value).unwrap();
     }
     stroke

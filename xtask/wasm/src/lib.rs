@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use thalweg::levels::Coarsest;
+use thalweg::recipe::Coarsest;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 

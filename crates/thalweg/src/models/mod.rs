@@ -139,7 +139,7 @@ pub fn playing(role: Role) -> Result<Box<dyn Model>> {
         .ok_or_else(|| Error::value("role", format!("{role:?}"), "one that a model plays"))?;
     let owner = model.about().name;
     for (name, value) in part(&*model).map_or(&[][..], |part| part.with) {
-        model.set(owner, name, &toml::Value::Float(*value))?;
+        model.set(owner, name, &(*value).into())?;
     }
     Ok(model)
 }

@@ -2,11 +2,12 @@
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::levels::{Turn, When};
 use crate::model::{Budget, Model, Role};
 use crate::models;
 use crate::models::droplets::Droplets;
 use crate::params::Parameters;
+use crate::plan::Turn;
+use crate::recipe::When;
 use crate::recipe::{MAX_STAGES, Stage};
 use crate::rng::Key;
 use crate::run::{Run, planned};
@@ -128,7 +129,7 @@ impl Run {
         if let Some(stage) = stages.filter(|stage| !stage.muted).find(|stage| stage.model.plays(Role::Droplets)) {
             for param in droplets.declared() {
                 if let Some(value) = stage.model.get(param.name) {
-                    droplets.set(name, param.name, &value.to_toml())?;
+                    droplets.set(name, param.name, &value.into())?;
                 }
             }
         }

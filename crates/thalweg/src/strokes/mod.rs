@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::model::Budget;
 use crate::models::droplets::{Circle, Droplets, pour};
-use crate::params::{Kind, Knob, Param, ParamType, Scaling, Value};
+use crate::params::{Kind, Knob, Param, ParamType, Scaling, Value, Written};
 use crate::rng::Key;
 use crate::springs::{self, MAX_RATE, Spring};
 use crate::terrain::{HARDNESS, PROTECT, RAIN, Terrain};
@@ -93,7 +93,7 @@ impl Tool {
 
     /// The tool of that name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::parse(&toml::Value::String(name.into()), &Self::kind(..))
+        Self::parse(&name.into(), &Self::kind(..))
     }
 
     /// Its name in recipes.
@@ -204,7 +204,7 @@ impl Stroke {
     ///
     /// # Errors
     /// A setting that the tool does not have, a value that is not allowed.
-    pub fn set(&mut self, owner: &str, name: &str, value: &toml::Value) -> Result<()> {
+    pub fn set(&mut self, owner: &str, name: &str, value: &Written) -> Result<()> {
         let settings = self.tool.settings();
         let setting = settings.iter().find(|setting| setting.name == name);
         let setting = setting.ok_or_else(|| Error::unknown("setting", name, settings.iter().map(|s| s.name)))?;
@@ -225,7 +225,7 @@ impl Stroke {
     pub fn check(&self, name: &str, grid: &Grid, springs: bool) -> Result<()> {
         for setting in self.tool.settings() {
             if let Some(value) = self.get(setting.name) {
-                self.clone().set(name, setting.name, &value.to_toml())?;
+                self.clone().set(name, setting.name, &value.into())?;
             }
         }
         self.check_points(name)?;
@@ -274,7 +274,7 @@ impl Stroke {
             // Anywhere is no circle.
             let is_idle = self.points.is_empty() && setting.name == "radius";
             if let Some(value) = self.get(setting.name).filter(|_| !is_idle) {
-                text += &format!(", {} = {}", setting.name, value.to_toml());
+                text += &format!(", {} = {}", setting.name, Written::from(value));
             }
         }
         text + " }"
@@ -320,7 +320,7 @@ pub fn name(number: usize) -> String {
 ///
 /// # Errors
 /// When it is no list of strokes; unknown tools, keys and settings; values and places that are not allowed.
-pub fn parse(value: &toml::Value) -> Result<Vec<Stroke>> {
+pub(crate) fn parse(value: &toml::Value) -> Result<Vec<Stroke>> {
     let rows = value.as_array().filter(|rows| rows.len() <= MAX_STROKES);
     let allowed = || format!("a list of up to {MAX_STROKES} of {WRITTEN}");
     let rows = rows.ok_or_else(|| Error::value("strokes", value.type_str(), allowed()))?;
@@ -343,7 +343,7 @@ fn stroke(name: &str, row: &toml::Value) -> Result<Stroke> {
             "radius" if stroke.points.is_empty() => {
                 return Err(Error::value(format!("{name}.radius"), value, "nothing where no place is given"));
             }
-            _ => stroke.set(name, key, value)?,
+            _ => stroke.set(name, key, &Written::of(value))?,
         }
     }
     stroke.check_points(name).map(|()| stroke)

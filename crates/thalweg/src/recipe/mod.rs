@@ -4,7 +4,7 @@
 //! name = "demo"
 //! extent = [15000.0, 15000.0]   # width and height in metres; more cells make the same world finer
 //! cells = 512                   # on the long side; with `from` instead of an extent those of the elevation model, or so many
-//! coarsest = "auto"             # optional: built from fewer cells upwards, see [`crate::levels`]
+//! coarsest = "auto"             # optional: built from fewer cells upwards, see [`crate::plan`]
 //! seed = 1
 //! edges = "open"                # or "closed", or { north = "open", east = "closed", … }
 //! sea_level = 0.0               # optional
@@ -29,6 +29,8 @@
 //! muted = true                  # kept here, and not run
 //! ```
 
+mod levels;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -36,23 +38,21 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::error::{Error, Result};
-use crate::field::Size;
 use crate::grid::{Edge, Edges, Grid};
 use crate::height::Height;
 use crate::io::{Sidecar, plain};
-use crate::levels::{Coarsest, When};
 use crate::memory;
 use crate::model::{Model, give};
 use crate::models::Models;
 use crate::names;
-use crate::params::{Kind, Param, Value};
+use crate::params::{Kind, Param, Value, Written};
 use crate::pictures::ramps::{RAMPS, Ramp};
-use crate::products::resample::resample;
 use crate::rocks::{self, Rock};
 use crate::springs::SPRINGS;
 use crate::strokes::{self, Stroke};
 use crate::tables::{self, Tables};
-use crate::terrain::Terrain;
+
+pub use levels::{Coarsest, When};
 
 /// The longest recipe that is read: room for as many strokes as a stage may have.
 const MAX_BYTES: u64 = 16 << 20;
@@ -159,7 +159,7 @@ impl Stage {
                 }
                 _ => continue,
             };
-            model.set(owner, name, &value.to_toml())?;
+            model.set(owner, name, &value.into())?;
         }
         Ok(ModelAt::Changed(model))
     }
@@ -223,8 +223,9 @@ impl Stage {
             let _ = writeln!(out, "finer = {{ {} }}", factors.join(", "));
         }
         for param in self.model.declared() {
-            let value = self.model.get(param.name).map(Value::to_toml);
-            let _ = writeln!(out, "{} = {}", param.name, value.unwrap_or(toml::Value::Boolean(false)));
+            if let Some(value) = self.model.get(param.name) {
+                let _ = writeln!(out, "{} = {}", param.name, Written::from(value));
+            }
         }
         let sources: Vec<_> = self.layers.iter().map(|(name, s)| format!("{name} = {}", s.to_toml())).collect();
         if !sources.is_empty() {
@@ -408,49 +409,6 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// The grid of a recipe that fixes its extent, on its last level.
-    ///
-    /// # Errors
-    /// As [`Recipe::grids`].
-    pub fn grid(&self) -> Result<Grid> {
-        let mut grids = self.grids()?;
-        grids.pop().ok_or_else(|| Error::Recipe("has no level".into()))
-    }
-
-    /// `grid` with this recipe's edges and sea level.
-    ///
-    /// # Errors
-    /// When the sea level is outside the accepted elevations.
-    pub fn framed(&self, mut grid: Grid) -> Result<Grid> {
-        grid.edges = self.edges;
-        grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
-        Ok(grid)
-    }
-
-    /// Rows and columns to which an elevation model of `size` is brought: `cells` on the long side, where they are given.
-    pub fn size_over(&self, size: Size) -> Size {
-        let long = usize::from(size[1] >= size[0]);
-        if self.cells == 0 || size[long] == self.cells {
-            return size;
-        }
-        // Samples stand at the ends of intervals, so it is the intervals that keep the proportion.
-        let [short_intervals, long_intervals] = [size[1 - long], size[long]].map(|n| n.saturating_sub(1) as f64);
-        let other =
-            (self.cells.saturating_sub(1) as f64 * short_intervals / long_intervals.max(1.0)).round() as usize + 1;
-        if long == 1 { [other, self.cells] } else { [self.cells, other] }
-    }
-
-    /// The ground that the recipe begins with, of the elevation model `model`: on its own cells or on [`Recipe::size_over`],
-    /// with the recipe's edges and sea level.
-    ///
-    /// # Errors
-    /// A sea level outside the accepted elevations, cells that the model cannot be brought to.
-    pub fn over(&self, model: Terrain) -> Result<Terrain> {
-        let size = self.size_over(model.grid.size);
-        let model = if size == model.grid.size { model } else { resample(&model, size)? };
-        Ok(Terrain { grid: self.framed(model.grid.clone())?, ..model })
-    }
-
     /// The recipe as TOML with every parameter spelt out; reading it back gives the same recipe.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
@@ -544,37 +502,6 @@ impl Recipe {
     pub fn hash(&self) -> String {
         format!("{:016x}", xxhash_rust::xxh3::xxh3_64(self.to_toml().as_bytes()))
     }
-
-    /// An estimate of the memory that a run on this grid needs, in bytes: ground, the layers that models have written by
-    /// then, and the scratch of what is done, on the level where that is most.
-    pub fn memory(&self, grid: &Grid) -> u64 {
-        /// What base models make of the ground on both levels, and a field of half its rows, bytes a cell.
-        const FINER: u64 = 10;
-        // Over a terrain that is there already a recipe has one level.
-        let levels = self.grids().ok().filter(|levels| levels.last().is_some_and(|last| last.size == grid.size));
-        let levels = levels.unwrap_or_else(|| vec![grid.clone()]);
-        let widths: Vec<f64> = levels.iter().map(|level| level.cell).collect();
-        let mut layers = std::collections::BTreeSet::new();
-        let mut most = 0;
-        for turn in self.turns(&widths) {
-            let Some(level) = levels.get(turn.level) else { continue };
-            let cells = level.len() as u64;
-            let scratch = match turn.stage.and_then(|stage| self.stages.get(stage)) {
-                Some(stage) if stage.muted => continue,
-                Some(stage) => {
-                    let about = stage.model.about();
-                    layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
-                    layers.extend(stage.layers.keys().map(String::as_str));
-                    let model = stage.model_at(turn.pass);
-                    model.map_or_else(|_| stage.model.scratch(level), |model| model.scratch(level))
-                }
-                // All that lay on cells of twice the width, too.
-                None => cells * (1 + layers.len() as u64) + FINER * cells,
-            };
-            most = most.max(cells * 4 * (1 + layers.len() as u64) + scratch);
-        }
-        most
-    }
 }
 
 impl Source {
@@ -642,10 +569,10 @@ fn stage(value: &toml::Value, models: &Models) -> Result<Stage> {
                     layers.insert(name.clone(), Source::parse(name, source)?);
                 }
             }
-            _ => given.push((key.as_str(), value)),
+            _ => given.push((key.as_str(), Written::of(value))),
         }
     }
-    give(&mut *model, given)?;
+    give(&mut *model, given.iter().map(|(name, value)| (*name, value)))?;
     Ok(Stage { label, model, layers, tables, strokes, muted, when, finer })
 }
 

@@ -1,4 +1,4 @@
-//! Coarse to fine: the grids that a recipe is built on, and what is done on each.
+//! The plan of a recipe: the grids that it is built on, what is done on each in which order, and the memory that this needs.
 //!
 //! ```toml
 //! coarsest = 128              # cells on the long side of the first level; "auto" chooses; left out, there is one level
@@ -14,25 +14,17 @@
 //!
 //! Levels double until the recipe's `cells`. So a smaller build is the first part of a larger one.
 
-use serde_json::json;
+use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
+use crate::field::Size;
 use crate::grid::Grid;
+use crate::height::Height;
 use crate::model::{Blend, Family};
 use crate::params::ParamType;
-use crate::recipe::{Recipe, Stage, number};
-
-/// How a recipe names its first level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Coarsest {
-    /// There is one level.
-    #[default]
-    None,
-    /// Cells are halved while at least [`FEWEST`] are left, and the short side comes out by [`OFF`].
-    Auto,
-    /// So many cells on the long side.
-    Cells(usize),
-}
+use crate::products::resample::resample;
+use crate::recipe::{Coarsest, Recipe, Stage, When};
+use crate::terrain::Terrain;
 
 /// Fewest cells on the long side of a first level that is chosen: the largest valleys are some cells wide there, and a
 /// thousand steps take a second or two.
@@ -44,21 +36,6 @@ pub const OFF: f64 = 0.01;
 /// A preview is the first level with more cells than this on the long side.
 pub const PREVIEW: usize = 256;
 
-/// On which levels a stage runs.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum When {
-    /// On all. Base models lay their whole ground on the first, and on each finer one what it adds to that; models that
-    /// only read the ground run on the last.
-    #[default]
-    All,
-    /// On the coarsest.
-    First,
-    /// On the last.
-    Last,
-    /// On those with cells of such a width in metres, finest and coarsest, both included.
-    Widths([f64; 2]),
-}
-
 /// One thing after the other: what is done on which level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
@@ -68,73 +45,6 @@ pub struct Turn {
     pub stage: Option<usize>,
     /// On how many coarser levels the stage has run.
     pub pass: u32,
-}
-
-impl Coarsest {
-    /// From a recipe's value.
-    pub(crate) fn parse(value: &toml::Value) -> Result<Self> {
-        let allowed = || Error::value("coarsest", value, "\"auto\", or cells on the long side, 1 to 1048576");
-        match value {
-            toml::Value::String(word) if word == "auto" => Ok(Self::Auto),
-            toml::Value::Integer(cells @ 1..=0x10_0000) => Ok(Self::Cells(*cells as usize)),
-            _ => Err(allowed()),
-        }
-    }
-
-    /// As it stands in a recipe.
-    pub(crate) fn to_toml(self) -> Option<toml::Value> {
-        match self {
-            Self::None => None,
-            Self::Auto => Some("auto".into()),
-            Self::Cells(cells) => Some(toml::Value::Integer(cells as i64)),
-        }
-    }
-}
-
-impl When {
-    /// From a recipe's value.
-    pub(crate) fn parse(value: &toml::Value) -> Result<Self> {
-        let allowed = "\"all\", \"first\", \"last\", or { finest = m, coarsest = m }: widths of cells, one or both";
-        let wrong = || Error::value("levels", value, allowed);
-        match value {
-            toml::Value::String(word) => match word.as_str() {
-                "all" => Ok(Self::All),
-                "first" => Ok(Self::First),
-                "last" => Ok(Self::Last),
-                _ => Err(wrong()),
-            },
-            toml::Value::Table(table)
-                if !table.is_empty() && table.keys().all(|k| k == "finest" || k == "coarsest") =>
-            {
-                let width = |key: &str, otherwise: f64| match table.get(key) {
-                    None => Ok(otherwise),
-                    Some(value) => number(value).filter(|m| (0.0..=1e8).contains(m)).ok_or_else(wrong),
-                };
-                let widths = [width("finest", 0.0)?, width("coarsest", 1e8)?];
-                if widths[0] <= widths[1] { Ok(Self::Widths(widths)) } else { Err(wrong()) }
-            }
-            _ => Err(wrong()),
-        }
-    }
-
-    /// As it stands in a recipe, unless it is the usual.
-    pub(crate) fn to_toml(self) -> Option<String> {
-        match self {
-            Self::All => None,
-            Self::First => Some("\"first\"".into()),
-            Self::Last => Some("\"last\"".into()),
-            Self::Widths([finest, coarsest]) => Some(format!("{{ finest = {finest:?}, coarsest = {coarsest:?} }}")),
-        }
-    }
-
-    /// JSON Schema.
-    pub(crate) fn schema() -> serde_json::Value {
-        let width = json!({"type": "number", "minimum": 0, "maximum": 1e8});
-        json!({"description": "On which levels of the world it runs; widths are of cells, in metres.", "default": "all",
-               "anyOf": [{"enum": ["all", "first", "last"]},
-                         {"type": "object", "additionalProperties": false, "minProperties": 1,
-                          "properties": {"finest": width, "coarsest": width}}]})
-    }
 }
 
 impl Stage {
@@ -157,6 +67,49 @@ impl Stage {
 }
 
 impl Recipe {
+    /// The grid of a recipe that fixes its extent, on its last level.
+    ///
+    /// # Errors
+    /// As [`Recipe::grids`].
+    pub fn grid(&self) -> Result<Grid> {
+        let mut grids = self.grids()?;
+        grids.pop().ok_or_else(|| Error::Recipe("has no level".into()))
+    }
+
+    /// `grid` with this recipe's edges and sea level.
+    ///
+    /// # Errors
+    /// When the sea level is outside the accepted elevations.
+    pub fn framed(&self, mut grid: Grid) -> Result<Grid> {
+        grid.edges = self.edges;
+        grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
+        Ok(grid)
+    }
+
+    /// Rows and columns to which an elevation model of `size` is brought: `cells` on the long side, where they are given.
+    pub fn size_over(&self, size: Size) -> Size {
+        let long = usize::from(size[1] >= size[0]);
+        if self.cells == 0 || size[long] == self.cells {
+            return size;
+        }
+        // Samples stand at the ends of intervals, so it is the intervals that keep the proportion.
+        let [short_intervals, long_intervals] = [size[1 - long], size[long]].map(|n| n.saturating_sub(1) as f64);
+        let other =
+            (self.cells.saturating_sub(1) as f64 * short_intervals / long_intervals.max(1.0)).round() as usize + 1;
+        if long == 1 { [other, self.cells] } else { [self.cells, other] }
+    }
+
+    /// The ground that the recipe begins with, of the elevation model `model`: on its own cells or on [`Recipe::size_over`],
+    /// with the recipe's edges and sea level.
+    ///
+    /// # Errors
+    /// A sea level outside the accepted elevations, cells that the model cannot be brought to.
+    pub fn over(&self, model: Terrain) -> Result<Terrain> {
+        let size = self.size_over(model.grid.size);
+        let model = if size == model.grid.size { model } else { resample(&model, size)? };
+        Ok(Terrain { grid: self.framed(model.grid.clone())?, ..model })
+    }
+
     /// The grids of a recipe that fixes its extent, from the coarsest level to the last, of `cells` on the long side. The
     /// short side has a whole number of the coarsest cells, at least one.
     ///
@@ -312,6 +265,37 @@ impl Recipe {
         let has_turn = |number: usize| turns.iter().any(|turn| turn.stage == Some(number));
         let stages = self.stages.iter().enumerate();
         stages.filter(move |(number, stage)| !stage.muted && !has_turn(*number)).map(|(number, _)| number)
+    }
+
+    /// An estimate of the memory that a run on this grid needs, in bytes: ground, the layers that models have written by
+    /// then, and the scratch of what is done, on the level where that is most.
+    pub fn memory(&self, grid: &Grid) -> u64 {
+        /// What base models make of the ground on both levels, and a field of half its rows, bytes a cell.
+        const FINER: u64 = 10;
+        // Over a terrain that is there already a recipe has one level.
+        let levels = self.grids().ok().filter(|levels| levels.last().is_some_and(|last| last.size == grid.size));
+        let levels = levels.unwrap_or_else(|| vec![grid.clone()]);
+        let widths: Vec<f64> = levels.iter().map(|level| level.cell).collect();
+        let mut layers = BTreeSet::new();
+        let mut most = 0;
+        for turn in self.turns(&widths) {
+            let Some(level) = levels.get(turn.level) else { continue };
+            let cells = level.len() as u64;
+            let scratch = match turn.stage.and_then(|stage| self.stages.get(stage)) {
+                Some(stage) if stage.muted => continue,
+                Some(stage) => {
+                    let about = stage.model.about();
+                    layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
+                    layers.extend(stage.layers.keys().map(String::as_str));
+                    let model = stage.model_at(turn.pass);
+                    model.map_or_else(|_| stage.model.scratch(level), |model| model.scratch(level))
+                }
+                // All that lay on cells of twice the width, too.
+                None => cells * (1 + layers.len() as u64) + FINER * cells,
+            };
+            most = most.max(cells * 4 * (1 + layers.len() as u64) + scratch);
+        }
+        most
     }
 }
 
