@@ -60,3 +60,101 @@ def test_the_schema_of_recipes_takes_the_recipes_and_no_others(tmp_path):
         jsonschema.validate(recipe, schema, cls=jsonschema.Draft202012Validator)
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(recipe | {"extnt": [1, 1]}, schema, cls=jsonschema.Draft202012Validator)
+
+
+WHOLE = """
+name = "all"
+about = "Every key."
+extent = [200, 100]
+cells = 16
+coarsest = 4
+seed = -3
+edges = { north = "closed" }
+sea_level = -5
+rock = "granite"
+ramp = "sand"
+
+[[stage]]
+model = "gradient_noise"
+
+[[stage]]
+model = "droplets"
+label = "rain"
+count = 20
+levels = { finest = 10.0 }
+finer = { inertia = 0.5 }
+layers = { hardness = { layer = "ground", scale = [0, 100] } }
+strokes = [{ tool = "raise", x = 10, y = 10 }, { tool = "droplets", pass = 1 }, { tool = "lower", points = [[1, 2], [3, 4]], radius = 5 }]
+
+[[stage]]
+model = "fluvial"
+muted = true
+tables = { springs = [{ x = 5, y = 5, rate = 0.5 }] }
+"""
+
+# What is replaced, and by what that is wrong.
+WRONG = [
+    ('name = "all"', "name = 5"),
+    ('name = "all"', 'nmae = "all"'),
+    ("[200, 100]", "[200]"),
+    ("[200, 100]", "[200, 0.0]"),
+    ("extent = [200, 100]\n", ""),
+    ("extent = [200, 100]", 'extent = [200, 100]\nfrom = "a.tif"'),
+    ("extent = [200, 100]", 'from = "a.tif"'),
+    ("cells = 16", "cells = 0"),
+    ("cells = 16", "cells = 2097152"),
+    ("cells = 16", "cells = 16.5"),
+    ("coarsest = 4", 'coarsest = "some"'),
+    ("coarsest = 4", "coarsest = 0"),
+    ("seed = -3", 'seed = "3"'),
+    ("north", "nroth"),
+    ('"closed"', '"shut"'),
+    ("sea_level = -5", "sea_level = -20000"),
+    ('"granite"', '"chese"'),
+    ('"sand"', '"sandy"'),
+    ('model = "droplets"', 'model = "droplet"'),
+    ('model = "droplets"\n', ""),
+    ('label = "rain"', "label = 1"),
+    ('label = "rain"', 'labl = "rain"'),
+    ("count = 20", "count = -1"),
+    ("count = 20", "cuont = 20"),
+    ("{ finest = 10.0 }", '"some"'),
+    ("{ finest = 10.0 }", "{}"),
+    ("{ finest = 10.0 }", "{ finest = -1 }"),
+    ("{ finest = 10.0 }", "{ fine = 1 }"),
+    ("inertia = 0.5", "inertia = 0"),
+    ("inertia = 0.5", "inertai = 0.5"),
+    ("hardness =", "hardnes ="),
+    ('{ layer = "ground", scale', "{ scale"),
+    ('layer = "ground"', 'layer = "ground", file = "a.tif"'),
+    ("[0, 100]", "[0]"),
+    ('{ layer = "ground", scale = [0, 100] }', "7"),
+    ('"raise"', '"rase"'),
+    ('tool = "raise", x = 10', 'tool = "raise"'),
+    ('tool = "raise", x = 10, y = 10', 'tool = "raise"'),
+    ('tool = "raise"', 'tool = "raise", step = -1'),
+    ('tool = "raise"', 'tool = "raise", value = 1'),
+    ("radius = 5", "radius = -5"),
+    ("points = [[1, 2], [3, 4]]", "points = [[1, 2], [3]]"),
+    ("muted = true", "muted = 1"),
+    ("springs", "sprigns"),
+    ("rate = 0.5", "rate = -0.5"),
+    (", rate = 0.5", ""),
+]
+
+
+def test_the_schema_of_recipes_refuses_what_the_command_refuses(tmp_path):
+    validator = jsonschema.Draft202012Validator(json.loads(run(tmp_path, "schema")[1]))
+    (tmp_path / "r.toml").write_text(WHOLE, encoding="utf-8")
+    validator.validate(tomllib.loads(WHOLE))
+    code, _, err = run(tmp_path, "build", "r.toml", "--out", "w", "--quiet")
+    assert code == 0, err
+    # Spelt out it is a recipe, too.
+    validator.validate(tomllib.loads((tmp_path / "w/recipe.toml").read_text(encoding="utf-8")))
+    for old, new in WRONG:
+        assert WHOLE.count(old) >= 1, old
+        text = WHOLE.replace(old, new, 1)
+        (tmp_path / "r.toml").write_text(text, encoding="utf-8")
+        code, _, err = run(tmp_path, "build", "r.toml", "--out", "x", "--quiet")
+        assert code == 1 and "r.toml" in err, (new, err)
+        assert not validator.is_valid(tomllib.loads(text)), new

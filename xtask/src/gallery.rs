@@ -10,8 +10,7 @@ use thalweg::model::Family;
 use thalweg::models;
 use thalweg::pictures::picture::Picture;
 use thalweg::presets::{self, PRESETS};
-use thalweg::recipe::Coarsest;
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Coarsest, Recipe};
 
 use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 

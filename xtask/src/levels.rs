@@ -7,8 +7,7 @@ use std::path::Path;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::presets::PRESETS;
 use thalweg::products::agreement::agreement;
-use thalweg::recipe::Coarsest;
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Coarsest, Recipe};
 use thalweg::terrain::Terrain;
 
 use crate::shell::{Outcome, built, cargo, program, root, run};

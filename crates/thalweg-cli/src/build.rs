@@ -12,8 +12,7 @@ use thalweg::io::plain;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::names::shown;
 use thalweg::params::typed;
-use thalweg::recipe::Coarsest;
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Coarsest, Recipe};
 use thalweg::run::Run;
 use thalweg::{Error, Result};
 

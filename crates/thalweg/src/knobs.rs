@@ -13,8 +13,7 @@ use crate::height::Height;
 use crate::model::Blend;
 use crate::models;
 use crate::params::{Kind, Knob, Param, Power, Scaling, Value};
-use crate::recipe::When;
-use crate::recipe::{From, Recipe, Stage};
+use crate::recipe::{From, Recipe, Stage, When};
 use crate::rocks::Rock;
 use crate::terrain::GROUND;
 

@@ -66,6 +66,7 @@ mod given;
 pub mod grid;
 pub mod height;
 pub mod io;
+mod keys;
 pub mod knobs;
 pub mod laws;
 pub mod mark;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::bytes::Values;
 use crate::error::Result;
 use crate::plan::Turn;
-use crate::recipe::Coarsest;
-use crate::recipe::{From, Recipe, Stage};
+use crate::recipe::{Coarsest, From, Recipe, Stage};
 use crate::run::{Run, StageReport};
+use crate::strokes::Stroke;
 use crate::terrain::Terrain;
 
 /// A run as it stood between two steps, without its recipe. Copies share the terrain.
@@ -127,13 +127,18 @@ impl Recipe {
                 // Its place counts and its report stays; what it would do does not matter.
                 let _ = writeln!(text, "muted {:?} {}", stage.label, stage.model.about().name);
             } else {
-                text += &stage.to_toml(stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass));
+                text += &with(stage, stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass));
             }
         }
         if let Some((turn, stage)) = present.and_then(|turn| Some((turn, stage(turn)?))) {
             let made = stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass && stroke.step < step);
-            text += &stage.to_toml(made.chain(stage.strokes_at(turn.pass, step).take(strokes)));
+            text += &with(stage, made.chain(stage.strokes_at(turn.pass, step).take(strokes)));
         }
         Some(text)
     }
+}
+
+/// A stage as it stands in a recipe, with these strokes alone.
+fn with<'a>(stage: &Stage, strokes: impl Iterator<Item = &'a Stroke>) -> String {
+    Stage { strokes: strokes.cloned().collect(), ..stage.clone() }.to_toml()
 }

@@ -38,12 +38,25 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number { min, max } => write!(f, "{min} to {max}"),
+            Self::Count { min, max: u32::MAX } => write!(f, "{min} and more, whole"),
             Self::Count { min, max } => write!(f, "{min} to {max}, whole"),
             Self::Switch => write!(f, "true or false"),
             Self::Choice(words) => {
                 let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
                 write!(f, "one of {}", words.join(", "))
             }
+        }
+    }
+}
+
+impl Kind {
+    /// The JSON Schema of what it accepts.
+    pub fn schema(&self) -> serde_json::Value {
+        match self {
+            Self::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+            Self::Count { min, max } => json!({"type": "integer", "minimum": min, "maximum": max}),
+            Self::Switch => json!({"type": "boolean"}),
+            Self::Choice(words) => json!({"enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>()}),
         }
     }
 }
@@ -226,22 +239,10 @@ impl Param {
 
     /// This parameter's JSON Schema.
     pub fn schema(&self) -> serde_json::Value {
-        let about = format!("{} [{}]", self.meaning, self.unit);
-        match (self.kind, self.default) {
-            (Kind::Number { min, max }, Value::Number(d)) => {
-                json!({"type": "number", "minimum": min, "maximum": max, "default": d, "description": about})
-            }
-            (Kind::Count { min, max }, Value::Count(d)) => {
-                json!({"type": "integer", "minimum": min, "maximum": max, "default": d, "description": about})
-            }
-            (Kind::Choice(words), Value::Choice(d)) => {
-                let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-                json!({"enum": words, "default": d, "description": about})
-            }
-            (_, default) => {
-                json!({"type": "boolean", "default": default == Value::Switch(true), "description": about})
-            }
-        }
+        let mut schema = self.kind.schema();
+        schema["default"] = json!(self.default);
+        schema["description"] = format!("{} [{}]", self.meaning, self.unit).into();
+        schema
     }
 }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use serde_json::Value;
 use thalweg::laws::LAWS;
+use thalweg::model::{About, Reach, Stepper};
 use thalweg::models::{Models, hands};
 use thalweg::recipe::schema;
-use thalweg::{Model, Recipe, Run};
+use thalweg::{Grid, Model, Recipe, Result, Run};
 
 #[path = "../examples/own_model.rs"]
 #[allow(dead_code, reason = "its `main` is run as an example")]
@@ -64,6 +65,40 @@ fn a_name_is_taken_once() {
     let problem = models().with::<Terraces>().err().expect("twice").to_string();
     assert!(problem.contains("terraces"), "{problem}");
     assert!(Models::default().with::<hands::Hands>().is_err());
+}
+
+thalweg::params! {
+    /// A model whose parameter would be lost: every stage has a key of that name.
+    pub struct Lost {
+        /// Never read.
+        muted: bool = false, within .., unit "1", source "ours";
+    }
+}
+
+impl Model for Lost {
+    fn about(&self) -> About {
+        About { name: "lost", tables: &[], ..Terraces::default().about() }
+    }
+
+    fn steps(&self, _: &Grid) -> u32 {
+        1
+    }
+
+    fn reach(&self, _: &Grid) -> Reach {
+        Reach::Whole
+    }
+
+    fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
+        Terraces::default().start(grid)
+    }
+}
+
+#[test]
+fn no_parameter_is_lost_behind_a_key_of_the_stage() {
+    let models = Models::default().with::<Lost>().expect("its name is free");
+    let text = "extent = [1, 1]\n[[stage]]\nmodel = \"lost\"\nmuted = true";
+    let problem = Recipe::parse_with(text, &models).err().expect("it would be lost").to_string();
+    assert!(problem.contains("lost.muted") && problem.contains("key of every stage"), "{problem}");
 }
 
 #[test]

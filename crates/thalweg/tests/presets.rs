@@ -8,8 +8,7 @@ use thalweg::flow::{Land, outlets};
 use thalweg::height::{Height, UNITS};
 use thalweg::products::agreement::agreement;
 use thalweg::products::slope::gradient;
-use thalweg::recipe::Coarsest;
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Coarsest, Recipe};
 use thalweg::run::Run;
 use thalweg::terrain::{POOL, Terrain};
 

@@ -1,10 +1,16 @@
 //! Recipes: what is wrong is named, what is right comes back the same, and no text whatever makes them panic.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
+use thalweg::Error;
 use thalweg::grid::Edge;
 use thalweg::models;
 use thalweg::params::{Kind, Value, Written};
-use thalweg::recipe::{From, Recipe, Source};
+use thalweg::pictures::ramps::RAMPS;
+use thalweg::recipe::{self, Coarsest, From, Recipe, Source, When};
+use thalweg::rocks;
+use thalweg::strokes::{Stroke, Tool};
 
 const GOOD: &str = r#"
 name = "island"
@@ -151,6 +157,56 @@ fn every_model_comes_back_with_every_parameter() {
     }
 }
 
+/// The names that a text is refused for knowing none of.
+fn known(text: &str) -> BTreeSet<String> {
+    match Recipe::parse(text).err() {
+        Some(Error::Unknown { known, .. }) => known.into_iter().collect(),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[test]
+fn editors_are_told_of_what_is_read() {
+    let schema = recipe::schema(&models::Models::default());
+    let keys = |of: &serde_json::Value| -> BTreeSet<String> {
+        of["properties"].as_object().expect("a table").keys().cloned().collect()
+    };
+    assert_eq!(keys(&schema), known("nosuch = 1"));
+    let stages = schema["properties"]["stage"]["items"]["oneOf"].as_array().expect("a stage of each model");
+    assert_eq!(stages.len(), models::all().count());
+    for (stage, model) in stages.iter().zip(models::all()) {
+        let name = model.about().name;
+        let refused = refusal(&format!("extent = [1, 1]\n[[stage]]\nmodel = \"{name}\"\nlabl = \"a\""));
+        assert!(refused.contains("stage 1: unknown parameter `labl`; did you mean `label`"), "{refused}");
+        // A stage that has every key says no more, and its editor is told of each.
+        let mut written = Recipe::single(model, 1);
+        let own = &mut written.stages[0];
+        let about = own.model.about();
+        let source = || Source { from: From::Layer("ground".into()), scale: Some([0.5, -1e-9]) };
+        own.label = "another".into();
+        own.muted = true;
+        own.when = When::Widths([0.0, 30.5]);
+        own.layers = about.needs.iter().chain(about.uses).map(|spec| (spec.name.into(), source())).collect();
+        let numbers = own.model.declared().into_iter().filter(|param| param.is_number());
+        own.finer = numbers.map(|param| (param.name.to_string(), 0.5)).collect();
+        own.strokes = Tool::all().map(|tool| Stroke::new(tool, vec![[0.1, -2.5]; 2])).collect();
+        (written.extent, written.cells) = (Some([10.0, 20.0]), 16);
+        let text = written.to_toml();
+        let back = Recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(back.to_toml(), text);
+        let (own, back) = (&written.stages[0], &back.stages[0]);
+        assert_eq!((&own.label, own.muted, own.when), (&back.label, back.muted, back.when));
+        assert_eq!((&own.layers, &own.finer, &own.strokes), (&back.layers, &back.finer, &back.strokes));
+        let table: toml::Table = text.parse().expect("TOML");
+        let said: BTreeSet<String> = table["stage"][0].as_table().expect("a table").keys().cloned().collect();
+        let told = keys(stage);
+        assert!(said.is_subset(&told), "{name}: {said:?} {told:?}");
+        let left: Vec<_> =
+            told.difference(&said).filter(|key| !["tables", "layers", "finer"].contains(&key.as_str())).collect();
+        assert!(left.is_empty(), "{name}: {left:?}");
+    }
+}
+
 #[test]
 fn extents_that_make_no_grid_are_refused() {
     for (extent, cells) in [("[1e8, 1e8]", 1 << 20), ("[1e8, 1e8]", 1), ("[0.01, 0.01]", 1000)] {
@@ -218,6 +274,48 @@ proptest! {
             text.splice(at..end, new.chars());
         }
         answer(&text.into_iter().collect::<String>());
+    }
+
+    #[test]
+    fn what_is_written_is_read(
+        words in [any::<String>(), any::<String>(), any::<String>(), "[^\0]{0,20}"],
+        sides in [0.01..=1e8f64, 0.01..=1e8],
+        [cells, first] in [1..=1usize << 20, 1..=1 << 20],
+        seed in any::<u64>(),
+        sea in prop::option::of(-16e3..=16e3f64),
+        closed in any::<[bool; 4]>(),
+        kind in [0..3usize, 0..4, 0..1000, 0..1000],
+        finest in 0.0..=1e8f64,
+        scale in prop::option::of([any::<i32>(), any::<i32>()]),
+    ) {
+        let mut recipe = Recipe::single(models::find("droplets").unwrap(), seed);
+        let [name, about, label, path] = words;
+        (recipe.name, recipe.about, recipe.stages[0].label) = (name, about, label);
+        if kind[2] % 3 == 0 {
+            recipe.from = Some(path.clone().into());
+            recipe.cells = cells * (kind[3] % 2);
+        } else {
+            (recipe.extent, recipe.cells) = (Some(sides), cells);
+            recipe.coarsest = [Coarsest::None, Coarsest::Auto, Coarsest::Cells(first)][kind[0]];
+        }
+        recipe.sea_level = sea;
+        recipe.edges = closed.map(|closed| if closed { Edge::Closed } else { Edge::Open });
+        recipe.rock = rocks::ROCKS.iter().cycle().nth(kind[2]).unwrap();
+        recipe.ramp = RAMPS[kind[3] % RAMPS.len()];
+        let stage = &mut recipe.stages[0];
+        stage.when = [When::All, When::First, When::Last, When::Widths([finest, 1e8])][kind[1]];
+        let scale = scale.filter(|[a, b]| a != b).map(|ends| ends.map(|end| f64::from(end) / 7.0));
+        let from = if seed % 2 == 0 { From::File(path.into()) } else { From::Layer(path) };
+        stage.layers.insert("rain".into(), Source { from, scale });
+        let text = recipe.to_toml();
+        let back = Recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        prop_assert_eq!(back.to_toml(), text);
+        prop_assert_eq!((&back.name, &back.about, back.extent), (&recipe.name, &recipe.about, recipe.extent));
+        prop_assert_eq!((back.cells, back.coarsest, back.seed), (recipe.cells, recipe.coarsest, seed));
+        prop_assert_eq!((back.edges, back.sea_level, back.rock.name), (recipe.edges, sea, recipe.rock.name));
+        prop_assert_eq!((back.ramp.name, &back.from), (recipe.ramp.name, &recipe.from));
+        let (back, stage) = (&back.stages[0], &recipe.stages[0]);
+        prop_assert_eq!((&back.label, back.when, &back.layers), (&stage.label, stage.when, &stage.layers));
     }
 
     #[test]

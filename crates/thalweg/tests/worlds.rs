@@ -6,8 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use thalweg::models;
-use thalweg::recipe::Recipe;
-use thalweg::recipe::{Coarsest, When};
+use thalweg::recipe::{Coarsest, Recipe, When};
 use thalweg::run::Run;
 
 /// Cells on the long side, few enough for all recipes to run in seconds; and of the first of three levels.

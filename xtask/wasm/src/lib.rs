@@ -6,8 +6,7 @@
 
 use std::cell::RefCell;
 
-use thalweg::recipe::Coarsest;
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Coarsest, Recipe};
 use thalweg::run::Run;
 
 thread_local! {

@@ -1,9 +1,10 @@
 //! On which levels a recipe's stages run, and which is the first: [`When`] and [`Coarsest`].
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::error::{Error, Result};
-use crate::recipe::number;
+use crate::keys::{self, Form, number};
+use crate::params::{Kind, Written};
 
 /// How a recipe names its first level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,7 +12,8 @@ pub enum Coarsest {
     /// There is one level.
     #[default]
     None,
-    /// Cells are halved while at least [`FEWEST`](crate::plan::FEWEST) are left, and the short side comes out by [`OFF`](crate::plan::OFF).
+    /// Cells are halved while at least [`FEWEST`](crate::plan::FEWEST) are left, and the short side comes out by
+    /// [`OFF`](crate::plan::OFF).
     Auto,
     /// So many cells on the long side.
     Cells(usize),
@@ -32,69 +34,74 @@ pub enum When {
     Widths([f64; 2]),
 }
 
-impl Coarsest {
-    /// From a recipe's value.
-    pub(crate) fn parse(value: &toml::Value) -> Result<Self> {
-        let allowed = || Error::value("coarsest", value, "\"auto\", or cells on the long side, 1 to 1048576");
-        match value {
-            toml::Value::String(word) if word == "auto" => Ok(Self::Auto),
-            toml::Value::Integer(cells @ 1..=0x10_0000) => Ok(Self::Cells(*cells as usize)),
-            _ => Err(allowed()),
+/// Cells on the long side of a recipe's grid.
+pub(super) const CELLS: Kind = Kind::Count { min: 1, max: 1 << 20 };
+
+/// How [`Coarsest`] stands in a recipe: a word or a number; left out, there is one level.
+pub(super) struct FirstLevel;
+
+const AUTO: &str = "auto";
+
+impl Form<Coarsest> for FirstLevel {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<Coarsest> {
+        if value.as_str() == Some(AUTO) {
+            return Ok(Coarsest::Auto);
+        }
+        let allowed = format!("\"{AUTO}\", or cells on the long side, {CELLS}");
+        CELLS.read(name, value).map(Coarsest::Cells).map_err(|_| Error::value(name, value, allowed))
+    }
+
+    fn write(&self, coarsest: &Coarsest) -> Option<String> {
+        match coarsest {
+            Coarsest::None => None,
+            Coarsest::Auto => Some(keys::quoted(AUTO)),
+            Coarsest::Cells(cells) => CELLS.write(cells),
         }
     }
 
-    /// As it stands in a recipe.
-    pub(crate) fn to_toml(self) -> Option<toml::Value> {
-        match self {
-            Self::None => None,
-            Self::Auto => Some("auto".into()),
-            Self::Cells(cells) => Some(toml::Value::Integer(cells as i64)),
-        }
+    fn schema(&self) -> Json {
+        json!({"anyOf": [{"const": AUTO}, CELLS.schema()]})
     }
 }
 
-impl When {
-    /// From a recipe's value.
-    pub(crate) fn parse(value: &toml::Value) -> Result<Self> {
+/// How [`When`] stands in a recipe: a word, or widths of cells.
+pub(super) struct OnLevels;
+
+const WORDS: [(&str, When); 3] = [("all", When::All), ("first", When::First), ("last", When::Last)];
+
+/// The ends of [`When::Widths`], and what they are where they are left out.
+const ENDS: [(&str, f64); 2] = [("finest", 0.0), ("coarsest", 1e8)];
+
+impl Form<When> for OnLevels {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<When> {
         let allowed = "\"all\", \"first\", \"last\", or { finest = m, coarsest = m }: widths of cells, one or both";
-        let wrong = || Error::value("levels", value, allowed);
-        match value {
-            toml::Value::String(word) => match word.as_str() {
-                "all" => Ok(Self::All),
-                "first" => Ok(Self::First),
-                "last" => Ok(Self::Last),
-                _ => Err(wrong()),
-            },
-            toml::Value::Table(table)
-                if !table.is_empty() && table.keys().all(|k| k == "finest" || k == "coarsest") =>
-            {
-                let width = |key: &str, otherwise: f64| match table.get(key) {
-                    None => Ok(otherwise),
-                    Some(value) => number(value).filter(|m| (0.0..=1e8).contains(m)).ok_or_else(wrong),
-                };
-                let widths = [width("finest", 0.0)?, width("coarsest", 1e8)?];
-                if widths[0] <= widths[1] { Ok(Self::Widths(widths)) } else { Err(wrong()) }
-            }
+        let wrong = || Error::value(name, value, allowed);
+        if let Some((_, when)) = WORDS.iter().find(|(word, _)| value.as_str() == Some(word)) {
+            return Ok(*when);
+        }
+        let table = value.as_table().filter(|table| !table.is_empty()).ok_or_else(wrong)?;
+        keys::known("key", table, ENDS.into_iter().map(|(key, _)| key)).map_err(|_| wrong())?;
+        let width = |(key, otherwise): (&str, f64)| match table.get(key) {
+            None => Some(otherwise),
+            Some(value) => number(value).filter(|metres| (0.0..=1e8).contains(metres)),
+        };
+        match ENDS.map(width) {
+            [Some(finest), Some(coarsest)] if finest <= coarsest => Ok(When::Widths([finest, coarsest])),
             _ => Err(wrong()),
         }
     }
 
-    /// As it stands in a recipe, unless it is the usual.
-    pub(crate) fn to_toml(self) -> Option<String> {
-        match self {
-            Self::All => None,
-            Self::First => Some("\"first\"".into()),
-            Self::Last => Some("\"last\"".into()),
-            Self::Widths([finest, coarsest]) => Some(format!("{{ finest = {finest:?}, coarsest = {coarsest:?} }}")),
+    fn write(&self, when: &When) -> Option<String> {
+        if let When::Widths(widths) = when {
+            let ends = ENDS.iter().zip(widths);
+            return Some(keys::inline(ends.map(|((key, _), width)| (key, Written::from(*width).to_string()))));
         }
+        WORDS.iter().find(|(_, of)| of == when).map(|(word, _)| keys::quoted(word))
     }
 
-    /// JSON Schema.
-    pub(crate) fn schema() -> serde_json::Value {
+    fn schema(&self) -> Json {
         let width = json!({"type": "number", "minimum": 0, "maximum": 1e8});
-        json!({"description": "On which levels of the world it runs; widths are of cells, in metres.", "default": "all",
-               "anyOf": [{"enum": ["all", "first", "last"]},
-                         {"type": "object", "additionalProperties": false, "minProperties": 1,
-                          "properties": {"finest": width, "coarsest": width}}]})
+        let widths = keys::table_schema(ENDS.iter().map(|(key, _)| (key.to_string(), width.clone())).collect());
+        json!({"anyOf": [{"enum": WORDS.map(|(word, _)| word)}, widths]})
     }
 }

@@ -10,8 +10,7 @@
 
 mod dab;
 mod smooth;
-
-use serde_json::{Map, json};
+mod text;
 
 use crate::choice;
 use crate::error::{Error, Result};
@@ -23,6 +22,8 @@ use crate::rng::Key;
 use crate::springs::{self, MAX_RATE, Spring};
 use crate::terrain::{HARDNESS, PROTECT, RAIN, Terrain};
 
+pub(crate) use text::{parse, schema, to_toml};
+
 /// The largest number of strokes in a stage.
 pub const MAX_STROKES: usize = 100_000;
 
@@ -31,10 +32,6 @@ pub const MAX_POINTS: usize = 100_000;
 
 /// Farthest place from the world's north-western corner, in metres; a stroke may begin beyond the world.
 const FARTHEST: f64 = 1e9;
-
-/// How a stroke is written in a recipe.
-const WRITTEN: &str =
-    "{ step = number, tool = \"word\", x = metres, y = metres, … }, or points = [[x, y], …] for x and y";
 
 choice! {
     /// What a stroke is made with.
@@ -256,30 +253,6 @@ impl Stroke {
         self.points.iter().map(|[x, y]| Spring { x: *x, y: *y, rate: self.rate })
     }
 
-    /// As it stands in a recipe.
-    pub fn to_toml(&self) -> String {
-        let mut text = format!("{{ step = {}, tool = \"{}\"", self.step, self.tool.name());
-        if self.pass > 0 {
-            text += &format!(", pass = {}", self.pass);
-        }
-        match self.points.as_slice() {
-            [] => {}
-            [[x, y]] => text += &format!(", x = {x:?}, y = {y:?}"),
-            points => {
-                let points: Vec<_> = points.iter().map(|[x, y]| format!("[{x:?}, {y:?}]")).collect();
-                text += &format!(", points = [{}]", points.join(", "));
-            }
-        }
-        for setting in self.tool.settings() {
-            // Anywhere is no circle.
-            let is_idle = self.points.is_empty() && setting.name == "radius";
-            if let Some(value) = self.get(setting.name).filter(|_| !is_idle) {
-                text += &format!(", {} = {}", setting.name, Written::from(value));
-            }
-        }
-        text + " }"
-    }
-
     /// Does it to a terrain; what it did is returned. The same bits for any number of threads.
     ///
     /// # Errors
@@ -314,95 +287,4 @@ impl Stroke {
 /// How messages call the stroke of that number, counted from 1.
 pub fn name(number: usize) -> String {
     format!("strokes[{}]", number + 1)
-}
-
-/// The strokes of a recipe's list; what a grid decides is checked later.
-///
-/// # Errors
-/// When it is no list of strokes; unknown tools, keys and settings; values and places that are not allowed.
-pub(crate) fn parse(value: &toml::Value) -> Result<Vec<Stroke>> {
-    let rows = value.as_array().filter(|rows| rows.len() <= MAX_STROKES);
-    let allowed = || format!("a list of up to {MAX_STROKES} of {WRITTEN}");
-    let rows = rows.ok_or_else(|| Error::value("strokes", value.type_str(), allowed()))?;
-    rows.iter().enumerate().map(|(number, row)| stroke(&name(number), row)).collect()
-}
-
-fn stroke(name: &str, row: &toml::Value) -> Result<Stroke> {
-    let table = row.as_table().ok_or_else(|| Error::value(name, row, WRITTEN))?;
-    let word = table.get("tool").and_then(toml::Value::as_str).ok_or_else(|| Error::value(name, row, WRITTEN))?;
-    let tool = Tool::named(word).ok_or_else(|| Error::unknown("tool", word, words().iter().map(|(word, _)| *word)))?;
-    let mut stroke = Stroke { points: points(name, table)?, ..Stroke::new(tool, Vec::new()) };
-    for (key, value) in table {
-        match key.as_str() {
-            "tool" | "x" | "y" | "points" => {}
-            "step" | "pass" => {
-                let count = value.as_integer().and_then(|n| u32::try_from(n).ok());
-                let count = count.ok_or_else(|| Error::value(format!("{name}.{key}"), value, "0 and more, whole"))?;
-                *(if key == "step" { &mut stroke.step } else { &mut stroke.pass }) = count;
-            }
-            "radius" if stroke.points.is_empty() => {
-                return Err(Error::value(format!("{name}.radius"), value, "nothing where no place is given"));
-            }
-            _ => stroke.set(name, key, &Written::of(value))?,
-        }
-    }
-    stroke.check_points(name).map(|()| stroke)
-}
-
-/// The places of a stroke: `x` and `y`, or `points`, or none.
-fn points(name: &str, table: &toml::Table) -> Result<Vec<[f64; 2]>> {
-    let number = |value: &toml::Value| value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-    let point = |value: &toml::Value| match value.as_array()?.as_slice() {
-        [x, y] => Some([number(x)?, number(y)?]),
-        _ => None,
-    };
-    let wrong = |key: &str, value: &toml::Value| Error::value(format!("{name}.{key}"), value, WRITTEN);
-    match (table.get("x"), table.get("y"), table.get("points")) {
-        (None, None, None) => Ok(Vec::new()),
-        (Some(x), Some(y), None) => {
-            let read = |key: &str, value| number(value).ok_or_else(|| wrong(key, value));
-            Ok(vec![[read("x", x)?, read("y", y)?]])
-        }
-        (None, None, Some(points)) => {
-            let rows = points.as_array().ok_or_else(|| wrong("points", points))?;
-            rows.iter().map(|row| point(row).ok_or_else(|| wrong("points", row))).collect()
-        }
-        _ => Err(Error::value(name, toml::Value::Table(table.clone()), WRITTEN)),
-    }
-}
-
-/// The JSON Schema of a stage's list of strokes.
-pub fn schema() -> serde_json::Value {
-    let metres =
-        |about: &str| json!({"type": "number", "minimum": -FARTHEST, "maximum": FARTHEST, "description": about});
-    let point = json!({"type": "array", "items": metres("Metres."), "minItems": 2, "maxItems": 2});
-    let strokes: Vec<_> = Tool::all()
-        .map(|tool| {
-            let mut properties = Map::new();
-            properties.insert("tool".into(), json!({"const": tool.name(), "description": tool.meaning()}));
-            let step = "Steps that the stage has taken before; before the first if left out.";
-            properties.insert("step".into(), json!({"type": "integer", "minimum": 0, "description": step}));
-            let pass = "On how many coarser levels the stage has run before.";
-            properties.insert("pass".into(), json!({"type": "integer", "minimum": 0, "description": pass}));
-            properties.insert("x".into(), metres("Metres eastward from the world's north-western corner."));
-            properties.insert("y".into(), metres("Metres southward from there."));
-            let about = "Places [x, y], one after another, in place of x and y.";
-            let least = usize::from(tool.needs_place());
-            let points = json!({"type": "array", "items": point, "minItems": least, "maxItems": MAX_POINTS,
-                                "description": about});
-            properties.insert("points".into(), points);
-            for setting in tool.settings() {
-                properties.insert(setting.name.into(), setting.schema());
-            }
-            let mut places = vec![json!({"required": ["x", "y"]}), json!({"required": ["points"]})];
-            if !tool.needs_place() {
-                let none = ["x", "y", "points"].map(|key| json!({"required": [key]}));
-                places.push(json!({"not": {"anyOf": none}}));
-            }
-            json!({"type": "object", "title": tool.name(), "properties": properties, "required": ["tool"],
-                   "additionalProperties": false, "oneOf": places})
-        })
-        .collect();
-    json!({"type": "array", "maxItems": MAX_STROKES, "items": {"oneOf": strokes},
-           "description": "Acts of the hand, in their order."})
 }

@@ -1,0 +1,234 @@
+//! A recipe's text: read, written, and described to editors.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::error::{Error, Result};
+use crate::grid::{Edge, Edges};
+use crate::io::plain;
+use crate::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
+use crate::memory;
+use crate::models::Models;
+use crate::params::Kind;
+use crate::pictures::ramps::{RAMPS, Ramp};
+use crate::recipe::levels::{CELLS, FirstLevel};
+use crate::recipe::{Coarsest, MAX_STAGES, Recipe, Stage};
+use crate::rocks::{self, Rock};
+use crate::strokes;
+
+/// The longest recipe that is read: room for as many strokes as a stage may have.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Bytes that a byte of a recipe may take while it is read. Measured: 71, of a list of digits.
+const TEXT: u64 = 76;
+
+/// Characters that are said of a broken recipe, which may hold names of any length.
+const MESSAGE: usize = 1200;
+
+/// Cells on the long side where an extent is given and no number of them.
+const USUAL_CELLS: usize = 1024;
+
+const EXTENT: Maybe<Pair> = Maybe(Pair {
+    takes: |sides| sides.iter().all(|side| (0.01..=1e8).contains(side)),
+    allowed: "[width, height] in metres, each 0.01 to 100000000",
+    number: || json!({"type": "number", "minimum": 0.01, "maximum": 1e8}),
+});
+
+const SEA_LEVEL: Maybe<(Kind, &str)> = Maybe((Kind::Number { min: -16_000.0, max: 16_000.0 }, "m"));
+
+const ROCK: Named<Rock> = Named { find: Rock::find, name: |rock| rock.name, all: || rocks::names().collect() };
+
+const RAMP: Named<Ramp> =
+    Named { find: Ramp::find, name: |ramp| ramp.name, all: || RAMPS.iter().map(|ramp| ramp.name).collect() };
+
+/// The key of the stages, which are read with the models at hand.
+const STAGE: &str = "stage";
+
+const KEYS: [Key<Recipe>; 11] = [
+    key!(Recipe, name, Text, "Its name."),
+    key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
+    key!(Recipe, extent, EXTENT, "Width and height in metres."),
+    key!(Recipe, from, Maybe(File), "An elevation model to start from, instead of extent."),
+    key!(Recipe, cells, CELLS, "Cells on the long side.").rare(),
+    key!(
+        Recipe,
+        coarsest,
+        FirstLevel,
+        "Cells on the long side of the first of the levels that it is built on; each doubles the one before."
+    ),
+    key!(Recipe, seed, Seed, "The world's seed."),
+    key!(Recipe, edges, Sides, "What happens at the sides of the world."),
+    key!(Recipe, sea_level, SEA_LEVEL, "Metres; left out, there is no sea."),
+    key!(Recipe, rock, ROCK, "Of which rock the parameters speak."),
+    key!(Recipe, ramp, RAMP, "The colours of its heights in pictures.").rare(),
+];
+
+/// How a seed stands in a recipe. TOML's numbers are signed: its upper half is written as negative numbers.
+struct Seed;
+
+impl Form<u64> for Seed {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<u64> {
+        let allowed = || format!("{} to {}, whole", i64::MIN, i64::MAX);
+        value.as_integer().map(|seed| seed as u64).ok_or_else(|| Error::value(name, value, allowed()))
+    }
+
+    fn write(&self, seed: &u64) -> Option<String> {
+        Some((*seed as i64).to_string())
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": "integer"})
+    }
+}
+
+/// How edges stand in a recipe: one word for all, or a table of sides.
+struct Sides;
+
+const SIDES: [&str; 4] = ["north", "east", "south", "west"];
+
+const EDGES: [(&str, Edge); 2] = [("open", Edge::Open), ("closed", Edge::Closed)];
+
+impl Form<Edges> for Sides {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<Edges> {
+        let edge = |value: &toml::Value| {
+            let found = EDGES.iter().find(|(word, _)| value.as_str() == Some(word));
+            let allowed = "\"open\", \"closed\", or a table of north, east, south, west";
+            found.map(|(_, edge)| *edge).ok_or_else(|| Error::value(name, value, allowed))
+        };
+        let Some(table) = value.as_table() else { return Ok([edge(value)?; 4]) };
+        keys::known("side", table, SIDES.into_iter())?;
+        let mut edges = Edges::default();
+        for (side, slot) in SIDES.iter().zip(&mut edges) {
+            if let Some(value) = table.get(*side) {
+                *slot = edge(value)?;
+            }
+        }
+        Ok(edges)
+    }
+
+    fn write(&self, edges: &Edges) -> Option<String> {
+        let word = |edge: &Edge| EDGES.iter().find(|(_, of)| of == edge).map(|(word, _)| keys::quoted(word));
+        Some(keys::inline(SIDES.iter().zip(edges).filter_map(|(side, edge)| Some((side, word(edge)?)))))
+    }
+
+    fn schema(&self) -> Json {
+        let edge = json!({"enum": EDGES.map(|(word, _)| word)});
+        let sides = SIDES.iter().map(|side| (side.to_string(), edge.clone())).collect();
+        json!({"anyOf": [edge, keys::table_schema(sides)]})
+    }
+}
+
+impl Recipe {
+    /// Reads a recipe from a file; its paths are then relative to that file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no recipe.
+    pub fn read(path: &Path) -> Result<Self> {
+        Self::read_with(path, &Models::default())
+    }
+
+    /// As [`Recipe::read`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Recipe::read`].
+    pub fn read_with(path: &Path, models: &Models) -> Result<Self> {
+        let text = plain::read_text(path, MAX_BYTES)?;
+        memory::room(&path.display().to_string(), TEXT.saturating_mul(text.len() as u64))?;
+        let mut recipe = Self::parse_with(&text, models)
+            .map_err(|error| Error::file(path, plain::clipped_to(&error.to_string(), MESSAGE)))?;
+        recipe.folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        Ok(recipe)
+    }
+
+    /// Reads a recipe from its text.
+    ///
+    /// # Errors
+    /// Broken TOML, unknown keys, models and parameters, values out of range, labels used twice.
+    pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_with(text, &Models::default())
+    }
+
+    /// As [`Recipe::parse`], with a caller's own models.
+    ///
+    /// # Errors
+    /// As [`Recipe::parse`].
+    pub fn parse_with(text: &str, models: &Models) -> Result<Self> {
+        let recipe = Self::parse_stages(text, models)?;
+        if recipe.from.is_some() && recipe.coarsest != Coarsest::None {
+            return Err(Error::Recipe("`coarsest` goes with `extent`: with `from` the grid is the file's".into()));
+        }
+        if recipe.extent.is_none() == recipe.from.is_none() {
+            return Err(Error::Recipe(
+                "give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into(),
+            ));
+        }
+        Ok(recipe)
+    }
+
+    /// Reads a recipe that may be without a start of its own, as a checkpoint's is: it has its terrain already.
+    pub(crate) fn parse_stages(text: &str, models: &Models) -> Result<Self> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
+        keys::known("key", &table, KEYS.iter().map(|key| key.name).chain([STAGE]))?;
+        let mut recipe = Self::blank();
+        keys::read(&mut recipe, "", &table, &KEYS)?;
+        if recipe.extent.is_some() && !table.contains_key("cells") {
+            recipe.cells = USUAL_CELLS;
+        }
+        let stages = match table.get(STAGE) {
+            None => &Vec::new(),
+            Some(toml::Value::Array(stages)) if stages.len() <= MAX_STAGES => stages,
+            Some(_) => return Err(Error::Recipe(format!("`stage` is a list, [[stage]], of up to {MAX_STAGES}"))),
+        };
+        for (number, stage) in (1..).zip(stages) {
+            let stage = Stage::parse(stage, models).map_err(|e| Error::Recipe(format!("stage {number}: {e}")))?;
+            if recipe.stages.iter().any(|s| s.label == stage.label) {
+                let label = stage.label;
+                return Err(Error::Recipe(format!(
+                    "stage {number}: label `{label}` is used twice; give this stage another `label`"
+                )));
+            }
+            recipe.stages.push(stage);
+        }
+        Ok(recipe)
+    }
+
+    /// The recipe as TOML with every parameter spelt out; reading it back gives the same recipe.
+    pub fn to_toml(&self) -> String {
+        let mut out = keys::lines(keys::write(self, &Self::blank(), &KEYS));
+        for stage in &self.stages {
+            out += "\n";
+            out += &stage.to_toml();
+        }
+        out
+    }
+}
+
+/// What is broken in a text, with its line; the line itself only if it can be read at a glance.
+fn broken(text: &str, error: &toml::de::Error) -> Error {
+    const GLANCE: usize = 500;
+    let whole = error.to_string();
+    if whole.len() <= GLANCE {
+        return Error::Recipe(whole);
+    }
+    let line = error
+        .span()
+        .and_then(|span| text.as_bytes().get(..span.start))
+        .map(|before| before.iter().filter(|byte| **byte == b'\n').count() + 1);
+    let at = line.map_or(String::new(), |line| format!(" at line {line}"));
+    Error::Recipe(format!("TOML parse error{at}: {}", plain::clipped(error.message())))
+}
+
+/// The JSON Schema of recipes (draft 2020-12) of these models, from their declarations; editors complete and check by it.
+pub fn schema(models: &Models) -> Json {
+    let mut properties = keys::schema(&Recipe { cells: USUAL_CELLS, ..Recipe::blank() }, &KEYS);
+    let stages: Vec<_> = models.all().map(Stage::schema).collect();
+    properties.insert(STAGE.into(), json!({"type": "array", "maxItems": MAX_STAGES, "items": {"oneOf": stages}}));
+    let mut schema = keys::table_schema(properties);
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "thalweg recipe".into();
+    schema["oneOf"] = json!([{"required": ["extent"]}, {"required": ["from"]}]);
+    schema["dependentRequired"] = json!({"coarsest": ["extent"]});
+    schema["$defs"] = json!({"strokes": strokes::schema()});
+    schema
+}
