@@ -7,7 +7,6 @@ use std::path::Path;
 use thalweg::field::Field;
 use thalweg::flow::breach::Limits;
 use thalweg::flow::{Drainage, Land};
-use thalweg::given::Given;
 use thalweg::grid::{Edge, Grid};
 use thalweg::height::Height;
 use thalweg::io::rivers::{read_network, save_network};
