@@ -371,7 +371,7 @@ fn declaration(model: &dyn Model) -> Result<(), How> {
     for (name, layer) in &terrain.layers {
         let is_known =
             |spec: &&LayerSpec| (spec.name, spec.unit, spec.cells) == (name, &layer.unit, layer.cells.cell_type());
-        ask(known.iter().any(|spec| is_known(spec)), || format!("{name} is left and not declared"))?;
+        ask(known.iter().any(is_known), || format!("{name} is left and not declared"))?;
     }
     ask(terrain.loose.is_none() || about.writes.contains(&LOOSE), || "loose ground is made and not declared".into())?;
     let left = |(name, rows): (&String, &crate::terrain::Table)| {

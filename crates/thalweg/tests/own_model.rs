@@ -62,7 +62,7 @@ fn a_recipe_knows_it_by_the_list_alone() {
 
 #[test]
 fn a_name_is_taken_once() {
-    let problem = models().with::<Terraces>().err().expect("twice").to_string();
+    let problem = models().with::<Terraces>().expect_err("twice").to_string();
     assert!(problem.contains("terraces"), "{problem}");
     assert!(Models::default().with::<hands::Hands>().is_err());
 }

@@ -101,7 +101,8 @@ impl Form<When> for OnLevels {
 
     fn schema(&self) -> Json {
         let width = json!({"type": "number", "minimum": 0, "maximum": 1e8});
-        let widths = keys::table_schema(ENDS.iter().map(|(key, _)| (key.to_string(), width.clone())).collect());
+        let mut widths = keys::table_schema(ENDS.iter().map(|(key, _)| (key.to_string(), width.clone())).collect());
+        widths["minProperties"] = 1.into();
         json!({"anyOf": [{"enum": WORDS.map(|(word, _)| word)}, widths]})
     }
 }
