@@ -282,7 +282,7 @@ fn every_command_weighs_its_memory() {
         "info dem.tif".to_string(),
         "vary r.toml -o x.png --seeds 2 --cells 300".to_string(),
     ];
-    let limits = common::long_or(vec![150, 204, 222, 230], (30..700).step_by(24).collect());
+    let limits = common::long_or(vec![150, 204, 300, 312], (30..700).step_by(24).collect());
     let (mut refused, mut weighed) = (0, 0);
     for line in &lines {
         for limit in &limits {

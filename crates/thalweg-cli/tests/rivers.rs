@@ -23,7 +23,7 @@ fn a_real_model_gets_rivers_that_pass_every_check() {
         assert_eq!((raster.size, raster.georeference), (dem.size, dem.georeference.clone()), "{file}");
     }
     let checks = place.works("check-rivers out");
-    assert_eq!(checks.lines().count(), 11, "{checks}");
+    assert_eq!(checks.lines().count(), 12, "{checks}");
     assert!(checks.lines().all(|line| line.starts_with("100.00 %") || line.contains("the land drains")), "{checks}");
     let land: f64 = checks.lines().find(|line| line.contains("the land drains")).unwrap()[..6].trim().parse().unwrap();
     assert!(land >= 99.0 && said.contains("of the land drains, where 5.60 % did"), "{land} {said}");

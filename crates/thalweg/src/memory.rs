@@ -26,7 +26,8 @@ pub fn room(what: &str, need: u64) -> Result<()> {
 pub fn threads(count: usize) -> Result<()> {
     /// A stack, and an arena of the allocator; the arena is found in a piece of twice its size.
     const EACH: u64 = (2 + 64) << 20;
-    let need = EACH.saturating_mul(count as u64).saturating_add(64 << 20);
+    // One more waits for signals.
+    let need = EACH.saturating_mul(count as u64 + 1).saturating_add(64 << 20);
     system::address_space().map_or(Ok(()), |have| fits(&format!("to work with {count} threads"), need, have))
 }
 

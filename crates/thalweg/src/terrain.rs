@@ -436,7 +436,11 @@ impl Terrain {
         if metres.len() != grid.len() || metres.iter().all(|m| m.is_nan()) {
             let (count, [rows, cols]) = (metres.iter().filter(|m| !m.is_nan()).count(), grid.size);
             let allowed = format!("{rows} × {cols} numbers, not all of them NaN");
-            return Err(Error::value("ground", format!("{} numbers, {count} of them heights", metres.len()), allowed));
+            return Err(Error::value(
+                GROUND.name,
+                format!("{} numbers, {count} of them heights", metres.len()),
+                allowed,
+            ));
         }
         let height = |m: &f32| if m.is_nan() { Ok(Height::ZERO) } else { Height::from_metres((*m).into()) };
         let ground = metres.iter().map(height).collect::<Result<_>>()?;

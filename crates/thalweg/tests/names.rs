@@ -17,6 +17,7 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("thalweg-cli/src/drain.rs", &["outlets"], "a key of a report"),
     ("thalweg-cli/src/job.rs", &["trees"], "a folder of files"),
     ("thalweg-cli/src/knobs.rs", &["rain"], "a knob"),
+    ("thalweg-cli/src/presets.rs", &["rivers", "uplift"], "recipes"),
     ("thalweg-cli/src/rivers.rs", &["rivers"], "the command, and a key of its report"),
     ("thalweg-studio/src/app.rs", &["hands"], "a name inside the window"),
     ("thalweg-studio/src/look.rs", &["trees"], "a switch of the window"),

@@ -3,7 +3,8 @@
 //! Drops do the work of far more years than `years`. While they run, silt lifts the lakes, and basins grow and shrink under water
 //! that has come already. What stands at the end would be the water of ground that is gone.
 
-use crate::error::{Error, Result};
+use crate::codec::{column, not_held};
+use crate::error::Result;
 use crate::field::Field;
 use crate::flow::Land;
 use crate::flow::pools::{self, Arrival, Stock};
@@ -62,7 +63,7 @@ impl Past {
     /// Out of a terrain's tables; nothing if they are not there.
     pub fn take(terrain: &mut Terrain) -> Result<Self> {
         let stood = terrain.tables.remove(STOOD);
-        let stood = stood.map(|table| amounts_of(&table, STOOD, "stood", &terrain.grid)).transpose()?;
+        let stood = stood.map(|table| amounts_of(&table, STOOD, STOOD, &terrain.grid)).transpose()?;
         let booked = terrain.tables.remove(BOOKED).map(|table| booked_of(&table)).transpose()?;
         Ok(Self { stood: stood.unwrap_or_default(), booked: booked.unwrap_or_default() })
     }
@@ -70,7 +71,7 @@ impl Past {
     /// Into a terrain's tables.
     pub fn give(&self, terrain: &mut Terrain) {
         if !self.stood.is_empty() {
-            terrain.tables.insert(STOOD.to_string(), table_of(&self.stood, "stood", &terrain.grid));
+            terrain.tables.insert(STOOD.to_string(), table_of(&self.stood, STOOD, &terrain.grid));
         }
         if self.booked.iter().any(|amount| *amount > 0.0) {
             terrain.tables.insert(BOOKED.to_string(), booked_table(&self.booked));
@@ -145,12 +146,14 @@ fn booked_table(booked: &[f64; 5]) -> Table {
 }
 
 fn booked_of(table: &Table) -> Result<[f64; 5]> {
-    let sum = |name: &str| {
-        let sum = table.floats(name)?.iter().map(|row| f64::from(*row)).sum::<f64>();
-        (0.0..1e30).contains(&sum).then_some(sum)
-    };
-    let sums: Option<Vec<f64>> = AMOUNTS.iter().map(|name| sum(name)).collect();
-    sums.and_then(|sums| sums.try_into().ok()).ok_or_else(|| Error::layer(BOOKED, "is no table of amounts of water"))
+    let mut booked = [0.0; 5];
+    for (name, sum) in AMOUNTS.iter().zip(&mut booked) {
+        *sum = column::<f32>(BOOKED, table, name)?.iter().map(|part| f64::from(*part)).sum();
+        if !(0.0..1e30).contains(sum) {
+            return Err(not_held(BOOKED, name, 0, *sum));
+        }
+    }
+    Ok(booked)
 }
 
 #[cfg(test)]
