@@ -29,7 +29,6 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("src/io/npy.rs", &["shape"], "a key of NumPy's files"),
     ("src/io/rivers.rs", &["lake", "river", "rivers"], "how a river ends, and layers of a file"),
     ("src/knobs.rs", &["rain"], "a knob"),
-    ("src/models/delta/arms.rs", &["river"], "columns of a table"),
     ("src/models/hydrology/state.rs", &["water"], "a column of a table"),
     (
         "src/models/river_network.rs",
@@ -46,11 +45,7 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("src/rocks.rs", &["sand"], "a rock"),
     ("src/slopes/mod.rs", &["held"], "an argument, in messages"),
     ("src/soils/", &["erodibility", "hardness", "sand"], "columns of a table, and a kind of soil"),
-    (
-        "src/strokes/mod.rs",
-        &["droplets", "hardness", "protect", "radius", "rain"],
-        "tools of the hand and their settings",
-    ),
+    ("src/strokes/mod.rs", &["droplets", "hardness", "protect", "rain"], "tools of the hand and their settings"),
 ];
 
 /// A text in quotes in a source, with what stands before it in the code.
