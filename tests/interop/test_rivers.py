@@ -98,7 +98,8 @@ def survey(request, tmp_path_factory):
     before = REAL
     if terrain != "real":
         side = "256" if os.environ.get("THALWEG_LONG") or terrain == "hills" else "128"
-        run(folder, "build", ROOT / f"crates/thalweg/presets/{terrain}.toml", "--cells", side, "--out", "world", "--quiet")
+        recipe = ROOT / f"recipes/{terrain}.toml" if "/" in terrain else terrain
+        run(folder, "build", recipe, "--cells", side, "--out", "world", "--quiet")
         before = folder / "world/height.tif"
     run(folder, "rivers", before, "-o", "out", *words, "--quiet")
     out = folder / "out"
