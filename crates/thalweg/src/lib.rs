@@ -31,7 +31,7 @@
 //! - A [`Terrain`] is what a run works on and leaves: the ground, loose sediment upon it, and layers such as water or hardness, each a
 //!   [`Field`] over a [`Grid`]. It comes from numbers of your own ([`Terrain::from_metres`]), from a file ([`io::load`]: GeoTIFF, PNG,
 //!   NPY, ESRI ASCII, raw, SRTM) and goes into one ([`io::save`]).
-//! - A [`Model`](model::Model) is what changes ground. The library's are in [`models`], each with its page: what happens, formula,
+//! - A [`Model`] is what changes ground. The library's are in [`models`], each with its page: what happens, formula,
 //!   source. One of your own is a struct declared with [`params!`] and two small traits; with [`Models::with`](models::Models::with)
 //!   recipes know it by its name, and [`laws`] try it.
 //! - [`flow`] says where water goes: depressions, directions, accumulation, basins, streams. [`rivers`] puts rivers into ground that has
