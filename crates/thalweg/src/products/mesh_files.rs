@@ -111,7 +111,7 @@ impl<'a> Glb<'a> {
     }
 
     /// Size of the file in bytes.
-    #[allow(clippy::len_without_is_empty)] // a file is never empty
+    #[allow(clippy::len_without_is_empty, reason = "a file is never empty")]
     pub fn len(&self) -> usize {
         GLB_HEADER + 2 * CHUNK_HEADER + self.json.len() + self.body
     }
