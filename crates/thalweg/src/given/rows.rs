@@ -15,6 +15,16 @@ pub(crate) struct Entry {
     pub about: &'static str,
 }
 
+/// Farthest place from the world's corner in metres: ten times as far as the widest world's.
+const FARTHEST: f64 = 1e9;
+
+/// Where a row's thing lies from west to east.
+pub(crate) const X: Entry =
+    Entry { name: "x", unit: "m", min: 0.0, max: FARTHEST, about: "Eastward from the world's north-western corner." };
+
+/// Where it lies from north to south.
+pub(crate) const Y: Entry = Entry { name: "y", unit: "m", min: 0.0, max: FARTHEST, about: "Southward from there." };
+
 impl Entry {
     fn with_unit(&self, text: String) -> String {
         match self.unit {
@@ -25,9 +35,9 @@ impl Entry {
     }
 
     /// The number, within its limits; `owner` is said in messages.
-    pub fn check(&self, owner: &str, x: f64) -> Result<f32> {
+    pub fn check(&self, owner: &str, x: f64) -> Result<f64> {
         if (self.min..=self.max).contains(&x) {
-            return Ok(x as f32);
+            return Ok(x);
         }
         let allowed = self.with_unit(format!("{} to {}", self.min, self.max));
         Err(Error::value(format!("{owner}.{}", self.name), self.with_unit(x.to_string()), allowed))
@@ -70,7 +80,7 @@ pub(crate) fn numbers<const N: usize>(
     row: &toml::Table,
     entries: &[Entry; N],
     others: &[&'static str],
-) -> Result<[f32; N]> {
+) -> Result<[f64; N]> {
     let known = || others.iter().copied().chain(entries.iter().map(|entry| entry.name));
     if let Some(key) = row.keys().find(|key| !known().any(|known| known == *key)) {
         return Err(Error::unknown("key", key, known()));
@@ -86,7 +96,7 @@ pub(crate) fn numbers<const N: usize>(
 }
 
 /// A row's numbers as they stand in a recipe.
-pub(crate) fn to_toml<const N: usize>(numbers: [f32; N], entries: &[Entry; N]) -> String {
+pub(crate) fn to_toml<T: std::fmt::Debug, const N: usize>(numbers: [T; N], entries: &[Entry; N]) -> String {
     let pairs: Vec<_> = entries.iter().zip(numbers).map(|(entry, x)| format!("{} = {x:?}", entry.name)).collect();
     pairs.join(", ")
 }
@@ -134,7 +144,7 @@ pub(crate) fn read<const N: usize>(
         let mut row = [0.0; N];
         for (number, entry) in row.iter_mut().zip(entries) {
             let value = table.floats(entry.name).and_then(|values| values.get(r)).copied().unwrap_or(f32::NAN);
-            *number = entry.check(&self::name(name, r), f64::from(value))?;
+            *number = entry.check(&self::name(name, r), f64::from(value))? as f32;
         }
         Ok(row)
     };
