@@ -108,6 +108,13 @@ impl Recipe {
         }
     }
 
+    /// A label like `wish` that no stage has: itself, or with a number behind it.
+    pub fn free_label(&self, wish: &str) -> String {
+        let is_free = |label: &String| !self.stages.iter().any(|stage| stage.label == *label);
+        let labels = std::iter::once(wish.to_string()).chain((2..).map(|n| format!("{wish} {n}")));
+        labels.into_iter().find(is_free).unwrap_or_default()
+    }
+
     /// The files that its run reads: the terrain that it begins with, layers, and the sidecars beside them.
     pub fn reads(&self) -> Vec<PathBuf> {
         let sources = self.stages.iter().flat_map(|stage| stage.layers.values());
