@@ -6,9 +6,8 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use thalweg::field::Field;
+use thalweg::base::names::to_text;
 use thalweg::flow::{Directions, Drainage, Land, Link, VOID, basins, breach, infinity, links, streams};
-use thalweg::height::{Height, UNITS};
 use thalweg::io::apart::apart;
 use thalweg::io::staging::Staging;
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save, save_layer};
@@ -16,7 +15,8 @@ use thalweg::io::vector::{cell_at, save_links};
 use thalweg::io::{Samples, Sidecar, save_samples};
 use thalweg::model::YEAR;
 use thalweg::models::drainage::{ACCUMULATION, LAKE_DEPTH};
-use thalweg::names::to_text;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 use thalweg::{Error, Result};
 

@@ -5,11 +5,11 @@ mod long;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use thalweg::params::Value;
+use thalweg::declare::params::Value;
 use thalweg::recipe::Recipe;
+use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::run::Run;
 use thalweg::session::{Place, Session};
-use thalweg::strokes::{Stroke, Tool};
 use thalweg::terrain::Terrain;
 
 /// Ground, creep of slopes, rain and a brook on two levels of cells, or on one.

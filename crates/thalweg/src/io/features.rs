@@ -10,10 +10,10 @@ use serde_json::{Map, json};
 
 use super::atomic;
 use super::vector::{Place, unnamed};
-use crate::error::{Error, Result};
-use crate::grid::Grid;
+use crate::base::error::{Error, Result};
 use crate::products::lakes::Lake;
 use crate::products::streams::Reach;
+use crate::terrain::grid::Grid;
 
 /// A line or an area; places are rows and columns in cells, from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
@@ -283,10 +283,10 @@ impl Placed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::height::Height;
     use crate::products::{lakes::lakes, streams::reaches};
     use crate::terrain::Terrain;
+    use crate::terrain::field::Field;
+    use crate::terrain::height::Height;
     use flatgeobuf::{FallibleStreamingIterator, FeatureProperties, FgbReader};
 
     /// A valley to the south with a lake that has an island.

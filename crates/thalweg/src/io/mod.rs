@@ -24,8 +24,8 @@ mod npy;
 mod png;
 mod raster;
 mod raw;
+pub mod river_files;
 mod save;
-pub mod survey;
 mod tiff;
 pub mod trees;
 mod units;
@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use crate::grid::MAX_CELLS;
+pub use crate::terrain::grid::MAX_CELLS;
 pub use atomic::atomic;
 pub use layer::{load_layer, load_layer_of};
 pub use raster::{Raster, SampleType, Samples};
@@ -44,9 +44,9 @@ pub use sidecar::Sidecar;
 pub use terrain::{LoadOptions, Loaded, load, terrain_of};
 pub use units::Unit;
 
-use crate::error::{Error, Result};
-use crate::field::Size;
-use crate::memory;
+use crate::base::error::{Error, Result};
+use crate::base::memory;
+use crate::terrain::field::Size;
 
 /// The longest file of samples that is read: [`MAX_CELLS`] of 64 bits, twice.
 const MAX_BYTES: u64 = 16 * MAX_CELLS;

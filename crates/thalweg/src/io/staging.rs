@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use super::atomic::{Temporary, atomic, folder_of, sweep};
 use super::disk;
-use crate::error::{Error, Result};
-use crate::names::{from_text, shown, to_text};
+use crate::base::error::{Error, Result};
+use crate::base::names::{from_text, shown, to_text};
 
 /// Files of a folder whose change is under way.
 pub const JOURNAL: &str = ".thalweg-journal.json";

@@ -10,11 +10,11 @@ use serde_json::json;
 
 use super::vector::Place;
 use super::{atomic, geokeys, plain};
-use crate::error::{Error, Result};
-use crate::forest::{self, KINDS, Tree};
-use crate::grid::Grid;
-use crate::memory;
+use crate::base::error::{Error, Result};
+use crate::base::memory;
+use crate::process::forest::{self, KINDS, Tree};
 use crate::terrain::Terrain;
+use crate::terrain::grid::Grid;
 
 /// The columns of a table, and what a feature's properties are called, but for the coordinates.
 const HEAD: &str = "id,x,y,z,kind,height_m,crown_m,age_years";
@@ -199,9 +199,9 @@ fn line(reader: &mut impl BufRead, path: &Path) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Georeference;
-    use crate::height::Height;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Georeference;
+    use crate::terrain::height::Height;
 
     fn land(georeference: Option<Georeference>) -> Terrain {
         let grid = Grid { georeference, ..Grid::new([30, 40], 10.0).unwrap() };

@@ -12,9 +12,9 @@ use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType};
 use serde_json::json;
 
 use super::{atomic, geokeys, save};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::flow::Link;
-use crate::grid::Grid;
+use crate::terrain::grid::Grid;
 
 /// Writes links, each a line with the properties `id`, `order`, `magnitude`, `length_m`, `drop_m`, `slope`,
 /// `catchment_m2` and `downstream` (null at an outlet). The ending picks the format: `.fgb` or `.geojson`.
@@ -178,7 +178,7 @@ impl GeozeroGeometry for Line<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Georeference;
+    use crate::terrain::grid::Georeference;
     use flatgeobuf::{FallibleStreamingIterator, FeatureProperties, FgbReader};
 
     fn two() -> Vec<Link> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::finer;
+use crate::process::upsample;
 use crate::session::{Session, shown_size};
 use crate::terrain::Terrain;
 
@@ -28,7 +28,7 @@ impl Before {
             self.fitting = Arc::clone(&self.first);
         }
         while self.fitting.grid.size != size && !is_larger(self.fitting.grid.size.map(|n| 2 * n)) {
-            self.fitting = Arc::new(finer::terrain(&self.fitting));
+            self.fitting = Arc::new(upsample::terrain(&self.fitting));
         }
     }
 }

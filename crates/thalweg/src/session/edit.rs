@@ -1,10 +1,10 @@
 //! A recipe that is changed while it runs.
 
-use crate::error::Result;
-use crate::mark::Mark;
-use crate::params::Written;
+use crate::base::error::Result;
+use crate::declare::params::Written;
 use crate::recipe::Recipe;
 use crate::run::Run;
+use crate::run::mark::Mark;
 use crate::session::undo::Change;
 use crate::session::{Place, Session};
 

@@ -1,15 +1,15 @@
 //! What is done by hand while a run goes on.
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::given::springs::SPRINGS;
 use crate::model::Role;
 use crate::models;
 use crate::models::droplets::{Droplets, TracePoint, trace};
+use crate::recipe::strokes::{Stroke, Tool};
 use crate::recipe::{Recipe, Stage, When};
 use crate::run::Run;
 use crate::session::Session;
 use crate::session::undo::Made;
-use crate::springs::SPRINGS;
-use crate::strokes::{Stroke, Tool};
 
 /// Most points of the path of a droplet that is followed.
 const POINTS: usize = 100_000;

@@ -1,9 +1,9 @@
 //! Places in a run that can be gone back to, within a bound of memory.
 
-use crate::error::{Error, Result};
-use crate::mark::Mark;
+use crate::base::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::run::Run;
+use crate::run::mark::Mark;
 use crate::session::{Place, Session};
 
 /// A mark in its place.

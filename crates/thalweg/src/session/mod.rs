@@ -5,7 +5,7 @@
 //! recipe tells it, and a fresh run of that recipe comes to the same bits. The one exception is [`Session::edit_live`].
 //!
 //! ```
-//! use thalweg::strokes::{Stroke, Tool};
+//! use thalweg::recipe::strokes::{Stroke, Tool};
 //! use thalweg::{Result, Session, presets};
 //!
 //! # fn main() -> Result<()> {
@@ -34,7 +34,7 @@ mod undo;
 
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::products::resample::reduce;
 use crate::recipe::{Recipe, Stage};
 use crate::run::{Progress, Run};

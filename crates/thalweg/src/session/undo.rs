@@ -1,9 +1,9 @@
 //! What was done, so that it can be undone and done again.
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::recipe::strokes::Stroke;
 use crate::recipe::{Recipe, Stage};
 use crate::session::{Place, Session};
-use crate::strokes::Stroke;
 
 /// Acts that can be undone at most.
 const MOST: usize = 1000;
