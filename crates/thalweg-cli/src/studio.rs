@@ -39,7 +39,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     let own = preset.is_none();
     let mut recipe = match preset {
         Some(preset) => preset?,
-        None if path.exists() => thalweg_studio::files::opened(&path)?,
+        None if path.exists() => thalweg_studio::app::files::opened(&path)?,
         None if path.extension().is_some() => {
             return Err(Error::io(&path, "read")(std::io::ErrorKind::NotFound.into()));
         }
@@ -47,7 +47,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     };
     match args.cells {
         Some(cells) => recipe.cells = cells,
-        None if !own => thalweg_studio::files::fitted(&mut recipe, CELLS)?,
+        None if !own => thalweg_studio::app::files::fitted(&mut recipe, CELLS)?,
         _ => {}
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
@@ -63,7 +63,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
         cells: args.cells.unwrap_or(CELLS),
         export: Some(Arc::new(crate::job::export)),
         pictures: args.pictures.clone().unwrap_or_default(),
-        asker: Box::new(thalweg_studio::seam::ask),
+        asker: Box::new(thalweg_studio::platform::ask),
     };
     match thalweg_studio::open(options) {
         Ok(()) => Ok(ExitCode::SUCCESS),

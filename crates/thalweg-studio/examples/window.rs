@@ -11,9 +11,9 @@ use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_set
 use thalweg::pictures::picture::Picture;
 use thalweg::terrain::field::Field;
 use thalweg_studio::app::Studio;
-use thalweg_studio::files::opened;
-use thalweg_studio::worker::Order;
-use thalweg_studio::{Options, seam};
+use thalweg_studio::app::files::opened;
+use thalweg_studio::session::Order;
+use thalweg_studio::{Options, platform};
 
 /// The window's size in points.
 const SIZE: Vec2 = vec2(1240.0, 760.0);
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cells: CELLS,
         export: None,
         pictures: ".".into(),
-        asker: Box::new(seam::ask),
+        asker: Box::new(platform::ask),
     });
     let state = create_render_state(default_wgpu_setup(), eframe::egui_wgpu::RendererOptions::PREDICTABLE);
     let gpu = state.clone();

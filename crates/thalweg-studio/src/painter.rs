@@ -10,7 +10,7 @@ use thalweg::pictures::light::Sun;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Field;
 
-use crate::seam;
+use crate::platform;
 use crate::view::overlay::Overlay;
 use crate::view::surface::{Surface, Wanted};
 
@@ -124,7 +124,7 @@ impl Painter {
                 wake();
             }
         };
-        seam::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
+        platform::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
         Ok(Self { desk })
     }
 

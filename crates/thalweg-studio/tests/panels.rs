@@ -15,8 +15,8 @@ use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg_studio::app::Studio;
-use thalweg_studio::seam::Ask;
-use thalweg_studio::worker::Order;
+use thalweg_studio::platform::Ask;
+use thalweg_studio::session::Order;
 use thalweg_studio::{Options, Preset};
 
 const HILLS: &str = r#"
@@ -195,7 +195,7 @@ fn every_panel_opens_and_shows_what_is_declared() {
     assert!(bench.harness.get_by_role(Role::MultilineTextInput).value().unwrap().contains("erodibility"));
     bench.click("Stages");
     bench.key(Key::F1);
-    for (keys, does) in thalweg_studio::keys::HABITS {
+    for (keys, does) in thalweg_studio::ui::habits::HABITS {
         bench.harness.get_by_label(keys);
         bench.harness.get_by_label(does);
     }
@@ -481,7 +481,7 @@ fn layers_and_frames_are_exported() {
 #[test]
 fn the_page_lists_the_habits() {
     let page = include_str!("../../../docs/studio.md");
-    for (keys, does) in thalweg_studio::keys::HABITS {
+    for (keys, does) in thalweg_studio::ui::habits::HABITS {
         assert!(page.contains(&format!("| {keys} | {does} |")), "docs/studio.md lacks: {keys}, {does}");
     }
 }

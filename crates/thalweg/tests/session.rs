@@ -9,7 +9,7 @@ use thalweg::declare::params::Value;
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::run::Run;
-use thalweg::session::{Place, Session};
+use thalweg::session::{Position, Session};
 use thalweg::terrain::Terrain;
 
 /// Ground, creep of slopes, rain and a brook on two levels of cells, or on one.
@@ -108,7 +108,7 @@ fn act() -> impl Strategy<Value = Act> {
 /// Does it; what is refused changes nothing.
 fn apply(session: &mut Session, act: &Act) {
     let state =
-        |session: &Session| (session.run().recipe().to_toml(), session.place(), session.marks().collect::<Vec<_>>());
+        |session: &Session| (session.run().recipe().to_toml(), session.position(), session.marks().collect::<Vec<_>>());
     let before = state(session);
     let done = match act {
         Act::Steps(steps) => (0..*steps).try_for_each(|_| session.step().map(drop)),
@@ -117,7 +117,7 @@ fn apply(session: &mut Session, act: &Act) {
         Act::Stroke(x, true) => session.drag(stroke(*x)),
         Act::Undo => session.undo().map(drop),
         Act::Redo => session.redo().map(drop),
-        Act::GoTo(turn, step) => session.go_to(Place { turn: *turn, step: *step }).map(drop),
+        Act::GoTo(turn, step) => session.go_to(Position { turn: *turn, step: *step }).map(drop),
         Act::Keep => {
             session.keep();
             Ok(())
@@ -162,7 +162,7 @@ proptest! {
         for act in &acts {
             apply(&mut session, act);
             prop_assert!(session.marks().is_sorted());
-            prop_assert_eq!(session.marks().next(), Some(Place { turn: 0, step: 0 }));
+            prop_assert_eq!(session.marks().next(), Some(Position { turn: 0, step: 0 }));
         }
         session.play();
         if come(&mut session).is_ok() {
@@ -190,7 +190,7 @@ proptest! {
         session.set_memory(memory);
         apply(&mut session, &Act::Steps(steps));
         made.iter().for_each(|x| session.stroke(stroke(x.floor())).unwrap());
-        let (text, place, ground) = (session.run().recipe().to_toml(), session.place(), session.terrain().fingerprints());
+        let (text, place, ground) = (session.run().recipe().to_toml(), session.position(), session.terrain().fingerprints());
         let mut done = 0;
         for act in &acts {
             let count = session.run().recipe().to_toml();
@@ -209,7 +209,7 @@ proptest! {
         prop_assert_eq!(session.run().recipe().to_toml(), text.clone());
         come(&mut session).unwrap();
         // An edit that had fewer steps may have come to its end, and stands beyond.
-        if session.place() == place {
+        if session.position() == place {
             prop_assert_eq!(session.terrain().fingerprints(), ground.clone());
         }
         for _ in 0..done {
@@ -237,14 +237,14 @@ fn a_stroke_that_is_undone_leaves_the_run_where_it_stood() {
             let mut session = Session::new(recipe(levelled)).unwrap();
             apply(&mut session, &Act::Steps(steps));
             session.stroke(stroke(100.0)).unwrap();
-            let (place, ground) = (session.place(), session.terrain().fingerprints());
+            let (place, ground) = (session.position(), session.terrain().fingerprints());
             let text = session.run().recipe().to_toml();
             session.stroke(stroke(210.0)).unwrap();
             session.drag(stroke(215.0)).unwrap();
             assert!(session.terrain().fingerprints() != ground);
             assert!(session.undo().unwrap());
             come(&mut session).unwrap();
-            assert_eq!((session.place(), session.run().recipe().to_toml()), (place, text), "after {steps} steps");
+            assert_eq!((session.position(), session.run().recipe().to_toml()), (place, text), "after {steps} steps");
             assert_eq!(session.terrain().fingerprints(), ground, "after {steps} steps");
             assert!(session.undo().unwrap() && !session.undo().unwrap());
             assert_eq!(session.run().recipe().to_toml(), recipe(levelled).to_toml());
@@ -257,18 +257,18 @@ fn a_run_at_rest_comes_back_with_what_was_done_there() {
     let mut session = Session::new(recipe(false)).unwrap();
     apply(&mut session, &Act::Steps(7));
     session.stroke(stroke(100.0)).unwrap();
-    let (place, ground) = (session.place(), session.terrain().fingerprints());
+    let (place, ground) = (session.position(), session.terrain().fingerprints());
     let mut other = session.run().recipe().clone();
     set(&mut other, 0, "amplitude", 61.0);
     session.edit(other).unwrap();
-    assert!(session.is_going() && session.place() < place);
+    assert!(session.is_going() && session.position() < place);
     // However often it is changed on the way.
     session.step().unwrap();
     let mut again = session.run().recipe().clone();
     set(&mut again, 0, "amplitude", 60.0);
     session.edit(again).unwrap();
     come(&mut session).unwrap();
-    assert_eq!((session.place(), session.terrain().fingerprints()), (place, ground));
+    assert_eq!((session.position(), session.terrain().fingerprints()), (place, ground));
 }
 
 #[test]
@@ -285,14 +285,14 @@ fn marks_hold_what_they_may_and_are_spread_over_the_run() {
             session.keep();
             assert!(session.memory() <= bound.max(ends(&session)) && session.marks().len() >= 2.min(least));
         }
-        let marks: Vec<Place> = session.marks().collect();
-        assert!(marks.len() >= least && marks[0] == Place { turn: 0, step: 0 }, "{bound}: {marks:?}");
+        let marks: Vec<Position> = session.marks().collect();
+        assert!(marks.len() >= least && marks[0] == Position { turn: 0, step: 0 }, "{bound}: {marks:?}");
         let exact = session.memory();
         if bound > one && bound < u64::MAX {
             assert!(exact <= bound, "{exact} of {bound}");
             // In every quarter of the run there is one.
             for quarter in 0..4 {
-                let is_in = |turn: usize, mark: &Place| {
+                let is_in = |turn: usize, mark: &Position| {
                     mark.turn == turn && (50 * quarter..50 * quarter + 50).contains(&mark.step)
                 };
                 for turn in [1, 3] {
@@ -330,7 +330,7 @@ fn the_bits_are_the_same_for_any_number_of_threads() {
         let mut seen = Vec::new();
         for act in &acts {
             apply(&mut session, act);
-            seen.push((session.place(), session.terrain().fingerprints()));
+            seen.push((session.position(), session.terrain().fingerprints()));
         }
         seen
     };
@@ -344,11 +344,11 @@ fn the_bits_are_the_same_for_any_number_of_threads() {
 fn parameters_turned_live_act_from_the_coming_step_on_and_an_edit_sets_that_right() {
     let mut session = Session::new(recipe(false)).unwrap();
     apply(&mut session, &Act::Steps(3));
-    let (place, ground) = (session.place(), session.terrain().fingerprints());
+    let (place, ground) = (session.position(), session.terrain().fingerprints());
     let mut turned = session.run().recipe().clone();
     set(&mut turned, 1, "talus", 15.0);
     session.edit_live(turned.clone()).unwrap();
-    assert_eq!((session.place(), session.terrain().fingerprints()), (place, ground));
+    assert_eq!((session.position(), session.terrain().fingerprints()), (place, ground));
     let mut watched = Run::new(recipe(false)).unwrap();
     (0..3).for_each(|_| drop(watched.step().unwrap()));
     watched.set("slopes", "talus", &15.0.into()).unwrap();
@@ -381,14 +381,14 @@ fn what_leaves_a_stage_no_steps_is_no_live_change_and_a_bad_one_none_at_all() {
     session.play();
     come(&mut session).unwrap();
     assert_eq!(session.terrain().fingerprints(), built(&shorter).fingerprints());
-    let before = (session.place(), session.terrain().fingerprints(), session.run().recipe().to_toml());
+    let before = (session.position(), session.terrain().fingerprints(), session.run().recipe().to_toml());
     let mut gone = shorter;
     gone.from = Some("no such file.tif".into());
     for said in [session.edit(gone.clone()).unwrap_err(), session.edit_live(gone).unwrap_err()] {
         assert!(said.to_string().contains("no such file.tif"), "{said}");
     }
     assert!(session.stroke(Stroke::new(Tool::Raise, Vec::new())).is_err());
-    assert_eq!((session.place(), session.terrain().fingerprints(), session.run().recipe().to_toml()), before);
+    assert_eq!((session.position(), session.terrain().fingerprints(), session.run().recipe().to_toml()), before);
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn snapshots_are_of_the_ground_as_it_stands_and_before_is_as_fine() {
     let slopes = session.marks().find(|mark| mark.turn == 2).unwrap();
     session.go_to(slopes).unwrap();
     assert!(session.before().unwrap().ground == hills.ground);
-    session.go_to(Place { turn: 0, step: 0 }).unwrap();
+    session.go_to(Position { turn: 0, step: 0 }).unwrap();
     assert!(session.before().is_none());
 }
 
@@ -421,10 +421,10 @@ fn a_session_goes_as_far_as_it_is_told() {
     assert_eq!(session.run().steps()[0], 3);
     session.play_for(0);
     assert!(!session.is_going());
-    session.play_until(Place { turn: 2, step: 1 });
+    session.play_until(Position { turn: 2, step: 1 });
     come(&mut session).unwrap();
-    assert!(session.place() >= Place { turn: 2, step: 1 } && !session.is_going());
-    session.play_until(Place { turn: 0, step: 0 });
+    assert!(session.position() >= Position { turn: 2, step: 1 } && !session.is_going());
+    session.play_until(Position { turn: 0, step: 0 });
     assert!(!session.is_going());
     session.play();
     session.pause();
@@ -432,10 +432,10 @@ fn a_session_goes_as_far_as_it_is_told() {
     session.play();
     come(&mut session).unwrap();
     assert!(session.run().is_done() && session.step().unwrap().is_none());
-    let said = session.go_to(Place { turn: 1, step: 0 }).unwrap();
-    assert_eq!(said, Place { turn: 1, step: 0 });
+    let said = session.go_to(Position { turn: 1, step: 0 }).unwrap();
+    assert_eq!(said, Position { turn: 1, step: 0 });
     session.restart().unwrap();
-    assert_eq!((session.place(), session.marks().len()), (Place { turn: 0, step: 0 }, 1));
+    assert_eq!((session.position(), session.marks().len()), (Position { turn: 0, step: 0 }, 1));
 }
 
 #[test]

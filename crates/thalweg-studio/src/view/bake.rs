@@ -5,9 +5,9 @@ use thalweg::pictures::paint::ASIDE;
 use thalweg::pictures::ramps::{RAMPS, Ramp};
 use wgpu::util::DeviceExt;
 
+use crate::view::gpu_terrain::{Facts, GpuTerrain, Layouts};
 use crate::view::look::Look;
 use crate::view::shader;
-use crate::view::slot::{Facts, Layouts, Slot};
 use crate::view::surface::DRY;
 
 /// Steps of a ramp.
@@ -140,7 +140,7 @@ impl Baker {
     }
 
     /// Paints a slot and all its coarser levels.
-    pub fn run(&self, encoder: &mut wgpu::CommandEncoder, slot: &Slot) {
+    pub fn run(&self, encoder: &mut wgpu::CommandEncoder, slot: &GpuTerrain) {
         for (level, views) in slot.painted.iter().enumerate() {
             let attachments = views.each_ref().map(|view| {
                 Some(wgpu::RenderPassColorAttachment {

@@ -7,6 +7,7 @@
 mod bake;
 pub mod camera;
 pub mod gpu;
+mod gpu_terrain;
 pub mod look;
 mod marks;
 pub mod overlay;
@@ -15,7 +16,6 @@ mod pipelines;
 pub mod renderer;
 mod rivers;
 mod shader;
-mod slot;
 pub mod surface;
 pub mod target;
 mod woods;

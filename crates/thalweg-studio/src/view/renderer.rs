@@ -7,12 +7,12 @@ use wgpu::util::DeviceExt;
 
 use crate::view::bake::{Baker, Paint, sea};
 use crate::view::gpu::is_software;
+use crate::view::gpu_terrain::{GpuTerrain, Layouts};
 use crate::view::look::Shot;
 use crate::view::marks::{DotMark, Growing, LineMark};
 use crate::view::patches::{Patch, Seen, Side, patch_indices, side_indices};
 use crate::view::pipelines::Pipelines;
 use crate::view::shader;
-use crate::view::slot::{Layouts, Slot};
 use crate::view::surface::Surface;
 use crate::view::target::Target;
 use crate::view::woods::{Batch, Sight, shapes};
@@ -71,7 +71,7 @@ pub struct Renderer {
     dots: Growing,
     lines: Growing,
     paints: [wgpu::Buffer; SLOTS],
-    slots: [Option<Slot>; SLOTS],
+    slots: [Option<GpuTerrain>; SLOTS],
     fault: Arc<Mutex<Option<String>>>,
 }
 
@@ -193,7 +193,7 @@ impl Renderer {
         }
         let before = self.slots[slot].take();
         let (device, queue, layouts) = (&self.device, &self.queue, &self.layouts);
-        let loaded = Slot::load(device, queue, layouts, &self.paints[slot], &self.baker.ramps, surface, before);
+        let loaded = GpuTerrain::load(device, queue, layouts, &self.paints[slot], &self.baker.ramps, surface, before);
         self.slots[slot] = Some(loaded);
     }
 
@@ -304,7 +304,7 @@ impl Renderer {
     }
 
     /// What a shot's shaders read, and what decides about patches and plants.
-    fn scene_of(&self, shot: &Shot<'_>, slot: Option<&Slot>) -> (Scene, Seen, Sight) {
+    fn scene_of(&self, shot: &Shot<'_>, slot: Option<&GpuTerrain>) -> (Scene, Seen, Sight) {
         let Shot { camera, look, .. } = shot;
         let aspect = shot.aspect();
         let (clip, eye, [right, up, forward]) = (camera.matrix(aspect), camera.eye(), camera.axes());

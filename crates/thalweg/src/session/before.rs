@@ -49,7 +49,7 @@ impl Session {
 
     /// Forgets it where the run has gone back to before it, or to there.
     pub(super) fn review_before(&mut self) {
-        let place = self.place();
+        let place = self.position();
         self.before.take_if(|before| (place.turn, place.step) <= (before.turn, 0));
         self.fit_before();
     }

@@ -6,7 +6,7 @@ use crate::recipe::Recipe;
 use crate::run::Run;
 use crate::run::mark::Mark;
 use crate::session::undo::Change;
-use crate::session::{Place, Session};
+use crate::session::{Position, Session};
 
 impl Session {
     /// Goes on by an edited recipe, to the bits of a fresh run of it: at once where nothing that has been done is another by it,
@@ -39,7 +39,13 @@ impl Session {
 
     /// Goes on from `here`, the run as it stands, or from as far back as need be. A session at rest comes back to where it stood,
     /// with so many strokes made there.
-    pub(super) fn go_on(&mut self, here: &Mark, recipe: Recipe, stood: (Place, usize), to_the_bit: bool) -> Result<()> {
+    pub(super) fn go_on(
+        &mut self,
+        here: &Mark,
+        recipe: Recipe,
+        stood: (Position, usize),
+        to_the_bit: bool,
+    ) -> Result<()> {
         if here.agrees(&recipe) && !(to_the_bit && here.is_turned()) {
             self.run = Run::from_mark(recipe, here)?;
         } else {
@@ -59,13 +65,13 @@ impl Session {
     }
 
     /// Where the run stands, and strokes made there.
-    pub(super) fn stands(&self) -> (Place, usize) {
-        (self.place(), self.run.strokes)
+    pub(super) fn stands(&self) -> (Position, usize) {
+        (self.position(), self.run.strokes)
     }
 
     /// Changes parameters of the running stage if only they differ; whether that is so.
     fn turn(&mut self, recipe: &Recipe, here: &Mark) -> Result<bool> {
-        let place = self.place();
+        let place = self.position();
         let before = self.run.recipe().clone();
         let mut trial = before.clone();
         let number = self.run.turns().get(place.turn).and_then(|turn| turn.stage);

@@ -1,6 +1,6 @@
 //! How far a session goes by itself.
 
-use crate::session::{Place, Session};
+use crate::session::{Position, Session};
 
 /// What is still to be gone.
 #[derive(Default)]
@@ -8,7 +8,7 @@ pub(super) struct Goal {
     /// To the end.
     end: bool,
     /// To where the run stood when its past was changed; and strokes that were made there.
-    pub(super) place: Option<(Place, usize)>,
+    pub(super) place: Option<(Position, usize)>,
     /// So many steps from there on.
     pub(super) steps: Option<u32>,
 }
@@ -34,8 +34,8 @@ impl Session {
     }
 
     /// Goes on until that place is reached or passed.
-    pub fn play_until(&mut self, place: Place) {
-        self.goal = Goal { place: Some((place, 0)).filter(|_| self.place() < place), ..Goal::default() };
+    pub fn play_until(&mut self, place: Position) {
+        self.goal = Goal { place: Some((place, 0)).filter(|_| self.position() < place), ..Goal::default() };
     }
 
     /// Rests.
@@ -52,7 +52,7 @@ impl Session {
 
     /// Has the run come back to where it stood before its past was changed, or on from there? A session that plays on to the
     /// end has no need to.
-    pub(super) fn come_back_to(&mut self, stood: (Place, usize)) {
+    pub(super) fn come_back_to(&mut self, stood: (Position, usize)) {
         if self.goal.end {
             self.goal.place = None;
         } else if self.goal.place.is_none_or(|(known, _)| known < stood.0) {
@@ -67,7 +67,7 @@ impl Session {
         if done {
             (self.goal.place, self.goal.steps) = (None, None);
         }
-        let here = self.place();
+        let here = self.position();
         if let Some((place, strokes)) = self.goal.place.take_if(|(place, _)| here >= *place)
             && here == place
             && self.run.strokes < strokes

@@ -71,7 +71,7 @@ impl Session {
             Some(mark) => self.marks.push(mark, version, steps),
             None => self.marks.leave(),
         }
-        let number = self.run.turns().get(self.place().turn).and_then(|turn| turn.stage);
+        let number = self.run.turns().get(self.position().turn).and_then(|turn| turn.stage);
         let stage = number.and_then(|number| Some((number, self.run.recipe().stages.get(number)?)));
         if let Some((number, stage)) = stage
             && let Some(stroke) = stage.strokes.last()

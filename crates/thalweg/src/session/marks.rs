@@ -4,7 +4,7 @@ use crate::base::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::run::Run;
 use crate::run::mark::Mark;
-use crate::session::{Place, Session};
+use crate::session::{Position, Session};
 
 /// A mark in its place.
 struct Kept {
@@ -25,8 +25,8 @@ pub(super) struct Marks {
     most: u64,
 }
 
-fn place(kept: &Kept) -> Place {
-    Place { turn: kept.mark.turn(), step: kept.mark.step() }
+fn place(kept: &Kept) -> Position {
+    Position { turn: kept.mark.turn(), step: kept.mark.step() }
 }
 
 impl Marks {
@@ -122,7 +122,7 @@ impl Session {
     }
 
     /// Where marks are, in the order of the run; the first is its start.
-    pub fn marks(&self) -> impl ExactSizeIterator<Item = Place> {
+    pub fn marks(&self) -> impl ExactSizeIterator<Item = Position> {
         self.marks.kept.iter().map(place)
     }
 
@@ -131,7 +131,7 @@ impl Session {
     ///
     /// # Errors
     /// When the place lies before the first mark. Nothing is changed then.
-    pub fn go_to(&mut self, to: Place) -> Result<Place> {
+    pub fn go_to(&mut self, to: Position) -> Result<Position> {
         let number = self.marks.kept.iter().rposition(|kept| place(kept) <= to);
         let number = number.ok_or_else(|| Error::value("place", format!("{to:?}"), "the first mark, or later"))?;
         self.run = Run::from_mark(self.run.recipe().clone(), &self.marks.kept[number].mark)?;
@@ -140,6 +140,6 @@ impl Session {
         self.marks.stand_at(number, self.version);
         self.marks.at = Some(number);
         self.review_before();
-        Ok(self.place())
+        Ok(self.position())
     }
 }

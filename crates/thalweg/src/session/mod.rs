@@ -54,7 +54,7 @@ pub const SHOWN: usize = 4096;
 
 /// Where a run stands, or stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Position {
     /// Number of the turn among [`Run::turns`]: where there is one level, that of the stage. The number of turns when all is
     /// done.
     pub turn: usize,
@@ -140,7 +140,7 @@ impl Session {
             return Ok(None);
         }
         self.marks.leave();
-        let Place { turn, step } = self.place();
+        let Position { turn, step } = self.position();
         if self.before.is_none() && !self.is_base(turn) {
             self.before = Some(Before::new(turn, shown(self.run.terrain())));
         }
@@ -166,9 +166,9 @@ impl Session {
     }
 
     /// Where the run stands.
-    pub fn place(&self) -> Place {
+    pub fn position(&self) -> Position {
         let (turn, step) = self.run.position();
-        Place { turn, step }
+        Position { turn, step }
     }
 
     /// Counts states of the ground: the same number, the same ground.
@@ -195,7 +195,7 @@ impl Session {
 
     /// The stage that runs, or comes next; `None` when all is done or the ground is made finer.
     pub fn stage(&self) -> Option<&Stage> {
-        self.stage_of(self.place().turn)
+        self.stage_of(self.position().turn)
     }
 
     fn stage_of(&self, turn: usize) -> Option<&Stage> {

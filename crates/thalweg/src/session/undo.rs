@@ -3,7 +3,7 @@
 use crate::base::error::Result;
 use crate::recipe::strokes::Stroke;
 use crate::recipe::{Recipe, Stage};
-use crate::session::{Place, Session};
+use crate::session::{Position, Session};
 
 /// Acts that can be undone at most.
 const MOST: usize = 1000;
@@ -11,7 +11,7 @@ const MOST: usize = 1000;
 /// What undoes an act, or does it again, as a change of the recipe.
 pub(super) enum Change {
     /// To another recipe, by which the run stood there, with so many strokes made.
-    Recipe(Box<Recipe>, (Place, usize)),
+    Recipe(Box<Recipe>, (Position, usize)),
     /// The last strokes of a stage go, and the stage with them if it was added for them.
     Take { at: Made, strokes: usize, with_stage: bool },
     /// They come.
@@ -24,14 +24,14 @@ pub(super) struct Made {
     /// The number of their stage.
     pub(super) stage: usize,
     /// Where the run stood.
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// Strokes made there before them, and with them.
     pub(super) count: [usize; 2],
 }
 
 impl Change {
     /// Changes a recipe, by which the run stands `here`; what changes it back is returned.
-    fn apply(self, recipe: &mut Recipe, here: (Place, usize)) -> Self {
+    fn apply(self, recipe: &mut Recipe, here: (Position, usize)) -> Self {
         match self {
             Self::Recipe(other, _) => Self::Recipe(Box::new(std::mem::replace(recipe, *other)), here),
             Self::Take { at, strokes, with_stage } => {
@@ -54,7 +54,7 @@ impl Change {
     }
 
     /// Where a run that stands at `here` comes back to, and with how many strokes made there.
-    fn stand(&self, here: (Place, usize)) -> (Place, usize) {
+    fn stand(&self, here: (Position, usize)) -> (Position, usize) {
         match self {
             Self::Recipe(_, stood) if stood.0 == here.0 => *stood,
             Self::Take { at, .. } if at.place == here.0 => (at.place, at.count[0]),

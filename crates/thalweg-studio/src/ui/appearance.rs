@@ -1,11 +1,9 @@
 //! How the land is shown: what lies over it, what it is compared with, sun and heights.
 
-use eframe::egui::{Align2, Color32, ComboBox, DragValue, FontId, Rect, RichText, ScrollArea, Slider, Ui, pos2, vec2};
-
-use thalweg::pictures::colour::srgb;
+use eframe::egui::{ComboBox, DragValue, RichText, ScrollArea, Slider, Ui};
 
 use crate::view::look::Look;
-use crate::view::overlay::{Colours, Legend, Overlay};
+use crate::view::overlay::Overlay;
 
 /// How the terrain before erosion is shown beside the present one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +46,7 @@ impl Default for Settings {
 }
 
 /// What the panel asks for.
-pub enum Wish {
+pub enum AppearanceAct {
     /// Take up the present terrain, now.
     Update,
     /// Take the ground from a file.
@@ -58,7 +56,7 @@ pub enum Wish {
 }
 
 /// Draws the panel; `fits` is the exaggeration that fits the land, `overlays` what can be laid over it.
-pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f32) -> Option<Wish> {
+pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f32) -> Option<AppearanceAct> {
     let mut wish = None;
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
         ui.label(RichText::new("Overlay").strong());
@@ -112,13 +110,13 @@ pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f3
         ui.add_space(8.0);
         ui.horizontal(|ui| {
             if ui.button("Frame").on_hover_text("Home").clicked() {
-                wish = Some(Wish::Frame);
+                wish = Some(AppearanceAct::Frame);
             }
             if ui.button("Update").on_hover_text("Take the view up from the present terrain, now").clicked() {
-                wish = Some(Wish::Update);
+                wish = Some(AppearanceAct::Update);
             }
             if ui.button("From a file …").on_hover_text("Take the ground from an elevation model").clicked() {
-                wish = Some(Wish::Ground);
+                wish = Some(AppearanceAct::Ground);
             }
         });
     });
@@ -148,60 +146,4 @@ fn optional(
         ui.add_enabled(on, drag).accessible_name(format!("{title}: value"));
         *value = on.then_some(number);
     });
-}
-
-/// Draws a legend into the lower left corner of `area`.
-pub fn legend(ui: &Ui, area: Rect, legend: &Legend) {
-    let painter = ui.painter_at(area);
-    let frame = Rect::from_min_size(pos2(area.left() + 12.0, area.bottom() - 64.0), vec2(250.0, 52.0));
-    painter.rect_filled(frame, 6.0, Color32::from_black_alpha(170));
-    let bar = Rect::from_min_size(frame.min + vec2(10.0, 22.0), vec2(230.0, 10.0));
-    let steps = 115;
-    let kinds = legend.ramp == Colours::Kinds;
-    for n in (0..steps).filter(|_| !kinds) {
-        let [r, g, b] = srgb(legend.ramp.at((n as f32 + 0.5) / steps as f32));
-        let part = Rect::from_min_size(pos2(bar.left() + 2.0 * n as f32, bar.top()), vec2(2.0, bar.height()));
-        painter.rect_filled(part, 0.0, Color32::from_rgb(r, g, b));
-    }
-    let text = |at, anchor, text: String| {
-        painter.text(at, anchor, text, FontId::proportional(11.0), Color32::from_gray(235));
-    };
-    let unit = if legend.unit.is_empty() || legend.unit == "1" { String::new() } else { format!(" [{}]", legend.unit) };
-    text(frame.min + vec2(10.0, 5.0), Align2::LEFT_TOP, format!("{}{unit}", legend.title));
-    if kinds {
-        text(bar.left_top(), Align2::LEFT_TOP, "a colour to each".to_string());
-        return;
-    }
-    text(bar.left_bottom() + vec2(0.0, 3.0), Align2::LEFT_TOP, short(legend.low));
-    let middle = if legend.log { (legend.low * legend.high).abs().sqrt() } else { 0.5 * (legend.low + legend.high) };
-    text(bar.center_bottom() + vec2(0.0, 3.0), Align2::CENTER_TOP, short(middle));
-    text(bar.right_bottom() + vec2(0.0, 3.0), Align2::RIGHT_TOP, short(legend.high));
-}
-
-/// A number in as many digits as can be taken in.
-pub fn short(x: f32) -> String {
-    match x.abs() {
-        0.0 => "0".to_string(),
-        a if !a.is_finite() => "–".to_string(),
-        a if a >= 1e5 => format!("{x:.1e}"),
-        a if a >= 100.0 => format!("{x:.0}"),
-        a if a >= 10.0 => format!("{x:.1}"),
-        a if a >= 0.01 => format!("{x:.2}"),
-        _ => format!("{x:.1e}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let cases =
-            [(0.0, "0"), (1234.5, "1234"), (-12.34, "-12.3"), (0.5, "0.50"), (0.0012, "1.2e-3"), (2.5e6, "2.5e6")];
-        for (x, text) in cases {
-            assert_eq!(short(x), text);
-        }
-        assert_eq!(short(f32::NAN), "–");
-    }
 }

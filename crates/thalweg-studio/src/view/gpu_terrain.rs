@@ -16,7 +16,7 @@ pub(super) struct Layouts {
 }
 
 /// A terrain's textures.
-pub(super) struct Slot {
+pub(super) struct GpuTerrain {
     pub size: Size,
     ground: wgpu::Texture,
     level: wgpu::Texture,
@@ -68,7 +68,7 @@ impl Facts {
 
 const SRGB: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
 
-impl Slot {
+impl GpuTerrain {
     /// Textures for a surface, filled; those of `before` are used again where the sizes agree.
     pub fn load(
         device: &wgpu::Device,

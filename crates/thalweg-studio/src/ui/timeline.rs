@@ -2,7 +2,7 @@
 
 use eframe::egui::{self, Align2, Color32, DragValue, FontId, RichText, Sense, Stroke, Ui, pos2, vec2};
 
-use crate::worker::{Order, PACE, Snapshot};
+use crate::session::{Order, PACE, Snapshot};
 
 /// What the row remembers.
 pub struct Timeline {
@@ -149,7 +149,7 @@ fn bar(ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
     }
     let response = response.on_hover_text("Click to go back to the nearest mark");
     let pointer = response.interact_pointer_pos().filter(|_| response.clicked() || response.drag_stopped())?;
-    let distance = |mark: &crate::worker::MarkAt| (x(share(mark.turn, mark.step)) - pointer.x).abs();
+    let distance = |mark: &thalweg::session::Position| (x(share(mark.turn, mark.step)) - pointer.x).abs();
     let nearest = snapshot.marks.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
     nearest.map(|mark| Order::Back(*mark))
 }

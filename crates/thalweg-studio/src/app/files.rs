@@ -7,11 +7,11 @@ use eframe::egui::Ui;
 use thalweg::model::Role;
 use thalweg::recipe::Recipe;
 
-use crate::app::{Left, Studio};
-use crate::history::History;
-use crate::out::Frames;
-use crate::seam::Ask;
-use crate::worker::Order;
+use crate::app::frames::Frames;
+use crate::app::state::{Left, Studio};
+use crate::platform::Ask;
+use crate::session::Order;
+use crate::ui::history::History;
 
 impl Studio {
     /// Opens files that were dropped on the window.

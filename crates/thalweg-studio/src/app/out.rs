@@ -9,60 +9,15 @@ use thalweg::io::atomic::atomic;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
 
-use crate::app::Studio;
-use crate::seam;
+use crate::app::frames::Kind;
+use crate::app::paths::{free, quoted};
+use crate::app::state::Studio;
+use crate::options::Preset;
 
 /// Frames of a turntable.
 const TURN: u32 = 120;
 /// Width and height of a frame in pixels.
 const FRAME: [u32; 2] = [1280, 720];
-
-/// Frames that are being written, one each time the window is drawn.
-pub struct Frames {
-    folder: PathBuf,
-    written: u32,
-    kind: Kind,
-}
-
-/// What the frames are of.
-enum Kind {
-    /// Once round the land.
-    Turntable,
-    /// The land whenever it has changed; the version drawn last.
-    TimeLapse(Option<u64>),
-}
-
-impl Frames {
-    /// A turntable into a new folder in this one.
-    ///
-    /// # Errors
-    /// When the folder cannot be made.
-    pub fn turntable(folder: &Path) -> Result<Self, String> {
-        Ok(Self { folder: new_folder(folder, "turntable")?, written: 0, kind: Kind::Turntable })
-    }
-
-    /// A time-lapse into a new folder in this one.
-    ///
-    /// # Errors
-    /// When the folder cannot be made.
-    pub fn time_lapse(folder: &Path) -> Result<Self, String> {
-        Ok(Self { folder: new_folder(folder, "time-lapse")?, written: 0, kind: Kind::TimeLapse(None) })
-    }
-}
-
-impl Frames {
-    /// Whether they are of a turntable, which moves by itself.
-    pub fn is_turntable(&self) -> bool {
-        matches!(self.kind, Kind::Turntable)
-    }
-}
-
-/// Makes a folder of that name, or with a number behind it, that was not there.
-fn new_folder(within: &Path, name: &str) -> Result<PathBuf, String> {
-    let path = free(within, name);
-    std::fs::create_dir_all(&path).map_err(|error| Error::io(&path, "make the folder")(error).to_string())?;
-    Ok(path)
-}
 
 impl Studio {
     /// Saves the view, so many times its size, with the number of droplets in the picture's name.
@@ -189,7 +144,7 @@ fn placed(recipe: &Recipe, path: &Path) -> thalweg::Result<String> {
 }
 
 /// The command line of a preset of which only cells, seed and parameters were changed.
-fn preset_line(recipe: &Recipe, presets: &[crate::Preset]) -> Option<String> {
+fn preset_line(recipe: &Recipe, presets: &[Preset]) -> Option<String> {
     let preset = presets.iter().find(|preset| preset.name == recipe.name)?;
     let mut plain = Recipe::parse(&preset.text).ok()?;
     let mut line = format!("thalweg build {}", preset.name);
@@ -216,28 +171,6 @@ fn preset_line(recipe: &Recipe, presets: &[crate::Preset]) -> Option<String> {
     (plain.to_toml() == recipe.to_toml()).then_some(line)
 }
 
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,+:".contains(c);
-    if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-}
-
-/// A path that nothing has yet; a number goes before the name's ending.
-fn free(folder: &Path, name: &str) -> PathBuf {
-    let (stem, ending) = name.rsplit_once('.').map_or((name, String::new()), |(stem, end)| (stem, format!(".{end}")));
-    let named = |n: u64| match n {
-        1 => folder.join(name),
-        n => folder.join(format!("{stem}-{n}{ending}")),
-    };
-    (1..10_000).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(seam::dice() + 10_000))
-}
-
-/// Writes a picture beside its place, then renames it.
-fn write(path: &Path, picture: &Picture) -> Result<(), String> {
-    let encode = |file: &mut _| picture.encode(file).map_err(Error::io(path, "write"));
-    atomic(path, encode).map_err(|error| error.to_string())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_changed_preset_is_a_line_with_settings_and_any_other_recipe_is_none() {
-        let presets = [crate::Preset { name: "demo", text: TEXT.to_string(), thumbnail: &[] }];
+        let presets = [Preset { name: "demo", text: TEXT.to_string(), thumbnail: &[] }];
         let mut recipe = Recipe::parse(TEXT).unwrap();
         assert_eq!(preset_line(&recipe, &presets).as_deref(), Some("thalweg build demo"));
         recipe.seed = 9;
@@ -282,4 +215,10 @@ mod tests {
         let second = free(folder.path(), "a.png");
         assert_eq!(second, folder.path().join("a-2.png"));
     }
+}
+
+/// Writes a picture beside its place, then renames it.
+fn write(path: &Path, picture: &Picture) -> Result<(), String> {
+    let encode = |file: &mut _| picture.encode(file).map_err(Error::io(path, "write"));
+    atomic(path, encode).map_err(|error| error.to_string())
 }

@@ -1,15 +1,15 @@
 //! The one row at the top: preset, seed, play, age, rain, rock, export; all else is folded away.
 
-use eframe::egui::{self, Button, Color32, ComboBox, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
+use eframe::egui::{self, Button, ComboBox, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
 use thalweg::knobs::{self, FACTOR};
 use thalweg::recipe::Recipe;
 use thalweg::rocks::ROCKS;
 
-use crate::Preset;
-use crate::seam::{self, Ask};
+use crate::options::Preset;
+use crate::platform::{self, Ask};
 
 /// What the row asks for.
-pub enum Wish {
+pub enum ToolbarAct {
     /// Begin another recipe.
     Preset(usize),
     /// The recipe was changed.
@@ -79,7 +79,7 @@ pub struct Shown<'a> {
 }
 
 /// Draws the row.
-pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'_>) -> Option<Wish> {
+pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'_>) -> Option<ToolbarAct> {
     let mut wish = None;
     ui.horizontal_wrapped(|ui| {
         ui.menu_button(RichText::new(&recipe.name).strong(), |ui| wish = presets(ui, shown))
@@ -90,17 +90,17 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
         let mut seed = recipe.seed as i64;
         let mut reseeded = ui.add(DragValue::new(&mut seed).speed(0.1)).accessible_name("seed").changed();
         if ui.button("Dice").on_hover_text("Another world of this kind").clicked() {
-            seed = seam::dice() as i64;
+            seed = platform::dice() as i64;
             reseeded = true;
         }
         if reseeded {
             recipe.seed = seed as u64;
-            wish = Some(Wish::Changed);
+            wish = Some(ToolbarAct::Changed);
         }
         ui.separator();
         let play = if shown.playing { RichText::new("Pause") } else { RichText::new("Play").strong() };
         if ui.add(Button::new(play).min_size(vec2(56.0, 0.0))).on_hover_text("P").clicked() {
-            wish = Some(Wish::Play(!shown.playing));
+            wish = Some(ToolbarAct::Play(!shown.playing));
         }
         ui.separator();
         knobs.meet(recipe);
@@ -115,20 +115,20 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
         rock(ui, recipe.rock.name, &mut knobs.at);
         if knobs.at != before {
             knobs.turn(recipe);
-            wish = Some(Wish::Changed);
+            wish = Some(ToolbarAct::Changed);
         }
         ui.separator();
         ui.menu_button("Export", |ui| export(ui, &mut wish));
         ui.separator();
         let [undo, redo] = shown.undo;
         if ui.add_enabled(undo, Button::new("Undo")).on_hover_text("Ctrl+Z").clicked() {
-            wish = Some(Wish::Undo);
+            wish = Some(ToolbarAct::Undo);
         }
         if ui.add_enabled(redo, Button::new("Redo")).on_hover_text("Ctrl+Shift+Z, Ctrl+Y").clicked() {
-            wish = Some(Wish::Redo);
+            wish = Some(ToolbarAct::Redo);
         }
         if ui.button("Keys").on_hover_text("F1").clicked() {
-            wish = Some(Wish::Keys);
+            wish = Some(ToolbarAct::Keys);
         }
     });
     wish
@@ -155,7 +155,7 @@ fn rock(ui: &mut Ui, now: &str, at: &mut knobs::Knobs) {
     list.response.accessible_name("Rock").on_hover_text(about);
 }
 
-fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<Wish> {
+fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<ToolbarAct> {
     let mut wish = None;
     ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
         egui::Grid::new("presets").num_columns(2).show(ui, |ui| {
@@ -170,7 +170,7 @@ fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<Wish> {
                     None => ui.button(preset.name),
                 };
                 if chosen.clicked() {
-                    wish = Some(Wish::Preset(number));
+                    wish = Some(ToolbarAct::Preset(number));
                     ui.close();
                 }
                 if number % 2 == 1 {
@@ -180,20 +180,20 @@ fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<Wish> {
         });
     });
     ui.separator();
-    let mut item = |ui: &mut Ui, text: &str, then: Wish| {
+    let mut item = |ui: &mut Ui, text: &str, then: ToolbarAct| {
         if ui.button(text).clicked() {
             wish = Some(then);
             ui.close();
         }
     };
-    item(ui, "Open a recipe or an elevation model …   Ctrl+O", Wish::Ask(Ask::Open));
-    item(ui, "Save the recipe   Ctrl+S", Wish::Save);
-    item(ui, "Save the recipe as …", Wish::Ask(Ask::Save));
+    item(ui, "Open a recipe or an elevation model …   Ctrl+O", ToolbarAct::Ask(Ask::Open));
+    item(ui, "Save the recipe   Ctrl+S", ToolbarAct::Save);
+    item(ui, "Save the recipe as …", ToolbarAct::Ask(Ask::Save));
     wish
 }
 
-fn export(ui: &mut Ui, wish: &mut Option<Wish>) {
-    let mut item = |ui: &mut Ui, text: &str, about: &str, then: Wish| {
+fn export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
+    let mut item = |ui: &mut Ui, text: &str, about: &str, then: ToolbarAct| {
         if ui.button(text).on_hover_text(about).clicked() {
             *wish = Some(then);
             ui.close();
@@ -203,20 +203,20 @@ fn export(ui: &mut Ui, wish: &mut Option<Wish>) {
         ui,
         "All layers …",
         "Heights, layers, map, recipe and report, as `thalweg build` writes them",
-        Wish::Ask(Ask::Export),
+        ToolbarAct::Ask(Ask::Export),
     );
-    item(ui, "Picture   S", "The view as it is, as PNG", Wish::Picture(1));
-    item(ui, "Picture, 2× as large", "", Wish::Picture(2));
-    item(ui, "Picture, 4× as large", "", Wish::Picture(4));
-    item(ui, "Turntable …", "120 frames once round the land, as PNG", Wish::Ask(Ask::Turntable));
-    item(ui, "Time-lapse …", "A frame whenever the land has changed, until it is done", Wish::Ask(Ask::TimeLapse));
-    item(ui, "Stop writing frames", "", Wish::StopFrames);
-    item(ui, "Copy command line", "The command that builds this world", Wish::CopyCommand);
-}
-
-/// Words in the colour of trouble.
-pub fn trouble(text: &str) -> RichText {
-    RichText::new(text).color(Color32::from_rgb(255, 150, 120))
+    item(ui, "Picture   S", "The view as it is, as PNG", ToolbarAct::Picture(1));
+    item(ui, "Picture, 2× as large", "", ToolbarAct::Picture(2));
+    item(ui, "Picture, 4× as large", "", ToolbarAct::Picture(4));
+    item(ui, "Turntable …", "120 frames once round the land, as PNG", ToolbarAct::Ask(Ask::Turntable));
+    item(
+        ui,
+        "Time-lapse …",
+        "A frame whenever the land has changed, until it is done",
+        ToolbarAct::Ask(Ask::TimeLapse),
+    );
+    item(ui, "Stop writing frames", "", ToolbarAct::StopFrames);
+    item(ui, "Copy command line", "The command that builds this world", ToolbarAct::CopyCommand);
 }
 
 #[cfg(test)]

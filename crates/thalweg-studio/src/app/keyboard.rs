@@ -1,57 +1,18 @@
-//! Keys: what each does, as the window shows them too.
+//! What keys do.
 
-use eframe::egui::{self, Key, Modifiers, RichText, Ui};
+use eframe::egui::{self, Key, Modifiers, Ui};
+use thalweg::recipe::strokes::Stroke;
 
-use crate::app::Studio;
-use crate::seam::Ask;
-use crate::tools;
-use crate::worker::Order;
+use crate::app::state::Studio;
+use crate::platform::Ask;
+use crate::session::Order;
 
 /// Droplets that Space lets fall.
 const SHOWER: u32 = 10_000;
 /// Seconds for which they are seen to run.
 const RAIN: f64 = 5.0;
 
-/// Keys and mouse, as the window shows them and docs/studio.md lists them.
-pub const HABITS: [(&str, &str); 23] = [
-    ("Left drag", "turns the land; moves the map"),
-    ("Middle drag, Ctrl + left drag", "moves along"),
-    ("Wheel", "zooms to the cursor"),
-    ("Right drag", "looks round"),
-    ("Right button + W A S D Q E", "flies; Shift faster"),
-    ("Shift + drag", "moves the sun"),
-    ("Home", "frames the land"),
-    ("Click", "drops a droplet there and shows its path"),
-    ("Space", "10 000 droplets more"),
-    ("P", "plays and pauses"),
-    ("M", "the map, and back"),
-    ("Hold B", "the land before erosion"),
-    ("S", "saves a picture, the number of droplets in its name"),
-    ("[ and ]", "a narrower, a wider brush"),
-    ("Ctrl + Z", "undoes"),
-    ("Ctrl + Shift + Z, Ctrl + Y", "redoes"),
-    ("Ctrl + O", "opens a recipe or an elevation model"),
-    ("Ctrl + S", "saves the recipe"),
-    ("Ctrl + Q", "closes the window"),
-    ("Drop a file", "opens it"),
-    ("F1", "this list"),
-    ("Click on a mark in the time bar", "goes back there"),
-    ("Hover a parameter", "says what it does, its unit, range and default"),
-];
-
 impl Studio {
-    pub(crate) fn help(&mut self, ui: &Ui) {
-        egui::Window::new("Keys and mouse").open(&mut self.keys).resizable(false).show(ui.ctx(), |ui| {
-            egui::Grid::new("keys").striped(true).show(ui, |ui| {
-                for (keys, does) in HABITS {
-                    ui.label(RichText::new(keys).strong());
-                    ui.label(does);
-                    ui.end_row();
-                }
-            });
-        });
-    }
-
     pub(crate) fn keyboard(&mut self, ui: &Ui) {
         let ctx = ui.ctx().clone();
         let pressed = |modifiers: Modifiers, key: Key| ctx.input_mut(|input| input.consume_key(modifiers, key));
@@ -102,7 +63,7 @@ impl Studio {
         }
         if struck(Key::Space) {
             self.shower = self.now + RAIN;
-            self.hand(Order::Stroke(tools::shower(SHOWER)));
+            self.hand(Order::Stroke(Stroke::shower(SHOWER)));
         }
         // While the right button is down, S flies backwards.
         if !self.is_flying(ui) && struck(Key::S) {

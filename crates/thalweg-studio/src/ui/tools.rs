@@ -4,7 +4,7 @@ use eframe::egui::{RichText, Ui};
 use thalweg::declare::params::Value;
 use thalweg::recipe::strokes::{Stroke, Tool};
 
-use crate::stages::control;
+use crate::ui::stages::control;
 
 /// Share of the land's longer side that a brush is wide at first.
 const WIDTH: f64 = 1.0 / 30.0;
@@ -94,16 +94,6 @@ impl Hands {
     fn now(&self) -> Option<&Stroke> {
         self.set.iter().find(|stroke| Some(stroke.tool) == self.tool)
     }
-}
-
-/// A shower: droplets that fall anywhere.
-pub fn shower(count: u32) -> Stroke {
-    Stroke { count, ..Stroke::new(Tool::Droplets, Vec::new()) }
-}
-
-/// One droplet at a place.
-pub fn drop(place: [f64; 2]) -> Stroke {
-    Stroke { radius: 0.0, count: 1, ..Stroke::new(Tool::Droplets, vec![place]) }
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use thalweg::model::{Family, Model};
 use thalweg::models;
 use thalweg::recipe::{Recipe, Stage};
 
+use crate::ui::words::trouble;
+
 /// Width of a parameter's name.
 const NAME: f32 = 120.0;
 /// Width of its slider.
@@ -130,7 +132,7 @@ impl Panel {
             .on_hover_text("Keys the stage's random numbers: another label gives another chance.");
         let wish = text.trim();
         if wish != stage.label && labels.iter().any(|label| label == wish) {
-            ui.label(crate::bar::trouble("another stage has this label"));
+            ui.label(trouble("another stage has this label"));
         }
         if response.has_focus() {
             self.renaming = Some((number, text));
@@ -335,35 +337,16 @@ fn apply(recipe: &mut Recipe, act: Act) -> bool {
         Act::Swap(a, b) => recipe.stages.swap(a, b),
         Act::Duplicate(number) => {
             let stage = &recipe.stages[number];
-            let model = stage.model.clone();
-            let copy = Stage {
-                label: free(recipe, &stage.label),
-                model,
-                when: stage.when,
-                finer: stage.finer.clone(),
-                layers: stage.layers.clone(),
-                tables: stage.tables.clone(),
-                muted: stage.muted,
-                strokes: stage.strokes.clone(),
-            };
+            let copy = Stage { label: recipe.free_label(&stage.label), ..stage.clone() };
             recipe.stages.insert(number + 1, copy);
         }
         Act::Add(name) => {
             let Ok(model) = models::find(name) else { return false };
-            let label = free(recipe, name);
+            let label = recipe.free_label(name);
             recipe.stages.push(Stage::new(label, model));
         }
     }
     true
-}
-
-/// A label like `wish` that no stage has.
-fn free(recipe: &Recipe, wish: &str) -> String {
-    let taken = |label: &str| recipe.stages.iter().any(|stage| stage.label == label);
-    if !taken(wish) {
-        return wish.to_string();
-    }
-    (2..).map(|n| format!("{wish} {n}")).find(|label| !taken(label)).unwrap_or_default()
 }
 
 #[cfg(test)]
