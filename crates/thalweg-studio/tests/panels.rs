@@ -10,6 +10,7 @@ use eframe::egui::{
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
+use glam::Vec3;
 use thalweg::declare::params::Value;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
@@ -286,7 +287,7 @@ fn the_mouse_moves_the_camera_and_the_sun() {
     let before = bench.studio().camera();
     bench.drag(PointerButton::Secondary, Modifiers::NONE, vec2(50.0, 0.0));
     let looked = bench.studio().camera();
-    let apart = |a: [f32; 3], b: [f32; 3]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>().sqrt();
+    let apart = |a: Vec3, b: Vec3| a.distance(b);
     assert!(looked.azimuth != before.azimuth, "right drag looks round");
     assert!(apart(looked.eye(), before.eye()) < 0.01 * before.distance, "from where the eye is");
     // While the right button is down, letters fly.

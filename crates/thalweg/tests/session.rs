@@ -413,6 +413,29 @@ fn snapshots_are_of_the_ground_as_it_stands_and_before_is_as_fine() {
 }
 
 #[test]
+fn marks_beyond_a_mark_that_was_gone_back_to_are_of_the_recipe_or_none() {
+    let mut session = Session::new(recipe(false)).unwrap();
+    session.play();
+    come(&mut session).unwrap();
+    session.keep();
+    let all: Vec<Position> = session.marks().collect();
+    let start = session.go_to(Position { turn: 0, step: 0 }).unwrap();
+    // One of the last stage leaves the marks before it, which can still be gone to.
+    let mut other = recipe(false);
+    set(&mut other, 3, "softness", 0.2);
+    session.edit(other.clone()).unwrap();
+    assert_eq!((session.position(), session.marks().len()), (start, all.len() - 1));
+    assert_eq!(session.go_to(Position { turn: 3, step: 0 }).unwrap(), all[3]);
+    session.go_to(start).unwrap();
+    set(&mut other, 0, "amplitude", 50.0);
+    session.edit(other.clone()).unwrap();
+    assert_eq!(session.go_to(Position { turn: 3, step: 0 }).unwrap(), start);
+    session.play();
+    come(&mut session).unwrap();
+    assert_eq!(session.terrain().fingerprints(), built(&other).fingerprints());
+}
+
+#[test]
 fn a_session_goes_as_far_as_it_is_told() {
     let mut session = Session::new(recipe(false)).unwrap();
     assert!(!session.is_going());

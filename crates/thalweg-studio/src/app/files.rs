@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::TryRecvError;
 
 use eframe::egui::Ui;
-use thalweg::model::Role;
 use thalweg::recipe::Recipe;
 
 use crate::app::frames::Frames;
@@ -63,10 +62,9 @@ impl Studio {
 
     /// Opens a recipe, or a terrain as the ground of one.
     pub fn open_file(&mut self, path: &Path) {
-        match opened(path) {
+        match Recipe::open(path) {
             Ok(recipe) => {
-                let own = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
-                self.begin(recipe, own.then(|| path.to_path_buf()));
+                self.begin(recipe, Recipe::is_named(path).then(|| path.to_path_buf()));
             }
             Err(problem) => self.complain(problem.to_string()),
         }
@@ -75,7 +73,7 @@ impl Studio {
     pub(crate) fn open_preset(&mut self, number: usize) {
         let Some(preset) = self.options.presets.get(number) else { return };
         match Recipe::parse(&preset.text) {
-            Ok(mut recipe) => match fitted(&mut recipe, self.options.cells) {
+            Ok(mut recipe) => match recipe.limit_cells(self.options.cells) {
                 Ok(()) => self.begin(recipe, None),
                 Err(problem) => self.complain(problem.to_string()),
             },
@@ -95,33 +93,4 @@ impl Studio {
         (self.recipe, self.text) = (recipe, None);
         (self.moved, self.framed, self.world) = (false, false, self.revision);
     }
-}
-
-/// Gives a recipe that has more cells on the long side so many, or as many as its level that is nearest has.
-///
-/// # Errors
-/// When its levels do not come to its cells.
-pub fn fitted(recipe: &mut Recipe, cells: usize) -> thalweg::Result<()> {
-    if recipe.extent.is_some() && recipe.cells > cells {
-        recipe.cells = recipe.level_near(cells)?;
-    }
-    Ok(())
-}
-
-/// A recipe from a file: a recipe's own text, or an elevation model upon which water is let loose.
-///
-/// # Errors
-/// In words, when the file is neither.
-pub fn opened(path: &Path) -> thalweg::Result<Recipe> {
-    let is_recipe = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
-    if is_recipe {
-        return Recipe::read(path);
-    }
-    thalweg::io::Format::of(path)?;
-    let absolute = std::path::absolute(path).map_err(thalweg::Error::io(path, "find"))?;
-    let model = thalweg::models::playing(Role::Water)?;
-    let mut recipe = Recipe::single(model, 1);
-    recipe.name = path.file_stem().map_or("terrain".into(), |stem| stem.to_string_lossy().into_owned());
-    recipe.from = Some(absolute);
-    Ok(recipe)
 }

@@ -1,7 +1,7 @@
 //! [`Studio`]: the window, a frame at a time.
 
 mod drawn;
-pub mod files;
+mod files;
 mod frames;
 mod keyboard;
 mod mouse;

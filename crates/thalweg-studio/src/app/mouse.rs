@@ -2,6 +2,8 @@
 
 use eframe::egui::{self, CursorIcon, Key, PointerButton, Rect, Response, Ui};
 
+use glam::Vec3;
+
 use crate::app::pointer::Cursor;
 use crate::app::state::Studio;
 use crate::session::Order;
@@ -90,7 +92,7 @@ impl Studio {
             let step = [axis(Key::D, Key::A), axis(Key::W, Key::S), axis(Key::E, Key::Q)];
             if step != [0.0; 3] {
                 self.moved = true;
-                self.orbit_camera.fly(step.map(|x| x * speed));
+                self.orbit_camera.fly(Vec3::from(step) * speed);
                 ui.ctx().request_repaint();
             }
         }

@@ -1,10 +1,8 @@
 //! What leaves the window: pictures, the frames of a turntable and of a time-lapse, the command line.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use thalweg::Error;
-use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
@@ -78,13 +76,7 @@ impl Studio {
 
     /// Saves the recipe.
     pub fn save_recipe(&mut self, path: &Path) {
-        let text = match placed(&self.recipe, path) {
-            Ok(text) => text,
-            Err(error) => return self.complain(error.to_string()),
-        };
-        let apart = apart(&self.recipe.reads(), &[path.to_path_buf()]);
-        let write = |()| atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")));
-        match apart.and_then(write) {
+        match self.recipe.save(path) {
             Ok(()) => {
                 self.say(format!("Saved {}", path.display()));
                 self.path = Some(path.to_path_buf());
@@ -120,83 +112,33 @@ impl Studio {
     }
 }
 
-/// The recipe's text for a file: where that lies in another folder than the recipe came from, its own files are named from
-/// the root on. An elevation model among the system's passing files, as a preset's is, would not stay: it is laid beside.
-fn placed(recipe: &Recipe, path: &Path) -> thalweg::Result<String> {
-    let here = |folder: &Path| std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
-    let folder = path.parent().unwrap_or(Path::new("."));
-    if here(folder).ok() == here(&recipe.folder).ok() {
-        return Ok(recipe.to_toml());
-    }
-    let mut recipe = recipe.absolute()?;
-    if let Some(from) = recipe.from.take_if(|from| from.starts_with(std::env::temp_dir())) {
-        let name = PathBuf::from(from.file_name().unwrap_or_default());
-        let beside = folder.join(&name);
-        let bytes = std::fs::read(&from).map_err(Error::io(&from, "read"))?;
-        if !beside.exists() {
-            atomic(&beside, |file| file.write_all(&bytes).map_err(Error::io(&beside, "write")))?;
-        } else if std::fs::read(&beside).map_err(Error::io(&beside, "read"))? != bytes {
-            return Err(Error::file(&beside, "is another file than the one that the recipe begins with"));
-        }
-        recipe.from = Some(name);
-    }
-    Ok(recipe.to_toml())
-}
-
 /// The command line of a preset of which only cells, seed and parameters were changed.
 fn preset_line(recipe: &Recipe, presets: &[Preset]) -> Option<String> {
     let preset = presets.iter().find(|preset| preset.name == recipe.name)?;
-    let mut plain = Recipe::parse(&preset.text).ok()?;
-    let mut line = format!("thalweg build {}", preset.name);
-    if plain.cells != recipe.cells {
-        line += &format!(" --cells {}", recipe.cells);
-    }
-    if plain.seed != recipe.seed {
-        line += &format!(" --seed {}", recipe.seed);
-    }
-    (plain.cells, plain.seed) = (recipe.cells, recipe.seed);
-    for (old, new) in plain.stages.iter_mut().zip(&recipe.stages) {
-        if old.model.about().name != new.model.about().name {
-            return None;
-        }
-        for param in new.model.declared() {
-            let value = new.model.get(param.name)?;
-            if old.model.get(param.name) != Some(value) {
-                let owner = old.model.about().name;
-                old.model.set(owner, param.name, &value.into()).ok()?;
-                line += &format!(" --set {}", quoted(&format!("{}.{}={value}", old.label, param.name)));
-            }
-        }
-    }
-    (plain.to_toml() == recipe.to_toml()).then_some(line)
+    let set = recipe.overrides_of(&Recipe::parse(&preset.text).ok()?)?;
+    let cells = set.cells.map(|cells| format!(" --cells {cells}"));
+    let seed = set.seed.map(|seed| format!(" --seed {seed}"));
+    let parameters = set.parameters.iter().map(|parameter| format!(" --set {}", quoted(parameter)));
+    let words: String = cells.into_iter().chain(seed).chain(parameters).collect();
+    Some(format!("thalweg build {}{words}", preset.name))
+}
+
+/// Writes a picture beside its place, then renames it.
+fn write(path: &Path, picture: &Picture) -> Result<(), String> {
+    let encode = |file: &mut _| picture.encode(file).map_err(Error::io(path, "write"));
+    atomic(path, encode).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TEXT: &str = "name = \"demo\"\nextent = [1000.0, 1000.0]\ncells = 64\n\
-                        [[stage]]\nmodel = \"gradient_noise\"\nlabel = \"two words\"\n";
-
-    #[test]
-    fn a_passing_elevation_model_is_saved_beside_the_recipe() {
-        let [passing, saved] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let model = passing.path().join("dem.asc");
-        std::fs::write(&model, "land").unwrap();
-        let recipe = Recipe::parse(&format!("from = {:?}\n", model.to_string_lossy())).unwrap();
-        for _ in 0..2 {
-            let text = placed(&recipe, &saved.path().join("r.toml")).unwrap();
-            assert!(text.contains("from = \"dem.asc\""), "{text}");
-            assert_eq!(std::fs::read(saved.path().join("dem.asc")).unwrap(), b"land");
-        }
-        std::fs::write(saved.path().join("dem.asc"), "other land").unwrap();
-        assert!(placed(&recipe, &saved.path().join("r.toml")).unwrap_err().to_string().contains("another file"));
-    }
-
     #[test]
     fn a_changed_preset_is_a_line_with_settings_and_any_other_recipe_is_none() {
-        let presets = [Preset { name: "demo", text: TEXT.to_string(), thumbnail: &[] }];
-        let mut recipe = Recipe::parse(TEXT).unwrap();
+        let text = "name = \"demo\"\nextent = [1000.0, 1000.0]\ncells = 64\n\
+                    [[stage]]\nmodel = \"gradient_noise\"\nlabel = \"two words\"\n";
+        let presets = [Preset { name: "demo", text: text.to_string(), thumbnail: &[] }];
+        let mut recipe = Recipe::parse(text).unwrap();
         assert_eq!(preset_line(&recipe, &presets).as_deref(), Some("thalweg build demo"));
         recipe.seed = 9;
         recipe.cells = 128;
@@ -215,10 +157,4 @@ mod tests {
         let second = free(folder.path(), "a.png");
         assert_eq!(second, folder.path().join("a-2.png"));
     }
-}
-
-/// Writes a picture beside its place, then renames it.
-fn write(path: &Path, picture: &Picture) -> Result<(), String> {
-    let encode = |file: &mut _| picture.encode(file).map_err(Error::io(path, "write"));
-    atomic(path, encode).map_err(|error| error.to_string())
 }

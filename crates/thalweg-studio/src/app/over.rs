@@ -1,9 +1,9 @@
 //! Words over the view: what is compared, the legend, the ground under the cursor, the droplet that was followed.
 
 use eframe::egui::{self, Align2, Color32, FontId, Rect, Stroke as Pen, Ui, pos2, vec2};
-use thalweg::products::slope;
+use thalweg::products::probe::{self, Reading};
+use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Field;
-use thalweg::terrain::{Cells, Terrain};
 
 use crate::app::pointer::Cursor;
 use crate::app::state::Studio;
@@ -38,7 +38,7 @@ impl Studio {
             legend(ui, rect, shown);
         }
         if let (Some(cursor), Some(painted)) = (self.cursor, &self.painted) {
-            let text = probe(&painted.terrain, cursor, &painted.read);
+            let text = under(&painted.terrain, cursor, &painted.read);
             boxed(ui, rect.right_bottom() - vec2(12.0, 12.0), Align2::RIGHT_BOTTOM, &text);
         }
         if let Some(text) = self.read_out() {
@@ -72,32 +72,20 @@ impl Studio {
 }
 
 /// What is known of the ground under the cursor.
-fn probe(terrain: &Terrain, cursor: Cursor, read: &[(String, String, Field<f32>)]) -> String {
+fn under(terrain: &Terrain, cursor: Cursor, read: &[(String, String, Field<f32>)]) -> String {
     let [i, j] = cursor.cell;
-    let [dx, dy] = slope::gradient(terrain, i, j);
     let mut text = format!(
         "{:.1} m · slope {:.1}°\nx {:.0} m  y {:.0} m",
         terrain.ground[(i, j)].metres(),
-        dx.hypot(dy).atan().to_degrees(),
+        probe::slope(terrain, cursor.cell),
         cursor.place[0],
         cursor.place[1]
     );
     for (title, unit, values) in read.iter().filter(|(_, _, values)| values[(i, j)].is_finite()) {
         text += &format!("\n{title} {} {unit}", short(values[(i, j)]));
     }
-    if let Some(loose) = &terrain.loose {
-        text += &format!("\nloose {} m", short(loose[(i, j)].metres_f32()));
-    }
-    for (name, layer) in terrain.layers.iter().filter(|(_, layer)| layer.cells.size() == terrain.ground.size()) {
-        let value = match &layer.cells {
-            Cells::Height(field) => field[(i, j)].metres_f32(),
-            Cells::Float(field) => field[(i, j)],
-            Cells::Count(field) => field[(i, j)] as f32,
-        };
-        if value.is_finite() {
-            let unit = if layer.unit == "1" { "" } else { layer.unit.as_str() };
-            text += &format!("\n{name} {} {unit}", short(value));
-        }
+    for Reading { name, unit, value } in probe::probe(terrain, cursor.cell) {
+        text += &format!("\n{name} {} {unit}", short(value));
     }
     text
 }

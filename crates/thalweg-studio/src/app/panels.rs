@@ -10,7 +10,7 @@ use crate::ui::appearance::{self, AppearanceAct};
 use crate::ui::habits::HABITS;
 use crate::ui::toolbar::{self, ToolbarAct};
 use crate::ui::words::trouble;
-use crate::view::overlay::Overlay;
+use thalweg::products::overlay::Overlay;
 
 impl Studio {
     pub(super) fn top(&mut self, ui: &mut Ui) -> bool {

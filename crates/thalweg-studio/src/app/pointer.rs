@@ -1,5 +1,7 @@
 //! Where the mouse is on the ground, and what it has begun.
 
+use glam::Vec3;
+
 /// What the mouse has begun.
 #[derive(Default)]
 pub struct Drag {
@@ -15,7 +17,7 @@ pub struct Drag {
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor {
     /// Metres east and north of the middle, and exaggerated height.
-    pub at: [f32; 3],
+    pub at: Vec3,
     /// Metres from the north-western corner.
     pub place: [f64; 2],
     /// Row and column.

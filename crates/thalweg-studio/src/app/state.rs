@@ -24,7 +24,7 @@ use crate::ui::timeline::Timeline;
 use crate::ui::toolbar::Knobs;
 use crate::ui::tools::Hands;
 use crate::view::camera::Camera;
-use crate::view::overlay::Overlay;
+use thalweg::products::overlay::Overlay;
 
 /// Seconds that a word stays.
 const WORDS: f64 = 6.0;

@@ -3,7 +3,7 @@
 use eframe::egui::{ComboBox, DragValue, RichText, ScrollArea, Slider, Ui};
 
 use crate::view::look::Look;
-use crate::view::overlay::Overlay;
+use thalweg::products::overlay::Overlay;
 
 /// How the terrain before erosion is shown beside the present one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use eframe::egui::{Align2, Color32, FontId, Rect, Ui, pos2, vec2};
 use thalweg::pictures::colour::srgb;
 
 use crate::ui::words::short;
-use crate::view::overlay::{Colours, Legend};
+use thalweg::products::overlay::{Colours, OverlayLegend};
 
 /// Draws a legend into the lower left corner of `area`.
-pub fn legend(ui: &Ui, area: Rect, legend: &Legend) {
+pub fn legend(ui: &Ui, area: Rect, legend: &OverlayLegend) {
     let painter = ui.painter_at(area);
     let frame = Rect::from_min_size(pos2(area.left() + 12.0, area.bottom() - 64.0), vec2(250.0, 52.0));
     painter.rect_filled(frame, 6.0, Color32::from_black_alpha(170));

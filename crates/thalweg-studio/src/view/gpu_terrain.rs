@@ -2,7 +2,8 @@
 
 use thalweg::terrain::field::{Field, Size};
 
-use crate::view::patches::Pyramid;
+use crate::view::facts::Facts;
+use crate::view::paint::Paint;
 use crate::view::surface::Surface;
 use crate::view::woods::Stand;
 
@@ -32,38 +33,7 @@ pub(super) struct GpuTerrain {
     pub stand: Option<Stand>,
     pub facts: Facts,
     /// What the painted textures were made for.
-    pub painted_for: Option<crate::view::bake::Paint>,
-}
-
-/// What of a surface the drawing needs to know.
-pub(super) struct Facts {
-    pub pyramid: Pyramid,
-    pub sides: [f32; 2],
-    pub half: [f32; 2],
-    pub extremes: [f32; 2],
-    pub sea: Option<f32>,
-    pub deepest: f32,
-    pub range: [f32; 2],
-    pub relief_light: f32,
-    pub holes: bool,
-    pub has_data: bool,
-}
-
-impl Facts {
-    fn of(surface: &Surface) -> Self {
-        Self {
-            pyramid: surface.pyramid.clone(),
-            sides: surface.sides,
-            half: surface.half(),
-            extremes: surface.extremes(),
-            sea: surface.sea,
-            deepest: surface.deepest,
-            range: surface.range,
-            relief_light: surface.relief_light,
-            holes: surface.holes,
-            has_data: surface.data.is_some(),
-        }
-    }
+    pub painted_for: Option<Paint>,
 }
 
 const SRGB: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;

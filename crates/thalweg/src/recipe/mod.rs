@@ -29,6 +29,7 @@
 //! muted = true                  # kept here, and not run
 //! ```
 
+mod file;
 mod levels;
 mod source;
 mod stage;
@@ -45,6 +46,7 @@ use crate::pictures::ramps::Ramp;
 use crate::rocks::Rock;
 use crate::terrain::grid::Edges;
 
+pub use file::Overrides;
 pub use levels::{Coarsest, When};
 pub use source::{From, Source};
 pub use stage::{ModelAt, Stage};

@@ -47,6 +47,7 @@ impl Session {
         to_the_bit: bool,
     ) -> Result<()> {
         if here.agrees(&recipe) && !(to_the_bit && here.is_turned()) {
+            self.marks.leave_others(&recipe);
             self.run = Run::from_mark(recipe, here)?;
         } else {
             match self.marks.agreeing(&recipe, to_the_bit) {
@@ -98,6 +99,7 @@ impl Session {
             && let Ok(run) = Run::from_mark(recipe.clone(), &turned)
         {
             self.run = run;
+            self.marks.leave();
             return Ok(true);
         }
         self.run = Run::from_mark(before, here)?;

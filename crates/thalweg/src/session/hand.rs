@@ -57,11 +57,16 @@ impl Session {
         let mark = (!is_part && !self.marks.has(self.version)).then(|| self.run.mark());
         let (version, steps, before) = (self.version, self.run.steps()[0], self.stands());
         let is_shower = stroke.tool == Tool::Droplets && stroke.count > 1;
+        let mut dry = None;
         if stroke.tool == Tool::Spring && self.run.is_done() {
             stroke.check("spring", &self.run.terrain().grid, true)?;
-            self.run = self.with_springs()?;
+            let with_springs = self.with_springs()?;
+            dry = Some(std::mem::replace(&mut self.run, with_springs));
         }
         let made = self.run.stroke(stroke);
+        if let Some(dry) = dry.filter(|_| made.is_err()) {
+            self.run = dry;
+        }
         // Even where it was refused, ground may have been made finer on the way to its stage.
         self.version += 1;
         self.fit_before();

@@ -45,6 +45,17 @@ impl Marks {
         }
     }
 
+    /// Another recipe goes on from the mark that was gone back to: of the marks beyond, those stay that agree with it.
+    pub(super) fn leave_others(&mut self, recipe: &Recipe) {
+        while let Some(at) = self.at.filter(|at| at + 1 < self.kept.len()) {
+            if self.kept.last().is_none_or(|last| last.mark.agrees(recipe)) {
+                return;
+            }
+            self.cut(self.kept.len() - 1);
+            self.at = Some(at);
+        }
+    }
+
     fn cut(&mut self, count: usize) {
         self.at = None;
         self.kept.truncate(count);

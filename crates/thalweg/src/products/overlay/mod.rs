@@ -1,19 +1,15 @@
-//! [`Overlay`]: data laid over the land as colours, and the legend that reads them.
+//! [`Overlay`]: what can be laid over the land as colours, in a picture or a window: its name, unit and values by cell.
 
-use thalweg::flow::{Drainage, Land, basins, hydraulic};
-use thalweg::models::drainage::BASIN;
-use thalweg::models::pipes::{PIPE_X, PIPE_Y};
-use thalweg::pictures::colour::{Linear, from_oklab};
-use thalweg::pictures::layer::{LayerOptions, range};
-use thalweg::pictures::ramps::Ramp;
-use thalweg::pictures::relief::{Relief, quantile};
-use thalweg::process::forest::{Forest, TREES};
-use thalweg::products::slope::gradient;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::{DISCHARGE, LOOSE, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
-use thalweg::{Error, Result};
+mod legend;
+mod values;
 
-use crate::view::rivers::wet_depth;
+use crate::base::error::{Error, Result};
+use crate::models::drainage::BASIN;
+use crate::models::pipes::{PIPE_X, PIPE_Y};
+use crate::process::forest::TREES;
+use crate::terrain::{DISCHARGE, LOOSE, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
+
+pub use legend::{Colours, OverlayLegend};
 
 /// Layers with an overlay of their own: none of them is offered by its bare name too.
 const NAMED: [LayerSpec; 7] = [DISCHARGE, SUSPENDED, SOIL, WATER, POOL, BASIN, TREE_DENSITY];
@@ -51,69 +47,6 @@ pub enum Overlay {
     Difference,
     /// Any other layer, by its name.
     Layer(String),
-}
-
-/// The colours of an overlay.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Colours {
-    /// From low to high.
-    Ramp(&'static Ramp),
-    /// Brown below 0, pale at 0, green-blue above.
-    Diverging,
-    /// A colour to each whole number; none to 0.
-    Kinds,
-}
-
-impl Colours {
-    /// The colour at `t`, 0 to 1 from the low end to the high; of kinds, of number `t`.
-    pub fn at(&self, t: f32) -> Linear {
-        match self {
-            Self::Ramp(ramp) => ramp.at(t),
-            Self::Diverging => diverging(t),
-            Self::Kinds => kind(t),
-        }
-    }
-}
-
-/// How to read an overlay's colours.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Legend {
-    /// What is shown.
-    pub title: String,
-    /// Unit of the values; empty where they have none.
-    pub unit: String,
-    /// The colours.
-    pub ramp: Colours,
-    /// Value of the first colour.
-    pub low: f32,
-    /// Value of the last one.
-    pub high: f32,
-    /// Whether equal steps of colour are equal factors.
-    pub log: bool,
-}
-
-impl Legend {
-    /// Where a value stands between the ends, 0 to 1 inside; of kinds, the value itself.
-    pub fn place(&self, value: f32) -> f32 {
-        let ruler = |x: f32| if self.log { log(x) } else { x };
-        match self.ramp {
-            Colours::Kinds => value,
-            _ => (ruler(value) - ruler(self.low)) / (ruler(self.high) - ruler(self.low)),
-        }
-    }
-
-    /// A value's colour, and how much of the land it covers, 0 to 1: small amounts shine through.
-    pub fn colour(&self, value: f32) -> (Linear, f32) {
-        let t = self.place(value);
-        let cover = match self.ramp {
-            _ if t.is_nan() => 0.0,
-            Colours::Kinds => f32::from(u8::from(value > 0.0)),
-            Colours::Ramp(_) if self.low >= 0.0 && (self.log || self.low == 0.0) => (8.0 * t).clamp(0.0, 1.0),
-            Colours::Diverging => (24.0 * (t - 0.5).abs()).clamp(0.0, 1.0),
-            Colours::Ramp(_) => 1.0,
-        };
-        (if cover > 0.0 { self.ramp.at(t) } else { [0.0; 3] }, cover)
-    }
 }
 
 impl Overlay {
@@ -213,129 +146,6 @@ impl Overlay {
         };
         unit.to_string()
     }
-
-    /// The values by cell of the terrain; NaN where there is nothing to say.
-    ///
-    /// # Errors
-    /// When the terrain lacks what is to be shown, or the start is of another size.
-    pub fn values(&self, terrain: &Terrain, start: Option<&Terrain>) -> Result<Field<f32>> {
-        let size = terrain.grid.size;
-        let layer = |name: &str| {
-            let known = terrain.layers.get(name).filter(|layer| layer.cells.size() == size);
-            known
-                .map(|layer| layer.cells.to_float())
-                .ok_or_else(|| Error::unknown("layer", name, terrain.layers.keys().map(String::as_str)))
-        };
-        let change = |sign: f32, least: f32| {
-            let Some(start) = start else { return Ok(Field::new(size, f32::NAN)) };
-            if start.grid.size != size {
-                let ([rows, cols], [want_rows, want_cols]) = (start.grid.size, size);
-                let problem = format!("the start is {rows} × {cols} cells; the terrain is {want_rows} × {want_cols}");
-                return Err(Error::layer("difference", problem));
-            }
-            Ok(Field::generate(size, |i, j| {
-                let units = i64::from(terrain.ground[(i, j)].0) - i64::from(start.ground[(i, j)].0);
-                (sign * (units as f64 / thalweg::terrain::height::UNITS) as f32).max(least)
-            }))
-        };
-        let values = match self {
-            Self::Height => terrain.metres(),
-            Self::Slope => Field::generate(size, |i, j| {
-                let [east, north] = gradient(terrain, i, j);
-                (east * east + north * north).sqrt().atan().to_degrees() as f32
-            }),
-            Self::WaterDepth => wet_depth(terrain),
-            Self::Discharge => layer(DISCHARGE.name)?,
-            Self::Catchment => catchments(terrain),
-            Self::Velocity if terrain.layers.contains_key(PIPE_X.name) => {
-                let (x, y) = (layer(PIPE_X.name)?, layer(PIPE_Y.name)?);
-                Field::generate(size, |i, j| x[(i, j)].hypot(y[(i, j)]))
-            }
-            Self::Velocity => layer(DISCHARGE.name)?.map(|q| hydraulic::velocity(*q)),
-            Self::Suspended => layer(SUSPENDED.name)?,
-            Self::Loose => match &terrain.loose {
-                Some(loose) => loose.map(|h| h.metres_f32()),
-                None => return Err(Error::layer(LOOSE.name, "is not kept by this terrain: all of it is bedrock")),
-            },
-            Self::Wear => change(-1.0, 0.0)?,
-            Self::Deposits => change(1.0, 0.0)?,
-            Self::Difference => change(1.0, f32::MIN)?,
-            Self::Soil => layer(SOIL.name)?,
-            Self::Trees if !terrain.layers.contains_key(TREE_DENSITY.name) => Forest::read(terrain)?.density().clone(),
-            Self::Trees => layer(TREE_DENSITY.name)?,
-            Self::Basins => {
-                let land = Land::of(terrain);
-                let drainage = Drainage::of(&land);
-                basins::basins(&drainage.surface(&land), drainage.directions())?.map(|n| *n as f32)
-            }
-            Self::Layer(name) => layer(name)?,
-        };
-        Ok(Field::generate(size, |i, j| if terrain.is_nodata(i, j) { f32::NAN } else { values[(i, j)] }))
-    }
-
-    /// The legend of these values, its ends chosen as for the library's maps.
-    ///
-    /// # Errors
-    /// When the values are not of the terrain's size.
-    pub fn legend(&self, terrain: &Terrain, values: &Field<f32>) -> Result<Legend> {
-        if values.size() != terrain.grid.size {
-            return Err(Error::layer(self.name(), "values are not of the terrain's size"));
-        }
-        let fitting = LayerOptions::fitting(self.name(), "");
-        let (ramp, log) = match self {
-            Self::Height => (Colours::Ramp(Ramp::land()), false),
-            Self::Catchment => (Colours::Ramp(Ramp::water()), true),
-            Self::Deposits => (Colours::Ramp(Ramp::sediment()), false),
-            Self::Soil => (Colours::Ramp(Ramp::soil()), false),
-            Self::Basins => (Colours::Kinds, false),
-            Self::Difference => (Colours::Diverging, false),
-            _ => (Colours::Ramp(fitting.ramp), fitting.log),
-        };
-        let relief = Relief::new(terrain, None)?;
-        let [low, high] = match self {
-            Self::Height => relief.range(),
-            Self::Soil => [0.0, 5.0],
-            Self::Basins => {
-                let most = values.as_slice().iter().fold(1.0, |most: f32, n| if *n > most { *n } else { most });
-                [1.0, most.max(2.0)]
-            }
-            Self::Difference => {
-                let size = |v: f32| Some(v.abs()).filter(|v| v.is_finite());
-                let most = quantile(&relief.sorted(|i, j| size(values[(i, j)])), 0.99).max(0.01);
-                [-most, most]
-            }
-            _ => fitting.range.unwrap_or_else(|| range(&relief, values, log)),
-        };
-        Ok(Legend { title: self.title(), unit: self.unit(terrain), ramp, low, high, log })
-    }
-}
-
-/// Land that drains through each cell, in km².
-fn catchments(terrain: &Terrain) -> Field<f32> {
-    Drainage::of(&Land::of(terrain)).yields(terrain.grid.cell_area() * 1e-6)
-}
-
-/// Brown over nearly white to green-blue, by OKLab's lightness and hue; 0.5 is the middle.
-fn diverging(t: f32) -> Linear {
-    let t = f64::from(if t > 0.0 { t.min(1.0) } else { 0.0 }) * 2.0 - 1.0;
-    let (far, end) = (t.abs(), if t < 0.0 { [0.42, 0.06, 0.085] } else { [0.46, -0.075, -0.045] });
-    // The lightness falls slowly at first, so that small changes have a colour before they are dark.
-    let light = 0.95 + (end[0] - 0.95) * far;
-    let strength = far.sqrt() * (1.0 - 0.15 * far);
-    from_oklab([light, end[1] * strength, end[2] * strength]).map(|x| x.clamp(0.0, 1.0))
-}
-
-/// The colour of a whole number: neighbours among the numbers are far apart on the wheel.
-fn kind(number: f32) -> Linear {
-    // A multiple of the golden ratio's part never comes near where it was before.
-    let turn = f64::from(number) * 0.618_033_988_749_895;
-    let light = 0.62 + 0.16 * (f64::from(number) * 0.414_213_562_373_095).fract();
-    let angle = turn.fract() * std::f64::consts::TAU;
-    from_oklab([light, 0.085 * angle.cos(), 0.085 * angle.sin()]).map(|x| x.clamp(0.0, 1.0))
-}
-
-fn log(x: f32) -> f32 {
-    if x > 0.0 { x.ln() } else { f32::NAN }
 }
 
 fn capital(words: &str) -> String {
@@ -346,10 +156,11 @@ fn capital(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg::pictures::colour::to_oklab;
-    use thalweg::terrain::Cells;
-    use thalweg::terrain::grid::Grid;
-    use thalweg::terrain::height::Height;
+    use crate::pictures::colour::to_oklab;
+    use crate::terrain::Cells;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
     fn land() -> Terrain {
@@ -428,8 +239,8 @@ mod tests {
     #[test]
     fn two_valleys_are_two_basins_of_two_colours() {
         let mut terrain = land();
-        terrain.grid.edges = [thalweg::terrain::grid::Edge::Closed; 4];
-        terrain.grid.edges[2] = thalweg::terrain::grid::Edge::Open;
+        terrain.grid.edges = [crate::terrain::grid::Edge::Closed; 4];
+        terrain.grid.edges[2] = crate::terrain::grid::Edge::Open;
         let values = Overlay::Basins.values(&terrain, None).unwrap();
         let legend = Overlay::Basins.legend(&terrain, &values).unwrap();
         let (west, east) = (values[(5, 10)], values[(5, 30)]);

@@ -1,13 +1,14 @@
-//! Water over the land: streams that the land itself makes, where no model has let any flow yet, and depths.
+//! Streams over the land: of the water that runs there, or of what the land itself would gather where no model has let any flow
+//! yet.
 
-use thalweg::Result;
-use thalweg::flow::{Drainage, Land};
-use thalweg::pictures::relief::{Relief, bilinear, quantile};
-use thalweg::pictures::water::{Streams, Water};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::Grid;
-use thalweg::terrain::height::Height;
+use crate::base::error::Result;
+use crate::flow::{Drainage, Land};
+use crate::pictures::relief::{Relief, bilinear, quantile};
+use crate::pictures::water::{Streams, Water};
+use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 
 /// Water that a square metre of land gives to its streams in m/s: 200 l/s from a km², as after days of rain. In dry weather
 /// it is a tenth, and no river of a small land would be as wide as a cell.
@@ -17,7 +18,10 @@ const SHOWN: [f64; 2] = [0.016, 0.003];
 
 /// The share of each of the relief's samples that streams cover, 0 to 1: of the terrain's discharge if any water runs
 /// there, or else of what the land would gather. No stream is narrower than a good half of a cell.
-pub(super) fn cover(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
+///
+/// # Errors
+/// When the relief has more samples than a grid may have cells.
+pub fn cover(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     // On samples much finer than cells the thinnest stream would be a hair.
     let most = terrain.grid.size.map(|n| 2 * n.max(2) - 1);
     let size = [0, 1].map(|k| relief.size()[k].min(most[k]));
@@ -68,18 +72,4 @@ fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     let rim = discharge.as_mut_slice().iter_mut().zip(arrived).enumerate().filter(|(k, _)| on_rim(*k));
     rim.for_each(|(_, (here, arrived))| *here = arrived);
     Ok(discharge)
-}
-
-/// Depth of the water over each cell in metres: the sea's, a pool's, or what flows; 0 where it is dry.
-pub(super) fn wet_depth(terrain: &Terrain) -> Field<f32> {
-    let water = Water::of(terrain);
-    let sea = terrain.grid.sea_level;
-    Field::generate(terrain.grid.size, |i, j| {
-        let ground = terrain.ground[(i, j)];
-        let sunk = sea.map_or(0.0, |level| (level.metres() - ground.metres()) as f32);
-        let pool = water.pools.filter(|f| f.size() == terrain.grid.size).map_or(0.0, |f| f[(i, j)].metres_f32());
-        let flow = water.depth.filter(|f| f.size() == terrain.grid.size).map_or(0.0, |f| f[(i, j)]);
-        // NaN counts as dry.
-        sunk.max(pool).max(flow).max(0.0)
-    })
 }
