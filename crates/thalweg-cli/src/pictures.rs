@@ -7,13 +7,13 @@ use thalweg::flow::Link;
 use thalweg::io::Sidecar;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
-use thalweg::io::terrain::{load, load_layer_of};
 use thalweg::io::trees::load_trees;
+use thalweg::io::{load, load_layer_of};
 use thalweg::models::glacier::ICE;
 use thalweg::pictures::layer::{self, LayerOptions};
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::momentum::momentum;
-use thalweg::pictures::perspective::{self, Land, ViewOptions};
+use thalweg::pictures::perspective::{self, DrawnLand, ViewOptions};
 use thalweg::pictures::picture::Picture;
 use thalweg::pictures::ramps::Ramp;
 use thalweg::pictures::rivers::draw_lines;
@@ -26,7 +26,7 @@ use thalweg::products::mesh_files::{Glb, write_obj, write_stl};
 use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
 use thalweg::products::resample::resample;
 use thalweg::products::stand::Stand;
-use thalweg::products::wetness::{Rules, wetness};
+use thalweg::products::wetness::{WetnessRules, wetness};
 use thalweg::recipe::Recipe;
 use thalweg::rivers::{Network, Vertex};
 use thalweg::terrain::field::Field;
@@ -176,8 +176,8 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     });
     let woods = woods.collect::<Result<Vec<_>>>()?;
     let lands = terrains.iter().zip(&woods);
-    let lands = lands.map(|(terrain, trees)| Land { terrain, water: args.water.over(terrain), trees });
-    let lands: Vec<Land<'_>> = lands.collect();
+    let lands = lands.map(|(terrain, trees)| DrawnLand { terrain, water: args.water.over(terrain), trees });
+    let lands: Vec<DrawnLand<'_>> = lands.collect();
     if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
         return write(&args.output, &perspective::compare(*before, *after, &options)?);
     }
@@ -209,7 +209,7 @@ fn layer(terrain: &Terrain, name: &str, args: &Shade) -> Result<Picture> {
         return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
     }
     if name == "wetness" && !terrain.layers.contains_key(name) {
-        return layer::layer(terrain, &wetness(terrain, &Rules::default())?, &shown("1"));
+        return layer::layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown("1"));
     }
     let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
     let values = match (loose, terrain.layers.get(name)) {

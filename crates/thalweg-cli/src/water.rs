@@ -8,7 +8,7 @@ use thalweg::io::features::{save_lakes, save_reaches};
 use thalweg::io::terrain::save_layer;
 use thalweg::products::lakes::{csv, lakes};
 use thalweg::products::streams::{reaches, threshold};
-use thalweg::products::wetness::{Rules, wetness};
+use thalweg::products::wetness::{WetnessRules, wetness};
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 
 use crate::job::write_text;
@@ -49,7 +49,7 @@ pub fn write(dir: &Path, terrain: &Terrain) -> Result<Written> {
         let [json, flat, wet] = ["rivers.geojson", "rivers.fgb", "wetness.tif"].map(|name| dir.join(name));
         written.said.extend(save_reaches(&json, &found, &terrain.grid)?);
         save_reaches(&flat, &found, &terrain.grid)?;
-        save_layer(&wet, terrain, "wetness", &Cells::Float(wetness(terrain, &Rules::default())?))?;
+        save_layer(&wet, terrain, "wetness", &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
         written.files.extend([json, flat, wet]);
     }
     Ok(written)

@@ -2,7 +2,8 @@
 
 use glam::{Vec3, vec3};
 use thalweg::base::rng::Key;
-use thalweg::pictures::relief::{Relief, bilinear};
+use thalweg::pictures::relief::Relief;
+use thalweg::pictures::sample::bilinear;
 use thalweg::pictures::trees::COLOURS;
 use thalweg::process::forest::{KINDS, Tree};
 use thalweg::terrain::field::{Field, Size};

@@ -19,7 +19,7 @@ pub mod terrain;
 mod ascii;
 mod geokeys;
 mod hgt;
-mod layer;
+pub(crate) mod layer;
 mod npy;
 mod png;
 mod raster;

@@ -13,7 +13,7 @@ use super::plain;
 use super::vector::Place;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
-use crate::rivers::check::{Written, WrittenLake};
+use crate::rivers::check::{WrittenLake, WrittenReach};
 use crate::rivers::walk::walk;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::Grid;
@@ -45,7 +45,7 @@ pub fn most_bytes(grid: &Grid) -> u64 {
 ///
 /// # Errors
 /// What is no list of reaches, and reaches that cannot be: outside the terrain, wider than it, more than it has room for.
-pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<Written>, String> {
+pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<WrittenReach>, String> {
     let document: Document<River> = parsed(text, "is no reach as `rivers` writes it")?;
     let place = Place::of(grid);
     let written =
@@ -74,7 +74,7 @@ pub fn parse_lakes(text: &[u8]) -> Result<Vec<WrittenLake>, String> {
 
 /// What is said of a network beside its lines.
 #[derive(Deserialize)]
-pub struct About {
+pub struct Header {
     /// Sea level in metres.
     pub sea_level: Option<f64>,
     /// Cells (row, column) that were wished to be mouths.
@@ -86,8 +86,8 @@ pub struct About {
 ///
 /// # Errors
 /// What is no such note; more mouths than anybody wishes for.
-pub fn parse_about(text: &[u8]) -> Result<About, String> {
-    let about: About = parsed(text, "is no note as `rivers` writes it")?;
+pub fn parse_about(text: &[u8]) -> Result<Header, String> {
+    let about: Header = parsed(text, "is no note as `rivers` writes it")?;
     if about.mouths.len() > MOUTHS {
         return Err(format!("names {} mouths; allowed is {MOUTHS}", about.mouths.len()));
     }
@@ -179,7 +179,7 @@ struct Lake {
 }
 
 impl Reach {
-    fn written(self, line: &[Point], place: &Place) -> Result<Written, String> {
+    fn written(self, line: &[Point], place: &Place) -> Result<WrittenReach, String> {
         let counts = [self.surfaces_m.len(), self.beds_m.len(), self.widths_m.len()];
         if line.len() < 2 || counts != [line.len(); 3] {
             let id = self.id;
@@ -192,7 +192,7 @@ impl Reach {
         }
         // Coordinates of the earth bear a rounding that must not carry a place over the border of its cell.
         let snapped = |place: [f64; 2]| place.map(|x| (x * SNAP).round() / SNAP);
-        Ok(Written {
+        Ok(WrittenReach {
             id: self.id,
             river: self.run,
             lake_from: self.lake_from,
@@ -210,7 +210,7 @@ impl Reach {
 }
 
 /// Refuses a reach that lies outside the terrain, or whose levels and widths are none.
-fn plausible(reach: &Written, grid: &Grid) -> Result<(), String> {
+fn plausible(reach: &WrittenReach, grid: &Grid) -> Result<(), String> {
     let id = reach.id;
     for (at, place) in reach.places.iter().enumerate() {
         let inside = |k: usize| (-MARGIN..=grid.size[k] as f64 + MARGIN).contains(&place[k]);
@@ -238,7 +238,7 @@ fn plausible(reach: &Written, grid: &Grid) -> Result<(), String> {
 }
 
 /// Refuses more lines and wider water than there is room for.
-fn crowded(reaches: &[Written], grid: &Grid) -> Result<(), String> {
+fn crowded(reaches: &[WrittenReach], grid: &Grid) -> Result<(), String> {
     let cells = grid.len() as f64;
     let (mut long, mut wide) = (0.0, 0.0);
     for reach in reaches {

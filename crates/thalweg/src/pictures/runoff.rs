@@ -3,7 +3,8 @@
 
 use crate::base::error::Result;
 use crate::flow::{Drainage, Land};
-use crate::pictures::relief::{Relief, bilinear, quantile};
+use crate::pictures::relief::Relief;
+use crate::pictures::sample::{bilinear, quantile};
 use crate::pictures::water::{Streams, Water};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;

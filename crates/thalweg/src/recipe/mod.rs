@@ -48,7 +48,7 @@ use crate::terrain::grid::Edges;
 
 pub use file::Overrides;
 pub use levels::{Coarsest, When};
-pub use source::{From, Source};
+pub use source::{From, LayerSource};
 pub use stage::{ModelAt, Stage};
 pub use text::schema;
 

@@ -8,7 +8,7 @@ use crate::terrain::field::Field;
 
 /// A reach as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct WrittenReach {
     /// Its number.
     pub id: u32,
     /// One more than the index of its run, as in the rasters.
@@ -68,7 +68,7 @@ pub struct RiverFiles {
     /// Level of the water in metres, where there is any.
     pub surface: Field<f64>,
     /// The reaches.
-    pub reaches: Vec<Written>,
+    pub reaches: Vec<WrittenReach>,
     /// The lakes.
     pub lakes: Vec<WrittenLake>,
 }
@@ -345,7 +345,7 @@ impl RiverFiles {
     }
 
     /// The dry ground beside a vertex, if there is any before other water, the edge, or three cells.
-    fn bank(&self, reach: &Written, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
+    fn bank(&self, reach: &WrittenReach, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
         let half = reach.width[at] / 2.0 / self.cell;
         let [rows, cols] = self.ground.size();
         let mut far = half;
