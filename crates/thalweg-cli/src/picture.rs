@@ -7,12 +7,12 @@ use clap::{Args, ValueEnum};
 use thalweg::io::apart::apart;
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::ramps::Ramp;
+use thalweg::products::overlay::Overlay;
 use thalweg::recipe::Recipe;
 use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 use thalweg_studio::picture::{PictureOptions, View, picture as draw};
 use thalweg_studio::view::look::Look;
-use thalweg_studio::view::overlay::Overlay;
 
 use crate::args::{LoadArgs, pixels, seed, two_numbers};
 use crate::build::{named, start};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sources::Sources;
 
 /// The crates whose order is kept.
-const CRATES: [&str; 1] = ["crates/thalweg/src/"];
+const CRATES: [&str; 2] = ["crates/thalweg/src/", "crates/thalweg-studio/src/"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

@@ -6,7 +6,7 @@ mod pour;
 mod trace;
 
 pub use pour::{Circle, pour};
-pub use trace::{TracePoint, trace};
+pub use trace::{TracePoint, trace, traces};
 
 use rayon::prelude::*;
 
