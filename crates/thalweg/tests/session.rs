@@ -253,6 +253,19 @@ fn a_stroke_that_is_undone_leaves_the_run_where_it_stood() {
 }
 
 #[test]
+fn what_is_undone_on_the_way_back_has_never_been_either() {
+    // Before a stroke of the recipe's own, which is due and not made yet.
+    let mut session = Session::new(recipe(false)).unwrap();
+    apply(&mut session, &Act::Steps(3));
+    let (place, ground) = (session.position(), session.terrain().fingerprints());
+    session.stroke(stroke(1.0)).unwrap();
+    session.edit(edited(session.run().recipe(), (1, 0, 0))).unwrap();
+    assert!(session.undo().unwrap() && session.undo().unwrap());
+    come(&mut session).unwrap();
+    assert_eq!((session.position(), session.terrain().fingerprints()), (place, ground));
+}
+
+#[test]
 fn a_run_at_rest_comes_back_with_what_was_done_there() {
     let mut session = Session::new(recipe(false)).unwrap();
     apply(&mut session, &Act::Steps(7));

@@ -16,7 +16,7 @@ impl Session {
     /// # Errors
     /// When the recipe cannot begin, as [`Run::new`]. Nothing is changed then.
     pub fn edit(&mut self, recipe: Recipe) -> Result<()> {
-        let (before, stood) = (self.run.recipe().clone(), self.stands());
+        let (before, stood) = (self.run.recipe().clone(), self.stood());
         self.go_on(&self.run.mark(), recipe, stood, true)?;
         self.acts.push(Change::Recipe(Box::new(before), stood));
         Ok(())
@@ -28,7 +28,7 @@ impl Session {
     /// # Errors
     /// As [`Session::edit`].
     pub fn edit_live(&mut self, recipe: Recipe) -> Result<()> {
-        let (before, stood) = (self.run.recipe().clone(), self.stands());
+        let (before, stood) = (self.run.recipe().clone(), self.stood());
         let here = self.run.mark();
         if !self.turn(&recipe, &here)? {
             self.go_on(&here, recipe, stood, false)?;
@@ -68,6 +68,12 @@ impl Session {
     /// Where the run stands, and strokes made there.
     pub(super) fn stands(&self) -> (Position, usize) {
         (self.position(), self.run.strokes)
+    }
+
+    /// The same of where it comes back to, if it is on its way there.
+    pub(super) fn stood(&self) -> (Position, usize) {
+        let here = self.stands();
+        self.goal.place.filter(|(place, _)| *place > here.0).unwrap_or(here)
     }
 
     /// Changes parameters of the running stage if only they differ; whether that is so.

@@ -55,7 +55,7 @@ impl Session {
     pub(super) fn come_back_to(&mut self, stood: (Position, usize)) {
         if self.goal.end {
             self.goal.place = None;
-        } else if self.goal.place.is_none_or(|(known, _)| known < stood.0) {
+        } else if self.goal.place.is_none_or(|(known, _)| known <= stood.0) {
             // During a run back to where it stood, that place still counts.
             self.goal.place = Some(stood);
         }

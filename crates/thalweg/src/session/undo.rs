@@ -131,7 +131,7 @@ impl Session {
     /// Goes on by the changed recipe. What changes it back is returned, or, where that failed, the change again.
     fn walk(&mut self, change: Change) -> (Result<()>, Change) {
         let mut recipe = self.run.recipe().clone();
-        let here = self.stands();
+        let here = self.stood();
         let stood = change.stand(here);
         let back = change.apply(&mut recipe, here);
         self.hand.forget();

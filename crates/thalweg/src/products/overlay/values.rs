@@ -40,14 +40,14 @@ impl Overlay {
             Self::Height => terrain.metres(),
             Self::Slope => Field::generate(size, |i, j| {
                 let [east, north] = gradient(terrain, i, j);
-                (east * east + north * north).sqrt().atan().to_degrees() as f32
+                libm::atan((east * east + north * north).sqrt()).to_degrees() as f32
             }),
             Self::WaterDepth => Water::depths(terrain),
             Self::Discharge => layer(DISCHARGE.name)?,
             Self::Catchment => catchments(terrain),
             Self::Velocity if terrain.layers.contains_key(PIPE_X.name) => {
                 let (x, y) = (layer(PIPE_X.name)?, layer(PIPE_Y.name)?);
-                Field::generate(size, |i, j| x[(i, j)].hypot(y[(i, j)]))
+                Field::generate(size, |i, j| libm::hypotf(x[(i, j)], y[(i, j)]))
             }
             Self::Velocity => layer(DISCHARGE.name)?.map(|q| hydraulic::velocity(*q)),
             Self::Suspended => layer(SUSPENDED.name)?,
