@@ -14,10 +14,10 @@ use thalweg::terrain::Terrain;
 use thalweg::{Error, Result, models};
 
 use crate::args::{Apply, Generate, ModelArgs, RunArgs};
+use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Ending, Job, sample_type};
 use crate::memory;
-use crate::voice::Voice;
 
 /// Runs a model over an elevation model.
 ///
@@ -27,7 +27,7 @@ pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
     let mut job = job(&args.model, &args.run, &recipe, &Sidecar::files(&args.input))?;
     let loaded = load(&args.input, &args.load.options())?;
-    voice.warn_all(loaded.warnings);
+    voice.warn_all(&loaded.warnings);
     job.units_overridden = loaded.overridden;
     if let Ending::File { nodata, .. } = &mut job.ending {
         *nodata = loaded.nodata;

@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use thalweg::flow::breach::Limits;
 use thalweg::grid::{Edge, Edges};
 use thalweg::io::Unit;
 use thalweg::io::terrain::LoadOptions;
 use thalweg::models;
 use thalweg::names;
 use thalweg::pictures::ramps::RAMPS;
+use thalweg::survey::SurveyOptions;
 
 use crate::knobs::KnobArgs;
 
@@ -364,6 +366,14 @@ pub struct Drain {
     pub voice: VoiceArgs,
     #[command(flatten)]
     pub load: LoadArgs,
+}
+
+impl Drain {
+    /// As the library takes it, but for the outlets: those may be given in coordinates of the file.
+    pub fn options(&self) -> SurveyOptions {
+        let breach = self.breach.map(|[depth, length]| Limits { depth, length });
+        SurveyOptions { threshold: self.threshold, breach, runoff: self.runoff, ..SurveyOptions::default() }
+    }
 }
 
 /// `rivers`.
@@ -735,7 +745,7 @@ fn refused(error: &clap::Error, typed: &[OsString]) -> ! {
         error.exit();
     }
     let text = error.render().to_string();
-    crate::voice::eprint(&names::lines(&text));
+    crate::console::eprint(&names::lines(&text));
     std::process::exit(error.exit_code())
 }
 

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use thalweg::grid::Grid;
 use thalweg::io::apart::same;
 use thalweg::io::atomic::Temporary;
+use thalweg::io::output;
 use thalweg::io::plain;
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::names::shown;
@@ -17,10 +18,10 @@ use thalweg::run::Run;
 use thalweg::{Error, Result};
 
 use crate::args::{Build, UnitWord};
+use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Ending, Job, sample_type};
-use crate::voice::Voice;
-use crate::{memory, output, presets};
+use crate::{memory, presets};
 
 /// The longest report that is looked into.
 const REPORT: u64 = 16 << 20;
@@ -219,7 +220,7 @@ fn begun(recipe: Recipe, options: &LoadOptions, voice: Voice) -> Result<(Run, Ve
 /// The run over the elevation model in that file, and what that says of its units that was overridden.
 fn over(recipe: Recipe, path: &Path, options: &LoadOptions, voice: Voice) -> Result<(Run, Vec<String>)> {
     let loaded = load(path, options)?;
-    voice.warn_all(loaded.warnings);
+    voice.warn_all(&loaded.warnings);
     let old = &loaded.terrain.grid;
     memory::check(&recipe, &Grid::new(recipe.size_over(old.size), old.cell)?)?;
     let terrain = recipe.over(loaded.terrain)?;

@@ -12,9 +12,9 @@ use thalweg::names::{quoted, to_text};
 use thalweg::run::{Progress, Run};
 use thalweg::{Error, Result};
 
+use crate::console::Voice;
 use crate::job::Job;
 use crate::rescue::{INTERRUPTED, Rescue, ending, hold, is_asked, listen};
-use crate::voice::Voice;
 
 /// The shortest time between two lines of progress.
 const THROTTLE: Duration = Duration::from_millis(250);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thalweg::io::apart::same;
 use thalweg::io::atomic::atomic;
+use thalweg::io::save_map;
 use thalweg::io::staging::{claim, listed};
 use thalweg::pictures::animation;
 use thalweg::pictures::picture::Picture;
@@ -16,8 +17,7 @@ use thalweg::run::{Progress, Run};
 use thalweg::{Error, Result, names};
 
 use crate::args::FramesArgs;
-use crate::output::{self, absolute};
-use crate::pictures::shaded;
+use thalweg::io::output::{self, absolute};
 
 /// Frames in a second of the animation.
 const RATE: u16 = 12;
@@ -130,7 +130,7 @@ impl Frames {
         // A frame that fails keeps its number free: the animation leaves it out.
         self.taken += 1;
         self.claim(run.recipe())?;
-        shaded(terrain, options, &self.path(self.taken))
+        save_map(self.path(self.taken), terrain, options)
     }
 
     /// Sees to it that the list in the folder names the next frame, and that a former run's are gone. It names more than are

@@ -7,25 +7,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thalweg::checkpoint::{Glance, glance, is_checkpoint};
 use thalweg::forest::{Forest, TREES};
-use thalweg::io::SampleType;
 use thalweg::io::apart::apart;
-use thalweg::io::atomic::atomic;
 use thalweg::io::staging::{JOURNAL, LAYERS, Staging, list as list_of};
 use thalweg::io::terrain::{SaveOptions, save, save_layer_as};
 use thalweg::io::trees::save_trees;
-use thalweg::pictures::shade::ShadeOptions;
+use thalweg::io::{SampleType, save_map, write_text};
+use thalweg::pictures::shade::{SCREEN, ShadeOptions};
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg::terrain::{Cells, LOOSE, Terrain};
 use thalweg::{Error, Result, names};
 
 use crate::args::{RunArgs, Sample};
+use crate::console::{Voice, list, texts};
 use crate::frames::Frames;
-use crate::output::{self, absolute};
-use crate::pictures::{MAP, shaded};
+use crate::presets;
 use crate::rescue::{ending, naming};
-use crate::voice::{Voice, list, texts};
-use crate::{presets, water};
+use thalweg::io::output::{self, absolute};
+use thalweg::io::water::save_water;
 
 /// What becomes of a finished run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -202,7 +201,7 @@ impl Job {
         let mut said = Vec::new();
         let written = self.write(run, seconds, &mut staging, &mut said);
         let Done { files, reports, whole, report } = written.map_err(|error| staging.error(error))?;
-        voice.warn_all(staging.said(said));
+        voice.warn_all(&staging.said(said));
         // From here on the run is done, whoever calls, and however often.
         let _ending = ending();
         let mut naming = naming();
@@ -234,10 +233,10 @@ impl Job {
             Ending::World { dir, sample, model } => {
                 let at = staging.folder(dir)?;
                 let mut files = world(run, dir, &at, *sample, *model, said)?;
-                let water = water::write(&at, terrain)?;
+                let (water, sums) = save_water(&at, terrain)?;
                 said.extend(water.said);
                 files.extend(water.files);
-                lakes = water.lakes;
+                lakes = sums;
                 files
             }
             Ending::File { output, sample, nodata, layers } => {
@@ -273,7 +272,7 @@ impl Job {
         files.extend(reports.iter().cloned());
         let mut report = run.report();
         if let Some(lakes) = lakes {
-            report["lakes"] = lakes;
+            report["lakes"] = json!(lakes);
         }
         if !self.units_overridden.is_empty() {
             report["units_overridden"] = json!(self.units_overridden);
@@ -395,15 +394,6 @@ pub fn export(run: &Run, dir: &Path) -> Result<()> {
     job.finish(run, seconds, Voice { quiet: true, json: false })
 }
 
-/// Writes a text file whole.
-///
-/// # Errors
-/// When the system does not let us.
-pub fn write_text(path: &Path, text: &str) -> Result<()> {
-    use std::io::Write;
-    atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
-}
-
 /// The library's name of a type.
 pub fn sample_type(sample: Sample) -> SampleType {
     match sample {
@@ -432,8 +422,8 @@ fn world(
     files.extend(save_layers(at, terrain, sample)?);
     files.extend(trees(&at.join("trees"), "", terrain, said)?);
     let path = at.join("shaded.png");
-    let options = ShadeOptions { ramp: run.recipe().ramp, max_size: Some(MAP), ..ShadeOptions::default() };
-    shaded(terrain, options, &path)?;
+    let options = ShadeOptions { ramp: run.recipe().ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
+    save_map(&path, terrain, options)?;
     files.push(path);
     // The folder it is written to is not the one it was read from.
     let recipe = presets::kept(run.recipe().within(dir)?, at)?;

@@ -3,7 +3,9 @@
 mod apply;
 mod args;
 mod build;
-mod drain;
+mod commands;
+mod console;
+
 mod drive;
 mod faults;
 mod frames;
@@ -13,26 +15,25 @@ mod knobs;
 mod measure;
 mod memory;
 mod models;
-mod output;
+
 #[cfg(feature = "studio")]
 mod picture;
 mod pictures;
 mod presets;
+mod progress;
 mod rescue;
 mod reshape;
 mod resume;
 mod rivers;
 mod studio;
 mod vary;
-mod voice;
-mod water;
 
 use std::process::ExitCode;
 
 use thalweg::{Error, Result, names};
 
 use crate::args::{Command, MOST_THREADS};
-use crate::voice::Voice;
+use crate::console::Voice;
 
 fn main() -> ExitCode {
     faults::prepare();
@@ -78,7 +79,7 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Rocks => models::rocks()?,
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
-        Command::Drain(args) => drain::drain(&args, voice)?,
+        Command::Drain(args) => commands::drain::drain(&args, voice)?,
         Command::Rivers(args) => rivers::rivers(&args, voice)?,
         Command::CheckRivers { folder, .. } => return rivers::check(&folder, voice),
         Command::Measure(args) => measure::measure(&args, voice)?,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
+use thalweg::io::output;
 use thalweg::names::{shown, to_text};
 use thalweg::products::agreement::{Agreement, agreement};
 use thalweg::products::measure::{Group, Measure, Measures, Settings, measure as measured, sheet};
@@ -13,9 +14,9 @@ use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 
 use crate::args;
+use crate::console::{Voice, print};
+use crate::memory;
 use crate::pictures::{input, reads_of};
-use crate::voice::{Voice, print};
-use crate::{memory, output};
 
 /// Measures one terrain, or two side by side.
 ///

@@ -39,8 +39,6 @@ pub const RESAMPLE: Need = Need { cell: 20, pixel: 0 };
 pub const CROP: Need = Need { cell: 20, pixel: 0 };
 /// `measure`, all that it looks at.
 pub const MEASURE: Need = Need { cell: 116, pixel: 0 };
-/// `drain`, all at its height.
-pub const DRAIN: Need = Need { cell: 60, pixel: 0 };
 /// `rivers`, all at its height.
 pub const RIVERS: Need = Need { cell: 140, pixel: 0 };
 

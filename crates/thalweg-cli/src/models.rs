@@ -6,7 +6,7 @@ use thalweg::rocks::{HEADS, ROCKS, Rock};
 use thalweg::{Error, Result, page};
 
 use crate::args::command;
-use crate::voice::print;
+use crate::console::print;
 
 /// Lists the models, or prints one's page.
 ///

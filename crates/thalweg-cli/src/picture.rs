@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum};
 use thalweg::io::apart::apart;
+use thalweg::io::output;
+use thalweg::io::save_picture;
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::ramps::Ramp;
 use thalweg::recipe::Recipe;
@@ -16,8 +18,8 @@ use thalweg_studio::view::overlay::Overlay;
 
 use crate::args::{LoadArgs, pixels, seed, two_numbers};
 use crate::build::{named, start};
-use crate::voice::Voice;
-use crate::{memory, output, pictures};
+use crate::console::Voice;
+use crate::{memory, pictures};
 
 /// `picture`.
 #[derive(Args)]
@@ -139,7 +141,7 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
         },
     };
     let picture = draw(&terrain, &options).map_err(|problem| Error::file(&args.output, problem))?;
-    pictures::write(&args.output, &picture)
+    save_picture(&args.output, &picture)
 }
 
 /// The recipe of a world that is to be built first, if one was named.

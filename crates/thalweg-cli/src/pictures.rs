@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use thalweg::field::Field;
-use thalweg::flow::Link;
-use thalweg::forest::{Forest, Tree};
+#[cfg(feature = "studio")]
+use thalweg::forest::Forest;
+use thalweg::forest::Tree;
 use thalweg::height::Height;
-use thalweg::io::Sidecar;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer_of};
 use thalweg::io::trees::load_trees;
+use thalweg::io::{Sidecar, output, save_picture};
 use thalweg::models::glacier::ICE;
 use thalweg::names::shown;
 use thalweg::pictures::layer::{self, LayerOptions};
@@ -20,7 +21,7 @@ use thalweg::pictures::perspective::{self, Land, ViewOptions};
 use thalweg::pictures::picture::Picture;
 use thalweg::pictures::ramps::Ramp;
 use thalweg::pictures::rivers::draw_lines;
-use thalweg::pictures::shade::{self, ShadeOptions};
+use thalweg::pictures::shade::{self, SCREEN, ShadeOptions};
 use thalweg::pictures::sheet::{Shown, sheet};
 use thalweg::pictures::water::{Streams, Water};
 use thalweg::products::mesh::{self, MeshOptions, Up};
@@ -37,11 +38,8 @@ use thalweg::terrain::{
 use thalweg::{Error, Result};
 
 use crate::args::{CameraArgs, Compare, LoadArgs, LookArgs, Mesh, Normals, Shade, View, WaterArgs};
-use crate::voice::Voice;
-use crate::{memory, output};
-
-/// Longer side in pixels of the map that a build draws: what a screen shows.
-pub const MAP: usize = 2048;
+use crate::console::Voice;
+use crate::memory;
 
 /// The layers of a folder that pictures show.
 const LAYERS: [LayerSpec; 7] = [WATER, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, LOOSE, ICE];
@@ -57,7 +55,7 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     memory::SHADE.over("shade", &terrain)?;
     args.water.lay(&mut terrain)?;
     if let Some(name) = &args.layer {
-        return write(&args.output, &layer(&terrain, name, args)?);
+        return save_picture(&args.output, &layer(&terrain, name, args)?);
     }
     let trees = trees(table(args.trees.as_deref(), &args.input).as_deref(), &terrain, voice)?;
     let options = ShadeOptions {
@@ -71,7 +69,7 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
         max_size: args.max_size,
         ..ShadeOptions::default()
     };
-    write(&args.output, &shade::shade(&terrain, &options)?)
+    save_picture(&args.output, &shade::shade(&terrain, &options)?)
 }
 
 /// Draws a terrain in perspective.
@@ -87,17 +85,7 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     let trees = trees(table(args.trees.as_deref(), &args.input).as_deref(), &terrain, voice)?;
     let water = args.water.over(&terrain);
     let options = ViewOptions { water, trees: &trees, ..args.camera.options(&args.look, &args.input)? };
-    write(&args.output, &perspective::view(&terrain, &options)?)
-}
-
-/// The map of what `drain` found: lakes filled, rivers drawn.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn drained(terrain: &Terrain, lakes: &Field<Height>, rivers: &[Link], path: &Path) -> Result<()> {
-    let water = Water { pools: Some(lakes), ..Water::default() };
-    let options = ShadeOptions { water, rivers, max_size: Some(MAP), ..ShadeOptions::default() };
-    write(path, &shade::shade(terrain, &options)?)
+    save_picture(&args.output, &perspective::view(&terrain, &options)?)
 }
 
 /// Longer side in pixels that a map of rivers has at least.
@@ -126,7 +114,7 @@ pub fn river_map(terrain: &Terrain, network: &Network, path: &Path) -> Result<()
         level.map_or(Height::ZERO, |level| Height(level.0.saturating_sub(drawn.ground[(i, j)].0)).max(Height::ZERO))
     });
     let water = Water { pools: Some(&lakes), ..Water::default() };
-    let options = ShadeOptions { water, max_size: Some(MAP), ..ShadeOptions::default() };
+    let options = ShadeOptions { water, max_size: Some(SCREEN), ..ShadeOptions::default() };
     let mut map = shade::shade(&drawn, &options)?;
     let pixels = [0, 1].map(|k| map.size()[k] as f64 / drawn.grid.size[k] as f64);
     let place = |at: [f64; 2]| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
@@ -141,7 +129,7 @@ pub fn river_map(terrain: &Terrain, network: &Network, path: &Path) -> Result<()
     let lines: Vec<_> =
         network.runs.iter().map(|run| run.vertices.iter().map(|v| (place(v.place), half(v))).collect()).collect();
     draw_lines(&mut map, &lines);
-    write(path, &map)
+    save_picture(path, &map)
 }
 
 /// Draws two terrains in perspective, or a sheet of several.
@@ -179,13 +167,13 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     let lands = lands.map(|(terrain, trees)| Land { terrain, water: args.water.over(terrain), trees });
     let lands: Vec<Land<'_>> = lands.collect();
     if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
-        return write(&args.output, &perspective::compare(*before, *after, &options)?);
+        return save_picture(&args.output, &perspective::compare(*before, *after, &options)?);
     }
     let named = args.inputs.iter().map(|path| name(path));
     let captions: Vec<String> = if args.caption.is_empty() { named.collect() } else { args.caption.clone() };
     let shown: Vec<Shown<'_>> =
         lands.into_iter().zip(&captions).map(|(land, caption)| Shown { land, caption }).collect();
-    write(&args.output, &sheet(&shown, &options)?)
+    save_picture(&args.output, &sheet(&shown, &options)?)
 }
 
 /// What a terrain is called under its picture.
@@ -252,7 +240,7 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let path = &args.output;
     match ending {
         "glb" => {
-            let map = ShadeOptions { max_size: Some(MAP), ..ShadeOptions::default() };
+            let map = ShadeOptions { max_size: Some(SCREEN), ..ShadeOptions::default() };
             let map = args.texture.then(|| shade::shade(&terrain, &map)).transpose()?;
             let glb = Glb::new(&mesh, map.as_ref(), stand.as_ref())?;
             atomic(path, |file| glb.write(file).map_err(Error::io(path, "write")))
@@ -281,16 +269,6 @@ pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     let green = if args.directx { Green::Down } else { Green::Up };
     let map = NormalMap::of(&terrain, args.scale);
     atomic(path, |file| map.encode(file, depth, green).map_err(Error::io(path, "write")))
-}
-
-/// A map of a world, built or being built, with the water and the trees that it holds.
-///
-/// # Errors
-/// When it cannot be written, or the terrain's table of trees is none.
-pub fn shaded(terrain: &Terrain, options: ShadeOptions<'_>, path: &Path) -> Result<()> {
-    let forest = Forest::read(terrain)?;
-    let options = ShadeOptions { water: Water::of(terrain), trees: forest.trees(), ..options };
-    write(path, &shade::shade(terrain, &options)?)
 }
 
 impl WaterArgs {
@@ -462,20 +440,12 @@ fn table(given: Option<&Path>, input: &Path) -> Option<PathBuf> {
 fn trees(path: Option<&Path>, terrain: &Terrain, voice: Voice) -> Result<Vec<Tree>> {
     let Some(path) = path else { return Ok(Vec::new()) };
     let (trees, warnings) = load_trees(path, &terrain.grid)?;
-    voice.warn_all(warnings);
+    voice.warn_all(&warnings);
     Ok(trees)
 }
 
 fn ground(path: &Path, args: &LoadArgs, voice: Voice) -> Result<Terrain> {
     let loaded = load(path, &args.options())?;
-    voice.warn_all(loaded.warnings);
+    voice.warn_all(&loaded.warnings);
     Ok(loaded.terrain)
-}
-
-/// Writes a picture whole, or not at all.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write(path: &Path, picture: &Picture) -> Result<()> {
-    atomic(path, |file| picture.encode(file).map_err(Error::io(path, "write")))
 }

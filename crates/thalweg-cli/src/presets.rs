@@ -9,8 +9,8 @@ use thalweg::presets::{ELEVATION_MODEL, PRESETS};
 use thalweg::recipe::Recipe;
 use thalweg::{Error, Result};
 
-use crate::output::absolute;
-use crate::voice::print;
+use crate::console::print;
+use thalweg::io::output::absolute;
 
 /// What a preset's elevation model is called.
 pub const MODEL_NAME: &str = ELEVATION_MODEL.0;

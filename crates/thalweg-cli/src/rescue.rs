@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use thalweg::io::atomic::abandon;
 
+use crate::console::{Voice, eprint};
 use crate::presets;
-use crate::voice::{Voice, eprint};
 
 /// Set by the first signal.
 static STOP: AtomicBool = AtomicBool::new(false);

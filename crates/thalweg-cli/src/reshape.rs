@@ -4,16 +4,16 @@ use std::path::Path;
 
 use thalweg::Result;
 use thalweg::field::Window;
-use thalweg::io::Sidecar;
 use thalweg::io::apart::apart;
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
+use thalweg::io::{Sidecar, output};
 use thalweg::products::resample::{crop as cropped, resample as resampled};
 use thalweg::terrain::Terrain;
 
 use crate::args::{Crop, LoadArgs, Resample, Sample, Sides};
+use crate::console::Voice;
 use crate::job::sample_type;
-use crate::voice::Voice;
-use crate::{memory, output};
+use crate::memory;
 
 /// Changes the number of cells over the same extent.
 ///
@@ -58,9 +58,9 @@ fn reshape(
     output::check_terrain(output, sample)?;
     apart(&Sidecar::files(input), &output::terrain(output, sample)?)?;
     let Loaded { terrain, warnings, nodata, .. } = load(input, &args.options())?;
-    voice.warn_all(warnings);
+    voice.warn_all(&warnings);
     let terrain = change(&terrain)?;
     let options = SaveOptions { sample, nodata, ..SaveOptions::default() };
-    voice.warn_all(save(output, &terrain, &options)?);
+    voice.warn_all(&save(output, &terrain, &options)?);
     Ok(())
 }

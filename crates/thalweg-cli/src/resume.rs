@@ -7,10 +7,10 @@ use thalweg::{Error, Result};
 
 use crate::args::Resume;
 use crate::build::Lock;
+use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Ending, Job};
-use crate::output::absolute;
-use crate::voice::Voice;
+use thalweg::io::output::absolute;
 
 /// Goes on with a run and ends it as the command that began it would have.
 ///

@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use thalweg::height::{Height, UNITS};
-use thalweg::io::Sidecar;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
+use thalweg::io::place::cell_at;
 use thalweg::io::rivers::{read_network, save_network};
 use thalweg::io::staging::Staging;
 use thalweg::io::terrain::{Loaded, load, load_layer};
-use thalweg::io::vector::cell_at;
+use thalweg::io::{Sidecar, output};
 use thalweg::model::Model as _;
 use thalweg::models::river_network::RiverNetwork;
 use thalweg::names::to_text;
@@ -28,9 +28,9 @@ use thalweg::terrain::{Column, Table, Terrain};
 use thalweg::{Error, Result};
 
 use crate::args::Rivers;
-use crate::job::write_text;
-use crate::voice::{Voice, list, print, texts};
-use crate::{memory, output, pictures};
+use crate::console::{Voice, list, print, texts};
+use crate::{memory, pictures};
+use thalweg::io::write_text;
 
 /// Fewest cells of a catchment that the default takes for a river's.
 const FEWEST: f64 = 200.0;
@@ -77,7 +77,7 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     output::check_names(folder, REPORT, &FILES.map(String::from))?;
     let mut model = RiverNetwork::default();
     let loaded = load(&args.input, &args.load.options())?;
-    voice.warn_all(loaded.warnings.clone());
+    voice.warn_all(&loaded.warnings);
     let Loaded { mut terrain, nodata, overridden, .. } = loaded;
     memory::RIVERS.over("rivers", &terrain)?;
     terrain.grid.edges = args.edges.edges();
@@ -104,7 +104,7 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let mut staging = Staging::new();
     let at = staging.folder(folder)?;
     let (files, said) = write(&at, &terrain, &network, &carved, nodata).map_err(|error| staging.error(error))?;
-    voice.warn_all(staging.said(said));
+    voice.warn_all(&staging.said(said));
     let report = folder.join(REPORT);
     let files: Vec<PathBuf> = files.iter().map(|file| staging.target(file)).chain([report.clone()]).collect();
     let mut summary = summary(&terrain, &network, &carved);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use thalweg::Result;
 
 use crate::args::Studio;
-use crate::voice::Voice;
+use crate::console::Voice;
 
 /// Says how to come by a studio.
 ///

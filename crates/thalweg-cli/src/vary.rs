@@ -10,6 +10,8 @@ use clap::builder::RangedU64ValueParser;
 use serde_json::json;
 use thalweg::forest::Forest;
 use thalweg::io::apart::apart;
+use thalweg::io::output;
+use thalweg::io::save_picture;
 use thalweg::knobs::Knobs;
 use thalweg::names::shown;
 use thalweg::pictures::perspective::{Land, ViewOptions};
@@ -22,11 +24,11 @@ use thalweg::{Error, Result};
 
 use crate::args::{LookArgs, VoiceArgs, pair, seed, threads};
 use crate::build::{each_once, end_at, named, recipe_file, set, start};
+use crate::console::{Voice, texts};
 use crate::drive::{Show, World as Shown, steps};
 use crate::knobs::{KnobArgs, Turn};
+use crate::memory;
 use crate::rescue::{INTERRUPTED, Rescue, ending, listen};
-use crate::voice::{Voice, texts};
-use crate::{memory, output, pictures};
 
 /// Most worlds on a sheet.
 const MOST: usize = 100;
@@ -144,7 +146,7 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     let face = if args.view { Face::View } else { Face::Map };
     let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
     let sheet = contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, &options)?;
-    pictures::write(&args.output, &sheet)?;
+    save_picture(&args.output, &sheet)?;
     voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), shown(&args.output)));
     voice.event(&json!({"event": "result", "files": texts(std::slice::from_ref(&args.output)), "worlds": names}));
     Ok(ExitCode::SUCCESS)

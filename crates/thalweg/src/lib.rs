@@ -92,6 +92,7 @@ mod slopes;
 pub mod soils;
 pub mod springs;
 pub mod strokes;
+pub mod survey;
 pub mod tables;
 mod taps;
 pub mod terrain;

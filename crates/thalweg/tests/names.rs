@@ -14,7 +14,6 @@ const ROOTS: [&str; 3] = ["src", "../thalweg-cli/src", "../thalweg-studio/src"];
 /// Words that mean another thing: in which files (or folders), which, and what.
 const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("thalweg-cli/src/args.rs", &["trees"], "an option of the command"),
-    ("thalweg-cli/src/drain.rs", &["outlets"], "a key of a report"),
     ("thalweg-cli/src/job.rs", &["trees"], "a folder of files"),
     ("thalweg-cli/src/knobs.rs", &["rain"], "a knob"),
     ("thalweg-cli/src/presets.rs", &["rivers", "uplift"], "recipes"),

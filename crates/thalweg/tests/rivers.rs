@@ -514,7 +514,7 @@ fn the_checks_find_what_is_wrong() {
     save_network(folder.path(), &after, &network, &carved, None).unwrap();
     let whole = read_network(folder.path()).unwrap();
     assert!(whole.lakes.len() > 1 && whole.reaches.len() > 10, "{} {}", whole.lakes.len(), whole.reaches.len());
-    let fails = |name: &str, spoil: &dyn Fn(&mut thalweg::rivers::check::Survey)| {
+    let fails = |name: &str, spoil: &dyn Fn(&mut thalweg::rivers::check::WrittenNetwork)| {
         let mut survey = whole.clone();
         spoil(&mut survey);
         let checks = check(&survey);

@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::features::{Feature, Property, Shape, save_features};
 use super::terrain::{LoadOptions, SaveOptions, load, save};
-use super::{SampleType, Samples, atomic, read, save_samples, survey};
+use super::{SampleType, Samples, read, save_samples, write_text, written};
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::flow::{Drainage, Land, basins};
 use crate::height::{Height, UNITS};
 use crate::memory;
 use crate::products::lakes::{areas, outlines};
-use crate::rivers::check::Survey;
+use crate::rivers::check::WrittenNetwork;
 use crate::rivers::network::{FLOW, Mouth, Network, Reach, Run, SHARES, Source};
 use crate::rivers::wishes::MOUTHS;
 use crate::rivers::{Carved, Vertex, distance, wishes};
@@ -79,10 +79,7 @@ pub fn save_network(
         "sea_level": grid.sea_level.map(Height::metres),
         (MOUTHS): wishes::mouths(terrain)?,
     });
-    let note = path("network.json");
-    atomic(&note, |file| {
-        std::io::Write::write_all(file, format!("{about:#}\n").as_bytes()).map_err(Error::io(&note, "write"))
-    })?;
+    write_text(path("network.json"), &format!("{about:#}\n"))?;
     Ok((files, said))
 }
 
@@ -250,7 +247,7 @@ fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<
 ///
 /// # Errors
 /// A file that is missing or holds something else.
-pub fn read_network(folder: &Path) -> Result<Survey> {
+pub fn read_network(folder: &Path) -> Result<WrittenNetwork> {
     let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
     let terrain = loaded.terrain;
     let size = terrain.grid.size;
@@ -269,10 +266,10 @@ pub fn read_network(folder: &Path) -> Result<Survey> {
     };
     let surface = field("water_surface.tif")?;
     let grid = &terrain.grid;
-    let reaches = survey::read_as(&folder.join("rivers.geojson"), grid, |text| survey::parse_reaches(text, grid))?;
-    let lakes = survey::read_as(&folder.join("lakes.geojson"), grid, survey::parse_lakes)?;
-    let about = survey::read_as(&folder.join("network.json"), grid, survey::parse_about)?;
-    Ok(Survey {
+    let reaches = written::read_as(&folder.join("rivers.geojson"), grid, |text| written::parse_reaches(text, grid))?;
+    let lakes = written::read_as(&folder.join("lakes.geojson"), grid, written::parse_lakes)?;
+    let about = written::read_as(&folder.join("network.json"), grid, written::parse_about)?;
+    Ok(WrittenNetwork {
         cell: terrain.grid.cell,
         sea: about.sea_level,
         mouths: about.mouths,

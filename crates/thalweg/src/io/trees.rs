@@ -1,15 +1,14 @@
 //! Trees as points: tables of values separated by commas, and GeoJSON.
 //!
-//! Coordinates are those of the rasters written with them (see [`vector`](super::vector)). A line to a tree, written
+//! Coordinates are those of the rasters written with them (see [`place`](super::place)). A line to a tree, written
 //! as they come, so that a forest of millions takes no more memory than it has.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
-use serde_json::json;
-
-use super::vector::Place;
-use super::{atomic, geokeys, plain};
+use super::features::collection;
+use super::place::{Place, unnamed};
+use super::{atomic, plain};
 use crate::error::{Error, Result};
 use crate::forest::{self, KINDS, Tree};
 use crate::grid::Grid;
@@ -28,7 +27,7 @@ const MAX_LINE: u64 = 4096;
 /// Writes trees, each with its number, place (x, y), elevation of the ground (z), kind, height and crown in metres, and
 /// age. The ending picks the format: `.csv` or `.geojson`.
 ///
-/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::vector::save_links). Returns what could not be
+/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_links). Returns what could not be
 /// kept, in words.
 ///
 /// # Errors
@@ -43,10 +42,7 @@ pub fn save_trees(path: impl AsRef<Path>, trees: &[Tree], terrain: &Terrain) -> 
     };
     let sheet = Sheet::of(terrain);
     atomic(path, |file| write(file, trees, &sheet).map_err(Error::io(path, "write")))?;
-    let crs = terrain.grid.georeference.as_ref().is_some_and(geokeys::has_crs);
-    let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
-    let unnamed = ending == "geojson" && crs && sheet.place.epsg.is_none();
-    Ok(unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect())
+    Ok(if ending == "geojson" { unnamed(path, &terrain.grid) } else { Vec::new() })
 }
 
 /// Where trees stand, and how their coordinates are written.
@@ -89,27 +85,17 @@ fn csv(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<(
     Ok(())
 }
 
-/// A feature to a line, so that the file can be read and compared as text.
 fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
-    writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": \"trees\",")?;
-    if let Some(code) = sheet.place.epsg {
-        let crs = json!({"type": "name", "properties": {"name": format!("urn:ogc:def:crs:EPSG::{code}")}});
-        writeln!(file, "\"crs\": {crs},")?;
-    }
-    writeln!(file, "\"features\": [")?;
     let d = sheet.decimals;
-    for (number, tree) in trees.iter().enumerate() {
+    let feature = |tree: &Tree| {
         let ([x, y, z], kind) = (sheet.point(tree), tree.kind().name);
-        let (height, crown, age) = (tree.height(), tree.crown(), tree.age);
-        let comma = if number + 1 < trees.len() { "," } else { "" };
-        writeln!(
-            file,
-            "{{\"type\":\"Feature\",\"properties\":{{\"id\":{},\"kind\":\"{kind}\",\"height_m\":{height:.3},\"crown_m\":{crown:.2},\
-             \"age_years\":{age}}},\"geometry\":{{\"type\":\"Point\",\"coordinates\":[{x:.d$},{y:.d$},{z:.2}]}}}}{comma}",
-            tree.number
-        )?;
-    }
-    writeln!(file, "]}}")
+        let (id, height, crown, age) = (tree.number, tree.height(), tree.crown(), tree.age);
+        format!(
+            "{{\"type\":\"Feature\",\"properties\":{{\"id\":{id},\"kind\":\"{kind}\",\"height_m\":{height:.3},\"crown_m\":{crown:.2},\
+             \"age_years\":{age}}},\"geometry\":{{\"type\":\"Point\",\"coordinates\":[{x:.d$},{y:.d$},{z:.2}]}}}}"
+        )
+    };
+    collection(file, "trees", &sheet.place, trees.iter().map(feature))
 }
 
 /// Reads trees from a table as [`save_trees`] writes it: columns `x`, `y`, `kind` and `height_m`, with `id` and
@@ -202,6 +188,7 @@ mod tests {
     use crate::field::Field;
     use crate::grid::Georeference;
     use crate::height::Height;
+    use serde_json::json;
 
     fn land(georeference: Option<Georeference>) -> Terrain {
         let grid = Grid { georeference, ..Grid::new([30, 40], 10.0).unwrap() };

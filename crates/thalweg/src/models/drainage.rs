@@ -119,7 +119,7 @@ impl Model for Drainage {
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Survey(self.clone())))
+        Ok(Box::new(Look(self.clone())))
     }
 }
 
@@ -154,9 +154,9 @@ impl Drainage {
     }
 }
 
-struct Survey(Drainage);
+struct Look(Drainage);
 
-impl Stepper for Survey {
+impl Stepper for Look {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
         let land = Land::of(terrain);
         let drainage = flow::Drainage::of(&land);

@@ -8,7 +8,7 @@ use crate::rivers::walk::walk;
 
 /// A reach as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct WrittenReach {
     /// Its number.
     pub id: u32,
     /// One more than the index of its run, as in the rasters.
@@ -48,7 +48,7 @@ pub struct WrittenLake {
 
 /// All that was written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Survey {
+pub struct WrittenNetwork {
     /// Side of a cell in metres.
     pub cell: f64,
     /// Sea level in metres.
@@ -68,7 +68,7 @@ pub struct Survey {
     /// Level of the water in metres, where there is any.
     pub surface: Field<f64>,
     /// The reaches.
-    pub reaches: Vec<Written>,
+    pub reaches: Vec<WrittenReach>,
     /// The lakes.
     pub lakes: Vec<WrittenLake>,
 }
@@ -113,21 +113,21 @@ impl Check {
 }
 
 /// Runs every check.
-pub fn check(survey: &Survey) -> Vec<Check> {
-    let [rivers, land] = survey.arrivals();
+pub fn check(written: &WrittenNetwork) -> Vec<Check> {
+    let [rivers, land] = written.arrivals();
     vec![
-        survey.outlets(),
-        survey.falls(),
-        survey.never_rises(),
-        survey.one_surface(),
-        survey.shows(),
+        written.outlets(),
+        written.falls(),
+        written.never_rises(),
+        written.one_surface(),
+        written.shows(),
         rivers,
         land,
-        survey.crossings(),
-        survey.sums(),
-        survey.lakes_level(),
-        survey.banks(),
-        survey.widths(),
+        written.crossings(),
+        written.sums(),
+        written.lakes_level(),
+        written.banks(),
+        written.widths(),
     ]
 }
 
@@ -137,7 +137,7 @@ const CLOSE: f64 = 1e-9;
 /// By how much the distance of two places may be off, in cells, their coordinates being rounded to 1e-7 of one on either axis.
 const ROUNDED: f64 = 3e-7;
 
-impl Survey {
+impl WrittenNetwork {
     fn by_id(&self) -> HashMap<u32, usize> {
         self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
     }
@@ -345,7 +345,7 @@ impl Survey {
     }
 
     /// The dry ground beside a vertex, if there is any before other water, the edge, or three cells.
-    fn bank(&self, reach: &Written, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
+    fn bank(&self, reach: &WrittenReach, at: usize, [y, x]: [f64; 2]) -> Option<f64> {
         let half = reach.width[at] / 2.0 / self.cell;
         let [rows, cols] = self.ground.size();
         let mut far = half;

@@ -1,7 +1,7 @@
 //! What must hold of the ground under a network as it was written: of every cell, not of the lines' vertices alone.
 
 use crate::field::Field;
-use crate::rivers::check::{Check, Survey, Written};
+use crate::rivers::check::{Check, WrittenNetwork, WrittenReach};
 use crate::rivers::drained::drained;
 use crate::rivers::drawn::Stencil;
 use crate::rivers::tree::around;
@@ -20,9 +20,9 @@ const DEPTH: f64 = 0.1;
 /// What heights may lose in being written, in metres.
 const CLOSE: f64 = 1e-6;
 
-impl Survey {
+impl WrittenNetwork {
     /// The cells that a reach's line passes, from its first vertex on.
-    fn passed(&self, reach: &Written, mut visit: impl FnMut([usize; 2])) {
+    fn passed(&self, reach: &WrittenReach, mut visit: impl FnMut([usize; 2])) {
         for (n, place) in reach.places.iter().enumerate() {
             match n.checked_sub(1) {
                 Some(before) => walk(reach.places[before], *place, |at| visit(self.cell(at.map(|x| x as f64)))),

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::path::Path;
 
 use thalweg::grid::Grid;
-use thalweg::io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, survey, terrain_of, trees};
+use thalweg::io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, terrain_of, trees, written};
 use thalweg::models::Models;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
@@ -27,10 +27,10 @@ pub const READERS: [Reader; 14] = [
     ("sidecar", |bytes| answer(Sidecar::parse(bytes))),
     ("mask", mask),
     ("trees", table),
-    ("rivers", |bytes| answer(survey::parse_reaches(bytes, &grid()))),
+    ("rivers", |bytes| answer(written::parse_reaches(bytes, &grid()))),
     ("lakes", |bytes| {
-        answer(survey::parse_lakes(bytes));
-        answer(survey::parse_about(bytes));
+        answer(written::parse_lakes(bytes));
+        answer(written::parse_about(bytes));
     }),
     ("recipe", recipe),
     ("checkpoint", checkpoint),

@@ -9,13 +9,13 @@ use std::path::Path;
 use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::place::Place;
 use super::plain;
-use super::vector::Place;
 use crate::error::{Error, Result};
 use crate::field::{Field, Size};
 use crate::grid::Grid;
 use crate::memory;
-use crate::rivers::check::{Written, WrittenLake};
+use crate::rivers::check::{WrittenLake, WrittenReach};
 use crate::rivers::walk::walk;
 
 /// Bytes of a document that any terrain may have, and those for each of its cells.
@@ -45,7 +45,7 @@ pub fn most_bytes(grid: &Grid) -> u64 {
 ///
 /// # Errors
 /// What is no list of reaches, and reaches that cannot be: outside the terrain, wider than it, more than it has room for.
-pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<Written>, String> {
+pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<WrittenReach>, String> {
     let document: Document<River> = parsed(text, "is no reach as `rivers` writes it")?;
     let place = Place::of(grid);
     let written =
@@ -179,7 +179,7 @@ struct Lake {
 }
 
 impl Reach {
-    fn written(self, line: &[Point], place: &Place) -> Result<Written, String> {
+    fn written(self, line: &[Point], place: &Place) -> Result<WrittenReach, String> {
         let counts = [self.surfaces_m.len(), self.beds_m.len(), self.widths_m.len()];
         if line.len() < 2 || counts != [line.len(); 3] {
             let id = self.id;
@@ -192,7 +192,7 @@ impl Reach {
         }
         // Coordinates of the earth bear a rounding that must not carry a place over the border of its cell.
         let snapped = |place: [f64; 2]| place.map(|x| (x * SNAP).round() / SNAP);
-        Ok(Written {
+        Ok(WrittenReach {
             id: self.id,
             run: self.run,
             lake_from: self.lake_from,
@@ -210,7 +210,7 @@ impl Reach {
 }
 
 /// Refuses a reach that lies outside the terrain, or whose levels and widths are none.
-fn plausible(reach: &Written, grid: &Grid) -> Result<(), String> {
+fn plausible(reach: &WrittenReach, grid: &Grid) -> Result<(), String> {
     let id = reach.id;
     for (at, place) in reach.places.iter().enumerate() {
         let inside = |k: usize| (-MARGIN..=grid.size[k] as f64 + MARGIN).contains(&place[k]);
@@ -238,7 +238,7 @@ fn plausible(reach: &Written, grid: &Grid) -> Result<(), String> {
 }
 
 /// Refuses more lines and wider water than there is room for.
-fn crowded(reaches: &[Written], grid: &Grid) -> Result<(), String> {
+fn crowded(reaches: &[WrittenReach], grid: &Grid) -> Result<(), String> {
     let cells = grid.len() as f64;
     let (mut long, mut wide) = (0.0, 0.0);
     for reach in reaches {

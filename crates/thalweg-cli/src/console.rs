@@ -40,7 +40,7 @@ impl Voice {
     }
 
     /// All that a reader or a writer had to say.
-    pub fn warn_all(self, messages: Vec<String>) {
+    pub fn warn_all(self, messages: &[String]) {
         messages.iter().for_each(|message| self.warn(message));
     }
 
