@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use thalweg::{models, page};
+use thalweg::{model::page, models};
 
 use crate::shell::{Outcome, root};
 

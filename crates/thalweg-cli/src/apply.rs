@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use thalweg::grid::Grid;
+use thalweg::declare::params::typed;
 use thalweg::io::Sidecar;
 use thalweg::io::terrain::load;
 use thalweg::model::{Family, give};
-use thalweg::params::typed;
 use thalweg::recipe::{From, Recipe, Source};
 use thalweg::run::Run;
 use thalweg::terrain::Terrain;
+use thalweg::terrain::grid::Grid;
 use thalweg::{Error, Result, models};
 
 use crate::args::{Apply, Generate, ModelArgs, RunArgs};

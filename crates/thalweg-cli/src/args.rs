@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use thalweg::base::names;
 use thalweg::flow::breach::Limits;
-use thalweg::grid::{Edge, Edges};
 use thalweg::io::Unit;
 use thalweg::io::terrain::LoadOptions;
 use thalweg::models;
-use thalweg::names;
 use thalweg::pictures::ramps::RAMPS;
 use thalweg::survey::SurveyOptions;
+use thalweg::terrain::grid::{Edge, Edges};
 
 use crate::knobs::KnobArgs;
 
@@ -754,7 +754,7 @@ fn refused(error: &clap::Error, typed: &[OsString]) -> ! {
 pub fn command(typed: &[OsString]) -> clap::Command {
     let named = typed.iter().skip(2).find_map(|word| models::find(word.to_str()?).ok());
     let after = match named {
-        Some(model) => thalweg::page::parameters(&*model),
+        Some(model) => thalweg::model::page::parameters(&*model),
         None => {
             let list: Vec<String> =
                 models::all().map(|model| format!("  {:<20} {}", model.about().name, model.about().summary)).collect();

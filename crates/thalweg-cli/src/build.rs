@@ -5,16 +5,16 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use thalweg::grid::Grid;
+use thalweg::base::names::shown;
+use thalweg::declare::params::typed;
 use thalweg::io::apart::same;
 use thalweg::io::atomic::Temporary;
 use thalweg::io::output;
 use thalweg::io::plain;
 use thalweg::io::terrain::{LoadOptions, load};
-use thalweg::names::shown;
-use thalweg::params::typed;
 use thalweg::recipe::{Coarsest, Recipe};
 use thalweg::run::Run;
+use thalweg::terrain::grid::Grid;
 use thalweg::{Error, Result};
 
 use crate::args::{Build, UnitWord};

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write, stdout};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thalweg::names::{lines, shown, to_text};
+use thalweg::base::names::{lines, shown, to_text};
 use thalweg::{Error, Result};
 
 use crate::args::VoiceArgs;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use thalweg::checkpoint::{Glance, glance};
-use thalweg::names::{quoted, to_text};
+use thalweg::base::names::{quoted, to_text};
+use thalweg::run::checkpoint::{Glance, glance};
 use thalweg::run::{Progress, Run};
 use thalweg::{Error, Result};
 
@@ -114,7 +114,7 @@ fn resume_line(checkpoint: &Path) -> String {
 /// Whether a copy of the run fits beside it with room to spare.
 fn has_room(run: &Run) -> bool {
     let need = run.recipe().memory(&run.terrain().grid).saturating_add(run.bytes());
-    thalweg::memory::room("a copy of the run", need).is_ok()
+    thalweg::base::memory::room("a copy of the run", need).is_ok()
 }
 
 /// Steps `run` to its end, and calls `after` each step. Whether all were taken; if not, Ctrl-C came. Before a step that may last

@@ -13,7 +13,7 @@ pub fn prepare() {
         let at = fault.location().map_or(String::new(), |at| format!(" ({}:{})", at.file(), at.line()));
         let what = fault.payload_as_str().unwrap_or("of an unknown kind");
         if let Ok(mut last) = FAULT.lock() {
-            *last = format!("a fault in thalweg{at}, please report it: {}", thalweg::names::short(what));
+            *last = format!("a fault in thalweg{at}, please report it: {}", thalweg::base::names::short(what));
         }
     }));
     // Beyond the largest file that is allowed, writing is to fail and not to kill; and where memory ends the process aborts,
@@ -56,7 +56,7 @@ fn watch() {
         if !strikes {
             return Ok(());
         }
-        crate::console::eprint(&format!("fault {now}: {act:?} {}\n", thalweg::names::shown(path)));
+        crate::console::eprint(&format!("fault {now}: {act:?} {}\n", thalweg::base::names::shown(path)));
         if kind == "die" {
             // Nothing is tidied up.
             #[cfg(unix)]

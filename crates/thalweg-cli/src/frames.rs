@@ -14,7 +14,7 @@ use thalweg::pictures::picture::Picture;
 use thalweg::pictures::shade::ShadeOptions;
 use thalweg::recipe::{Recipe, Stage};
 use thalweg::run::{Progress, Run};
-use thalweg::{Error, Result, names};
+use thalweg::{Error, Result, base::names};
 
 use crate::args::FramesArgs;
 use thalweg::io::output::{self, absolute};

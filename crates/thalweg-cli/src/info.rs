@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use thalweg::Result;
-use thalweg::grid::Georeference;
-use thalweg::height::Height;
+use thalweg::base::names::{lines, to_text};
 use thalweg::io::terrain::{Loaded, load};
 use thalweg::io::{Format, read};
-use thalweg::names::{lines, to_text};
+use thalweg::terrain::grid::Georeference;
+use thalweg::terrain::height::Height;
 
 use crate::args::Info;
 use crate::console::{Voice, print};
@@ -67,6 +67,6 @@ fn terrain_facts(facts: &mut Value, loaded: &Loaded) {
     facts["extent_m"] = json!([grid.extent()[1], grid.extent()[0]]);
     facts["lowest_m"] = json!(range.map(|[low, _]| low));
     facts["highest_m"] = json!(range.map(|[_, high]| high));
-    facts["mean_m"] = json!((valid > 0).then(|| sum as f64 / thalweg::height::UNITS / valid as f64));
+    facts["mean_m"] = json!((valid > 0).then(|| sum as f64 / thalweg::terrain::height::UNITS / valid as f64));
     facts["nodata_cells"] = loaded.nodata_count.into();
 }

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use thalweg::checkpoint::{Glance, glance, is_checkpoint};
-use thalweg::forest::{Forest, TREES};
 use thalweg::io::apart::apart;
 use thalweg::io::staging::{JOURNAL, LAYERS, Staging, list as list_of};
 use thalweg::io::terrain::{SaveOptions, save, save_layer_as};
 use thalweg::io::trees::save_trees;
 use thalweg::io::{SampleType, save_map, write_text};
 use thalweg::pictures::shade::{SCREEN, ShadeOptions};
+use thalweg::process::forest::{Forest, TREES};
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
+use thalweg::run::checkpoint::{Glance, glance, is_checkpoint};
 use thalweg::terrain::{Cells, LOOSE, Terrain};
-use thalweg::{Error, Result, names};
+use thalweg::{Error, Result, base::names};
 
 use crate::args::{RunArgs, Sample};
 use crate::console::{Voice, list, texts};

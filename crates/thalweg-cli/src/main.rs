@@ -30,7 +30,7 @@ mod vary;
 
 use std::process::ExitCode;
 
-use thalweg::{Error, Result, names};
+use thalweg::{Error, Result, base::names};
 
 use crate::args::{Command, MOST_THREADS};
 use crate::console::Voice;
@@ -112,7 +112,7 @@ fn pool(threads: Option<usize>) -> Result<()> {
         }
         _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_THREADS)),
     };
-    thalweg::memory::threads(threads)?;
+    thalweg::base::memory::threads(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     pool.map_err(|error| Error::value("threads", threads, format!("what the system gives ({error})")))
 }

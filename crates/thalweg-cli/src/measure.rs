@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use thalweg::base::names::{shown, to_text};
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::output;
-use thalweg::names::{shown, to_text};
 use thalweg::products::agreement::{Agreement, agreement};
 use thalweg::products::measure::{Group, Measure, Measures, Settings, measure as measured, sheet};
 use thalweg::terrain::Terrain;

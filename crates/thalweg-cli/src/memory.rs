@@ -4,10 +4,10 @@
 //! test `memory.rs` runs every command under limits and sees that each works or refuses.
 
 use thalweg::Result;
-use thalweg::grid::Grid;
-use thalweg::memory::room;
+use thalweg::base::memory::room;
 use thalweg::recipe::Recipe;
 use thalweg::terrain::Terrain;
+use thalweg::terrain::grid::Grid;
 
 /// Bytes a cell that reading, drawing and writing take for their copies, beyond what the run itself holds. Measured: a
 /// build of 4096² cells that holds 4 bytes a cell came to 17.7.

@@ -3,7 +3,7 @@
 use clap_complete::Shell;
 use thalweg::model::Family;
 use thalweg::rocks::{HEADS, ROCKS, Rock};
-use thalweg::{Error, Result, page};
+use thalweg::{Error, Result, model::page};
 
 use crate::args::command;
 use crate::console::print;

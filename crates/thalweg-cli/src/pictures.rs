@@ -2,18 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use thalweg::field::Field;
-#[cfg(feature = "studio")]
-use thalweg::forest::Forest;
-use thalweg::forest::Tree;
-use thalweg::height::Height;
+use thalweg::base::names::shown;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::terrain::{load, load_layer_of};
 use thalweg::io::trees::load_trees;
 use thalweg::io::{Sidecar, output, save_picture};
 use thalweg::models::glacier::ICE;
-use thalweg::names::shown;
 use thalweg::pictures::layer::{self, LayerOptions};
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::momentum::momentum;
@@ -24,6 +19,9 @@ use thalweg::pictures::rivers::draw_lines;
 use thalweg::pictures::shade::{self, SCREEN, ShadeOptions};
 use thalweg::pictures::sheet::{Shown, sheet};
 use thalweg::pictures::water::{Streams, Water};
+#[cfg(feature = "studio")]
+use thalweg::process::forest::Forest;
+use thalweg::process::forest::Tree;
 use thalweg::products::mesh::{self, MeshOptions, Up};
 use thalweg::products::mesh_files::{Glb, write_obj, write_stl};
 use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
@@ -32,6 +30,8 @@ use thalweg::products::stand::Stand;
 use thalweg::products::wetness::{Rules, wetness};
 use thalweg::recipe::Recipe;
 use thalweg::rivers::{Network, Vertex};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{
     DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER,
 };
@@ -120,14 +120,14 @@ pub fn river_map(terrain: &Terrain, network: &Network, path: &Path) -> Result<()
     let place = |at: [f64; 2]| [0, 1].map(|k| (((at[k] - 0.5) / step[k] + 0.5) * pixels[k]) as f32);
     let metres = network.cell * step[1] / pixels[1];
     let broad = (map.size()[0].max(map.size()[1]) as f64 / RIVER_MAP as f64).max(0.5);
-    let ends = network.runs.iter().filter_map(|run| run.vertices.last());
+    let ends = network.rivers.iter().filter_map(|run| run.vertices.last());
     let greatest = ends.map(|end| end.discharge()).fold(1e-9, f64::max);
     let half = |v: &Vertex| {
         let share = (v.discharge() / greatest).sqrt();
         (0.5 * v.width / metres).max(broad * (0.45 + 1.9 * share)) as f32
     };
     let lines: Vec<_> =
-        network.runs.iter().map(|run| run.vertices.iter().map(|v| (place(v.place), half(v))).collect()).collect();
+        network.rivers.iter().map(|run| run.vertices.iter().map(|v| (place(v.place), half(v))).collect()).collect();
     draw_lines(&mut map, &lines);
     save_picture(path, &map)
 }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use thalweg::Result;
-use thalweg::field::Window;
 use thalweg::io::apart::apart;
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
 use thalweg::io::{Sidecar, output};
 use thalweg::products::resample::{crop as cropped, resample as resampled};
 use thalweg::terrain::Terrain;
+use thalweg::terrain::field::Window;
 
 use crate::args::{Crop, LoadArgs, Resample, Sample, Sides};
 use crate::console::Voice;

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use thalweg::height::{Height, UNITS};
+use thalweg::base::names::to_text;
+use thalweg::base::rng::Key;
+use thalweg::declare::params::{Parameters as _, typed};
+use thalweg::given::springs::SPRINGS;
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::place::cell_at;
@@ -15,15 +18,12 @@ use thalweg::io::terrain::{Loaded, load, load_layer};
 use thalweg::io::{Sidecar, output};
 use thalweg::model::Model as _;
 use thalweg::models::river_network::RiverNetwork;
-use thalweg::names::to_text;
-use thalweg::params::{Parameters as _, typed};
 use thalweg::products::mesh_files::Glb;
 use thalweg::products::ribbon::ribbons;
-use thalweg::rivers::wishes::{MOUTHS, PASSES};
+use thalweg::rivers::waypoints::{MOUTHS, PASSES};
 use thalweg::rivers::{Carved, Network};
 use thalweg::rivers::{check as checks, drained, network::Mouth};
-use thalweg::rng::Key;
-use thalweg::springs::SPRINGS;
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Column, Table, Terrain};
 use thalweg::{Error, Result};
 
@@ -195,13 +195,13 @@ fn wishes(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
 /// What rivers.json holds (its schema is docs/report.schema.json).
 fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
     let grid = &terrain.grid;
-    let lengths = network.runs.iter().map(|run| network.lengths(run).last().copied().unwrap_or(0.0));
-    let ends = |word: fn(&Mouth) -> bool| network.runs.iter().filter(|run| word(&run.mouth)).count();
-    let greatest = network.runs.iter().filter_map(|run| run.vertices.last()).map(|end| end.flow).max().unwrap_or(0);
+    let lengths = network.rivers.iter().map(|run| network.lengths(run).last().copied().unwrap_or(0.0));
+    let ends = |word: fn(&Mouth) -> bool| network.rivers.iter().filter(|run| word(&run.mouth)).count();
+    let greatest = network.rivers.iter().filter_map(|run| run.vertices.last()).map(|end| end.flow).max().unwrap_or(0);
     let water = carved.water.as_slice().iter().zip(carved.share.as_slice());
     let volume: f64 = water.map(|(depth, share)| depth.metres() * f64::from(*share)).sum();
     let lakes: std::collections::BTreeSet<u32> = network.lake.as_slice().iter().copied().filter(|n| *n > 0).collect();
-    let rivers: std::collections::BTreeSet<u32> = network.runs.iter().map(|run| run.river).collect();
+    let rivers: std::collections::BTreeSet<u32> = network.rivers.iter().map(|run| run.number).collect();
     json!({
         "thalweg": env!("CARGO_PKG_VERSION"),
         "rows": grid.rows(),
@@ -224,8 +224,8 @@ fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
 /// # Errors
 /// A folder that `rivers` has not written.
 pub fn check(folder: &Path, voice: Voice) -> Result<ExitCode> {
-    let survey = read_network(folder)?;
-    let found = checks::check(&survey);
+    let files = read_network(folder)?;
+    let found = checks::check(&files);
     let well = found.iter().all(|check| check.holds());
     for check in &found {
         let first = check.first.as_ref().map_or(String::new(), |first| format!(": {first}"));

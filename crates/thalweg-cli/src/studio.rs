@@ -43,7 +43,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
         None if path.extension().is_some() => {
             return Err(Error::io(&path, "read")(std::io::ErrorKind::NotFound.into()));
         }
-        None => return Err(Error::unknown("preset", &thalweg::names::shown(&path), presets::names())),
+        None => return Err(Error::unknown("preset", &thalweg::base::names::shown(&path), presets::names())),
     };
     match args.cells {
         Some(cells) => recipe.cells = cells,

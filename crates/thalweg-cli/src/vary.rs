@@ -8,15 +8,15 @@ use std::time::Instant;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use serde_json::json;
-use thalweg::forest::Forest;
+use thalweg::base::names::shown;
 use thalweg::io::apart::apart;
 use thalweg::io::output;
 use thalweg::io::save_picture;
 use thalweg::knobs::Knobs;
-use thalweg::names::shown;
 use thalweg::pictures::perspective::{Land, ViewOptions};
 use thalweg::pictures::sheet::{Face, Labels, contact};
 use thalweg::pictures::water::Water;
+use thalweg::process::forest::Forest;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
@@ -188,7 +188,7 @@ fn room(plan: &Plan, pixels: usize) -> Result<()> {
     let sheet = (plan.worlds.len() * pixels * pixels * 6) as u64;
     let kept = |world: &World| world.recipe.grid().map_or(0, |grid| 20 * grid.len() as u64);
     let lands: u64 = plan.worlds.iter().map(kept).sum();
-    thalweg::memory::room(&format!("a sheet of {} worlds", plan.worlds.len()), lands + sheet)
+    thalweg::base::memory::room(&format!("a sheet of {} worlds", plan.worlds.len()), lands + sheet)
 }
 
 impl Plan {

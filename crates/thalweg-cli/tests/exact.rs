@@ -3,10 +3,10 @@
 mod common;
 
 use common::Place;
-use thalweg::field::Field;
-use thalweg::grid::Grid;
-use thalweg::height::Height;
 use thalweg::io::{Samples, read};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{CellType, Cells, DISCHARGE, LayerSpec, POOL, SOIL, Terrain};
 
 /// A world with heights, floats, and counts among its layers.

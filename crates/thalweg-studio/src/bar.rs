@@ -221,7 +221,7 @@ pub fn trouble(text: &str) -> RichText {
 
 #[cfg(test)]
 mod tests {
-    use thalweg::params::Value;
+    use thalweg::declare::params::Value;
     use thalweg::rocks::Rock;
 
     use super::*;

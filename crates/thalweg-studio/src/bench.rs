@@ -7,18 +7,18 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use thalweg::Result;
-use thalweg::finer;
-use thalweg::mark::Mark;
+use thalweg::declare::params::Written;
+use thalweg::given::springs::SPRINGS;
 use thalweg::model::Role;
 use thalweg::models;
 use thalweg::models::droplets::{Droplets, trace};
-use thalweg::params::Written;
 use thalweg::plan::Turn;
+use thalweg::process::upsample;
 use thalweg::products::resample::reduce;
+use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::recipe::{Recipe, Stage, When};
 use thalweg::run::Run;
-use thalweg::springs::SPRINGS;
-use thalweg::strokes::{Stroke, Tool};
+use thalweg::run::mark::Mark;
 use thalweg::terrain::Terrain;
 
 use crate::tools;
@@ -428,7 +428,7 @@ impl Bench {
         let Some(before) = &self.before else { return };
         let size = self.run.terrain().grid.size;
         if before.grid.size[0] < size[0].min(SHOWN) && before.grid.size.map(|n| 2 * n) == size {
-            self.before = Some(Arc::new(shown(&finer::terrain(before))));
+            self.before = Some(Arc::new(shown(&upsample::terrain(before))));
         }
     }
 

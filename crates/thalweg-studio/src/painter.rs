@@ -4,11 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::models::droplets::{Droplets, trace};
 use thalweg::pictures::light::Sun;
-use thalweg::rng::Key;
 use thalweg::terrain::Terrain;
+use thalweg::terrain::field::Field;
 
 use crate::seam;
 use crate::view::overlay::Overlay;

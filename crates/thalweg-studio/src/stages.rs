@@ -4,9 +4,9 @@ use eframe::egui::{
     self, Align, CollapsingHeader, Color32, ComboBox, DragValue, Layout, RichText, ScrollArea, Sense, Slider, TextEdit,
     Ui, vec2,
 };
+use thalweg::declare::params::{Kind, Param, Value};
 use thalweg::model::{Family, Model};
 use thalweg::models;
-use thalweg::params::{Kind, Param, Value};
 use thalweg::recipe::{Recipe, Stage};
 
 /// Width of a parameter's name.

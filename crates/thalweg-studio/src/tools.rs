@@ -1,8 +1,8 @@
 //! The hands: what the left button does on the ground. Tools and their settings are those that strokes declare.
 
 use eframe::egui::{RichText, Ui};
-use thalweg::params::Value;
-use thalweg::strokes::{Stroke, Tool};
+use thalweg::declare::params::Value;
+use thalweg::recipe::strokes::{Stroke, Tool};
 
 use crate::stages::control;
 
@@ -120,7 +120,7 @@ mod tests {
             let stroke = hands.stroke(vec![[10.0, 20.0], [30.0, 40.0]]).unwrap();
             assert_eq!(stroke.tool, tool);
             let springs = tool == Tool::Spring;
-            stroke.check("stroke", &thalweg::grid::Grid::new([64, 64], 100.0).unwrap(), springs).unwrap();
+            stroke.check("stroke", &thalweg::terrain::grid::Grid::new([64, 64], 100.0).unwrap(), springs).unwrap();
         }
     }
 }

@@ -3,9 +3,9 @@
 use eframe::egui::{
     self, Align2, Color32, CursorIcon, FontId, Key, PointerButton, Rect, Response, Sense, Stroke as Pen, Ui, pos2, vec2,
 };
-use thalweg::field::Field;
 use thalweg::products::slope;
-use thalweg::strokes::Tool;
+use thalweg::recipe::strokes::Tool;
+use thalweg::terrain::field::Field;
 use thalweg::terrain::{Cells, Terrain};
 
 use crate::app::Studio;
@@ -312,7 +312,7 @@ impl Studio {
                 .map(|(i, j)| [*j, *i].map(|x| (x as f64 + 0.5) * terrain.grid.cell));
             dots.extend(places.filter_map(|place| self.lifted(place)).map(|at| Dot { at, colour, pixels }));
         };
-        add(thalweg::springs::SPRINGS, [0.2, 0.6, 1.0, 1.0], 7.0);
+        add(thalweg::given::springs::SPRINGS, [0.2, 0.6, 1.0, 1.0], 7.0);
         // Each runs along its path again and again, none in step with another.
         let paths = if self.is_raining() { painted.paths.as_slice() } else { &[] };
         for (number, path) in paths.iter().enumerate().filter(|(_, path)| path.len() > 1) {

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use thalweg::Result;
-use thalweg::grid::Grid;
 use thalweg::models::droplets::{Droplets, TracePoint};
 use thalweg::recipe::Recipe;
+use thalweg::recipe::strokes::Stroke;
 use thalweg::run::Run;
-use thalweg::strokes::Stroke;
 use thalweg::terrain::Terrain;
+use thalweg::terrain::grid::Grid;
 
 use crate::bench::Bench;
 use crate::seam;

@@ -10,7 +10,7 @@ use eframe::egui::{
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
-use thalweg::params::Value;
+use thalweg::declare::params::Value;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;

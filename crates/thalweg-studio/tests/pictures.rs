@@ -6,11 +6,11 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
-use thalweg::field::Field;
-use thalweg::forest::{Forest, KINDS, Tree};
-use thalweg::grid::Grid;
-use thalweg::height::Height;
 use thalweg::pictures::picture::Picture;
+use thalweg::process::forest::{Forest, KINDS, Tree};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{Cells, LOOSE, POOL, Terrain};
 use thalweg_studio::picture::{PictureOptions, View, draw};
 use thalweg_studio::view::camera::Camera;

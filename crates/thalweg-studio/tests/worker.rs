@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use thalweg::params::{Kind, Value};
+use thalweg::base::rng::Key;
+use thalweg::declare::params::{Kind, Value};
 use thalweg::recipe::Recipe;
-use thalweg::rng::Key;
+use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::run::Run;
-use thalweg::strokes::{Stroke, Tool};
 use thalweg::terrain::Terrain;
 use thalweg_studio::worker::{Order, Snapshot, Worker};
 

@@ -9,12 +9,12 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use thalweg::field::Field;
 use thalweg::flow::{Land, fill};
-use thalweg::grid::Grid;
-use thalweg::height::Height;
 use thalweg::io::{LoadOptions, SampleType, SaveOptions, load, read, save};
 use thalweg::terrain::Terrain;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

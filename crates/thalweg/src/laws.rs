@@ -16,15 +16,15 @@
 //! Each law runs the model with its parameters as they are on small grounds of its own making, a second or less in an optimised
 //! build.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
-use crate::grid::{Edge, Grid};
-use crate::height::Height;
+use crate::base::error::{Error, Result};
+use crate::base::rng::Key;
+use crate::declare::params::{Kind, Value};
 use crate::model::{Budget, Model, Reach, Tick};
-use crate::params::{Kind, Value};
-use crate::rng::Key;
+use crate::run::tiles;
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::Height;
 use crate::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain};
-use crate::tiles;
 
 /// Something that every model keeps.
 #[derive(Debug, Clone, Copy)]

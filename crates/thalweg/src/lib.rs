@@ -49,54 +49,27 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-mod brush;
-mod bytes;
-mod cast;
-pub mod checkpoint;
-mod clock;
-mod coarse;
-mod codec;
-pub mod error;
-pub mod field;
-pub mod finer;
+pub mod base;
+pub mod declare;
 pub mod flow;
-pub mod forest;
-mod fourier;
-mod given;
-pub mod grid;
-pub mod height;
+pub mod given;
 pub mod io;
-mod keys;
 pub mod knobs;
 pub mod laws;
-pub mod mark;
-pub mod memory;
 pub mod model;
 pub mod models;
-pub mod names;
 pub mod noise;
-pub mod page;
-pub mod params;
-mod particles;
 pub mod pictures;
 pub mod plan;
-mod power;
 pub mod presets;
+pub mod process;
 pub mod products;
 pub mod recipe;
 pub mod rivers;
-pub mod rng;
 pub mod rocks;
 pub mod run;
-mod slopes;
-pub mod soils;
-pub mod springs;
-pub mod strokes;
 pub mod survey;
-pub mod tables;
-mod taps;
 pub mod terrain;
-pub mod tiles;
 
 /// The programs of the README and of CONTRIBUTING are tests.
 #[cfg(doctest)]
@@ -104,12 +77,12 @@ pub mod tiles;
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Documents;
 
-pub use error::{Error, Result};
-pub use field::Field;
-pub use grid::Grid;
-pub use height::Height;
+pub use base::error::{Error, Result};
 pub use model::Model;
 pub use models::Models;
 pub use recipe::Recipe;
 pub use run::Run;
 pub use terrain::Terrain;
+pub use terrain::field::Field;
+pub use terrain::grid::Grid;
+pub use terrain::height::Height;

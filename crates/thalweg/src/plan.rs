@@ -16,15 +16,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
-use crate::field::Size;
-use crate::grid::Grid;
-use crate::height::Height;
+use crate::base::error::{Error, Result};
+use crate::declare::params::ParamType;
 use crate::model::{Blend, Family};
-use crate::params::ParamType;
 use crate::products::resample::resample;
 use crate::recipe::{Coarsest, Recipe, Stage, When};
 use crate::terrain::Terrain;
+use crate::terrain::field::Size;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 
 /// Fewest cells on the long side of a first level that is chosen: the largest valleys are some cells wide there, and a
 /// thousand steps take a second or two.

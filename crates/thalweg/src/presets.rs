@@ -1,6 +1,6 @@
 //! The recipes that come with the library: finished worlds to begin with.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::recipe::Recipe;
 
 /// A recipe that comes with the library.

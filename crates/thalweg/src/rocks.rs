@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::error::{Error, Result};
-use crate::params::Knob;
+use crate::base::error::{Error, Result};
+use crate::declare::params::Knob;
 
 /// What land is made of.
 #[derive(Debug, PartialEq)]

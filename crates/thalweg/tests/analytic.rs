@@ -4,13 +4,13 @@
 //! A single droplet is put where a test wants it, by the table in which droplets wait between steps. With a brush of
 //! radius 0 and positions on cell centres it digs behind itself only, so that its whole run can be worked out by hand.
 
-use thalweg::error::Result;
-use thalweg::field::Field;
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::{Height, UNITS};
+use thalweg::base::error::Result;
+use thalweg::base::rng::Key;
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::droplets::{DEPOSIT, Droplets, VISITS, WEAR};
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, Column, HARDNESS, LayerSpec, PROTECT, RAIN, Table, Terrain};
 
 /// One unit, in metres.

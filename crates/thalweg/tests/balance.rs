@@ -1,12 +1,12 @@
 //! Lakes in balance: against water poured at once, against the definition cell by cell, and against nothing lost.
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::Land;
 use thalweg::flow::pools::{Arrival, Pools, Rules, Stock};
 use thalweg::flow::spill::fill_spill_merge;
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::Height;
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::Height;
 
 mod long;
 

@@ -1,12 +1,12 @@
 //! Depressions and the water in them, against cases worked by hand and a simulation that moves one unit at a time.
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::depressions::{Hierarchy, OUTSIDE};
 use thalweg::flow::spill::{Pool, Standing, fill_spill_merge};
 use thalweg::flow::{Directions, Land, OUT, PIT, Part, d8, downstream, fill};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::Height;
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::Height;
 
 /// What a land is made of.
 struct Ground {

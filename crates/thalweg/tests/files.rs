@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use thalweg::field::Field;
-use thalweg::grid::{Georeference, Grid, PixelIs};
-use thalweg::height::Height;
+use thalweg::base::rng::Key;
 use thalweg::io::{
     Format, LoadOptions, Loaded, Raster, SampleType, Samples, SaveOptions, Sidecar, load, load_layer, read, save,
     save_layer, write,
 };
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Georeference, Grid, PixelIs};
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{CellType, Cells, HARDNESS, LayerSpec, Terrain};
 
 const SIZES: [[usize; 2]; 4] = [[1, 1], [1, 7], [33, 17], [5, 1]];
@@ -398,7 +398,7 @@ fn a_tile_is_written_where_it_lies() {
     let folder = folder();
     let path = folder.path().join("tile.tif");
     let whole = plain(jacksboro()).terrain;
-    let tile = whole.window(thalweg::field::Window { start: [10, 20], size: [5, 7] });
+    let tile = whole.window(thalweg::terrain::field::Window { start: [10, 20], size: [5, 7] });
     save(&path, &tile, &SaveOptions::default()).unwrap();
     let [x, _, _, y, ..] = read(&path).unwrap().georeference.unwrap().transform.unwrap();
     assert_eq!([x, y], [731749.219455807 + 20.0 * 90.0, 4068416.1625951687 - 10.0 * 90.0]);

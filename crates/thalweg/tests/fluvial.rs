@@ -1,15 +1,15 @@
 //! Fluvial erosion: steps worked by hand, a plain full sweep beside the wet cells alone, ledgers, rest, symmetry, refusals.
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
+use thalweg::declare::params::{Kind, Parameters, Value, Written};
 use thalweg::flow::STEPS;
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::{Height, UNITS};
+use thalweg::given::springs::{self, Spring};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
-use thalweg::params::{Kind, Parameters, Value, Written};
 use thalweg::recipe::Recipe;
-use thalweg::rng::Key;
-use thalweg::springs::{self, Spring};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, RAIN, SUSPENDED, Terrain, WATER};
 
 /// No water of its own.

@@ -1,14 +1,14 @@
 //! Streams and pools against what must be so.
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
+use thalweg::declare::params::Written;
 use thalweg::flow::depressions::Hierarchy;
 use thalweg::flow::{Land, spill};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::{Height, UNITS};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models;
-use thalweg::params::Written;
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
 
 const CELL: f64 = 20.0;

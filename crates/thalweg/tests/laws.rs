@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use thalweg::field::{Field, Window};
-use thalweg::grid::Grid;
-use thalweg::height::Height;
+use thalweg::declare::params::{Kind, ParamType, Value};
 use thalweg::laws::LAWS;
 use thalweg::model::{Blend, Family, Model, Reach, Role};
 use thalweg::models::{self, Models};
-use thalweg::params::{Kind, ParamType, Value};
+use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{CellType, Coarser, Finer, Terrain};
 
 /// Each model, with every optional layer switched on; those with a stride of their own also on a coarser copy of the ground.

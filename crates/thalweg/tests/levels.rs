@@ -1,11 +1,11 @@
 //! Worlds built from coarse to fine.
 
-use thalweg::mark::Mark;
+use thalweg::Run;
 use thalweg::plan::Turn;
 use thalweg::products::agreement::agreement;
 use thalweg::recipe::Recipe;
-use thalweg::run::Run;
-use thalweg::strokes::{Stroke, Tool};
+use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg::run::mark::Mark;
 use thalweg::terrain::{Cells, Terrain};
 
 const HEAD: &str = "extent = [2560.0, 1280.0]\ncoarsest = 32\nseed = 4\nedges = \"open\"\n";
@@ -250,7 +250,7 @@ fn strokes_belong_to_their_level_and_hands_come_last() {
         stage.strokes.iter().map(|stroke| [stroke.pass, stroke.step]).collect::<Vec<_>>()
     };
     assert_eq!(strokes("rivers"), [[1, 2], [2, 0]]);
-    assert_eq!(strokes("hands").len(), 1);
+    assert_eq!(strokes("manual").len(), 1);
     let again = Recipe::parse(&run.recipe().to_toml()).unwrap();
     assert_eq!(finished(Run::new(again).unwrap()).terrain().fingerprints(), run.terrain().fingerprints());
 }
@@ -329,8 +329,8 @@ fn a_stage_that_has_not_run_changes_nothing_of_finer_base_ground() {
 fn a_mask_may_be_as_large_as_any_level_or_larger() {
     let folder = tempfile::tempdir().unwrap();
     let with_mask = |cells: usize, size: [usize; 2]| {
-        let mask = Terrain::new(thalweg::grid::Grid::new(size, 1.0).unwrap());
-        let half = thalweg::field::Field::generate(size, |_, j| if 2 * j < size[1] { 1.0 } else { 0.0 });
+        let mask = Terrain::new(thalweg::terrain::grid::Grid::new(size, 1.0).unwrap());
+        let half = thalweg::terrain::field::Field::generate(size, |_, j| if 2 * j < size[1] { 1.0 } else { 0.0 });
         let path = folder.path().join("mask.tif");
         thalweg::io::terrain::save_layer(&path, &mask, "erodibility", &Cells::Float(half)).unwrap();
         let given = STAGES.replace("deposition = 0.5", "layers = { erodibility = \"mask.tif\" }");

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use thalweg::Result;
-use thalweg::field::Field;
+use thalweg::Run;
+use thalweg::given::springs::{SPRINGS, Spring};
 use thalweg::recipe::Recipe;
-use thalweg::run::Run;
-use thalweg::springs::{SPRINGS, Spring};
+use thalweg::terrain::field::Field;
 use thalweg::terrain::{Cells, RAIN};
 
 const RECIPE: &str = r#"
@@ -44,7 +44,7 @@ fn finish(run: &mut Run) {
 }
 
 fn set(run: &mut Run, label: &str, parameter: &str, value: &str) -> Result<()> {
-    run.set(label, parameter, &thalweg::params::typed(value))
+    run.set(label, parameter, &thalweg::declare::params::typed(value))
 }
 
 /// Steps until `n` of the stage `label` are taken.

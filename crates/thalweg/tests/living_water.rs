@@ -1,18 +1,18 @@
 //! Streams, lakes, soils and trees together: what must be so when they shape each other.
 
 use thalweg::Result;
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::Land;
 use thalweg::flow::depressions::Hierarchy;
-use thalweg::forest::{Forest, TREES};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::{Height, UNITS};
+use thalweg::given::soils::{number, strata};
+use thalweg::given::springs::{self, Spring};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models;
+use thalweg::process::forest::{Forest, TREES};
 use thalweg::products::channels::widths;
-use thalweg::rng::Key;
-use thalweg::soils::{number, strata};
-use thalweg::springs::{self, Spring};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, DISCHARGE, POOL, SOIL, Terrain};
 
 const CELL: f64 = 20.0;

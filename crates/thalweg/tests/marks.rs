@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use thalweg::mark::Mark;
+use thalweg::Run;
 use thalweg::recipe::Recipe;
-use thalweg::run::Run;
-use thalweg::strokes::{Stroke, Tool};
+use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg::run::mark::Mark;
 
 /// A stage of the tests' recipes: a model, a parameter's value, strokes by step and place.
 #[derive(Debug, Clone)]

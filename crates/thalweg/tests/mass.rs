@@ -7,14 +7,14 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
-use thalweg::field::Field;
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::{Height, UNITS};
+use thalweg::base::rng::Key;
+use thalweg::declare::params::{Kind, Param, Value};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models;
 use thalweg::models::glacier::ICE;
-use thalweg::params::{Kind, Param, Value};
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{CellType, Cells, LOOSE, LayerSpec, POOL, Terrain, WATER};
 
 mod long;

@@ -2,13 +2,13 @@
 
 use std::f64::consts::PI;
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::{Land, accumulate, d8, downstream, fill};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::Height;
 use thalweg::products::measure::{Measures, Settings, measure, sheet, specs};
-use thalweg::rng::Key;
 use thalweg::terrain::Terrain;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::Height;
 
 /// Ground of the given heights in metres over metres eastward and northward of the south-west cell.
 fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {

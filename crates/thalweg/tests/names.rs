@@ -18,16 +18,15 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("thalweg-cli/src/knobs.rs", &["rain"], "a knob"),
     ("thalweg-cli/src/presets.rs", &["rivers", "uplift"], "recipes"),
     ("thalweg-cli/src/rivers.rs", &["rivers"], "the command, and a key of its report"),
-    ("thalweg-studio/src/app.rs", &["hands"], "a name inside the window"),
     ("thalweg-studio/src/look.rs", &["trees"], "a switch of the window"),
     ("thalweg-studio/src/picture.rs", &["elevation"], "an angle of the camera"),
     ("thalweg-studio/src/view/overlay.rs", &["trees", "water", "wear"], "overlays, which show more than one layer"),
     ("thalweg-studio/src/view/slot.rs", &["ground"], "a texture"),
     ("src/flow/", &["ground", "pool", "water"], "arguments, in messages"),
-    ("src/forest/kinds.rs", &["dwarf_pine"], "a kind of plant"),
+    ("src/process/forest/kinds.rs", &["dwarf_pine"], "a kind of plant"),
     ("src/io/npy.rs", &["shape"], "a key of NumPy's files"),
     ("src/io/rivers.rs", &["lake", "river", "rivers"], "how a river ends, and layers of a file"),
-    ("src/knobs.rs", &["rain"], "a knob"),
+    ("src/knobs/mod.rs", &["rain"], "a knob"),
     ("src/models/hydrology/state.rs", &["water"], "a column of a table"),
     (
         "src/models/river_network.rs",
@@ -42,9 +41,9 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("src/rivers/check.rs", &["lake", "river"], "how a river ends, in files"),
     ("src/rivers/mod.rs", &["delta", "lake"], "settings of a design"),
     ("src/rocks.rs", &["sand"], "a rock"),
-    ("src/slopes/mod.rs", &["held"], "an argument, in messages"),
-    ("src/soils/", &["erodibility", "hardness", "sand"], "columns of a table, and a kind of soil"),
-    ("src/strokes/mod.rs", &["droplets", "hardness", "protect", "rain"], "tools of the hand and their settings"),
+    ("src/process/slopes/mod.rs", &["held"], "an argument, in messages"),
+    ("src/given/soils/", &["erodibility", "hardness", "sand"], "columns of a table, and a kind of soil"),
+    ("src/recipe/strokes/mod.rs", &["droplets", "hardness", "protect", "rain"], "tools of the hand and their settings"),
 ];
 
 /// A text in quotes in a source, with what stands before it in the code.
@@ -213,7 +212,7 @@ fn a_name_in_quotes_is_found_wherever_it_may_stand() {
         "param.name == \"floor\"",
         "(\"soils\", \"strata_dip\", Size, -1.0),",
     ] {
-        assert!(faults("src/knobs.rs", source) > 0, "{source}");
+        assert!(faults("src/knobs/mod.rs", source) > 0, "{source}");
     }
     for source in [
         "// find(\"hydrology\")\nlet x = 1;",
@@ -223,7 +222,7 @@ fn a_name_in_quotes_is_found_wherever_it_may_stand() {
         "#[cfg(test)]\nmod tests { const A: &str = \"pool\" }",
         "pub const POOLS: LayerSpec =\n    LayerSpec::heights(\n    \"pool\", \"m\", \"\");",
     ] {
-        assert_eq!(faults("src/knobs.rs", source), 0, "{source}");
+        assert_eq!(faults("src/knobs/mod.rs", source), 0, "{source}");
     }
     assert_eq!(faults("src/models/fluvial.rs", "Part { with: &[(\"rain\", 0.0)] }; About { name: \"fluvial\" }"), 0);
     assert_eq!(faults("src/models/thermal/step.rs", "\"talus\"; \"thermal\"; \"rock_talus\""), 0);

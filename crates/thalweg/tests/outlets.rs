@@ -2,12 +2,12 @@
 
 mod long;
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::outlets::{Lakes, Outlets, drains, outlets};
 use thalweg::flow::{Land, Part, fill};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::{Height, UNITS};
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
 
 /// Ground of hills, hollows and roughness; some of it closed, with cells without data, sea, and water that stands in it.
 struct Ground {

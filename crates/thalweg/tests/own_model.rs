@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use thalweg::laws::LAWS;
 use thalweg::model::{About, Reach, Stepper};
-use thalweg::models::{Models, hands};
+use thalweg::models::{Models, manual};
 use thalweg::recipe::schema;
 use thalweg::{Grid, Model, Recipe, Result, Run};
 
@@ -64,7 +64,7 @@ fn a_recipe_knows_it_by_the_list_alone() {
 fn a_name_is_taken_once() {
     let problem = models().with::<Terraces>().expect_err("twice").to_string();
     assert!(problem.contains("terraces"), "{problem}");
-    assert!(Models::default().with::<hands::Hands>().is_err());
+    assert!(Models::default().with::<manual::Manual>().is_err());
 }
 
 thalweg::params! {

@@ -1,14 +1,14 @@
 //! Shallow water on a grid of pipes: rest, ledgers, waves, dam breaks, rivers, and what may go wrong.
 
-use thalweg::field::Field;
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::Height;
+use thalweg::Run;
+use thalweg::base::rng::Key;
 use thalweg::io::{SaveOptions, save, save_layer};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::pipes::{Area, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};
 use thalweg::recipe::Recipe;
-use thalweg::rng::Key;
-use thalweg::run::Run;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{Cells, Column, LOOSE, RAIN, SUSPENDED, Table, Terrain, WATER};
 
 const SEED: u64 = 7;

@@ -1,13 +1,13 @@
 //! Living pools, against volumes counted cell by cell, against water poured at once, and against building anew.
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::depressions::OUTSIDE;
 use thalweg::flow::pools::{Arrival, Kind, Overflow, Pools, Rules, Settled, Stock};
 use thalweg::flow::spill::fill_spill_merge;
 use thalweg::flow::{Land, Part, d8};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::Height;
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::Height;
 
 /// What a land is made of.
 #[derive(Clone)]

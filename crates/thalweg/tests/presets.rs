@@ -3,13 +3,13 @@
 mod long;
 mod same;
 
-use thalweg::field::Field;
+use thalweg::Run;
 use thalweg::flow::{Land, outlets};
-use thalweg::height::{Height, UNITS};
 use thalweg::products::agreement::agreement;
 use thalweg::products::slope::gradient;
 use thalweg::recipe::{Coarsest, Recipe};
-use thalweg::run::Run;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{POOL, Terrain};
 
 /// The goal's bound; docs/benchmarks.md has the figures at the goal's sizes, 512 and 1024 cells.

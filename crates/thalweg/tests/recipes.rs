@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use thalweg::Error;
-use thalweg::grid::Edge;
+use thalweg::declare::params::{Kind, Value, Written};
 use thalweg::models;
-use thalweg::params::{Kind, Value, Written};
 use thalweg::pictures::ramps::RAMPS;
+use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::recipe::{self, Coarsest, From, Recipe, Source, When};
 use thalweg::rocks;
-use thalweg::strokes::{Stroke, Tool};
+use thalweg::terrain::grid::Edge;
 
 const GOOD: &str = r#"
 name = "island"

@@ -4,23 +4,23 @@ mod long;
 
 use std::path::Path;
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::breach::Limits;
 use thalweg::flow::{Drainage, Land};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::Height;
+use thalweg::given::springs;
 use thalweg::io::rivers::{read_network, save_network};
 use thalweg::io::terrain::{LoadOptions, load};
 use thalweg::model::{Model, Tick};
 use thalweg::models::river_network::{Method, RiverNetwork};
 use thalweg::recipe::Recipe;
+use thalweg::recipe::tables::Tables;
 use thalweg::rivers::check::check;
-use thalweg::rivers::letter::{self, Letter};
-use thalweg::rivers::wishes::MouthPlace;
-use thalweg::rivers::{Carved, Design, Kind, Mouth, Network, Pass, Run, Site, Source, carve, plan};
-use thalweg::rng::Key;
-use thalweg::springs;
-use thalweg::tables::Tables;
+use thalweg::rivers::sampled::{self, Sampling};
+use thalweg::rivers::waypoints::MouthPlace;
+use thalweg::rivers::{Carved, Design, Kind, Mouth, Network, Pass, River, Site, Source, carve, plan};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
 
 const CLOSED: [Edge; 4] = [Edge::Closed; 4];
@@ -46,11 +46,11 @@ fn made_for(site: &Site<'_>, design: &Design) -> (Network, Carved) {
     let mut network = plan(site, design, Key::new(1, "rivers")).unwrap();
     let carved = carve(site, design, &mut network);
     hold(site, &network, &carved);
-    for run in &network.runs {
+    for river in &network.rivers {
         let [_, cols] = network.size;
         let apart = |a: usize, b: usize| (a / cols).abs_diff(b / cols).max((a % cols).abs_diff(b % cols));
         let beside = |pair: &[(u32, u32)]| apart(pair[0].0 as usize, pair[1].0 as usize) == 1;
-        assert!(run.path.windows(2).all(beside), "a path has a gap");
+        assert!(river.path.windows(2).all(beside), "a path has a gap");
     }
     (network, carved)
 }
@@ -59,14 +59,14 @@ fn made_for(site: &Site<'_>, design: &Design) -> (Network, Carved) {
 fn hold(site: &Site<'_>, network: &Network, carved: &Carved) {
     let before = site.land.ground.as_slice();
     assert!(carved.ground.as_slice().iter().zip(before).all(|(after, before)| after <= before), "nothing is raised");
-    for run in &network.runs {
-        let never = |of: &dyn Fn(usize) -> Height| (1..run.vertices.len()).all(|at| of(at) <= of(at - 1));
-        assert!(never(&|at| run.vertices[at].surface) && never(&|at| run.vertices[at].bed), "rises to the unit");
-        let path: Vec<Height> = run.path.iter().map(|(k, _)| carved.ground.as_slice()[*k as usize]).collect();
+    for river in &network.rivers {
+        let never = |of: &dyn Fn(usize) -> Height| (1..river.vertices.len()).all(|at| of(at) <= of(at - 1));
+        assert!(never(&|at| river.vertices[at].surface) && never(&|at| river.vertices[at].bed), "rises to the unit");
+        let path: Vec<Height> = river.path.iter().map(|(k, _)| carved.ground.as_slice()[*k as usize]).collect();
         assert!(path.windows(2).all(|pair| pair[1] <= pair[0]), "the ground along a river rises");
-        if let Mouth::Joins { run: other, vertex } = run.mouth {
+        if let Mouth::Joins { river: other, vertex } = river.mouth {
             let [own, joined] =
-                [run.vertices[run.vertices.len() - 1], network.runs[other as usize].vertices[vertex as usize]];
+                [river.vertices[river.vertices.len() - 1], network.rivers[other as usize].vertices[vertex as usize]];
             assert!(joined.surface <= own.surface && joined.bed <= own.bed && joined.flow >= own.flow);
         }
     }
@@ -82,14 +82,14 @@ fn checked(terrain: &Terrain, network: &Network, carved: &Carved) -> Vec<String>
     bad.map(|check| format!("{}: {} of {}: {:?}", check.name, check.good, check.count, check.first)).collect()
 }
 
-fn length(run: &Run) -> f64 {
+fn length(river: &River) -> f64 {
     let step = |a: [f64; 2], b: [f64; 2]| ((a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2)).sqrt();
-    run.vertices.windows(2).map(|pair| step(pair[0].place, pair[1].place)).sum()
+    river.vertices.windows(2).map(|pair| step(pair[0].place, pair[1].place)).sum()
 }
 
 /// The ground of a recipe.
 fn built(recipe: &str) -> Terrain {
-    let mut run = thalweg::run::Run::new(Recipe::parse(recipe).unwrap()).unwrap();
+    let mut run = thalweg::Run::new(Recipe::parse(recipe).unwrap()).unwrap();
     while run.step().unwrap().is_some() {}
     run.terrain().clone()
 }
@@ -109,12 +109,16 @@ fn jacksboro() -> Terrain {
 fn a_tilted_plane_drains_over_its_lower_edge() {
     let terrain = land([90, 60], None, |i, _| 200.0 - 2.0 * i);
     let (network, carved) = made(&terrain, &unbreached());
-    assert!(network.runs.len() > 3 && network.lakes.is_empty());
-    for run in &network.runs {
-        let (first, last) = (run.vertices[0].place, run.vertices[run.vertices.len() - 1].place);
-        assert!(last[0] > first[0] && length(run) < 1.4 * (last[0] - first[0]) + 2.0, "down the slope");
+    assert!(network.rivers.len() > 3 && network.lakes.is_empty());
+    for river in &network.rivers {
+        let (first, last) = (river.vertices[0].place, river.vertices[river.vertices.len() - 1].place);
+        assert!(last[0] > first[0] && length(river) < 1.4 * (last[0] - first[0]) + 2.0, "down the slope");
         let sideways = last[1] == 0.0 || last[1] == 60.0;
-        assert!(matches!(run.mouth, Mouth::Joins { .. }) || last[0] == 90.0 || sideways, "{:?} {last:?}", run.mouth);
+        assert!(
+            matches!(river.mouth, Mouth::Joins { .. }) || last[0] == 90.0 || sideways,
+            "{:?} {last:?}",
+            river.mouth
+        );
     }
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
 }
@@ -125,14 +129,14 @@ fn a_valley_has_one_river_with_all_its_water() {
     terrain.grid.edges = [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed];
     let design = Design { catchment: 1500.0 * 400.0, meander: 0.0, ..unbreached() };
     let (network, _) = made(&terrain, &design);
-    let [run] = network.runs.as_slice() else { panic!("{} runs", network.runs.len()) };
-    assert!(run.vertices.iter().all(|v| (v.place[1] - 40.5).abs() < 1.0));
-    let end = run.vertices[run.vertices.len() - 1];
+    let [river] = network.rivers.as_slice() else { panic!("{} runs", network.rivers.len()) };
+    assert!(river.vertices.iter().all(|v| (v.place[1] - 40.5).abs() < 1.0));
+    let end = river.vertices[river.vertices.len() - 1];
     // 120 · 81 cells of 400 m² at 0.5 m a year; of some cells in the lowest row the water leaves by itself.
     let all = 120.0 * 81.0 * 400.0 * 0.5 / 31_557_600.0;
     assert!((0.98..=1.0).contains(&(end.discharge() / all)), "{} of {all}", end.discharge());
     // Widths and depths are those of hydraulic geometry; a slope of 0.01 is no torrent's.
-    let middle = run.vertices[run.vertices.len() * 2 / 3];
+    let middle = river.vertices[river.vertices.len() * 2 / 3];
     assert!((middle.width / (7.2 * middle.discharge().sqrt()) - 1.0).abs() < 1e-9 || middle.kind == Kind::Braided);
     assert!((0.005..0.02).contains(&middle.slope) && matches!(middle.kind, Kind::Meandering | Kind::Braided));
 }
@@ -140,20 +144,20 @@ fn a_valley_has_one_river_with_all_its_water() {
 /// Rivers of a cone round (60.5, 60.5) run outward, to all four quarters.
 fn radial(network: &Network, end: Mouth, at_end: impl Fn([f64; 2], f64) -> bool) {
     let mut quarters = [0; 4];
-    for run in &network.runs {
-        let from = |at: usize| [run.vertices[at].place[0] - 60.5, run.vertices[at].place[1] - 60.5];
-        let (a, b) = (from(0), from(run.vertices.len() - 1));
+    for river in &network.rivers {
+        let from = |at: usize| [river.vertices[at].place[0] - 60.5, river.vertices[at].place[1] - 60.5];
+        let (a, b) = (from(0), from(river.vertices.len() - 1));
         let (ra, rb) = ((a[0] * a[0] + a[1] * a[1]).sqrt(), (b[0] * b[0] + b[1] * b[1]).sqrt());
         assert!(rb > ra, "outward");
         // The sine of the angle between head and end; chance leads a river aside by some cells.
         assert!(((a[0] * b[1] - a[1] * b[0]) / (ra * rb)).abs() < 0.6);
-        let mut last = run;
-        while let Mouth::Joins { run, .. } = last.mouth {
-            last = &network.runs[run as usize];
+        let mut last = river;
+        while let Mouth::Joins { river, .. } = last.mouth {
+            last = &network.rivers[river as usize];
         }
         assert_eq!(last.mouth, end, "every river gets there, itself or in another");
-        if run.mouth == end {
-            assert!(at_end(run.vertices[run.vertices.len() - 1].place, rb), "{b:?}");
+        if river.mouth == end {
+            assert!(at_end(river.vertices[river.vertices.len() - 1].place, rb), "{b:?}");
             quarters[usize::from(b[0] > 0.0) + 2 * usize::from(b[1] > 0.0)] += 1;
         }
     }
@@ -192,7 +196,7 @@ fn a_basin_with_one_outlet_is_a_lake_with_one_outlet() {
     let mut terrain = land([91, 91], None, |i, j| ground(i, j).min(60.0));
     terrain.grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
     let (network, carved) = made(&terrain, &unbreached());
-    let outlets: Vec<&Run> = network.runs.iter().filter(|run| matches!(run.source, Source::Lake(_))).collect();
+    let outlets: Vec<&River> = network.rivers.iter().filter(|river| matches!(river.source, Source::Lake(_))).collect();
     let [outlet] = outlets.as_slice() else { panic!("{} outlets", outlets.len()) };
     assert_eq!(outlet.mouth, Mouth::Edge);
     assert!(outlet.vertices.iter().all(|v| (v.place[0] - 45.5).abs() < 2.0 && v.place[1] > 60.0));
@@ -200,7 +204,7 @@ fn a_basin_with_one_outlet_is_a_lake_with_one_outlet() {
     let Source::Lake(lake) = outlet.source else { unreachable!() };
     let level = network.lakes[lake as usize].level.metres();
     assert!((16.0..=20.0).contains(&level), "{level}");
-    let inlets = network.runs.iter().filter(|run| run.mouth == Mouth::Lake(lake)).count();
+    let inlets = network.rivers.iter().filter(|river| river.mouth == Mouth::Lake(lake)).count();
     assert!(inlets >= 4, "{inlets} inlets");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
     // With breaching there is no lake: a river runs through.
@@ -224,11 +228,11 @@ fn two_basins_over_a_pass_are_two_lakes_in_a_row() {
     let mut terrain = land([81, 151], None, ground);
     terrain.grid.edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
     let (network, carved) = made(&terrain, &unbreached());
-    let from_lake = |run: &&Run| matches!(run.source, Source::Lake(_));
-    let between: Vec<&Run> = network.runs.iter().filter(from_lake).collect();
+    let from_lake = |river: &&River| matches!(river.source, Source::Lake(_));
+    let between: Vec<&River> = network.rivers.iter().filter(from_lake).collect();
     assert_eq!(between.len(), 2, "two outlets");
-    let last = between.iter().find(|run| run.mouth == Mouth::Edge).unwrap();
-    let first = between.iter().find(|run| matches!(run.mouth, Mouth::Lake(_))).unwrap();
+    let last = between.iter().find(|river| river.mouth == Mouth::Edge).unwrap();
+    let first = between.iter().find(|river| matches!(river.mouth, Mouth::Lake(_))).unwrap();
     let (Source::Lake(west), Source::Lake(east), Mouth::Lake(into)) = (first.source, last.source, first.mouth) else {
         unreachable!()
     };
@@ -236,8 +240,8 @@ fn two_basins_over_a_pass_are_two_lakes_in_a_row() {
     let [high, low] = [west, east].map(|lake| network.lakes[lake as usize].level.metres());
     assert!((20.0..=22.0).contains(&high) && (12.0..=15.0).contains(&low), "{high} {low}");
     // All that comes to the western lake goes on to the eastern one and out.
-    let end = |run: &Run| run.vertices[run.vertices.len() - 1].flow;
-    let into = |lake: u32| network.runs.iter().filter(|run| run.mouth == Mouth::Lake(lake)).map(end).sum::<i64>();
+    let end = |river: &River| river.vertices[river.vertices.len() - 1].flow;
+    let into = |lake: u32| network.rivers.iter().filter(|river| river.mouth == Mouth::Lake(lake)).map(end).sum::<i64>();
     assert!(first.vertices[0].flow >= into(west) && last.vertices[0].flow >= into(east) && end(last) > end(first));
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
 }
@@ -261,12 +265,13 @@ fn a_great_river_parts_at_a_gentle_coast_alone() {
     let design = Design { catchment: 1e6, runoff: 60.0, meander: 0.0, ..unbreached() };
     let terrain = coast(0.002);
     let (network, carved) = made(&terrain, &design);
-    let arms: Vec<&Run> = network.runs.iter().filter(|run| matches!(run.source, Source::Parts { .. })).collect();
-    assert_eq!(arms.len(), 2, "{}", network.runs.len());
+    let arms: Vec<&River> =
+        network.rivers.iter().filter(|river| matches!(river.source, Source::Parts { .. })).collect();
+    assert_eq!(arms.len(), 2, "{}", network.rivers.len());
     let mut sides = Vec::new();
     for arm in &arms {
-        let Source::Parts { run, vertex } = arm.source else { unreachable!() };
-        let river = &network.runs[run as usize];
+        let Source::Parts { river, vertex } = arm.source else { unreachable!() };
+        let river = &network.rivers[river as usize];
         let [before, here] = [vertex - 1, vertex].map(|at| river.vertices[at as usize]);
         // A third leaves, and both go down to the sea.
         assert!(arm.mouth == Mouth::Sea && river.mouth == Mouth::Sea && here.place == arm.vertices[0].place);
@@ -283,15 +288,15 @@ fn a_great_river_parts_at_a_gentle_coast_alone() {
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
     // As much water comes to the sea as without arms.
     let to_sea = |network: &Network| -> i64 {
-        let ends = network.runs.iter().filter(|run| run.mouth == Mouth::Sea);
-        ends.map(|run| run.vertices[run.vertices.len() - 1].flow).sum()
+        let ends = network.rivers.iter().filter(|river| river.mouth == Mouth::Sea);
+        ends.map(|river| river.vertices[river.vertices.len() - 1].flow).sum()
     };
     let (whole, _) = made(&terrain, &Design { delta: 0.0, ..design.clone() });
-    assert!(to_sea(&whole) == to_sea(&network) && whole.runs.len() + 2 == network.runs.len());
+    assert!(to_sea(&whole) == to_sea(&network) && whole.rivers.len() + 2 == network.rivers.len());
     // Of a steep coast, and with little water, there are none.
     for (slope, runoff) in [(0.02, 60.0), (0.002, 1.0)] {
         let (network, _) = made(&coast(slope), &Design { runoff, ..design.clone() });
-        assert!(!network.runs.iter().any(|run| matches!(run.source, Source::Parts { .. })));
+        assert!(!network.rivers.iter().any(|river| matches!(river.source, Source::Parts { .. })));
     }
 }
 
@@ -305,7 +310,7 @@ fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
     let mut network = plan(&site, &with, Key::new(1, "rivers")).unwrap();
     let carved = carve(&site, &with, &mut network);
     assert!(network == bare && carved.river == plain.river && carved.water == plain.water, "the same rivers");
-    let stretches: Vec<_> = network.runs.iter().flat_map(|run| run.vertices.windows(2)).collect();
+    let stretches: Vec<_> = network.rivers.iter().flat_map(|river| river.vertices.windows(2)).collect();
     let (mut raised, mut over) = (0, 0);
     for k in 0..terrain.grid.len() {
         let by = i64::from(carved.ground.as_slice()[k].0) - i64::from(plain.ground.as_slice()[k].0);
@@ -384,7 +389,7 @@ fn every_check_holds_on_noise_of_all_sorts() {
             ..Design::default()
         };
         let (network, carved) = made(&terrain, &design);
-        assert!(network.runs.len() > 2, "seed {seed}");
+        assert!(network.rivers.len() > 2, "seed {seed}");
         assert_eq!(checked(&terrain, &network, &carved), [""; 0], "seed {seed}");
     }
 }
@@ -426,8 +431,8 @@ fn every_check_holds_where_one_once_did_not() {
         hold(&site, &network, &carved);
         assert_eq!((checked(&terrain, &network, &carved), network.met), (vec![], 0), "{seed}: {what}");
         if closed {
-            let ends = |run: &Run| matches!(run.mouth, Mouth::Outlet | Mouth::Joins { .. } | Mouth::Lake(_));
-            assert!(network.runs.iter().all(ends) && network.runs.iter().any(|run| run.mouth == Mouth::Outlet));
+            let ends = |river: &River| matches!(river.mouth, Mouth::Outlet | Mouth::Joins { .. } | Mouth::Lake(_));
+            assert!(network.rivers.iter().all(ends) && network.rivers.iter().any(|river| river.mouth == Mouth::Outlet));
         }
     }
 }
@@ -435,18 +440,18 @@ fn every_check_holds_where_one_once_did_not() {
 /// Lines, rasters, ribbons and ground of one network told by one another, from what [`carve`] gives: as `tests/interop` does from the files.
 fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str) {
     let cols = network.size[1];
-    for (number, run) in network.runs.iter().enumerate() {
-        for vertex in &run.vertices {
+    for (number, river) in network.rivers.iter().enumerate() {
+        for vertex in &river.vertices {
             let [i, j] = vertex.cell(network.size);
             let k = i * cols + j;
             if terrain.is_nodata(i, j) {
                 continue;
             }
             let (ground, water) = (carved.ground.as_slice()[k], carved.water.as_slice()[k]);
-            assert!(ground <= vertex.surface, "{what}: run {number} is under the ground at {i}, {j}");
+            assert!(ground <= vertex.surface, "{what}: river {number} is under the ground at {i}, {j}");
             let depth = vertex.surface.0 - vertex.bed.0;
             if carved.river.as_slice()[k] > 0 {
-                assert_eq!(water.0, depth, "{what}: run {number} at {i}, {j}");
+                assert_eq!(water.0, depth, "{what}: river {number} at {i}, {j}");
             }
         }
     }
@@ -464,9 +469,9 @@ fn one_surface(terrain: &Terrain, network: &Network, carved: &Carved, what: &str
     let (mut under, mut count) = (0, 0);
     // Ribbons end over water.
     let edges = thalweg::rivers::ribbon::edges(network, &carved.river, &carved.ground);
-    for (run, edges) in network.runs.iter().zip(edges) {
+    for (river, edges) in network.rivers.iter().zip(edges) {
         for (vertex, [y, x]) in
-            run.vertices.iter().zip(edges).flat_map(|(vertex, sides)| sides.map(|side| (vertex, side)))
+            river.vertices.iter().zip(edges).flat_map(|(vertex, sides)| sides.map(|side| (vertex, side)))
         {
             let [i, j] = [(y, network.size[0]), (x, cols)].map(|(at, n)| (at.max(0.0) as usize).min(n - 1));
             assert!(terrain.is_nodata(i, j) || carved.ground[(i, j)] <= vertex.surface, "{what}: ribbon at {y}, {x}");
@@ -498,7 +503,7 @@ fn dense_networks_are_one_surface_and_let_the_land_drain() {
                 one_surface(&terrain, &network, &carved, &what);
                 assert_eq!(checked(&terrain, &network, &carved), [""; 0], "{what}");
             }
-            assert!(network.runs.len() > 2, "{what}");
+            assert!(network.rivers.len() > 2, "{what}");
             let share = thalweg::rivers::drained::of_terrain(&carved.ground, &terrain, Some(&network.lake));
             assert!(share >= 0.99, "{what}: {share}");
         }
@@ -514,7 +519,7 @@ fn the_checks_find_what_is_wrong() {
     save_network(folder.path(), &after, &network, &carved, None).unwrap();
     let whole = read_network(folder.path()).unwrap();
     assert!(whole.lakes.len() > 1 && whole.reaches.len() > 10, "{} {}", whole.lakes.len(), whole.reaches.len());
-    let fails = |name: &str, spoil: &dyn Fn(&mut thalweg::rivers::check::WrittenNetwork)| {
+    let fails = |name: &str, spoil: &dyn Fn(&mut thalweg::rivers::check::RiverFiles)| {
         let mut survey = whole.clone();
         spoil(&mut survey);
         let checks = check(&survey);
@@ -551,7 +556,7 @@ fn the_checks_find_what_is_wrong() {
     fails("lines, rasters and ground agree", &|s| s.ground[(i, j)] -= 0.3);
     fails("lines, rasters and ground agree", &|s| s.reaches[long].bed[8] -= 0.3);
     fails("crosses no river", &|s| {
-        let there = s.reaches.iter().position(|reach| reach.run != s.reaches[long].run).unwrap();
+        let there = s.reaches.iter().position(|reach| reach.river != s.reaches[long].river).unwrap();
         let middle = s.reaches[there].places[s.reaches[there].places.len() / 2];
         for (k, [y, x]) in [[0.3, 0.3], [-0.3, -0.3], [0.3, -0.3], [-0.3, 0.3]].into_iter().enumerate() {
             s.reaches[long].places[6 + k] = [middle[0] + y, middle[1] + x];
@@ -571,7 +576,7 @@ fn wishes_are_met() {
     let near = |network: &Network, [i, j]: [usize; 2], reach: f64| {
         let at = [i as f64 + 0.5, j as f64 + 0.5];
         let close = |p: [f64; 2]| (p[0] - at[0]).hypot(p[1] - at[1]) <= reach;
-        network.runs.iter().any(|run| run.vertices.iter().any(|v| close(v.place)))
+        network.rivers.iter().any(|river| river.vertices.iter().any(|v| close(v.place)))
     };
     // A dry place, far from rivers and lakes.
     let free = |[i, j]: [usize; 2]| !near(&plain, [i, j], 6.0) && plain.lake[(i, j)] == 0;
@@ -581,8 +586,8 @@ fn wishes_are_met() {
     let (network, carved) = made_for(&site, &design);
     assert!(near(&network, dry, 1.5), "a river begins at the spring");
     let sum = |network: &Network| -> f64 {
-        let out = |run: &&Run| matches!(run.mouth, Mouth::Edge | Mouth::Sea | Mouth::Outlet);
-        network.runs.iter().filter(out).map(|run| run.vertices[run.vertices.len() - 1].discharge()).sum()
+        let out = |river: &&River| matches!(river.mouth, Mouth::Edge | Mouth::Sea | Mouth::Outlet);
+        network.rivers.iter().filter(out).map(|river| river.vertices[river.vertices.len() - 1].discharge()).sum()
     };
     assert!(sum(&network) >= sum(&plain) + 2.99, "its water arrives");
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
@@ -596,24 +601,25 @@ fn wishes_are_met() {
     closed.grid.edges = CLOSED;
     let outlets = [[40, 119]];
     let (network, carved) = made_for(&Site::of(Land { outlets: &outlets, ..Land::of(&closed) }), &design);
-    let mut ends = network.runs.iter().filter(|run| run.mouth == Mouth::Outlet).peekable();
+    let mut ends = network.rivers.iter().filter(|river| river.mouth == Mouth::Outlet).peekable();
     assert!(ends.peek().is_some());
-    for run in ends {
-        let last = run.vertices[run.vertices.len() - 1].place;
+    for river in ends {
+        let last = river.vertices[river.vertices.len() - 1].place;
         assert!((last[0] - 40.5).abs() < 2.0 && (last[1] - 119.5).abs() < 2.0, "{last:?}");
     }
     let mouths = vec![MouthPlace { x: 119.5 * 50.0, y: 40.5 * 50.0 }];
     Tables { mouths, ..Tables::default() }.put(&mut closed).unwrap();
     assert_eq!(checked(&closed, &network, &carved), [""; 0]);
     // Ground to keep off: the greatest river's middle is walled in, and no line crosses it.
-    let greatest = plain.runs.iter().max_by_key(|run| run.path.len()).unwrap();
+    let greatest = plain.rivers.iter().max_by_key(|river| river.path.len()).unwrap();
     let (k, _) = greatest.path[greatest.path.len() / 2];
     let [y, x] = [k as usize / 120, k as usize % 120];
     let walled = |i: usize, j: usize| i.abs_diff(y) < 3 && j.abs_diff(x) < 3;
     let protect = Field::generate(terrain.grid.size, |i, j| if walled(i, j) { 1.0 } else { 0.0 });
     let site = Site { protect: Some(&protect), ..Site::of(Land::of(&terrain)) };
     let (network, carved) = made_for(&site, &design);
-    let crossing = network.runs.iter().flat_map(|run| &run.path).filter(|(k, _)| protect.as_slice()[*k as usize] > 0.0);
+    let crossing =
+        network.rivers.iter().flat_map(|river| &river.path).filter(|(k, _)| protect.as_slice()[*k as usize] > 0.0);
     assert_eq!((crossing.count(), network.barred), (0, 0));
     assert_eq!(checked(&terrain, &network, &carved), [""; 0]);
 }
@@ -647,7 +653,7 @@ fn a_recipe_gives_mouths_and_passes() {
         ("{ mouths = 3 }", "mouths"),
         ("{ soils = [] }", "soils"),
     ] {
-        let made = Recipe::parse(&recipe(tables)).and_then(thalweg::run::Run::new);
+        let made = Recipe::parse(&recipe(tables)).and_then(thalweg::Run::new);
         let error = made.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.contains(word), "{tables}: {error}");
     }
@@ -660,12 +666,14 @@ fn bad_input_is_refused_or_harmless() {
     let mut closed = land([60, 60], None, |i, j| 1.5 * (i + j));
     closed.grid.edges = CLOSED;
     let (network, _) = made(&closed, &design);
-    assert!(network.runs.iter().any(|run| run.mouth == Mouth::Outlet));
-    assert!(network.runs.iter().all(|run| matches!(run.mouth, Mouth::Outlet | Mouth::Joins { .. } | Mouth::Lake(_))));
+    assert!(network.rivers.iter().any(|river| river.mouth == Mouth::Outlet));
+    assert!(
+        network.rivers.iter().all(|river| matches!(river.mouth, Mouth::Outlet | Mouth::Joins { .. } | Mouth::Lake(_)))
+    );
     // Sea above all land: nothing at all.
     let drowned = land([40, 40], Some(500.0), |i, j| i + j);
     let (network, carved) = made(&drowned, &design);
-    assert!(network.runs.is_empty() && network.lakes.is_empty() && carved.ground == drowned.ground);
+    assert!(network.rivers.is_empty() && network.lakes.is_empty() && carved.ground == drowned.ground);
     assert_eq!(checked(&drowned, &network, &carved), [""; 0]);
     // Flat ground, open and closed, at the lowest height that there is too.
     for level in [10.0, -16_000.0] {
@@ -673,7 +681,7 @@ fn bad_input_is_refused_or_harmless() {
             let mut flat = land([50, 40], None, |_, _| level);
             flat.grid.edges = edges;
             let (network, carved) = made(&flat, &design);
-            assert!(edges != CLOSED || !network.runs.is_empty());
+            assert!(edges != CLOSED || !network.rivers.is_empty());
             assert_eq!(checked(&flat, &network, &carved), [""; 0]);
         }
     }
@@ -695,12 +703,12 @@ fn bad_input_is_refused_or_harmless() {
     // Layers that are no numbers count as nothing.
     let none = Field::new(cone.grid.size, f32::NAN);
     let (network, _) = made_for(&Site { rain: Some(&none), ..site }, &design);
-    assert!(network.runs.is_empty(), "no rain, no rivers");
+    assert!(network.rivers.is_empty(), "no rain, no rivers");
     let bare = made(&cone, &design);
     assert_eq!(made_for(&Site { hardness: Some(&none), protect: Some(&none), ..site }, &design), bare);
     // A place that nothing drains to, the summit: a river begins there. One cell, one row, one column.
     let (network, _) = made_for(&Site { passes: &[Pass { cell: [20, 20], reach: 0.0 }], ..site }, &design);
-    assert!(network.runs.iter().any(|run| (run.vertices[0].place[0] - 20.5).abs() < 2.0));
+    assert!(network.rivers.iter().any(|river| (river.vertices[0].place[0] - 20.5).abs() < 2.0));
     for size in [[1, 1], [1, 50], [50, 1], [2, 2]] {
         let thin = land(size, None, |i, j| i + j);
         let (network, carved) = made(&thin, &Design { catchment: 0.0, ..unbreached() });
@@ -717,12 +725,12 @@ fn waterfalls_stay_in_hard_rock_and_water_takes_protected_banks_last() {
     let steepest = |hardness: f32| {
         let field = Field::new(terrain.grid.size, hardness);
         let (network, _) = made_for(&Site { hardness: Some(&field), ..Site::of(Land::of(&terrain)) }, &design);
-        let run = network.runs.iter().max_by_key(|run| run.path.len()).unwrap();
+        let river = network.rivers.iter().max_by_key(|river| river.path.len()).unwrap();
         let fall = |pair: &[thalweg::rivers::Vertex]| {
             let apart = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]) * 20.0;
             if apart > 0.1 { (pair[0].surface.metres() - pair[1].surface.metres()) / apart } else { 0.0 }
         };
-        run.vertices.windows(2).map(fall).fold(0.0, f64::max)
+        river.vertices.windows(2).map(fall).fold(0.0, f64::max)
     };
     let (hard, soft) = (steepest(1.0), steepest(0.0));
     assert!(hard > 1.4 * soft && hard > 1.0, "{hard} {soft}");
@@ -730,7 +738,7 @@ fn waterfalls_stay_in_hard_rock_and_water_takes_protected_banks_last() {
 
 #[test]
 fn the_model_keeps_the_ledger_and_leaves_its_layers() {
-    for (seed, method) in [(1, Method::Drainage), (2, Method::Letter), (3, Method::Drainage)] {
+    for (seed, method) in [(1, Method::Drainage), (2, Method::Sampled), (3, Method::Drainage)] {
         let mut terrain = noise(seed, "sea_level = -20.0");
         let size = terrain.grid.size;
         terrain.insert(&HARDNESS, Cells::Float(Field::new(size, 0.3))).unwrap();
@@ -758,13 +766,17 @@ fn the_letter_runs_to_the_sea_and_never_up() {
             terrain.grid.edges = CLOSED;
         }
         let site = Site::of(Land::of(&terrain));
-        let all = Letter { spacing: 200.0, ..Letter::default() };
-        let (network, carved) = letter::made(&site, &all, Key::new(seed, "letter")).unwrap();
+        let all = Sampling { spacing: 200.0, ..Sampling::default() };
+        let (network, carved) = sampled::make(&site, &all, Key::new(seed, "letter")).unwrap();
         hold(&site, &network, &carved);
-        assert!(network.runs.len() > 20);
+        assert!(network.rivers.len() > 20);
         let sea = terrain.grid.sea_level.is_some();
-        let ends: Vec<Mouth> =
-            network.runs.iter().map(|run| run.mouth).filter(|mouth| !matches!(mouth, Mouth::Joins { .. })).collect();
+        let ends: Vec<Mouth> = network
+            .rivers
+            .iter()
+            .map(|river| river.mouth)
+            .filter(|mouth| !matches!(mouth, Mouth::Joins { .. }))
+            .collect();
         let wanted = if sea {
             Mouth::Sea
         } else if seed == 4 {
@@ -777,33 +789,33 @@ fn the_letter_runs_to_the_sea_and_never_up() {
         let known = ["crosses", "channel", "width", "ground", "lines", "water of", "the land"];
         assert!(bad.iter().all(|line| known.iter().any(|word| line.starts_with(word))), "{seed}: {bad:?}");
         // Three sources, three heads at most.
-        let (few, _) = letter::made(&site, &Letter { sources: 3, ..all }, Key::new(seed, "letter")).unwrap();
-        assert!((1..=3).contains(&few.runs.len()));
+        let (few, _) = sampled::make(&site, &Sampling { sources: 3, ..all }, Key::new(seed, "letter")).unwrap();
+        assert!((1..=3).contains(&few.rivers.len()));
     }
     // Land that has no way to the sea has no rivers, and the sea no points to draw.
     let drowned = land([40, 40], Some(500.0), |i, j| i + j);
-    let (network, carved) = letter::made(&Site::of(Land::of(&drowned)), &Letter::default(), Key::ZERO).unwrap();
-    assert!(network.runs.is_empty() && carved.ground == drowned.ground);
-    let wrong = Letter { climb: 0.5, ..Letter::default() };
-    let error = letter::made(&Site::of(Land::of(&drowned)), &wrong, Key::ZERO).unwrap_err().to_string();
+    let (network, carved) = sampled::make(&Site::of(Land::of(&drowned)), &Sampling::default(), Key::ZERO).unwrap();
+    assert!(network.rivers.is_empty() && carved.ground == drowned.ground);
+    let wrong = Sampling { climb: 0.5, ..Sampling::default() };
+    let error = sampled::make(&Site::of(Land::of(&drowned)), &wrong, Key::ZERO).unwrap_err().to_string();
     assert!(error.contains("climb") && error.contains("1 to 1000"), "{error}");
 }
 
 /// The share of the length of `first`'s ten greatest rivers that lies within two cells of water of `other` of at least half the
 /// discharge, and the same of widths within 5 % among those within.
 fn stays(first: &Network, other: &Network) -> [f64; 2] {
-    let mut rivers: Vec<u32> = first.runs.iter().map(|run| run.river).collect();
+    let mut rivers: Vec<u32> = first.rivers.iter().map(|river| river.number).collect();
     rivers.sort_unstable();
     rivers.dedup();
-    let greatest = |river: u32| {
-        let runs = first.runs.iter().filter(|run| run.river == river);
-        runs.filter_map(|run| run.vertices.last()).map(|end| end.flow).max().unwrap_or(0)
+    let greatest = |number: u32| {
+        let rivers = first.rivers.iter().filter(|river| river.number == number);
+        rivers.filter_map(|river| river.vertices.last()).map(|end| end.flow).max().unwrap_or(0)
     };
     rivers.sort_by_key(|river| std::cmp::Reverse(greatest(*river)));
-    let lines: Vec<_> = other.runs.iter().flat_map(|run| run.vertices.windows(2)).collect();
+    let lines: Vec<_> = other.rivers.iter().flat_map(|river| river.vertices.windows(2)).collect();
     let (mut all, mut within, mut alike, mut lakes) = (0.0, 0.0, 0.0, 0.0);
-    for run in first.runs.iter().filter(|run| rivers.iter().take(10).any(|river| *river == run.river)) {
-        for pair in run.vertices.windows(2) {
+    for river in first.rivers.iter().filter(|river| rivers.iter().take(10).any(|number| *number == river.number)) {
+        for pair in river.vertices.windows(2) {
             let step = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]);
             let [y, x] = pair[0].place;
             let mut best: Option<(f64, f64)> = None;
@@ -878,8 +890,10 @@ fn widths_are_of_the_water_not_of_how_many_rivers_are_drawn() {
     let [coarse, fine] = [6.5e6, 3.25e6].map(|catchment| made(&terrain, &Design { catchment, ..Design::default() }).0);
     // Widths and discharges at the cells of paths; near heads, where rivers begin narrow, they are not those of hydraulic geometry.
     let at_cells = |network: &Network| {
-        let places =
-            network.runs.iter().flat_map(|run| run.path.iter().map(move |(k, at)| (*k, run.vertices[*at as usize])));
+        let places = network
+            .rivers
+            .iter()
+            .flat_map(|river| river.path.iter().map(move |(k, at)| (*k, river.vertices[*at as usize])));
         places.collect::<std::collections::HashMap<_, _>>()
     };
     let (coarse, fine) = (at_cells(&coarse), at_cells(&fine));
@@ -916,7 +930,7 @@ fn finer(terrain: &Terrain) -> Terrain {
 fn coarser(mut network: Network) -> Network {
     network.lake = Field::generate(network.size.map(|n| n / 2), |i, j| network.lake[(2 * i, 2 * j)]);
     (network.size, network.cell) = (network.size.map(|n| n / 2), 2.0 * network.cell);
-    for vertex in network.runs.iter_mut().flat_map(|run| &mut run.vertices) {
+    for vertex in network.rivers.iter_mut().flat_map(|river| &mut river.vertices) {
         vertex.place = vertex.place.map(|x| x / 2.0);
     }
     network
@@ -938,8 +952,8 @@ fn the_letters_rivers_depend_on_its_points() {
     let site = Site::of(Land::of(&terrain));
     for spacing in [1800.0, 900.0] {
         let [coarse, fine] = [spacing, spacing / 2.0].map(|spacing| {
-            let letter = Letter { spacing, ..Letter::default() };
-            letter::made(&site, &letter, Key::new(1, "letter")).unwrap().0
+            let sampling = Sampling { spacing, ..Sampling::default() };
+            sampled::make(&site, &sampling, Key::new(1, "letter")).unwrap().0
         });
         let [within, alike] = stays(&coarse, &fine);
         eprintln!("letter, {spacing} m: {within:.4} within two cells, widths {alike:.4}");
@@ -954,17 +968,17 @@ fn great_rivers_are_where_water_gathers() {
     let network = made(&terrain, &Design { catchment: 1.62e6, ..Design::default() }).0;
     let gathered = Drainage::of(&Land::of(&terrain)).take_cells();
     let mut ends: Vec<(i64, u32)> = Vec::new();
-    for run in &network.runs {
-        let flow = run.vertices[run.vertices.len() - 1].flow;
-        match ends.iter_mut().find(|(_, river)| *river == run.river) {
+    for river in &network.rivers {
+        let flow = river.vertices[river.vertices.len() - 1].flow;
+        match ends.iter_mut().find(|(_, number)| *number == river.number) {
             Some(known) => known.0 = known.0.max(flow),
-            None => ends.push((flow, run.river)),
+            None => ends.push((flow, river.number)),
         }
     }
     ends.sort_unstable_by_key(|(flow, _)| std::cmp::Reverse(*flow));
     let (mut all, mut within) = (0.0, 0.0);
-    for run in network.runs.iter().filter(|run| ends.iter().take(10).any(|(_, river)| *river == run.river)) {
-        for pair in run.vertices.windows(2) {
+    for river in network.rivers.iter().filter(|river| ends.iter().take(10).any(|(_, number)| *number == river.number)) {
+        for pair in river.vertices.windows(2) {
             let step = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]);
             let [y, x] = pair[0].place;
             let cells = pair[0].area as f64 / 65_536.0;
@@ -989,12 +1003,12 @@ fn every_check_holds_on_land_that_water_has_shaped() {
     for (name, cells) in [("hills", 256), ("alpine", 96)] {
         let mut recipe = thalweg::presets::find(name).unwrap();
         recipe.cells = cells;
-        let mut run = thalweg::run::Run::new(recipe).unwrap();
+        let mut run = thalweg::Run::new(recipe).unwrap();
         while run.step().unwrap().is_some() {}
         let terrain = run.terrain().clone();
         let design = Design { catchment: 200.0 * terrain.grid.cell_area(), ..Design::default() };
         let (network, carved) = made(&terrain, &design);
-        assert!(network.runs.len() > 10);
+        assert!(network.rivers.len() > 10);
         assert_eq!(checked(&terrain, &network, &carved), [""; 0], "{name} of {cells} cells");
     }
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::basins::{basins, catchment};
 use thalweg::flow::breach::{Limits, breach};
 use thalweg::flow::infinity::{self, accumulate, angles, share};
 use thalweg::flow::{Land, PIT, Part, VOID, d8, downstream, fill};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::{Height, UNITS};
-use thalweg::rng::Key;
 use thalweg::terrain::Terrain;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
 
 /// Random ground, some of it with closed edges, cells without data, sea, an outlet.
 struct Ground {

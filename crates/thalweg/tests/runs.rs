@@ -4,13 +4,13 @@
 use std::fs;
 use std::path::Path;
 
-use thalweg::field::Field;
-use thalweg::grid::{Georeference, Grid};
-use thalweg::height::Height;
+use thalweg::Run;
 use thalweg::io::{SaveOptions, save};
 use thalweg::models;
 use thalweg::recipe::Recipe;
-use thalweg::run::Run;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Georeference, Grid};
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{Cells, HARDNESS, Terrain};
 
 /// All that a checkpoint holds, over several tiles so that droplets wait between steps: loose ground, cells without data, layers of all three kinds, droplets under way.

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use thalweg::field::Field;
-use thalweg::grid::Grid;
-use thalweg::height::Height;
+use thalweg::Run;
+use thalweg::base::rng::Key;
+use thalweg::given::soils::{Bed, Ground, SOILS, STRATA, Soil, add, kinds, soil, strata};
 use thalweg::io::terrain::save_layer;
 use thalweg::model::Model;
 use thalweg::models::soils::Soils;
 use thalweg::recipe::{self, Recipe};
-use thalweg::rng::Key;
-use thalweg::run::Run;
-use thalweg::soils::{Bed, Ground, SOILS, STRATA, Soil, add, kinds, soil, strata};
+use thalweg::run::tiles;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{Cells, Terrain};
-use thalweg::tiles;
 
 const RECIPE: &str = r#"
 extent = [900, 600]
@@ -174,9 +174,9 @@ fn tables_go_to_models_that_keep_them() {
 fn tiles_do_not_multiply_tables_without_places() {
     let land = Field::generate([90, 120], |i, j| Height::saturating((i * 3 % 50 + j) as f64));
     let mut terrain = Terrain::from_ground(Grid::new([90, 120], 15.0).unwrap(), land).unwrap();
-    let kind = thalweg::soils::KINDS[2].1;
+    let kind = thalweg::given::soils::KINDS[2].1;
     add(&mut terrain, &[Soil { name: "ash".into(), kind }]).unwrap();
-    thalweg::soils::strata::set(&mut terrain, &[Bed { thickness: 9.0, hardness: 0.5, talus: 45.0 }]).unwrap();
+    thalweg::given::soils::strata::set(&mut terrain, &[Bed { thickness: 9.0, hardness: 0.5, talus: 45.0 }]).unwrap();
     let model = Soils { basin: 300.0, depth: 2.0, ..Soils::default() };
     let (mut whole, key) = (terrain.clone(), Key::new(1, "soils"));
     let tick = thalweg::model::Tick { key, step: 0 };

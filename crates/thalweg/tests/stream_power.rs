@@ -1,12 +1,12 @@
 //! Stream power against its steady states, and against what it must never do.
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::{Land, accumulate, d8, downstream, fill};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::{Height, UNITS};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, Terrain};
 
 /// Nothing but U and K·Aᵐ·Sⁿ, the same everywhere, along eight directions.

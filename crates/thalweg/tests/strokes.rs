@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use thalweg::field::Field;
-use thalweg::grid::Grid;
-use thalweg::height::{Height, UNITS};
+use thalweg::Run;
+use thalweg::base::rng::Key;
+use thalweg::declare::params::Written;
 use thalweg::models::droplets::Droplets;
-use thalweg::params::Written;
 use thalweg::recipe::Recipe;
-use thalweg::rng::Key;
-use thalweg::run::Run;
-use thalweg::strokes::{Hand, Stroke, Tool};
+use thalweg::recipe::strokes::{Hand, Stroke, Tool};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::{Height, UNITS};
 use thalweg::terrain::{Cells, HARDNESS, PROTECT, RAIN, Terrain};
 
 const RECIPE: &str = r#"
@@ -104,7 +104,7 @@ fn what_was_done_live_a_build_repeats_to_the_bit() {
             run.steps()
         );
         finish(&mut run);
-        assert_eq!(run.recipe().stages[4].model.about().name, "hands");
+        assert_eq!(run.recipe().stages[4].model.about().name, "manual");
         let text = run.recipe().to_toml();
         for threads in [1, 7] {
             let built = with_threads(threads, || {

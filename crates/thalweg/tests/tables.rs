@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use thalweg::field::Field;
-use thalweg::grid::Grid;
-use thalweg::height::Height;
+use thalweg::base::rng::Key;
 use thalweg::model::{Model, Tick};
 use thalweg::models;
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{Column, LOOSE, Terrain};
 
 fn tick(step: u32) -> Tick {

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use thalweg::Run;
 use thalweg::models;
 use thalweg::recipe::{Coarsest, Recipe, When};
-use thalweg::run::Run;
 
 /// Cells on the long side, few enough for all recipes to run in seconds; and of the first of three levels.
 const CELLS: usize = 48;

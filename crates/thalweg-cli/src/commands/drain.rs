@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::height::Height;
+use thalweg::base::names::to_text;
 use thalweg::io::place::cell_at;
 use thalweg::io::{Loaded, Sidecar, load, output};
-use thalweg::names::to_text;
 use thalweg::survey::{Phase, Survey, check_files};
 use thalweg::terrain::Terrain;
+use thalweg::terrain::height::Height;
 use thalweg::{Error, Result};
 
 use crate::args::Drain;

@@ -304,9 +304,9 @@ fn dot(a: Point, b: Point) -> f32 {
 mod tests {
     use super::*;
     use crate::view::surface::Wanted;
-    use thalweg::grid::Grid;
-    use thalweg::height::Height;
     use thalweg::terrain::Terrain;
+    use thalweg::terrain::grid::Grid;
+    use thalweg::terrain::height::Height;
 
     const BOUNDS: Bounds = Bounds { low: [-500.0, -300.0, -40.0], high: [500.0, 300.0, 120.0] };
 

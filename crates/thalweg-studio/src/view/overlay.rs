@@ -1,15 +1,15 @@
 //! [`Overlay`]: data laid over the land as colours, and the legend that reads them.
 
-use thalweg::field::Field;
 use thalweg::flow::{Drainage, Land, basins, hydraulic};
-use thalweg::forest::{Forest, TREES};
 use thalweg::models::drainage::BASIN;
 use thalweg::models::pipes::{PIPE_X, PIPE_Y};
 use thalweg::pictures::colour::{Linear, from_oklab};
 use thalweg::pictures::layer::{LayerOptions, range};
 use thalweg::pictures::ramps::Ramp;
 use thalweg::pictures::relief::{Relief, quantile};
+use thalweg::process::forest::{Forest, TREES};
 use thalweg::products::slope::gradient;
+use thalweg::terrain::field::Field;
 use thalweg::terrain::{DISCHARGE, LOOSE, LayerSpec, POOL, SOIL, SUSPENDED, TREE_DENSITY, Terrain, WATER};
 use thalweg::{Error, Result};
 
@@ -235,7 +235,7 @@ impl Overlay {
             }
             Ok(Field::generate(size, |i, j| {
                 let units = i64::from(terrain.ground[(i, j)].0) - i64::from(start.ground[(i, j)].0);
-                (sign * (units as f64 / thalweg::height::UNITS) as f32).max(least)
+                (sign * (units as f64 / thalweg::terrain::height::UNITS) as f32).max(least)
             }))
         };
         let values = match self {
@@ -346,10 +346,10 @@ fn capital(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg::grid::Grid;
-    use thalweg::height::Height;
     use thalweg::pictures::colour::to_oklab;
     use thalweg::terrain::Cells;
+    use thalweg::terrain::grid::Grid;
+    use thalweg::terrain::height::Height;
 
     /// Two valleys that fall to the south, apart by a ridge; 10 m cells.
     fn land() -> Terrain {
@@ -428,8 +428,8 @@ mod tests {
     #[test]
     fn two_valleys_are_two_basins_of_two_colours() {
         let mut terrain = land();
-        terrain.grid.edges = [thalweg::grid::Edge::Closed; 4];
-        terrain.grid.edges[2] = thalweg::grid::Edge::Open;
+        terrain.grid.edges = [thalweg::terrain::grid::Edge::Closed; 4];
+        terrain.grid.edges[2] = thalweg::terrain::grid::Edge::Open;
         let values = Overlay::Basins.values(&terrain, None).unwrap();
         let legend = Overlay::Basins.legend(&terrain, &values).unwrap();
         let (west, east) = (values[(5, 10)], values[(5, 30)]);

@@ -3,7 +3,7 @@
 //! A patch is 16 × 16 quads; at level k a quad spans 2ᵏ samples. Distance alone decides, and the shader moves every other
 //! corner of a patch to its neighbour as the distance comes near that of the next level, so levels meet without a seam.
 
-use thalweg::field::{Field, Size};
+use thalweg::terrain::field::{Field, Size};
 
 use crate::view::camera::Point;
 

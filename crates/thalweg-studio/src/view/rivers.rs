@@ -1,13 +1,13 @@
 //! Water over the land: streams that the land itself makes, where no model has let any flow yet, and depths.
 
 use thalweg::Result;
-use thalweg::field::Field;
 use thalweg::flow::{Drainage, Land};
-use thalweg::grid::Grid;
-use thalweg::height::Height;
 use thalweg::pictures::relief::{Relief, bilinear, quantile};
 use thalweg::pictures::water::{Streams, Water};
 use thalweg::terrain::Terrain;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
 
 /// Water that a square metre of land gives to its streams in m/s: 200 l/s from a km², as after days of rain. In dry weather
 /// it is a tenth, and no river of a small land would be as wide as a cell.

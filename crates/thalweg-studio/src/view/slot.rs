@@ -1,6 +1,6 @@
 //! A terrain on the GPU: its textures, and what is made of them.
 
-use thalweg::field::{Field, Size};
+use thalweg::terrain::field::{Field, Size};
 
 use crate::view::patches::Pyramid;
 use crate::view::surface::Surface;

@@ -1,13 +1,13 @@
 //! [`Surface`]: a terrain made ready for the GPU, on the CPU and off the window's thread.
 
-use thalweg::field::{Field, Size};
-use thalweg::forest::Forest;
 use thalweg::pictures::colour::srgb;
 use thalweg::pictures::light::{Sun, shadow, sky};
 use thalweg::pictures::paint::{MURKY, VEIL};
 use thalweg::pictures::relief::{Relief, bilinear, quantile};
 use thalweg::pictures::water::Water;
+use thalweg::process::forest::Forest;
 use thalweg::terrain::Terrain;
+use thalweg::terrain::field::{Field, Size};
 use thalweg::{Error, Result};
 
 use crate::view::camera::{Bounds, Point, Ray};
@@ -441,8 +441,8 @@ fn byte(x: f32) -> u8 {
 mod tests {
     use super::*;
     use crate::view::camera::Camera;
-    use thalweg::grid::Grid;
-    use thalweg::height::Height;
+    use thalweg::terrain::grid::Grid;
+    use thalweg::terrain::height::Height;
     use thalweg::terrain::{Cells, DISCHARGE, POOL};
 
     fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {

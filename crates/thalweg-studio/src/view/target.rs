@@ -1,7 +1,7 @@
 //! [`Target`]: the picture that is drawn into.
 
-use thalweg::field::Field;
 use thalweg::pictures::picture::Picture;
+use thalweg::terrain::field::Field;
 
 use crate::view::gpu::{Gpu, is_software};
 

@@ -1,10 +1,10 @@
 //! Plants: where they stand, what they shade, and which of them are drawn.
 
-use thalweg::field::{Field, Size};
-use thalweg::forest::{KINDS, Tree};
+use thalweg::base::rng::Key;
 use thalweg::pictures::relief::{Relief, bilinear};
 use thalweg::pictures::trees::COLOURS;
-use thalweg::rng::Key;
+use thalweg::process::forest::{KINDS, Tree};
+use thalweg::terrain::field::{Field, Size};
 use wgpu::util::DeviceExt;
 
 use crate::view::camera::Point;

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use thalweg::Result;
+use thalweg::base::rng::Key;
 use thalweg::flow::{Drainage, Land, accumulate, fill};
-use thalweg::forest::{Forest, Rules, Site};
 use thalweg::model::Model as _;
 use thalweg::models as list;
 use thalweg::models::fluvial::Fluvial;
@@ -14,7 +14,7 @@ use thalweg::models::river_network::{Method, RiverNetwork};
 use thalweg::models::stream_power::StreamPower;
 use thalweg::models::thermal::Thermal;
 use thalweg::models::trees::Trees;
-use thalweg::rng::Key;
+use thalweg::process::forest::{Forest, Rules, Site};
 use thalweg::terrain::{Terrain, WATER};
 
 use crate::memory::{DRAINAGE, DROPLETS, NETWORK, RIVERS, beyond_the_ground};
@@ -145,10 +145,10 @@ pub fn river_network() -> Result<()> {
     let seconds = |_, seconds| Some(seconds);
     for (side, goal) in [(1024, "≤ 1 s"), (4096, "≤ 20 s")] {
         for (name, terrain) in [("8 octaves", mountains(side)?), ("rough", rough(side)?)] {
-            for (method, goal) in [(Method::Drainage, goal), (Method::Letter, "none")] {
+            for (method, goal) in [(Method::Drainage, goal), (Method::Sampled, "none")] {
                 let model = RiverNetwork { method, ..RiverNetwork::default() };
                 let least = with_threads(1, || least(&model, &terrain, SECONDS, seconds))?;
-                let word = if method == Method::Letter { ", to the letter" } else { "" };
+                let word = if method == Method::Sampled { ", to the letter" } else { "" };
                 println!("| river network, {side}², {name}{word} | {goal} | {least:.2} s |");
             }
         }

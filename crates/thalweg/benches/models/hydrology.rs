@@ -2,9 +2,9 @@
 
 use thalweg::Result;
 use thalweg::flow::{Land, fill};
-use thalweg::height::Height;
 use thalweg::model::Budget;
 use thalweg::models::hydrology::Hydrology;
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{Cells, POOL, Terrain};
 
 use crate::work::{by_droplet_step, lakeland, least, mountains, with_threads};
@@ -30,7 +30,7 @@ pub fn hydrology() -> Result<()> {
     let filled = fill::fill(&Land::of(&land));
     let mut wet = land.clone();
     let depth = filled.as_slice().iter().zip(land.ground.as_slice()).map(|(top, ground)| Height(top.0 - ground.0));
-    wet.insert(&POOL, Cells::Height(thalweg::field::Field::from_vec(filled.size(), depth.collect())?))?;
+    wet.insert(&POOL, Cells::Height(thalweg::terrain::field::Field::from_vec(filled.size(), depth.collect())?))?;
     let share = wet
         .heights(&POOL)
         .map_or(0.0, |depth| depth.as_slice().iter().filter(|depth| depth.0 > 0).count() as f64 / depth.len() as f64);

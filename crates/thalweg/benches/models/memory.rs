@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::process::{Command, ExitCode};
 
 use thalweg::Result;
-use thalweg::error::Error;
+use thalweg::base::error::Error;
 use thalweg::flow::{Drainage, Land};
 use thalweg::models::river_network::RiverNetwork;
 

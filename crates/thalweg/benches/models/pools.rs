@@ -1,12 +1,12 @@
 //! Figures of living pools.
 
 use thalweg::Result;
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::pools::{Arrival, Pools, Rules, Stock};
 use thalweg::flow::{Directions, Drainage, Land, downstream, fill};
-use thalweg::height::Height;
-use thalweg::rng::Key;
 use thalweg::terrain::Terrain;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::height::Height;
 
 use crate::work::{lakeland, now, rough, with_threads};
 

@@ -4,14 +4,14 @@ use std::sync::LazyLock;
 use std::time::Instant;
 
 use thalweg::Result;
-use thalweg::field::Field;
-use thalweg::grid::Grid;
-use thalweg::height::Height;
+use thalweg::base::rng::Key;
 use thalweg::model::{Budget, Model, Stepper, Tick};
 use thalweg::models::droplets::Droplets;
 use thalweg::models::gradient_noise::GradientNoise;
 use thalweg::models::stream_power::StreamPower;
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
 use thalweg::terrain::{CellType, Cells, Terrain};
 
 /// Metres from cell to cell.

@@ -3,10 +3,10 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::near::{AROUND, Near, whole};
 use crate::flow::{Directions, PIT, STEPS, VOID};
+use crate::terrain::field::Field;
 
 /// Number of cells that drain through each cell, itself among them; 0 where there is no data.
 pub fn cells(directions: &Directions) -> Field<u32> {

@@ -1,9 +1,9 @@
 //! Basins: which cells drain to the same place.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::streams::check;
 use crate::flow::{Directions, Land, STEPS, VOID, around};
+use crate::terrain::field::Field;
 
 /// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
 /// the north, and columns from the west, first meet a basin; 0 in the sea and where there is no data.

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::depressions::{OUTSIDE, number_pits};
 use crate::flow::{Directions, Land, Part, d8, lot};
-use crate::height::{Height, UNITS};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// How far breaching may go; [`Limits::default`] sets none.
 #[derive(Debug, Clone, Copy, PartialEq)]

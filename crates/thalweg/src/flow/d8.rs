@@ -3,9 +3,9 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::field::Field;
 use crate::flow::near::{AROUND, BLOCK, Block, HERE, Near, WALL, block, heights, whole};
 use crate::flow::{Directions, Land, OUT, PIT, Part, VOID, flats};
+use crate::terrain::field::Field;
 
 /// For each cell the neighbour of steepest descent (O'Callaghan & Mark 1984, doi:10.1016/S0734-189X(84)80011-0): the
 /// greatest fall over distance, compared exactly; equals by [`Land::pick`].

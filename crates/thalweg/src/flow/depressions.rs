@@ -1,10 +1,10 @@
 //! [`Hierarchy`]: which hollows lie in which, where each spills, and how much it holds.
 
-use crate::field::Field;
 use crate::flow::basins::spread;
-use crate::flow::{Directions, Land, PIT, Part, d8, lot, sills};
-use crate::grid::Edge;
-use crate::height::Height;
+use crate::flow::{Directions, Land, PIT, Part, d8, lot, spill_cells};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Edge;
+use crate::terrain::height::Height;
 
 /// The label of a cell from which water leaves the land without passing a pit, or which has no data.
 pub const OUTSIDE: u32 = u32::MAX;
@@ -78,7 +78,7 @@ impl Hierarchy {
         spread(&directions, &mut leaf, OUTSIDE);
         drop(directions);
         let mut forest = Forest::new(land, &pits);
-        for k in sills::candidates(land, &parts, &leaf) {
+        for k in spill_cells::candidates(land, &parts, &leaf) {
             forest.join(land, &parts, leaf.as_slice(), k as usize);
         }
         let mut depressions = forest.depressions;

@@ -2,10 +2,10 @@
 
 use std::cell::OnceCell;
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
 use crate::flow::{Directions, Land, accumulate, d8, downstream, fill, flats};
-use crate::height::Height;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// The filled surface of a land and where its water goes; what gathers, and in which order, is worked out when first asked for.
 ///

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::flow::sheds::{self, Sheds};
+use crate::flow::pit_basins::{self, PitBasins};
 use crate::flow::{Land, Part, passes};
-use crate::height::Height;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// The lowest surface, nowhere under the ground, from every cell of which a path leads out that never rises: each
 /// depression filled to its spill level, flat.
@@ -23,14 +23,14 @@ pub fn fill(land: &Land<'_>) -> Field<Height> {
 pub(super) fn filled(land: &Land<'_>, parts: &Field<Part>) -> Field<Height> {
     // The labels lie where the heights will: four bytes a cell less.
     let mut surface = Field::new(land.grid.size, Height::ZERO);
-    let (sheds, passes) = Sheds::find(land, parts, surface.as_mut_slice());
-    let levels = sheds.by_root(&passes::levels(sheds.count, passes));
-    let len = sheds.band_len;
+    let (pit_basins, passes) = PitBasins::find(land, parts, surface.as_mut_slice());
+    let levels = pit_basins.by_root(&passes::levels(pit_basins.count, passes));
+    let len = pit_basins.band_len;
     let bands = surface.as_mut_slice().par_chunks_mut(len).zip(land.ground.as_slice().par_chunks(len));
     bands.enumerate().for_each(|(band, (surface, ground))| {
-        let levels = &levels[sheds.starts[band]..];
+        let levels = &levels[pit_basins.starts[band]..];
         for (cell, ground) in surface.iter_mut().zip(ground) {
-            *cell = Height(ground.0.max(levels[sheds::label(*cell) as usize]));
+            *cell = Height(ground.0.max(levels[pit_basins::label(*cell) as usize]));
         }
     });
     surface

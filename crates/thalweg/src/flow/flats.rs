@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::flow::d8::one_of;
 use crate::flow::{Directions, Land, PIT, STEPS, VOID};
-use crate::height::Height;
+use crate::terrain::height::Height;
 
 /// Leads the cells of flats to where these end: towards lower ground, and away from higher.
 ///

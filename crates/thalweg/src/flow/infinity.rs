@@ -2,9 +2,9 @@
 
 use std::f64::consts::FRAC_PI_4;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::{Directions, Land, STEPS, VOID, downstream};
+use crate::terrain::field::Field;
 
 /// The angle of a cell from which water goes to no neighbour: it leaves there, stays there, or there is no data.
 pub const NONE: f32 = -1.0;

@@ -2,13 +2,13 @@
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
+use crate::base::rng::Key;
 use crate::flow::around;
-use crate::grid::{Edge, Grid};
-use crate::height::Height;
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::Height;
 
 /// Ground, what is outside, and where water leaves.
 #[derive(Debug, Clone, Copy)]

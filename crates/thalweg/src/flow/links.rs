@@ -1,9 +1,9 @@
 //! Streams as things: [`Link`]s from source or junction to the next junction or outlet.
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
 use crate::flow::streams::{check, donors, onward, shreve_of, strahler_of};
 use crate::flow::{Directions, LENGTHS, Land};
+use crate::terrain::field::Field;
 
 /// A reach of a stream without tributaries.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -157,11 +157,11 @@ fn order(links: &mut [Link]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::rng::Key;
     use crate::flow::streams::{self, shreve, strahler};
     use crate::flow::{OUT, VOID, accumulate, d8, downstream, fill};
-    use crate::grid::Grid;
-    use crate::height::Height;
-    use crate::rng::Key;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     #[test]
     fn the_links_of_a_drawn_network() {

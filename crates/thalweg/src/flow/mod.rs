@@ -7,7 +7,6 @@
 pub mod accumulate;
 pub mod basins;
 pub mod breach;
-mod courses;
 pub mod d8;
 pub mod depressions;
 mod drainage;
@@ -17,23 +16,24 @@ pub mod hydraulic;
 pub mod infinity;
 pub mod land;
 pub mod links;
+mod live_d8;
 pub mod multiple;
 pub(crate) mod near;
 pub mod outlets;
 mod passes;
+mod pit_basins;
 pub mod pools;
-mod sheds;
-mod sills;
 pub mod spill;
+mod spill_cells;
 pub mod streams;
 
 pub use drainage::Drainage;
 pub use land::{Land, Part};
 pub use links::Link;
 
-use crate::field::{Field, Size};
-use crate::grid::Grid;
-use crate::rng::Key;
+use crate::base::rng::Key;
+use crate::terrain::field::{Field, Size};
+use crate::terrain::grid::Grid;
 
 /// Steps (rows, columns) to the eight neighbours: E, SE, S, SW, W, NW, N, NE.
 pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];

@@ -3,11 +3,11 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
+use crate::base::power::{exp2, log2};
 use crate::flow::{Directions, Land, STEPS, VOID};
-use crate::height::Height;
-use crate::power::{exp2, log2};
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// What gathered along all ways down.
 #[derive(Debug, Clone)]
@@ -250,9 +250,9 @@ fn split(here: i32, near: &[i32; 8], steepest: usize, exponent: f32) -> [f64; 8]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::rng::Key;
     use crate::flow::{OUT, d8, downstream, fill};
-    use crate::grid::{Edge, Grid};
-    use crate::rng::Key;
+    use crate::terrain::grid::{Edge, Grid};
 
     /// A small land with ties and flats, missing data and closed edges.
     fn random(n: u64) -> (Grid, Field<Height>, Option<Field<bool>>) {

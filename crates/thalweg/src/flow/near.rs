@@ -2,9 +2,9 @@
 
 use multiversion::multiversion;
 
-use crate::field::Field;
 use crate::flow::{Part, STEPS};
-use crate::height::Height;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// Columns worked on together: whole vectors on every machine.
 pub(crate) const BLOCK: usize = 16;

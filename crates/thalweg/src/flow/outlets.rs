@@ -1,11 +1,11 @@
 //! Outlets for all land: hollows that are deep and wide stand full as lakes, others are cut through or filled.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::breach::{Allowance, breach_hollows};
 use crate::flow::depressions::stand_in;
 use crate::flow::{Directions, Drainage, Land, OUT, Part, accumulate, around, d8, downstream, fill};
-use crate::height::{Height, UNITS};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// The least fall from a cell to the next where the ground was level or rose, in units: 0.5 mm. That is a step of `f32` between
 /// 4096 and 8192 m, so that a fall is still one when heights have been rounded to that.

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::{Field, Size};
+use crate::base::error::{Error, Result};
 use crate::flow::Land;
 use crate::flow::depressions::{Depression, Hierarchy, OUTSIDE};
-use crate::height::Height;
+use crate::terrain::field::{Field, Size};
+use crate::terrain::height::Height;
 
 /// Water at rest.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,8 +1,8 @@
 //! Streams cell by cell: where they are, their orders, and lengths along the flow.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around, downstream};
+use crate::terrain::field::Field;
 
 /// Cells that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a cell when counts
 /// are gathered ([`accumulate::cells`]).
@@ -145,10 +145,10 @@ pub(super) fn check<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::rng::Key;
     use crate::flow::{PIT, d8, fill};
-    use crate::grid::{Edge, Grid};
-    use crate::height::Height;
-    use crate::rng::Key;
+    use crate::terrain::grid::{Edge, Grid};
+    use crate::terrain::height::Height;
 
     /// Directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out, `.` no data.
     pub(in crate::flow) fn drawn(rows: &[&str]) -> Directions {

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::atomic::folder_of;
-use crate::error::{Error, Result};
-use crate::names::shown;
+use crate::base::error::{Error, Result};
+use crate::base::names::shown;
 
 /// Refuses files to be written that are read too, or that are one another.
 ///

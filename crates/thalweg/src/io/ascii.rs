@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::{Raster, Samples, check_size};
-use crate::grid::{Georeference, PixelIs};
+use crate::terrain::grid::{Georeference, PixelIs};
 
 const KEYS: [&str; 10] =
     ["ncols", "nrows", "xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "dx", "dy", "nodata_value"];

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::disk::{self, File};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Writes a file through a temporary one beside it, which takes its name once all is on the disk.
 ///

@@ -8,8 +8,8 @@
 
 use rayon::prelude::*;
 
-use crate::field::{Field, Size};
-use crate::height::{Height, UNITS};
+use crate::terrain::field::{Field, Size};
+use crate::terrain::height::{Height, UNITS};
 
 /// Gradient steps on each level.
 const SWEEPS: usize = 80;
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn no_cell_moves_more_than_half_a_step_and_threads_do_not_show() {
         let size = [47, 90];
-        let key = crate::rng::Key::new(1, "deterrace");
+        let key = crate::base::rng::Key::new(1, "deterrace");
         let truth = Field::generate(size, |i, j| 60.0 * key.cell([i as i64 / 5, j as i64 / 7]).unit());
         let [stored, smooth] = both(size, None, &truth);
         for (a, b) in stored.as_slice().iter().zip(smooth.as_slice()) {

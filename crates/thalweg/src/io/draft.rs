@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::atomic::write_text;
 use super::staging::{self, Staging};
-use crate::error::Result;
-use crate::names::to_text;
+use crate::base::error::Result;
+use crate::base::names::to_text;
 
 /// What a writer of several files left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use crate::base::error::Error;
 
     #[test]
     fn a_draft_is_there_as_a_whole_or_not_at_all() {

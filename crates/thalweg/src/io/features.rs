@@ -10,11 +10,11 @@ use serde_json::{Map, json};
 
 use super::atomic;
 use super::place::{Place, unnamed};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::flow::Link;
-use crate::grid::Grid;
 use crate::products::lakes::Lake;
 use crate::products::streams::Reach;
+use crate::terrain::grid::Grid;
 
 /// A line or an area; places are rows and columns in cells, from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
@@ -332,11 +332,11 @@ impl Placed<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Georeference;
-    use crate::height::Height;
     use crate::products::{lakes::lakes, streams::reaches};
     use crate::terrain::Terrain;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Georeference;
+    use crate::terrain::height::Height;
     use flatgeobuf::{FallibleStreamingIterator, FeatureProperties, FgbReader};
 
     /// A valley to the south with a lake that has an island.

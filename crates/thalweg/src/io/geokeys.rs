@@ -1,6 +1,6 @@
 //! GeoTIFF's tags: from and to a [`Georeference`], and what their keys hold (OGC GeoTIFF 1.1, 2019).
 
-use crate::grid::{Georeference, PixelIs};
+use crate::terrain::grid::{Georeference, PixelIs};
 
 /// The geo tags as they stand in a file; empty where a tag is missing.
 #[derive(Debug, Default)]

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::terrain::place;
 use super::{Raster, SampleType, read};
-use crate::error::{Error, Result};
-use crate::field::Field;
-use crate::grid::Grid;
-use crate::height::Height;
+use crate::base::error::{Error, Result};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
 
 /// Reads a layer of kind `spec` for a terrain of this grid.

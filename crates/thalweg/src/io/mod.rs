@@ -14,13 +14,13 @@ pub mod features;
 pub mod output;
 pub mod place;
 pub mod plain;
+pub mod river_files;
 pub mod rivers;
 pub mod sidecar;
 pub mod staging;
 pub mod terrain;
 pub mod trees;
 pub mod water;
-pub mod written;
 
 mod ascii;
 mod geokeys;
@@ -39,7 +39,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use crate::grid::MAX_CELLS;
+pub use crate::terrain::grid::MAX_CELLS;
 pub use atomic::{atomic, write_text};
 pub use draft::{Draft, Saved};
 pub use layer::{load_layer, load_layer_of};
@@ -50,9 +50,9 @@ pub use sidecar::Sidecar;
 pub use terrain::{LoadOptions, Loaded, load, terrain_of};
 pub use units::Unit;
 
-use crate::error::{Error, Result};
-use crate::field::Size;
-use crate::memory;
+use crate::base::error::{Error, Result};
+use crate::base::memory;
+use crate::terrain::field::Size;
 
 /// The longest file of samples that is read: [`MAX_CELLS`] of 64 bits, twice.
 const MAX_BYTES: u64 = 16 * MAX_CELLS;

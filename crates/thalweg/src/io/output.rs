@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::atomic::{folder_of, try_folder};
 use super::staging::unclaimed;
 use super::{Format, SampleType, Sidecar, writes_sidecar};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
 ///

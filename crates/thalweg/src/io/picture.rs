@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::atomic;
-use crate::error::{Error, Result};
-use crate::forest::Forest;
+use crate::base::error::{Error, Result};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{ShadeOptions, shade};
 use crate::pictures::water::Water;
+use crate::process::forest::Forest;
 use crate::terrain::Terrain;
 
 /// Writes a picture as PNG, whole or not at all.

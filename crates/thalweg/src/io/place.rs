@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::{geokeys, save};
-use crate::grid::Grid;
+use crate::terrain::grid::Grid;
 
 /// Where cells lie.
 pub(super) struct Place {

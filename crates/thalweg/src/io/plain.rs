@@ -7,8 +7,8 @@ use std::fs::{self, File, FileType, OpenOptions};
 use std::io::Read;
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::memory;
+use crate::base::error::{Error, Result};
+use crate::base::memory;
 
 /// Opens a plain file; returns it with its length in bytes.
 ///

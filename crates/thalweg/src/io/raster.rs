@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
-use crate::field::Size;
-use crate::grid::Georeference;
+use crate::base::error::Error;
+use crate::terrain::field::Size;
+use crate::terrain::grid::Georeference;
 
 /// The type of a file's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -6,17 +6,17 @@ use serde_json::json;
 
 use super::features::{Feature, Property, Shape, save_features};
 use super::terrain::{LoadOptions, SaveOptions, load, save};
-use super::{SampleType, Samples, read, save_samples, write_text, written};
-use crate::error::{Error, Result};
-use crate::field::Field;
+use super::{SampleType, Samples, read, river_files, save_samples, write_text};
+use crate::base::error::{Error, Result};
+use crate::base::memory;
 use crate::flow::{Drainage, Land, basins};
-use crate::height::{Height, UNITS};
-use crate::memory;
 use crate::products::lakes::{areas, outlines};
-use crate::rivers::check::WrittenNetwork;
-use crate::rivers::network::{FLOW, Mouth, Network, Reach, Run, SHARES, Source};
-use crate::rivers::wishes::MOUTHS;
-use crate::rivers::{Carved, Vertex, distance, wishes};
+use crate::rivers::check::RiverFiles;
+use crate::rivers::network::{FLOW, Mouth, Network, Reach, River, SHARES, Source};
+use crate::rivers::waypoints::MOUTHS;
+use crate::rivers::{Carved, Vertex, distance, waypoints};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{DISCHARGE, Terrain};
 
 /// Bytes a cell that a network takes while it is read and checked.
@@ -61,7 +61,7 @@ pub fn save_network(
     let surface = levels(&|k| ground(k) + i64::from(carved.water.as_slice()[k].0));
     save_samples(path("water_surface.tif"), grid, surface, Some(DRY))?;
     save_samples(path("wet.tif"), grid, Samples::F32(carved.share.as_slice().to_vec()), None)?;
-    let near = distance::to_set(&carved.river.map(|run| *run > 0), grid.cell);
+    let near = distance::to_set(&carved.river.map(|river| *river > 0), grid.cell);
     let near = near.map(|metres| if metres.is_finite() { *metres } else { -1.0 });
     save_samples(path("distance.tif"), grid, Samples::F32(near.into_vec()), Some(-1.0))?;
     let catchments = catchments(terrain, network)?;
@@ -77,7 +77,7 @@ pub fn save_network(
         "thalweg": env!("CARGO_PKG_VERSION"),
         "cell_size": grid.cell,
         "sea_level": grid.sea_level.map(Height::metres),
-        (MOUTHS): wishes::mouths(terrain)?,
+        (MOUTHS): waypoints::mouths(terrain)?,
     });
     write_text(path("network.json"), &format!("{about:#}\n"))?;
     Ok((files, said))
@@ -86,8 +86,8 @@ pub fn save_network(
 /// The paths of runs: one more than the run's index.
 fn paths(network: &Network) -> Field<u32> {
     let mut paths = Field::new(network.size, 0);
-    for (number, run) in network.runs.iter().enumerate() {
-        run.path.iter().for_each(|(k, _)| paths.as_mut_slice()[*k as usize] = number as u32 + 1);
+    for (number, river) in network.rivers.iter().enumerate() {
+        river.path.iter().for_each(|(k, _)| paths.as_mut_slice()[*k as usize] = number as u32 + 1);
     }
     paths
 }
@@ -98,10 +98,10 @@ fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
     let drainage = Drainage::of(&land);
     let mut basins = basins::basins(&drainage.surface(&land), drainage.directions())?;
     let mut runs = vec![0; basins.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
-    for (number, run) in network.runs.iter().enumerate() {
-        let arm = matches!(run.source, Source::Parts { .. });
-        let leaves = !arm && matches!(run.mouth, Mouth::Sea | Mouth::Edge | Mouth::Outlet);
-        if let (true, Some((k, _))) = (leaves, run.path.last()) {
+    for (number, river) in network.rivers.iter().enumerate() {
+        let arm = matches!(river.source, Source::Parts { .. });
+        let leaves = !arm && matches!(river.mouth, Mouth::Sea | Mouth::Edge | Mouth::Outlet);
+        if let (true, Some((k, _))) = (leaves, river.path.last()) {
             runs[basins.as_slice()[*k as usize] as usize] = number as u32 + 1;
         }
     }
@@ -110,43 +110,43 @@ fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
     Ok(basins)
 }
 
-fn name(network: &Network, run: &Run) -> Property {
-    Property::Word(format!("{:08x}", network.names[run.river as usize]))
+fn name(network: &Network, river: &River) -> Property {
+    Property::Word(format!("{:08x}", network.names[river.number as usize]))
 }
 
 /// Discharge and catchment at a reach's lower end, what joins there left out.
 fn end(network: &Network, reach: &Reach, joined: &[Vec<(u32, i64, i64)>]) -> (i64, i64) {
-    let vertex = network.runs[reach.run as usize].vertices[reach.vertices[1] as usize];
-    let joins = joined[reach.run as usize].iter().filter(|(at, _, _)| *at == reach.vertices[1]);
+    let vertex = network.rivers[reach.river as usize].vertices[reach.vertices[1] as usize];
+    let joins = joined[reach.river as usize].iter().filter(|(at, _, _)| *at == reach.vertices[1]);
     joins.fold((vertex.flow, vertex.area), |(flow, area), (_, f, a)| (flow - f, area - a))
 }
 
 /// The reaches of rivers as lines.
 fn reaches(network: &Network) -> Vec<Feature> {
     let reaches = network.reaches();
-    let mut joined: Vec<Vec<(u32, i64, i64)>> = vec![Vec::new(); network.runs.len()];
-    for run in &network.runs {
-        if let (Mouth::Joins { run: other, vertex }, Some(last)) = (run.mouth, run.vertices.last()) {
+    let mut joined: Vec<Vec<(u32, i64, i64)>> = vec![Vec::new(); network.rivers.len()];
+    for river in &network.rivers {
+        if let (Mouth::Joins { river: other, vertex }, Some(last)) = (river.mouth, river.vertices.last()) {
             joined[other as usize].push((vertex, last.flow, last.area));
         }
         // An arm has taken its water there.
-        if let (Source::Parts { run: other, vertex }, Some(first)) = (run.source, run.vertices.first()) {
+        if let (Source::Parts { river: other, vertex }, Some(first)) = (river.source, river.vertices.first()) {
             joined[other as usize].push((vertex, -first.flow, -first.area));
         }
     }
-    let lengths: Vec<Vec<f64>> = network.runs.iter().map(|run| network.lengths(run)).collect();
+    let lengths: Vec<Vec<f64>> = network.rivers.iter().map(|river| network.lengths(river)).collect();
     let feature = |(id, reach): (usize, &Reach)| {
-        let run = &network.runs[reach.run as usize];
+        let river = &network.rivers[reach.river as usize];
         let [first, last] = reach.vertices.map(|at| at as usize);
-        let vertices = &run.vertices[first..=last];
-        let length = lengths[reach.run as usize][last] - lengths[reach.run as usize][first];
+        let vertices = &river.vertices[first..=last];
+        let length = lengths[reach.river as usize][last] - lengths[reach.river as usize][first];
         let (flow, area) = end(network, reach, &joined);
-        let ends = last + 1 == run.vertices.len();
-        let lake_from = match run.source {
+        let ends = last + 1 == river.vertices.len();
+        let lake_from = match river.source {
             Source::Lake(lake) if first == 0 => Some(lake + 1),
             _ => None,
         };
-        let lake_to = match run.mouth {
+        let lake_to = match river.mouth {
             Mouth::Lake(lake) if ends => Some(lake + 1),
             _ => None,
         };
@@ -159,8 +159,8 @@ fn reaches(network: &Network) -> Vec<Feature> {
             shape: Shape::Profile(vertices.iter().map(|v| (v.place, v.surface.metres())).collect()),
             properties: vec![
                 ("id", Property::Count(Some(id as u32))),
-                ("name", name(network, run)),
-                ("run", Property::Count(Some(reach.run + 1))),
+                ("name", name(network, river)),
+                ("run", Property::Count(Some(reach.river + 1))),
                 ("order", Property::Count(Some(reach.order))),
                 ("type", word(middle.kind.word())),
                 ("length_m", real(length)),
@@ -174,7 +174,7 @@ fn reaches(network: &Network) -> Vec<Feature> {
                 ("lake_from", Property::Count(lake_from)),
                 ("lake_to", Property::Count(lake_to)),
                 ("parts_from", Property::Count(reach.parts_from)),
-                ("ends", word(ending(ends, run.mouth))),
+                ("ends", word(ending(ends, river.mouth))),
                 ("downstream", Property::Count(reach.downstream)),
                 ("surfaces_m", reals(&|v| v.surface.metres())),
                 ("beds_m", reals(&|v| v.bed.metres())),
@@ -201,12 +201,12 @@ fn ending(ends: bool, mouth: Mouth) -> &'static str {
 fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
     let mut runoff = vec![0i64; network.lakes.len()];
     let mut leaves = vec![false; network.lakes.len()];
-    for run in &network.runs {
-        if let (Source::Lake(lake), Some(first)) = (run.source, run.vertices.first()) {
+    for river in &network.rivers {
+        if let (Source::Lake(lake), Some(first)) = (river.source, river.vertices.first()) {
             runoff[lake as usize] += first.flow;
             leaves[lake as usize] = true;
         }
-        if let (Mouth::Lake(lake), Some(last)) = (run.mouth, run.vertices.last()) {
+        if let (Mouth::Lake(lake), Some(last)) = (river.mouth, river.vertices.last()) {
             runoff[lake as usize] -= last.flow;
         }
     }
@@ -230,13 +230,13 @@ fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
 
 /// The catchments of river mouths as areas.
 fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<Feature> {
-    let mut cells = vec![0u64; network.runs.len() + 1];
-    catchments.as_slice().iter().for_each(|run| cells[*run as usize] += 1);
+    let mut cells = vec![0u64; network.rivers.len() + 1];
+    catchments.as_slice().iter().for_each(|river| cells[*river as usize] += 1);
     let feature = |(id, lines): (u32, Vec<_>)| Feature {
         shape: Shape::Area(areas(lines)),
         properties: vec![
             ("run", Property::Count(Some(id))),
-            ("name", name(network, &network.runs[id as usize - 1])),
+            ("name", name(network, &network.rivers[id as usize - 1])),
             ("area_m2", Property::Real(cells[id as usize] as f64 * cell_area)),
         ],
     };
@@ -247,7 +247,7 @@ fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<
 ///
 /// # Errors
 /// A file that is missing or holds something else.
-pub fn read_network(folder: &Path) -> Result<WrittenNetwork> {
+pub fn read_network(folder: &Path) -> Result<RiverFiles> {
     let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
     let terrain = loaded.terrain;
     let size = terrain.grid.size;
@@ -266,10 +266,11 @@ pub fn read_network(folder: &Path) -> Result<WrittenNetwork> {
     };
     let surface = field("water_surface.tif")?;
     let grid = &terrain.grid;
-    let reaches = written::read_as(&folder.join("rivers.geojson"), grid, |text| written::parse_reaches(text, grid))?;
-    let lakes = written::read_as(&folder.join("lakes.geojson"), grid, written::parse_lakes)?;
-    let about = written::read_as(&folder.join("network.json"), grid, written::parse_about)?;
-    Ok(WrittenNetwork {
+    let reaches =
+        river_files::read_as(&folder.join("rivers.geojson"), grid, |text| river_files::parse_reaches(text, grid))?;
+    let lakes = river_files::read_as(&folder.join("lakes.geojson"), grid, river_files::parse_lakes)?;
+    let about = river_files::read_as(&folder.join("network.json"), grid, river_files::parse_about)?;
+    Ok(RiverFiles {
         cell: terrain.grid.cell,
         sea: about.sea_level,
         mouths: about.mouths,

@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::sidecar::{ByteOrder, Engines, RowOrder};
 use super::{Format, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write};
-use crate::error::{Error, Result};
-use crate::field::Field;
-use crate::grid::{Georeference, Grid, PixelIs};
-use crate::height::Height;
+use crate::base::error::{Error, Result};
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Georeference, Grid, PixelIs};
+use crate::terrain::height::Height;
 use crate::terrain::{Cells, Terrain};
 
 /// How a terrain is written.

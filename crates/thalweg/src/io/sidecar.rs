@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{SampleType, atomic, plain};
-use crate::error::{Error, Result};
-use crate::field::Size;
+use crate::base::error::{Error, Result};
+use crate::terrain::field::Size;
 
 /// The longest sidecar that is read; ours have under a thousand bytes.
 const MAX_BYTES: u64 = 1 << 16;

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::atomic::{Temporary, folder_of, sweep, write_text};
 use super::disk;
-use crate::error::{Error, Result};
-use crate::names::{from_text, shown, to_text};
+use crate::base::error::{Error, Result};
+use crate::base::names::{from_text, shown, to_text};
 
 /// Files of a folder whose change is under way.
 pub const JOURNAL: &str = ".thalweg-journal.json";

@@ -8,11 +8,11 @@ pub use super::layer::{load_layer, load_layer_of, load_layer_on};
 pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
 use super::units::{self, Problem, Said, Unit};
 use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
-use crate::error::{Error, Result};
-use crate::field::Field;
-use crate::grid::Grid;
-use crate::height::Height;
+use crate::base::error::{Error, Result};
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 
 /// Heights of the lowest and highest code of an unscaled file of which nothing else is known, in metres.
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];

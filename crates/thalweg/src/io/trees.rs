@@ -9,11 +9,11 @@ use std::path::Path;
 use super::features::collection;
 use super::place::{Place, unnamed};
 use super::{atomic, plain};
-use crate::error::{Error, Result};
-use crate::forest::{self, KINDS, Tree};
-use crate::grid::Grid;
-use crate::memory;
+use crate::base::error::{Error, Result};
+use crate::base::memory;
+use crate::process::forest::{self, KINDS, Tree};
 use crate::terrain::Terrain;
+use crate::terrain::grid::Grid;
 
 /// The columns of a table, and what a feature's properties are called, but for the coordinates.
 const HEAD: &str = "id,x,y,z,kind,height_m,crown_m,age_years";
@@ -185,9 +185,9 @@ fn line(reader: &mut impl BufRead, path: &Path) -> Result<Option<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Georeference;
-    use crate::height::Height;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Georeference;
+    use crate::terrain::height::Height;
     use serde_json::json;
 
     fn land(georeference: Option<Georeference>) -> Terrain {

@@ -8,7 +8,7 @@ use super::atomic::write_text;
 use super::draft::Saved;
 use super::features::{save_lakes, save_reaches};
 use super::save_layer;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::products::lakes::{Lake, csv, lakes};
 use crate::products::streams::{reaches, threshold};
 use crate::products::wetness::{Rules, wetness};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::grid::Grid;
+use crate::terrain::grid::Grid;
 
 /// A recipe with something for every knob.
 const TEXT: &str = "\
@@ -152,7 +152,7 @@ fn twice_as_wide_is_the_same_landform() {
         let mut terrain = crate::terrain::Terrain::new(recipe.grid().unwrap());
         for stage in &recipe.stages {
             let mut stepper = stage.model.start(&terrain.grid).unwrap();
-            let key = crate::rng::Key::new(recipe.seed, &stage.label);
+            let key = stage.key(recipe.seed);
             for step in 0..stage.steps(&terrain.grid, 0).unwrap() {
                 stepper.step(&mut terrain, crate::model::Tick { key, step }).unwrap();
             }

@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::model::{Blend, Budget, Model, Stepper, Tick};
-use crate::rng::Key;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{Cells, LayerSpec, Terrain};
 
 /// How much of a base model's change a cell takes.
@@ -143,7 +143,7 @@ fn lay_row(
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use crate::field::{Field, Window};
+    use crate::terrain::field::{Field, Window};
 
     /// A square world of `cells` cells a side, `extent` metres wide.
     pub fn square(cells: usize, extent: f64) -> Grid {
@@ -208,7 +208,7 @@ pub(crate) mod testing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::{Field, Window};
+    use crate::terrain::field::{Field, Window};
 
     fn terrain(heights: &[i32]) -> Terrain {
         let grid = Grid::new([1, heights.len()], 10.0).unwrap();

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::grid::Grid;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
 use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::cellular::{Cellular, Distance};
 use crate::noise::fractal::Warp;
 use crate::params;
-use crate::rng::Key;
+use crate::terrain::grid::Grid;
 
 params! {
     /// Lays bowls, crests or blocks on the ground, shaped by the distance to scattered feature points.

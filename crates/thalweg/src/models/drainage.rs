@@ -1,12 +1,12 @@
 //! Where the ground drains to: see [`Drainage`].
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
 use crate::flow::accumulate::{SHARES, shares};
 use crate::flow::{self, Land, basins, infinity, multiple, streams};
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{Cells, DISCHARGE, Hue, LayerSpec, POOL, RAIN, Terrain};
 use crate::{choice, params};
 
@@ -197,8 +197,8 @@ impl Stepper for Look {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Edge;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
+    use crate::terrain::grid::Edge;
 
     /// A valley along row 2 that falls to the east, its only way out, with a pit in its bed.
     fn valley() -> Terrain {

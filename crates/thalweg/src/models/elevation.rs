@@ -1,10 +1,10 @@
 //! [`Elevation`]: a given elevation model as ground.
 
-use crate::error::{Error, Result};
-use crate::grid::Grid;
+use crate::base::error::{Error, Result};
 use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::base::{AMOUNT, STEP_CELLS, band, bands, lay};
 use crate::params;
+use crate::terrain::grid::Grid;
 use crate::terrain::{Cells, LayerSpec, Terrain};
 
 /// The layer that is laid: metres, from a file or from an earlier stage.
@@ -95,8 +95,8 @@ impl Stepper for Laying {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
+    use crate::terrain::field::Field;
 
     fn step(model: &Elevation, terrain: &mut Terrain) -> Result<Budget> {
         let mut stepper = model.start(&terrain.grid)?;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::grid::Grid;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
 use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
 use crate::params;
-use crate::rng::Key;
+use crate::terrain::grid::Grid;
 
 params! {
     /// Breaks the ground along straight lines through the world, each side going up or down by half a step.

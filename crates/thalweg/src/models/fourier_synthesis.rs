@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::field::Field;
-use crate::fourier::{Fourier, Wave};
-use crate::grid::Grid;
+use crate::base::error::Result;
+use crate::base::fourier::{Fourier, Wave};
+use crate::base::rng::Key;
 use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::base::{AMOUNT, lay};
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
 use crate::{choice, params};
 
 choice! {

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::grid::Grid;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
 use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::fractal::{Fractal, Kind, Settings, Warp};
 use crate::params;
-use crate::rng::Key;
+use crate::terrain::grid::Grid;
 
 params! {
     /// Lays a sum of octaves of gradient noise on the ground: rolling hills (fBm), rounded hills (billow) or ridges.

@@ -2,15 +2,15 @@
 
 use rayon::prelude::*;
 
-use crate::cast::share_of;
-use crate::error::{Error, Result};
-use crate::field::Field;
-use crate::grid::{Edge, Grid};
-use crate::height::Height;
+use crate::base::cast::share_of;
+use crate::base::error::{Error, Result};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
-use crate::slopes::diffuse::{PASS, passes};
-use crate::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
+use crate::process::slopes::diffuse::{PASS, passes};
+use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::Height;
 use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
 
 /// How steep the ground may stand, beside the model's own angle.
@@ -207,9 +207,9 @@ fn fall(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::height::UNITS;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
     use crate::terrain::Cells;
+    use crate::terrain::height::UNITS;
 
     fn run(model: &Hillslope, terrain: &mut Terrain) -> Budget {
         let mut stepper = model.start(&terrain.grid).unwrap();

@@ -14,9 +14,9 @@ pub mod fluvial;
 pub mod fourier_synthesis;
 pub mod glacier;
 pub mod gradient_noise;
-pub mod hands;
 pub mod hillslope;
 pub mod hydrology;
+pub mod manual;
 pub mod midpoint_displacement;
 pub mod outlets;
 pub mod pipes;
@@ -28,7 +28,7 @@ pub mod stream_power;
 pub mod thermal;
 pub mod trees;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::model::{Model, Role};
 use crate::terrain::LayerSpec;
 
@@ -62,7 +62,7 @@ const MODELS: &[Make] = &[
     || Box::<river_network::RiverNetwork>::default(),
     || Box::<delta::Delta>::default(),
     || Box::<outlets::Outlets>::default(),
-    || Box::<hands::Hands>::default(),
+    || Box::<manual::Manual>::default(),
 ];
 
 /// Models by name: the library's, and a caller's own.
@@ -95,7 +95,8 @@ impl Models {
     /// # Errors
     /// When there is none.
     pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
-        self.all().find(|model| model.about().name == name).ok_or_else(|| {
+        let is_called = |model: &Box<dyn Model>| model.about().name == name || model.formerly() == Some(name);
+        self.all().find(is_called).ok_or_else(|| {
             let names: Vec<&str> = self.all().map(|model| model.about().name).collect();
             Error::unknown("model", name, names)
         })

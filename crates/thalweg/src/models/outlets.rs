@@ -1,14 +1,14 @@
 //! Land all of which drains: see [`Outlets`].
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
 use crate::flow::{Land, outlets};
-use crate::forest::{Forest, TREES};
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
-use crate::slopes::{Guards, book_cut, carry_off};
+use crate::process::forest::{Forest, TREES};
+use crate::process::slopes::{Guards, book_cut, carry_off};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{Cells, LOOSE, POOL, TREE_DENSITY, Terrain};
 
 params! {
@@ -141,8 +141,8 @@ fn drown(terrain: &mut Terrain, before: Option<&Field<Height>>, after: &Field<He
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forest::Tree;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
+    use crate::process::forest::Tree;
 
     /// 12 × 30 cells of 10 m: a slope of 1 m a cell to the east, in which lie a hollow of 3 × 4 cells, 6 m deep, and a pit of one
     /// cell, 3 m deep, in a valley that runs along row 9.
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_closed_world_keeps_what_is_cut() {
         let mut terrain = slope();
-        terrain.grid.edges = [crate::grid::Edge::Closed; 4];
+        terrain.grid.edges = [crate::terrain::grid::Edge::Closed; 4];
         let before = terrain.solid();
         let budget = run(&mut terrain, &Outlets { lake: 1e4, lake_area: 0.0 });
         assert_eq!((budget.exported, terrain.solid() - before), (0, budget.solid_change()));

@@ -1,18 +1,18 @@
 //! Rivers put into a terrain: see [`RiverNetwork`].
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::flow::Land;
 use crate::flow::breach::Limits;
-use crate::grid::Grid;
-use crate::height::Height;
+use crate::given::springs::{self, SPRINGS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::rivers::letter::{self, Letter, Rule};
-use crate::rivers::wishes::{self, MOUTHS, PASSES};
+use crate::process::slopes::{Guards, book_cut, carry_off};
+use crate::rivers::sampled::{self, Rule, Sampling};
+use crate::rivers::waypoints::{self, MOUTHS, PASSES};
 use crate::rivers::{self, Carved, Design, Network, Site, distance};
-use crate::rng::Key;
-use crate::slopes::{Guards, book_cut, carry_off};
-use crate::springs::{self, SPRINGS};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 use crate::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain, WATER};
 use crate::{choice, params};
 
@@ -21,8 +21,8 @@ choice! {
     pub enum Method {
         /// By the drainage of the land: lakes, smooth lines, widths in metres of real discharge.
         Drainage = "drainage",
-        /// As the document has it, to the letter.
-        Letter = "letter",
+        /// By sampled points and shortest paths, as the report has it.
+        Sampled = "sampled" formerly "letter",
     }
 }
 
@@ -59,7 +59,7 @@ params! {
     /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery
     /// & Buffington (1997) and Leopold & Wolman (1957); breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
     ///
-    /// `method = "letter"` follows the document to the letter instead: points r = `spacing` apart at least, each joined to all within
+    /// `method = "sampled"` follows the report instead: points r = `spacing` apart at least, each joined to all within
     /// 1.9·r (some six), Dijkstra's ways from all of them to the sea (or, where there is none, to open edges) with
     /// w = ‖a‖·(1 − ½·â·z) times C² uphill and over C downhill, heights corrected so that none rises, Bresenham's
     /// lines, drainage D of 1 and what flows in, Q = √D, and within R = Q metres the ground (1 − α)·ground + α·(h − R),
@@ -105,7 +105,7 @@ params! {
         delta: f64 = 5.0, within 0.0..=1e6, unit "m³/s", source "ours";
         /// How many widths a gentle river has more at the sea.
         estuary: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours";
-        /// How rivers are found. With `letter` what stands above does nothing, and what follows does.
+        /// How rivers are found. With `sampled` what stands above does nothing, and what follows does.
         method: Method = Method::Drainage, within .., unit "1", source "ours";
         /// Least distance r of two sampled points; under four cells it counts as that.
         spacing: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
@@ -161,8 +161,8 @@ impl RiverNetwork {
     }
 
     /// How it follows the document.
-    pub fn letter(&self) -> Letter {
-        Letter {
+    pub fn sampling(&self) -> Sampling {
+        Sampling {
             spacing: self.spacing,
             relief: self.closeness,
             climb: self.climb,
@@ -177,7 +177,7 @@ impl RiverNetwork {
     /// As [`rivers::plan()`]; tables that hold no springs, mouths or passes.
     pub fn made(&self, terrain: &Terrain, key: Key) -> Result<(Network, Carved)> {
         let (springs, mouths, passes) =
-            (springs::sources(terrain)?, wishes::mouths(terrain)?, wishes::passes(terrain)?);
+            (springs::sources(terrain)?, waypoints::mouths(terrain)?, waypoints::passes(terrain)?);
         let site = Site {
             land: Land { outlets: &mouths, ..Land::of(terrain) },
             rain: terrain.float(&RAIN),
@@ -186,8 +186,8 @@ impl RiverNetwork {
             springs: &springs,
             passes: &passes,
         };
-        if self.method == Method::Letter {
-            return letter::made(&site, &self.letter(), key);
+        if self.method == Method::Sampled {
+            return sampled::make(&site, &self.sampling(), key);
         }
         let design = self.design();
         let mut network = rivers::plan(&site, &design, key)?;
@@ -256,7 +256,7 @@ impl Stepper for Maker {
         budget.deposited += i128::from(own);
         budget.added += i128::from(laid - own);
         let sides: f64 = terrain.grid.extent().iter().sum();
-        let near = distance::to_set(&river.map(|run| *run > 0), terrain.grid.cell);
+        let near = distance::to_set(&river.map(|river| *river > 0), terrain.grid.cell);
         let near = near.map(|metres| if metres.is_finite() { *metres } else { sides as f32 });
         let discharge = discharges(&network, &river);
         terrain.insert(&RIVER_DISTANCE, Cells::Float(near))?;
@@ -283,9 +283,9 @@ fn standing(terrain: &Terrain) -> f64 {
 /// The discharge in each cell of a river's path, in m³/s.
 fn discharges(network: &Network, river: &Field<u32>) -> Field<f32> {
     let mut discharge = Field::new(river.size(), 0.0);
-    for run in &network.runs {
-        for (k, vertex) in &run.path {
-            discharge.as_mut_slice()[*k as usize] = run.vertices[*vertex as usize].discharge() as f32;
+    for river in &network.rivers {
+        for (k, vertex) in &river.path {
+            discharge.as_mut_slice()[*k as usize] = river.vertices[*vertex as usize].discharge() as f32;
         }
     }
     discharge
@@ -294,8 +294,8 @@ fn discharges(network: &Network, river: &Field<u32>) -> Field<f32> {
 /// The rivers' points as a table.
 fn table(network: &Network, grid: &Grid) -> Table {
     let points =
-        || network.runs.iter().zip(1i64..).flat_map(|(run, id)| run.vertices.iter().map(move |v| (id, run, v)));
-    let ints = |name: &str, unit: &str, of: &dyn Fn((i64, &rivers::Run, &rivers::Vertex)) -> i64| {
+        || network.rivers.iter().zip(1i64..).flat_map(|(river, id)| river.vertices.iter().map(move |v| (id, river, v)));
+    let ints = |name: &str, unit: &str, of: &dyn Fn((i64, &rivers::River, &rivers::Vertex)) -> i64| {
         (name.to_string(), unit.to_string(), Column::Int(points().map(of).collect()))
     };
     let floats = |name: &str, unit: &str, of: &dyn Fn(&rivers::Vertex) -> f64| {
@@ -308,7 +308,7 @@ fn table(network: &Network, grid: &Grid) -> Table {
             ints("row", "cell", &|(_, _, v)| cell(v, 0)),
             ints("column", "cell", &|(_, _, v)| cell(v, 1)),
             ints("river", "1", &|(id, _, _)| id),
-            ints("name", "1", &|(_, run, _)| i64::from(network.names[run.river as usize])),
+            ints("name", "1", &|(_, river, _)| i64::from(network.names[river.number as usize])),
             floats("x", "m", &|v| metres(v, 1)),
             floats("y", "m", &|v| metres(v, 0)),
             floats("discharge", "m³/s", &|v| v.discharge()),

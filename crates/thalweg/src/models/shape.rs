@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::grid::Grid;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
 use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
-use crate::rng::Key;
+use crate::terrain::grid::Grid;
 use crate::{choice, params};
 
 choice! {

@@ -3,15 +3,15 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::cast::{self, share_of};
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::cast::{self, share_of};
+use crate::base::error::{Error, Result};
 use crate::flow::LENGTHS;
 use crate::flow::near::{BLOCK, Block, HERE, Near, block, whole};
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
 
 params! {
@@ -294,7 +294,7 @@ fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
 
     const TICK: Tick = Tick { key: Key::ZERO, step: 0 };
 

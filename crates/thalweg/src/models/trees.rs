@@ -1,21 +1,21 @@
 //! A forest on ready ground: see [`Trees`].
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
 use crate::flow::accumulate::{SHARES, shares};
 use crate::flow::{Drainage, Land};
-use crate::forest::{Forest, KINDS, Rules, Site, TREES};
-use crate::grid::Grid;
-use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
 use crate::params;
+use crate::process::forest::{Forest, KINDS, Rules, Site, TREES};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 use crate::terrain::{Cells, DISCHARGE, LayerSpec, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
 
 params! {
     /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
     /// size and an age, and roots that hold the soil for later stages.
     ///
-    /// In a year every plant grows by size += grow·(1 − size), from 0.5, and with the chance `seed` sheds a seed that flies
+    /// In a year every plant grows by size += grow·(1 − size), from 0.5, and with the chance `seed` pit_basins a seed that flies
     /// up to `spread` along either axis; `spawn` seeds a km² come from elsewhere. A seed takes root with the chance
     /// s·(1 − density/cap), the density being the mean under the roots that it would have; s is 1 where the ground suits its
     /// kind, and falls to 0 over a tenth before the kind's limits of slope, of elevation (as a share of `tree_line`) and of
@@ -222,7 +222,7 @@ const _: () = assert!(KINDS.len() == 6);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
 
     /// A valley that falls to the east, with a deep hollow, over 600 m by 900 m.
     fn valley(cells: usize) -> Terrain {

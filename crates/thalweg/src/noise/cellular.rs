@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use multiversion::multiversion;
 
+use crate::base::rng::Key;
 use crate::choice;
-use crate::grid::Grid;
 use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
 use crate::noise::fractal::Warp;
 use crate::noise::gradient;
 use crate::noise::octave::Octave;
-use crate::rng::Key;
+use crate::terrain::grid::Grid;
 
 choice! {
     /// Which distance is the value.

@@ -1,8 +1,8 @@
 //! Chunks: runs of samples of a row that are computed together, on the stack.
 
-use crate::grid::Grid;
 use crate::noise::gradient;
 use crate::noise::octave::Octave;
+use crate::terrain::grid::Grid;
 
 /// Samples of a row that are computed together. Their positions are counted from an anchor at a world column that is
 /// a multiple of this, so a value never depends on where a window begins.

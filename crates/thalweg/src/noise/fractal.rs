@@ -6,12 +6,12 @@
 
 use multiversion::multiversion;
 
+use crate::base::rng::Key;
 use crate::choice;
-use crate::grid::Grid;
 use crate::noise::chunk::{CHUNK, Chunk, STILL, add, evaluate, for_chunks};
 use crate::noise::gradient::{DEVIATION, MEAN_ABS};
 use crate::noise::octave::Octave;
-use crate::rng::Key;
+use crate::terrain::grid::Grid;
 
 choice! {
     /// How octaves of noise are shaped before they are added.
@@ -217,7 +217,7 @@ fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: Kind, fade: f32, offset: f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fourier::{Fourier, Wave};
+    use crate::base::fourier::{Fourier, Wave};
     use crate::noise::gradient;
 
     /// One sample after the formulas on the page of `gradient_noise`: no arrays, no chunks but for the anchor.

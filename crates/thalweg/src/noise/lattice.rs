@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use crate::field::Field;
-use crate::grid::Grid;
-use crate::rng::Key;
+use crate::base::rng::Key;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
 
 /// Where a new point takes its mean from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

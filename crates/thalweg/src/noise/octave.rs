@@ -1,6 +1,6 @@
 //! [`Octave`]: one turned, shifted and scaled copy of a noise's lattice.
 
-use crate::rng::Key;
+use crate::base::rng::Key;
 
 /// The golden angle in radians: no few multiples of it come near each other, or near a quarter turn.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;

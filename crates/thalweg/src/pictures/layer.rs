@@ -1,7 +1,6 @@
 //! A data layer (visits, wear, water …) as colours over the grey relief.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::models::Models;
 use crate::pictures::colour::{mix, srgb};
 use crate::pictures::furniture::{self, Legend};
@@ -11,6 +10,7 @@ use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::{Relief, quantile};
 use crate::pictures::shade::{brush, hatch};
+use crate::terrain::field::Field;
 use crate::terrain::{Hue, Terrain};
 
 /// Reflectance of the ground under the data.
@@ -142,7 +142,7 @@ pub fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
+    use crate::terrain::grid::Grid;
 
     fn flat() -> Terrain {
         Terrain::new(Grid::new([8, 8], 10.0).unwrap())

@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::pictures::relief::bilinear;
+use crate::terrain::field::Field;
 
 /// Where the sun stands.
 #[derive(Debug, Clone, Copy, PartialEq)]

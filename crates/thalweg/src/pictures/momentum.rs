@@ -1,7 +1,6 @@
 //! Which way water runs, and how much: hue by direction, strength by amount.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::pictures::colour::{Linear, from_oklab, mix, srgb};
 use crate::pictures::furniture::{self, INK, Legend};
 use crate::pictures::layer::{COVER, GREY, LayerOptions, range};
@@ -12,6 +11,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::shade::{brush, hatch};
 use crate::pictures::text::{Letters, draw};
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
 
 /// Lightness and colourfulness of the wheel in OKLab: as strong as every hue of a screen allows.
 const WHEEL: [f64; 2] = [0.68, 0.125];
@@ -108,7 +108,7 @@ fn wheel(map: Picture, scale: Option<f64>, words: &str) -> Picture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
+    use crate::terrain::grid::Grid;
 
     fn flat() -> Terrain {
         Terrain::new(Grid::new([8, 60], 10.0).unwrap())

@@ -1,11 +1,11 @@
 //! The colours of lit ground and water: what both the shaded map and the perspective view are painted with.
 
-use crate::field::{Field, Size};
 use crate::pictures::colour::{Linear, lit, mix};
 use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
 use crate::pictures::ramps::{Ramp, Table};
 use crate::pictures::relief::{Relief, bilinear, quantile};
 use crate::pictures::water::STREAM;
+use crate::terrain::field::{Field, Size};
 
 /// The sun's share of the light on flat open ground. The three shares sum to 1, so flat ground shows the ramp's own colour.
 pub const SUN: f32 = 0.70;

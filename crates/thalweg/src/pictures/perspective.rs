@@ -2,9 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::Size;
-use crate::forest::Tree;
+use crate::base::error::{Error, Result};
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::light::Sun;
@@ -18,7 +16,9 @@ use crate::pictures::shade::brush;
 use crate::pictures::text::{Letters, draw};
 use crate::pictures::trees::Wood;
 use crate::pictures::water::{Streams, Water};
+use crate::process::forest::Tree;
 use crate::terrain::Terrain;
+use crate::terrain::field::Size;
 
 /// Subpixels on a side of a pixel.
 const FINE: usize = 2;
@@ -281,9 +281,9 @@ fn caption(picture: &mut Picture, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new(size, 30.0).unwrap());

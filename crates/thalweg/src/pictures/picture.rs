@@ -4,9 +4,9 @@ use std::io::{self, BufRead, Seek, Write};
 
 use rayon::prelude::*;
 
-use crate::field::{Field, Size, Window};
 use crate::pictures::colour::{Linear, Rgb, linear, srgb};
-use crate::taps::{Axis, Kernel, filter};
+use crate::terrain::field::{Field, Size, Window};
+use crate::terrain::filter::{Axis, Kernel, filter};
 
 /// The most bytes of pixels that are decoded: a frame of 8192² and more.
 const MAX_BYTES: usize = 1 << 28;

@@ -1,6 +1,6 @@
 //! Colour ramps: from a number in 0..1 to a colour.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::pictures::colour::{Linear, Rgb, from_oklab, linear, srgb, to_oklab};
 
 /// Points of one channel: position in 0..1 and value in 0..1 (sRGB).

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::{Field, Size};
+use crate::base::error::{Error, Result};
 use crate::pictures::light::gradient;
 use crate::pictures::water::{self, Water};
-use crate::taps::{Axis, Kernel, filter};
+use crate::terrain::field::{Field, Size};
+use crate::terrain::filter::{Axis, Kernel, filter};
 use crate::terrain::{Terrain, WATER};
 
 /// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
@@ -269,8 +269,8 @@ pub fn bilinear(field: &Field<f32>, y: f32, x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     #[test]
     fn holes_are_filled_between_their_neighbours() {

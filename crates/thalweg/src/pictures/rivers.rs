@@ -1,9 +1,9 @@
 //! Rivers as lines on a map, as wide as their catchments say.
 
-use crate::field::{Field, Size};
 use crate::flow::Link;
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
+use crate::terrain::field::{Field, Size};
 
 /// A clear blue that shows on green, brown and white alike.
 const BLUE: Linear = [0.020, 0.125, 0.400];

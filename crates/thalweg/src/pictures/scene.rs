@@ -1,10 +1,10 @@
 //! A block of land before a camera: where its corners fall on the screen.
 
-use crate::field::Field;
 use crate::pictures::colour::Linear;
 use crate::pictures::paint::Painter;
 use crate::pictures::raster::{Band, Corner};
 use crate::pictures::relief::Relief;
+use crate::terrain::field::Field;
 
 /// Metres: east, north, up.
 pub type Point = [f32; 3];

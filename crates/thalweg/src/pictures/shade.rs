@@ -1,9 +1,7 @@
 //! The shaded map: hypsometric tint under a soft sun, seas, lakes and rivers, scale and legend.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::Link;
-use crate::forest::Tree;
 use crate::pictures::colour::{Rgb, srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
@@ -13,7 +11,9 @@ use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::Relief;
 use crate::pictures::water::Water;
 use crate::pictures::{rivers, trees};
+use crate::process::forest::Tree;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
 
 /// Longer side in pixels of a map that a screen shows whole.
 pub const SCREEN: usize = 2048;
@@ -140,10 +140,10 @@ pub(crate) fn hatch(i: usize, j: usize, stripe: usize) -> Rgb {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
-    use crate::height::Height;
     use crate::models::glacier::ICE;
     use crate::terrain::Cells;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([rows, cols], 30.0).unwrap());

@@ -1,6 +1,6 @@
 //! A sheet of several terrains: maps above perspective views, each under its name; or one picture each, in rows and columns.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::perspective::{Land, ViewOptions, render};
 use crate::pictures::picture::Picture;
@@ -156,11 +156,11 @@ fn arranged(pictures: &[Picture], [width, columns]: [usize; 2], labels: &Labels<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Grid;
-    use crate::height::Height;
     use crate::pictures::water::Water;
     use crate::terrain::Terrain;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     fn hill(height: f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([40, 40], 30.0).unwrap());

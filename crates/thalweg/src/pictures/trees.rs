@@ -1,14 +1,14 @@
 //! Trees on pictures: crowns with their shadows on a map, and simple crowns that stand in a view.
 
-use crate::field::{Field, Size};
-use crate::forest::{KINDS, Tree};
+use crate::base::rng::Key;
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::light::{Sun, lambert};
 use crate::pictures::picture::Picture;
 use crate::pictures::raster::{Band, Corner};
 use crate::pictures::relief::{Relief, bilinear};
 use crate::pictures::scene::{Camera, Point};
-use crate::rng::Key;
+use crate::process::forest::{KINDS, Tree};
+use crate::terrain::field::{Field, Size};
 
 /// Colour of each kind's crown in full light.
 pub const COLOURS: [Linear; KINDS.len()] = [
@@ -251,11 +251,11 @@ const CIRCLE: [[f32; 2]; SIDES] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
-    use crate::height::Height;
     use crate::pictures::perspective::{ViewOptions, view};
     use crate::pictures::shade::{ShadeOptions, shade};
     use crate::terrain::Terrain;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     fn land() -> Terrain {
         let mut terrain = Terrain::new(Grid::new([60, 80], 2.0).unwrap());

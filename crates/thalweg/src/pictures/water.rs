@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::{Field, Size};
+use crate::base::error::{Error, Result};
 use crate::flow::hydraulic;
-use crate::height::Height;
 use crate::models::glacier::ICE;
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
 use crate::pictures::relief::{Relief, quantile};
+use crate::terrain::field::{Field, Size};
+use crate::terrain::height::Height;
 use crate::terrain::{DISCHARGE, POOL, Terrain, WATER};
 
 /// The light blue of streams: lighter and clearer than any pool.
@@ -127,7 +127,7 @@ pub fn levels(ground: &Field<Height>, pools: &Field<Height>) -> Field<f32> {
             near.filter_map(|(r, c)| level(r, c)).filter(|level| *level <= here).max()
         };
         let units = level(i, j).or_else(beside);
-        units.map_or(f32::NAN, |units| (units as f64 / crate::height::UNITS) as f32)
+        units.map_or(f32::NAN, |units| (units as f64 / crate::terrain::height::UNITS) as f32)
     })
 }
 
@@ -307,8 +307,8 @@ impl Band<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
     use crate::pictures::shade::{ShadeOptions, shade};
+    use crate::terrain::grid::Grid;
 
     /// A plain of 100 m with cells of 10 m.
     fn plain(size: Size) -> Terrain {

@@ -4,12 +4,12 @@ use std::collections::BinaryHeap;
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::{Drainage, LENGTHS, Land, around};
 use crate::products::resample::reduce_field;
 use crate::products::statistics::correlation;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
 
 /// Most cells on the long side at which heights and slopes are compared; else half of those of the coarser terrain.
 const COMPARED: usize = 256;
@@ -149,8 +149,8 @@ fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::{Edge, Grid};
-    use crate::height::Height;
+    use crate::terrain::grid::{Edge, Grid};
+    use crate::terrain::height::Height;
 
     /// Two valleys that fall to the south, their beds in metres from the west.
     fn valleys(cells: usize, beds: [f64; 2]) -> Terrain {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::{Land, Part, around};
-use crate::height::{Height, UNITS};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{POOL, Terrain};
 
 /// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
@@ -209,8 +209,8 @@ fn straightened(line: &[[f64; 2]]) -> Vec<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
+    use crate::terrain::grid::Grid;
 
     /// Ground at 10 m, cells of 5 m; a letter's water is as deep as its place in the alphabet in metres.
     fn drawn(map: &[&str]) -> (Terrain, Field<Height>) {

@@ -1,6 +1,6 @@
 //! [`Mesh`]: the ground as triangles, in metres.
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::products::slope::{gradient, normal};
 use crate::terrain::{GROUND, Terrain};
 
@@ -148,9 +148,9 @@ fn stations(n: usize, cell: f64) -> Vec<(f64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     fn terrain(rows: usize, cols: usize, height: impl Fn(usize, usize) -> f64) -> Terrain {
         let mut terrain = Terrain::new(Grid::new([rows, cols], 10.0).unwrap());

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::pictures::picture::Picture;
 use crate::products::mesh::{Mesh, Up};
 use crate::products::stand::Stand;
@@ -216,11 +216,11 @@ fn write_chunks<T>(writer: &mut impl Write, things: &[T], put: impl Fn(&mut Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forest::Tree;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::process::forest::Tree;
     use crate::products::mesh::MeshOptions;
     use crate::terrain::Terrain;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     fn land() -> Terrain {
         let mut terrain = Terrain::new(Grid::new([4, 5], 10.0).unwrap());

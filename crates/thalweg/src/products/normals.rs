@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use crate::field::Field;
 use crate::pictures::picture::write_png;
 use crate::products::slope::{gradient, normal};
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
 
 /// Bits of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -105,8 +105,8 @@ fn encode(writer: impl Write, size: [usize; 2], colour: png::ColorType, depth: D
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     /// Rising 0.75 per metre eastward or northward.
     fn plane(eastward: bool) -> Terrain {

@@ -4,11 +4,11 @@
 //! are (N − 1 intervals, as game engines count). [`reduce`] takes cells as areas instead and keeps the mean: the way to
 //! compare two resolutions. Tables (particles alive and such) are of the cells they were made on and are left behind.
 
-use crate::error::{Error, Result};
-use crate::field::{Field, Size, Window};
-use crate::grid::{Georeference, Grid};
-use crate::height::Height;
-use crate::taps::{Axis, Kernel, filter, touched};
+use crate::base::error::{Error, Result};
+use crate::terrain::field::{Field, Size, Window};
+use crate::terrain::filter::{Axis, Kernel, filter, touched};
+use crate::terrain::grid::{Georeference, Grid};
+use crate::terrain::height::Height;
 use crate::terrain::{Cells, Layer, Terrain};
 
 /// The terrain with `size` samples over the same extent between its corner samples. More samples are interpolated
@@ -168,7 +168,7 @@ fn remake(terrain: &Terrain, grid: Grid, ground: Kernel, layers: Kernel) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::PixelIs;
+    use crate::terrain::grid::PixelIs;
     use crate::terrain::{Column, LayerSpec, Table};
 
     const CELL: f64 = 12.0;

@@ -19,7 +19,7 @@ pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
         mesh.uvs.push(uv.map(|x| x as f32));
     };
     let edges = ribbon::edges(network, &carved.river, &carved.ground);
-    for (run, edges) in network.runs.iter().zip(edges) {
+    for (run, edges) in network.rivers.iter().zip(edges) {
         let lengths = network.lengths(run);
         let first = mesh.positions.len() as u32;
         let last = run.vertices.len() - 1;

@@ -13,7 +13,7 @@ pub fn gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
         let pick = |at: (usize, usize)| if valid(at.0, at.1) { (at, 1.0) } else { ((i, j), 0.0) };
         let ((from, back), (to, ahead)) = (pick(before), pick(after));
         let span: f64 = back + ahead;
-        (height(to.0, to.1) - height(from.0, from.1)) / (crate::height::UNITS * cell * span.max(1.0))
+        (height(to.0, to.1) - height(from.0, from.1)) / (crate::terrain::height::UNITS * cell * span.max(1.0))
     };
     [rise((i, j.wrapping_sub(1)), (i, j + 1)), rise((i + 1, j), (i.wrapping_sub(1), j))]
 }
@@ -28,9 +28,9 @@ pub fn normal(gradient: [f64; 2], scale: f64) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     #[test]
     fn planes_have_their_slope_everywhere_but_for_lone_cells() {

@@ -5,11 +5,11 @@
 
 use serde_json::{Value, json};
 
-use crate::error::Result;
-use crate::forest::Tree;
+use crate::base::error::Result;
+use crate::base::rng::Key;
+use crate::process::forest::Tree;
 use crate::products::mesh::{MeshOptions, scale};
 use crate::products::plants::Plant;
-use crate::rng::Key;
 use crate::terrain::Terrain;
 
 /// Shapes to each kind.
@@ -190,11 +190,11 @@ fn foot(tree: &Tree, terrain: &Terrain, scale: f64) -> Option<[f32; 3]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::forest::KINDS;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::process::forest::KINDS;
     use crate::products::mesh::Mesh;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     fn land() -> Terrain {
         let grid = Grid::new([20, 30], 10.0).unwrap();

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
-use crate::height::UNITS;
+use crate::base::error::{Error, Result};
 use crate::products::slope::gradient;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::height::UNITS;
 
 /// A terrain in a few figures; cells without data are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -97,8 +97,8 @@ pub fn correlation(a: &Field<f32>, b: &Field<f32>) -> Result<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     #[test]
     fn a_plane_with_a_pit() {

@@ -1,10 +1,10 @@
 //! Streams as things with their discharge, width, depth and velocity, and the same by cell.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::hydraulic;
 use crate::flow::{Drainage, Land, Link, links};
-use crate::height::Height;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 use crate::terrain::{DISCHARGE, POOL, Terrain};
 
 /// Cells with less than the threshold that a stream may cross: a particle's way and the steepest descent differ by a few.
@@ -123,7 +123,7 @@ fn own(link: &Link) -> &[[usize; 2]] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
+    use crate::terrain::grid::Grid;
 
     /// A valley that falls to the south along column 20, its sides rising 2 m a cell of 10 m.
     fn valley() -> Terrain {

@@ -1,10 +1,10 @@
 //! How wet the ground is, 0 to 1: what trees and painters of textures ask for.
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::{Drainage, LENGTHS, Land};
 use crate::model::YEAR;
 use crate::products::slope::gradient;
+use crate::terrain::field::Field;
 use crate::terrain::{DISCHARGE, POOL, Terrain};
 
 /// How wetness is found.
@@ -125,9 +125,9 @@ fn spread(terrain: &Terrain, rules: &Rules, wet: &mut Field<f32>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
-    use crate::height::Height;
     use crate::terrain::Cells;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     /// A plane that falls 1 in 10 to the south, cells of 10 m.
     fn plane(size: [usize; 2]) -> Terrain {

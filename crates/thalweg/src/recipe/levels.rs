@@ -2,9 +2,9 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::error::{Error, Result};
-use crate::keys::{self, Form, number};
-use crate::params::{Kind, Written};
+use crate::base::error::{Error, Result};
+use crate::declare::keys::{self, Form, number};
+use crate::declare::params::{Kind, Written};
 
 /// How a recipe names its first level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

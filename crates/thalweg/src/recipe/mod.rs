@@ -32,16 +32,18 @@
 mod levels;
 mod source;
 mod stage;
+pub mod strokes;
+pub mod tables;
 mod text;
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::grid::Edges;
+use crate::base::error::{Error, Result};
 use crate::io::Sidecar;
 use crate::model::Model;
 use crate::pictures::ramps::Ramp;
 use crate::rocks::Rock;
+use crate::terrain::grid::Edges;
 
 pub use levels::{Coarsest, When};
 pub use source::{From, Source};
@@ -80,6 +82,8 @@ pub struct Recipe {
     pub stages: Vec<Stage>,
     /// The folder that paths are relative to.
     pub folder: PathBuf,
+    /// What of its text has another name now, in words.
+    pub warnings: Vec<String>,
 }
 
 impl Recipe {
@@ -105,6 +109,7 @@ impl Recipe {
             from: None,
             stages: Vec::new(),
             folder: PathBuf::new(),
+            warnings: Vec::new(),
         }
     }
 

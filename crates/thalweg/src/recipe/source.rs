@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use crate::error::{Error, Result};
-use crate::keys::{self, File, Form, Key, Maybe, Pair, Text, key, schema_of};
+use crate::base::error::{Error, Result};
+use crate::declare::keys::{self, File, Form, Key, Maybe, Pair, Text, key, schema_of};
 
 /// Where a stage's input layer comes from.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::error::{Error, Result};
-use crate::grid::Grid;
-use crate::keys::{self, ByName, Form, Key, Text, key};
+use crate::base::error::{Error, Result};
+use crate::base::rng;
+use crate::declare::keys::{self, ByName, Form, Key, Text, key};
+use crate::declare::params::{Kind, Param, Value, Written};
+use crate::given::springs::SPRINGS;
 use crate::model::{Model, give};
 use crate::models::Models;
-use crate::params::{Kind, Param, Value, Written};
 use crate::recipe::levels::{OnLevels, When};
 use crate::recipe::source::{Input, Source};
-use crate::springs::SPRINGS;
-use crate::strokes::{self, Stroke};
-use crate::tables::{self, Tables};
+use crate::recipe::strokes::{self, Stroke};
+use crate::recipe::tables::{self, Tables};
+use crate::terrain::grid::Grid;
 
 /// One model at work, with its parameters and input layers.
 #[derive(Clone)]
@@ -69,6 +70,12 @@ impl Stage {
             when: When::default(),
             finer: BTreeMap::new(),
         }
+    }
+
+    /// The key of its random numbers in a world of this seed.
+    pub fn key(&self, seed: u64) -> rng::Key {
+        let former = self.model.formerly().filter(|_| self.label == self.model.about().name);
+        rng::Key::new(seed, former.unwrap_or(&self.label))
     }
 
     /// Its model as it runs after so many coarser levels: with the parameters of `finer` that many times multiplied.
@@ -187,11 +194,12 @@ impl Stage {
         ByName { form: Input, names, what: "input layer", allowed: "a table of layers" }
     }
 
-    /// From a recipe's value.
-    pub(super) fn parse(value: &toml::Value, models: &Models) -> Result<Self> {
+    /// From a recipe's value; and what in it has another name now.
+    pub(super) fn parse(value: &toml::Value, models: &Models) -> Result<(Self, Vec<String>)> {
         let table = value.as_table().ok_or_else(|| Error::Recipe("is not a table".into()))?;
         let name = table.get(MODEL).ok_or_else(|| Error::Recipe("has no `model`".into()))?;
-        let model = models.find(&Text.read(MODEL, name)?)?;
+        let name = Text.read(MODEL, name)?;
+        let model = models.find(&name)?;
         let mut stage = Self::new(model.about().name, model);
         keys::read(&mut stage, "", table, &HEAD)?;
         keys::read(&mut stage, "", table, &TAIL)?;
@@ -207,7 +215,16 @@ impl Stage {
         let given = table.iter().filter(|(key, _)| !is_own(key));
         let given: Vec<_> = given.map(|(key, value)| (key.as_str(), Written::of(value))).collect();
         give(&mut *stage.model, given.iter().map(|(name, value)| (*name, value)))?;
-        Ok(stage)
+        let now = stage.model.about().name;
+        let renamed = (name != now).then(|| format!("model {name:?} is now called {now:?}"));
+        let words = given.iter().filter_map(|(name, value)| match (value, stage.model.get(name)) {
+            (Written::Word(word), Some(Value::Choice(now))) if word != now => {
+                Some(format!("{}.{name} = {word:?} is now called {now:?}", stage.label))
+            }
+            _ => None,
+        });
+        let renamed = renamed.into_iter().chain(words).collect();
+        Ok((stage, renamed))
     }
 
     /// As it stands in a recipe, with every parameter spelt out.

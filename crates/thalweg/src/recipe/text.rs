@@ -4,18 +4,18 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::error::{Error, Result};
-use crate::grid::{Edge, Edges};
+use crate::base::error::{Error, Result};
+use crate::base::memory;
+use crate::declare::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
+use crate::declare::params::Kind;
 use crate::io::plain;
-use crate::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
-use crate::memory;
 use crate::models::Models;
-use crate::params::Kind;
 use crate::pictures::ramps::{RAMPS, Ramp};
 use crate::recipe::levels::{CELLS, FirstLevel};
+use crate::recipe::strokes;
 use crate::recipe::{Coarsest, MAX_STAGES, Recipe, Stage};
 use crate::rocks::{self, Rock};
-use crate::strokes;
+use crate::terrain::grid::{Edge, Edges};
 
 /// The longest recipe that is read: room for as many strokes as a stage may have.
 const MAX_BYTES: u64 = 16 << 20;
@@ -181,7 +181,9 @@ impl Recipe {
             Some(_) => return Err(Error::Recipe(format!("`stage` is a list, [[stage]], of up to {MAX_STAGES}"))),
         };
         for (number, stage) in (1..).zip(stages) {
-            let stage = Stage::parse(stage, models).map_err(|e| Error::Recipe(format!("stage {number}: {e}")))?;
+            let (stage, renamed) =
+                Stage::parse(stage, models).map_err(|e| Error::Recipe(format!("stage {number}: {e}")))?;
+            recipe.warnings.extend(renamed.into_iter().map(|what| format!("stage {number}: {what}")));
             if recipe.stages.iter().any(|s| s.label == stage.label) {
                 let label = stage.label;
                 return Err(Error::Recipe(format!(

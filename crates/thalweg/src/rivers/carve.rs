@@ -1,10 +1,10 @@
 //! Cutting a network into the ground.
 
-use crate::field::Field;
-use crate::height::{Height, UNITS};
 use crate::rivers::drawn::Hidden;
 use crate::rivers::network::Network;
 use crate::rivers::{Design, Site, drawn, hollows, levee, level, ribbon, valley, way};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Metres by which dry places on a river's way through a lake are dug under its level.
 const SHALLOWS: f64 = 0.5;
@@ -39,7 +39,7 @@ pub struct Carved {
 /// middles of cells (`drawn.rs`); all is done again until nothing is held back or hidden. Hollows that are deep enough are lakes. Levees
 /// are last.
 pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved {
-    let river = level::channels(site, network);
+    let numbers = level::channels(site, network);
     let mut land = site.land.ground.clone();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;
@@ -49,23 +49,23 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
         }
     }
     let mut caps = way::Caps::new();
-    level::set(site, design, network, &land, (&river, &caps));
-    valley::cut(site, design, network, &river, &mut land);
-    let rims = valley::rims(site, network, &river);
+    level::set(site, design, network, &land, (&numbers, &caps));
+    valley::cut(site, design, network, &numbers, &mut land);
+    let rims = valley::rims(site, network, &numbers);
     let holds = |k: usize| {
         let rim = rims.binary_search_by_key(&(k as u32), |(cell, _)| *cell).map_or(Height::MIN, |at| rims[at].1);
         if site.is_barred(k) || site.is_void(k) { Height::MAX } else { rim }
     };
     let mut turn = 0;
     let (mut ground, levels) = loop {
-        level::set(site, design, network, &land, (&river, &caps));
-        let (ground, levels) = beds(network, &river, &land);
+        level::set(site, design, network, &land, (&numbers, &caps));
+        let (ground, levels) = beds(network, &numbers, &land);
         turn += 1;
         let open = |k: usize| network.lake.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k);
         let rises = way::rises(network, [&ground, &levels], open);
         let hidden = match turn {
             turn if turn > SHOWN => Hidden::default(),
-            _ => drawn::hidden(network, (&river, &ground), open, holds),
+            _ => drawn::hidden(network, (&numbers, &ground), open, holds),
         };
         let cuts = hollows::drain(site, design, network, &rims, &ground);
         if (rises.is_empty() && hidden.is_empty() && cuts.is_empty()) || turn > TURNS {
@@ -74,7 +74,7 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
         for (k, above) in rises {
             let known = caps.entry(k).or_insert(above);
             *known = [known[0].min(above[0]), known[1].min(above[1])];
-            if river.as_slice()[k as usize] == 0 {
+            if numbers.as_slice()[k as usize] == 0 {
                 land.as_mut_slice()[k as usize] = above[1].min(land.as_slice()[k as usize]);
             }
         }
@@ -87,53 +87,54 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
             land.as_mut_slice()[k as usize] = height;
         }
     };
-    level::share(network, &river, [&ground, &levels]);
-    hollows::ponds(site, design, network, &river, &ground);
-    levee::raise(site, design, network, &river, &mut ground);
+    level::share(network, &numbers, [&ground, &levels]);
+    hollows::ponds(site, design, network, &numbers, &ground);
+    levee::raise(site, design, network, &numbers, &mut ground);
     let mut water = Field::new(network.size, Height::ZERO);
     for (k, depth) in water.as_mut_slice().iter_mut().enumerate() {
-        let level = match (river.as_slice()[k], network.lake.as_slice()[k]) {
+        let level = match (numbers.as_slice()[k], network.lake.as_slice()[k]) {
             (0, 0) => continue,
             (0, lake) => network.lakes[lake as usize - 1].level,
             _ => levels.as_slice()[k],
         };
         *depth = Height((level.0 - ground.as_slice()[k].0).max(0));
     }
-    for vertex in network.runs.iter_mut().flat_map(|run| &mut run.vertices) {
+    for vertex in network.rivers.iter_mut().flat_map(|river| &mut river.vertices) {
         vertex.depth = f64::from(vertex.surface.0 - vertex.bed.0) / UNITS;
     }
-    let share = ribbon::share(network, &river, &ground);
-    Carved { ground, water, river, share }
+    let share = ribbon::share(network, &numbers, &ground);
+    Carved { ground, water, river: numbers, share }
 }
 
 /// The ground with beds cut into it, and the level of the water in each cell of a river.
-fn beds(network: &Network, river: &Field<u32>, land: &Field<Height>) -> (Field<Height>, Field<Height>) {
+fn beds(network: &Network, numbers: &Field<u32>, land: &Field<Height>) -> (Field<Height>, Field<Height>) {
     let cols = network.size[1];
     let mut ground = land.clone();
     let mut levels = Field::new(network.size, Height::ZERO);
     let mut near = Field::new(network.size, f32::INFINITY);
-    for run in &network.runs {
-        for (k, vertex) in run.cells() {
-            let [surface, bed] = run.vertices[vertex].pool;
+    for river in &network.rivers {
+        for (k, vertex) in river.cells() {
+            let [surface, bed] = river.vertices[vertex].pool;
             ground.as_mut_slice()[k] = ground.as_slice()[k].min(bed);
             levels.as_mut_slice()[k] = surface;
             near.as_mut_slice()[k] = -1.0;
         }
-        if let (Some(k), Some(last)) = (level::shoal(network, run), run.vertices.last()) {
+        if let (Some(k), Some(last)) = (level::shoal(network, river), river.vertices.last()) {
             ground.as_mut_slice()[k] = ground.as_slice()[k].min(last.bed);
         }
     }
-    for (number, run) in network.runs.iter().enumerate() {
-        for station in run.stations() {
-            let [surface, bed] = run.vertices[station.last].pool;
-            for at in station.first..=station.last.min(run.vertices.len() - 2) {
-                let pair = &run.vertices[at..=at + 1];
+    for (number, river) in network.rivers.iter().enumerate() {
+        for station in river.stations() {
+            let [surface, bed] = river.vertices[station.last].pool;
+            for at in station.first..=station.last.min(river.vertices.len() - 2) {
+                let pair = &river.vertices[at..=at + 1];
                 let half = pair[0].width.max(pair[1].width) / 2.0 / network.cell;
                 level::around(network.size, pair, half, |i, j, t, apart| {
                     let k = i * cols + j;
                     let width = pair[0].width + t * (pair[1].width - pair[0].width);
                     let out = apart * network.cell / (width / 2.0).max(1e-9);
-                    if river.as_slice()[k] == number as u32 + 1 && apart < f64::from(near.as_slice()[k]) && out <= 1.0 {
+                    if numbers.as_slice()[k] == number as u32 + 1 && apart < f64::from(near.as_slice()[k]) && out <= 1.0
+                    {
                         near.as_mut_slice()[k] = apart as f32;
                         let (high, low) = (f64::from(surface.0), f64::from(bed.0));
                         let height = Height((low + (high - low) * out * out) as i32);

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::field::Field;
 use crate::rivers::tree::around;
 use crate::rivers::walk::walk;
+use crate::terrain::field::Field;
 
 /// A reach as it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +12,7 @@ pub struct WrittenReach {
     /// Its number.
     pub id: u32,
     /// One more than the index of its run, as in the rasters.
-    pub run: u32,
+    pub river: u32,
     /// The lake that it comes out of.
     pub lake_from: Option<u32>,
     /// The lake that it runs into.
@@ -48,7 +48,7 @@ pub struct WrittenLake {
 
 /// All that was written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WrittenNetwork {
+pub struct RiverFiles {
     /// Side of a cell in metres.
     pub cell: f64,
     /// Sea level in metres.
@@ -113,21 +113,21 @@ impl Check {
 }
 
 /// Runs every check.
-pub fn check(written: &WrittenNetwork) -> Vec<Check> {
-    let [rivers, land] = written.arrivals();
+pub fn check(files: &RiverFiles) -> Vec<Check> {
+    let [rivers, land] = files.arrivals();
     vec![
-        written.outlets(),
-        written.falls(),
-        written.never_rises(),
-        written.one_surface(),
-        written.shows(),
+        files.outlets(),
+        files.falls(),
+        files.never_rises(),
+        files.one_surface(),
+        files.shows(),
         rivers,
         land,
-        written.crossings(),
-        written.sums(),
-        written.lakes_level(),
-        written.banks(),
-        written.widths(),
+        files.crossings(),
+        files.sums(),
+        files.lakes_level(),
+        files.banks(),
+        files.widths(),
     ]
 }
 
@@ -137,7 +137,7 @@ const CLOSE: f64 = 1e-9;
 /// By how much the distance of two places may be off, in cells, their coordinates being rounded to 1e-7 of one on either axis.
 const ROUNDED: f64 = 3e-7;
 
-impl WrittenNetwork {
+impl RiverFiles {
     fn by_id(&self) -> HashMap<u32, usize> {
         self.reaches.iter().enumerate().map(|(k, reach)| (reach.id, k)).collect()
     }
@@ -355,7 +355,7 @@ impl WrittenNetwork {
                 return None;
             }
             let at = (i as usize, j as usize);
-            if self.river[at] != reach.run {
+            if self.river[at] != reach.river {
                 let dry = self.river[at] == 0 && self.lake[at] == 0 && self.known[at] && !self.is_sea(at);
                 return dry.then_some(self.ground[at]);
             }
@@ -375,7 +375,7 @@ impl WrittenNetwork {
                 (widths[1] - widths[0]).abs() <= super::form::TAPER * (metres + ROUNDED * self.cell) + 1e-6
             });
             let on = reach.downstream.and_then(|id| by_id.get(&id)).map(|k| &self.reaches[*k]);
-            let on = on.filter(|below| below.run == reach.run);
+            let on = on.filter(|below| below.river == reach.river);
             let on = on.is_none_or(|below| below.width.first() == reach.width.last());
             check.note(steady && on, || format!("reach {}", reach.id));
         }

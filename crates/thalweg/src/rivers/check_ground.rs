@@ -1,11 +1,11 @@
 //! What must hold of the ground under a network as it was written: of every cell, not of the lines' vertices alone.
 
-use crate::field::Field;
-use crate::rivers::check::{Check, WrittenNetwork, WrittenReach};
+use crate::rivers::check::{Check, RiverFiles, WrittenReach};
 use crate::rivers::drained::drained;
 use crate::rivers::drawn::Stencil;
 use crate::rivers::tree::around;
 use crate::rivers::walk::walk;
+use crate::terrain::field::Field;
 
 /// Share of the land that is to drain, in per cent.
 const LAND: f64 = 99.0;
@@ -20,7 +20,7 @@ const DEPTH: f64 = 0.1;
 /// What heights may lose in being written, in metres.
 const CLOSE: f64 = 1e-6;
 
-impl WrittenNetwork {
+impl RiverFiles {
     /// The cells that a reach's line passes, from its first vertex on.
     fn passed(&self, reach: &WrittenReach, mut visit: impl FnMut([usize; 2])) {
         for (n, place) in reach.places.iter().enumerate() {

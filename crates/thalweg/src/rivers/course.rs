@@ -1,14 +1,14 @@
 //! [`Course`]s: stems cut at lakes, each a row of places from cell to cell, and the same smoothed.
 
-use crate::field::Field;
 use crate::flow::downstream;
-use crate::grid::Edge;
-use crate::height::{Height, UNITS};
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::{FLOW, Source};
 use crate::rivers::route::Drained;
 use crate::rivers::tree::{NONE, Stem, Tree};
 use crate::rivers::{Design, Site};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Edge;
+use crate::terrain::height::{Height, UNITS};
 
 /// Where a course ends.
 #[derive(Debug, Clone, Copy, PartialEq)]

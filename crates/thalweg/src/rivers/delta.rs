@@ -1,15 +1,15 @@
 //! Arms in which gentle rivers part before the sea.
 
-use crate::field::Field;
-use crate::height::{Height, UNITS};
+use crate::base::rng::Key;
 use crate::rivers::check::cross;
 use crate::rivers::lakes::Lakes;
-use crate::rivers::network::{Mouth, Run, Source, Vertex};
+use crate::rivers::network::{Mouth, River, Source, Vertex};
 use crate::rivers::tree::around;
 use crate::rivers::walk::walk;
 use crate::rivers::way;
 use crate::rivers::{Design, Site};
-use crate::rng::Key;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Steeper rivers, and those to steeper coasts, keep to one bed.
 const GENTLE: f64 = 0.005;
@@ -33,42 +33,42 @@ const APART: f64 = 6.0;
 ///
 /// An arm turns off from the river's line and runs straight to the sea, over ground no higher than where it left and off all other
 /// water. It takes its share of the discharge and the catchment with it.
-pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, runs: &mut Vec<Run>) {
-    let parts = |run: &Run| {
-        let end = run.vertices[run.vertices.len() - 1];
-        design.delta > 0.0 && run.mouth == Mouth::Sea && end.discharge() >= design.delta
+pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut Vec<River>) {
+    let parts = |river: &River| {
+        let end = river.vertices[river.vertices.len() - 1];
+        design.delta > 0.0 && river.mouth == Mouth::Sea && end.discharge() >= design.delta
     };
-    let great: Vec<usize> = (0..runs.len()).filter(|k| parts(&runs[*k])).collect();
+    let great: Vec<usize> = (0..rivers.len()).filter(|k| parts(&rivers[*k])).collect();
     if great.is_empty() {
         return;
     }
     let mut taken = Field::new(site.land.grid.size, 0u32);
-    for (number, run) in runs.iter().enumerate() {
-        take(&mut taken, number, run);
+    for (number, river) in rivers.iter().enumerate() {
+        take(&mut taken, number, river);
     }
     for parent in great {
-        let [i, j] = runs[parent].vertices[runs[parent].vertices.len() - 1].cell(site.land.grid.size);
+        let [i, j] = rivers[parent].vertices[rivers[parent].vertices.len() - 1].cell(site.land.grid.size);
         let mut side = if Key::ZERO.cell(site.land.grid.world_cell(i, j)).signed() < 0.0 { -1.0 } else { 1.0 };
         for place in PLACES {
-            let Some(at) = apex(site, design, runs, parent, place) else { continue };
+            let Some(at) = apex(site, design, rivers, parent, place) else { continue };
             let arm = SPREAD.iter().find_map(|tangent| {
-                let places = line(site, lakes, &taken, (parent, &runs[parent]), at, side * tangent)?;
-                Some(arm(site, &taken, (parent, &runs[parent]), at, places))
+                let places = line(site, lakes, &taken, (parent, &rivers[parent]), at, side * tangent)?;
+                Some(arm(site, &taken, (parent, &rivers[parent]), at, places))
             });
             let Some(arm) = arm else { continue };
-            for vertex in &mut runs[parent].vertices[at..] {
+            for vertex in &mut rivers[parent].vertices[at..] {
                 vertex.flow -= arm.vertices[0].flow;
                 vertex.area -= arm.vertices[0].area;
             }
-            take(&mut taken, runs.len(), &arm);
-            runs.push(arm);
+            take(&mut taken, rivers.len(), &arm);
+            rivers.push(arm);
             side = -side;
         }
     }
 }
 
 /// Marks the cells that a run's line passes.
-fn take(taken: &mut Field<u32>, number: usize, run: &Run) {
+fn take(taken: &mut Field<u32>, number: usize, river: &River) {
     let [rows, cols] = taken.size();
     let mut mark = |[i, j]: [i64; 2]| {
         if i >= 0 && j >= 0 && i < rows as i64 && j < cols as i64 {
@@ -76,31 +76,31 @@ fn take(taken: &mut Field<u32>, number: usize, run: &Run) {
             *mark = if *mark == 0 { number as u32 + 1 } else { *mark };
         }
     };
-    mark(run.vertices[0].place.map(|x| x.floor() as i64));
-    for pair in run.vertices.windows(2) {
+    mark(river.vertices[0].place.map(|x| x.floor() as i64));
+    for pair in river.vertices.windows(2) {
         walk(pair[0].place, pair[1].place, &mut mark);
     }
 }
 
 /// The vertex at which a run parts, if it is gentle from there on and nothing joins it there.
-fn apex(site: &Site<'_>, design: &Design, runs: &[Run], parent: usize, place: f64) -> Option<usize> {
-    let run = &runs[parent];
-    let last = run.vertices.len() - 1;
+fn apex(site: &Site<'_>, design: &Design, rivers: &[River], parent: usize, place: f64) -> Option<usize> {
+    let river = &rivers[parent];
+    let last = river.vertices.len() - 1;
     let cell = site.land.grid.cell;
-    let width = design.width * run.vertices[last].discharge().sqrt();
+    let width = design.width * river.vertices[last].discharge().sqrt();
     let far = place * (APEX.0 * width / cell).max(APEX.1);
     let mut way = 0.0;
     for at in (1..last).rev() {
-        let [a, b] = [at, at + 1].map(|at| run.vertices[at].place);
+        let [a, b] = [at, at + 1].map(|at| river.vertices[at].place);
         way += ((b[0] - a[0]) * (b[0] - a[0]) + (b[1] - a[1]) * (b[1] - a[1])).sqrt();
-        if run.vertices[at].slope > GENTLE {
+        if river.vertices[at].slope > GENTLE {
             return None;
         }
-        let here = |run: &Run| match run.mouth {
-            Mouth::Joins { run, vertex } => (run as usize, vertex as usize) == (parent, at),
+        let here = |river: &River| match river.mouth {
+            Mouth::Joins { river, vertex } => (river as usize, vertex as usize) == (parent, at),
             _ => false,
         };
-        if way >= far && !runs.iter().any(here) {
+        if way >= far && !rivers.iter().any(here) {
             return Some(at);
         }
     }
@@ -112,23 +112,23 @@ fn line(
     site: &Site<'_>,
     lakes: &Lakes,
     taken: &Field<u32>,
-    (parent, run): (usize, &Run),
+    (parent, river): (usize, &River),
     at: usize,
     tangent: f64,
 ) -> Option<Vec<[f64; 2]>> {
     let [rows, cols] = site.land.grid.size;
-    let (from, mouth) = (run.vertices[at].place, run.vertices[run.vertices.len() - 1].place);
+    let (from, mouth) = (river.vertices[at].place, river.vertices[river.vertices.len() - 1].place);
     let unit = |[y, x]: [f64; 2]| {
         let length = (y * y + x * x).sqrt();
         (length > 0.0).then(|| [y / length, x / length])
     };
     let away = |[y, x]: [f64; 2], tangent: f64| unit([y + tangent * x, x - tangent * y]);
     let direct = unit([mouth[0] - from[0], mouth[1] - from[1]])?;
-    let next = run.vertices[at + 1].place;
+    let next = river.vertices[at + 1].place;
     let first = away(unit([next[0] - from[0], next[1] - from[1]])?, 0.5 * tangent)?;
     let then = away(direct, tangent)?;
     let way = ((mouth[0] - from[0]) * (mouth[0] - from[0]) + (mouth[1] - from[1]) * (mouth[1] - from[1])).sqrt();
-    let [i, j] = run.vertices[at].cell(site.land.grid.size);
+    let [i, j] = river.vertices[at].cell(site.land.grid.size);
     let rise = (GENTLE * way * site.land.grid.cell).min(2.0);
     let highest = Height(site.land.ground[(i, j)].0.saturating_add((rise * UNITS) as i32));
     let strange = |k: usize, left: bool| {
@@ -167,7 +167,7 @@ fn line(
         if end.is_some() {
             let crosses = |a: &[[f64; 2]]| {
                 let of = |b: &[Vertex]| cross([a[0], a[1]], [b[0].place, b[1].place]);
-                run.vertices.windows(2).any(of)
+                river.vertices.windows(2).any(of)
             };
             let well = steps > APART && !places.windows(2).any(crosses);
             return well.then_some(places);
@@ -177,11 +177,17 @@ fn line(
 }
 
 /// The arm along a line.
-fn arm(site: &Site<'_>, taken: &Field<u32>, (parent, run): (usize, &Run), at: usize, places: Vec<[f64; 2]>) -> Run {
-    let here = run.vertices[at];
+fn arm(
+    site: &Site<'_>,
+    taken: &Field<u32>,
+    (parent, river): (usize, &River),
+    at: usize,
+    places: Vec<[f64; 2]>,
+) -> River {
+    let here = river.vertices[at];
     let (flow, area) = (here.flow / PART, here.area / PART);
     let [path, aside] = way::lay(&places, site.land.grid.size, |k| taken.as_slice()[k] == 0 && !site.is_sea(k));
     let vertices = places.into_iter().map(|place| Vertex { place, flow, area, ..here }).collect();
-    let source = Source::Parts { run: parent as u32, vertex: at as u32 };
-    Run { river: run.river, source, mouth: Mouth::Sea, vertices, path, aside, low: Vec::new(), base: None }
+    let source = Source::Parts { river: parent as u32, vertex: at as u32 };
+    River { number: river.number, source, mouth: Mouth::Sea, vertices, path, aside, low: Vec::new(), base: None }
 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
+use crate::terrain::field::Field;
 
 /// Metres from each cell's middle to the nearest one that is set, exactly; infinite where none is. `cell` is the side of a cell.
 ///
@@ -58,7 +58,7 @@ fn envelope(down: &[f64], row: &mut [f32], cell: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
 
     #[test]
     fn distances_are_those_of_a_search_over_all_cells() {

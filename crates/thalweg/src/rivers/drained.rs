@@ -1,10 +1,10 @@
 //! How much of a land drains, as a stranger finds it who knows nothing but heights and lakes.
 
-use crate::field::Field;
 use crate::flow::{self, LENGTHS};
-use crate::height::Height;
 use crate::rivers::tree::{NONE, around};
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// Which cells drain: from each, steps to the steepest strictly lower of eight neighbours, or across a flat of equal heights to a cell
 /// that has one, come to the edge, to missing data or to a cell where water `rests` (sea, lakes). Nothing is filled, and nothing

@@ -2,9 +2,9 @@
 //!
 //! A mesh and a sampled texture have this ground, and a river must not lie under it either.
 
-use crate::field::Field;
-use crate::height::Height;
 use crate::rivers::network::Network;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// The four cells between whose middles a place lies, and their shares of the drawn heights there.
 pub(super) struct Stencil {
@@ -86,7 +86,7 @@ pub(super) fn hidden(
     holds: impl Fn(usize) -> Height,
 ) -> Hidden {
     let mut hidden = Hidden::default();
-    for vertex in network.runs.iter().flat_map(|run| &run.vertices) {
+    for vertex in network.rivers.iter().flat_map(|river| &river.vertices) {
         let [i, j] = vertex.cell(network.size);
         let level = vertex.surface;
         let aim = Height(level.0.saturating_sub(CLOSE)).max(Height::MIN);
@@ -128,7 +128,7 @@ mod tests {
     fn drawn_heights_are_those_between_the_middles_of_cells() {
         let units = |m: f64| Height::from_metres(m).unwrap();
         let ground = Field::generate([2, 2], |i, j| units([[0.0, 4.0], [4.0, 16.0]][i][j]));
-        let at = |y: f64, x: f64| height(&ground, [y, x]) / units(1.0).metres() / crate::height::UNITS;
+        let at = |y: f64, x: f64| height(&ground, [y, x]) / units(1.0).metres() / crate::terrain::height::UNITS;
         // Between all four: 6 as a mean, 4 on the edge of the triangles.
         assert_eq!(at(1.0, 1.0), 6.0);
         for (place, expected) in
@@ -138,7 +138,7 @@ mod tests {
         }
         // Near a corner that triangles leave out they are the higher ones.
         let ridge = Field::generate([2, 2], |i, j| units([[0.0, 4.0], [4.0, 0.0]][i][j]));
-        assert_eq!(height(&ridge, [1.0, 1.0]) / crate::height::UNITS, 4.0);
-        assert_eq!(height(&Field::new([1, 1], units(3.0)), [0.3, 0.9]) / crate::height::UNITS, 3.0);
+        assert_eq!(height(&ridge, [1.0, 1.0]) / crate::terrain::height::UNITS, 4.0);
+        assert_eq!(height(&Field::new([1, 1], units(3.0)), [0.3, 0.9]) / crate::terrain::height::UNITS, 3.0);
     }
 }

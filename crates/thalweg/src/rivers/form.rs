@@ -1,12 +1,12 @@
 //! How much water a line carries, how wide and deep it is, and what kind of river.
 
-use crate::height::Height;
-use crate::rivers::claim::Line;
 use crate::rivers::course::{Course, End, Shape};
 use crate::rivers::lakes::Lakes;
-use crate::rivers::network::{Kind, Mouth, Run, Source, Vertex};
+use crate::rivers::network::{Kind, Mouth, River, Source, Vertex};
 use crate::rivers::tree::Tree;
+use crate::rivers::untangle::Line;
 use crate::rivers::{Design, Site, delta, shore, way};
+use crate::terrain::height::Height;
 
 /// By how much a river gets wider or narrower in a metre.
 pub const TAPER: f64 = 0.2;
@@ -15,13 +15,13 @@ pub const TAPER: f64 = 0.2;
 const HEAD: f64 = 0.3;
 
 /// Lines as runs, with all but their levels; `order` lists runs after those that flow into them.
-pub(super) fn runs(
+pub(super) fn rivers(
     site: &Site<'_>,
     design: &Design,
     (tree, shape, lakes): (&Tree, &Shape, &Lakes),
     (courses, lines, floor): (&[Course], Vec<Line>, &[f64]),
     order: &[u32],
-) -> Vec<Run> {
+) -> Vec<River> {
     let blank = |course: &Course, (place, along): ([f64; 2], f64)| {
         let node = course.nodes[(along as usize).min(course.nodes.len() - 1)] as usize;
         Vertex {
@@ -41,7 +41,7 @@ pub(super) fn runs(
     let mut places: Vec<Vec<([f64; 2], f64)>> = lines.iter().map(|line| line.places.clone()).collect();
     joints(&lines, &mut places);
     shore::trim(courses, &lines, &lakes.cells, &mut places);
-    let mut runs: Vec<Run> = Vec::with_capacity(lines.len());
+    let mut rivers: Vec<River> = Vec::with_capacity(lines.len());
     for (course, (line, places)) in courses.iter().zip(lines.iter().zip(&places)) {
         let line_places: Vec<[f64; 2]> = places.iter().map(|(place, _)| *place).collect();
         let [path, aside] =
@@ -54,8 +54,8 @@ pub(super) fn runs(
             End::Joins(_) => Mouth::Outlet, // set below, once all are cut
         };
         let vertices = places.iter().map(|place| blank(course, *place)).collect();
-        runs.push(Run {
-            river: course.stem,
+        rivers.push(River {
+            number: course.stem,
             source: course.source,
             mouth,
             vertices,
@@ -66,26 +66,26 @@ pub(super) fn runs(
         });
     }
     for (k, line) in lines.iter().enumerate() {
-        if let Some((run, along)) = line.joins {
-            let vertex = places[run as usize].partition_point(|(_, t)| *t < along);
-            let vertex = vertex.min(places[run as usize].len() - 2) as u32;
-            runs[k].mouth = Mouth::Joins { run, vertex };
+        if let Some((river, along)) = line.joins {
+            let vertex = places[river as usize].partition_point(|(_, t)| *t < along);
+            let vertex = vertex.min(places[river as usize].len() - 2) as u32;
+            rivers[k].mouth = Mouth::Joins { river, vertex };
         }
     }
-    fill(tree, courses, &places, order, &mut runs);
-    delta::part(site, design, lakes, &mut runs);
-    for run in &mut runs {
-        measure(site, design, run);
+    fill(tree, courses, &places, order, &mut rivers);
+    delta::part(site, design, lakes, &mut rivers);
+    for river in &mut rivers {
+        measure(site, design, river);
     }
-    bases(site, lakes, &mut runs);
-    runs
+    bases(site, lakes, &mut rivers);
+    rivers
 }
 
 /// Puts a place into each line where another joins it.
 fn joints(lines: &[Line], places: &mut [Vec<([f64; 2], f64)>]) {
     for line in lines {
-        let (Some((run, along)), Some((place, _))) = (line.joins, line.places.last()) else { continue };
-        let places = &mut places[run as usize];
+        let (Some((river, along)), Some((place, _))) = (line.joins, line.places.last()) else { continue };
+        let places = &mut places[river as usize];
         let at = places.partition_point(|(_, t)| *t < along);
         if places.get(at).is_none_or(|(_, t)| *t != along) {
             places.insert(at, (*place, along));
@@ -94,10 +94,10 @@ fn joints(lines: &[Line], places: &mut [Vec<([f64; 2], f64)>]) {
 }
 
 /// Sums discharges and catchments along runs.
-fn fill(tree: &Tree, courses: &[Course], places: &[Vec<([f64; 2], f64)>], order: &[u32], runs: &mut [Run]) {
+fn fill(tree: &Tree, courses: &[Course], places: &[Vec<([f64; 2], f64)>], order: &[u32], rivers: &mut [River]) {
     for k in order.iter().map(|k| *k as usize) {
         let (course, places) = (&courses[k], &places[k]);
-        let vertices = &mut runs[k].vertices;
+        let vertices = &mut rivers[k].vertices;
         let last = vertices.len() - 1;
         for (at, node) in course.nodes.iter().enumerate() {
             let node = *node as usize;
@@ -115,8 +115,8 @@ fn fill(tree: &Tree, courses: &[Course], places: &[Vec<([f64; 2], f64)>], order:
             vertices[at].area = vertices[at].area.saturating_add(vertices[at - 1].area);
         }
         let end = vertices[last];
-        if let Mouth::Joins { run, vertex } = runs[k].mouth {
-            let joined = &mut runs[run as usize].vertices[vertex as usize];
+        if let Mouth::Joins { river, vertex } = rivers[k].mouth {
+            let joined = &mut rivers[river as usize].vertices[vertex as usize];
             joined.flow = joined.flow.saturating_add(end.flow);
             joined.area = joined.area.saturating_add(end.area);
         }
@@ -135,15 +135,15 @@ pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> Kind {
 }
 
 /// Widths, depths and kinds along a run.
-fn measure(site: &Site<'_>, design: &Design, run: &mut Run) {
+fn measure(site: &Site<'_>, design: &Design, river: &mut River) {
     let cell = site.land.grid.cell;
     let widest = site.land.grid.extent().iter().fold(f64::INFINITY, |a, b| a.min(*b)) / 10.0;
     let apart = |a: &Vertex, b: &Vertex| {
         let [dy, dx] = [0, 1].map(|k| b.place[k] - a.place[k]);
         (dy * dy + dx * dx).sqrt() * cell
     };
-    let count = run.vertices.len();
-    for vertex in &mut run.vertices {
+    let count = river.vertices.len();
+    for vertex in &mut river.vertices {
         let flow = vertex.discharge();
         let own = (design.width * flow.sqrt()).min(widest);
         vertex.kind = kind(vertex.slope, flow, vertex.floor, own);
@@ -152,39 +152,39 @@ fn measure(site: &Site<'_>, design: &Design, run: &mut Run) {
         vertex.depth = (design.depth * libm::pow(flow, 0.4) * shallow).min(1000.0);
     }
     // At the sea gentle rivers widen to a funnel.
-    if run.mouth == Mouth::Sea {
+    if river.mouth == Mouth::Sea {
         let mut far = 0.0;
-        let own = run.vertices[count - 1].width;
+        let own = river.vertices[count - 1].width;
         for at in (0..count).rev() {
             if at + 1 < count {
-                far += apart(&run.vertices[at], &run.vertices[at + 1]);
+                far += apart(&river.vertices[at], &river.vertices[at + 1]);
             }
-            let gentle = (1.0 - run.vertices[at].slope / 0.01).clamp(0.0, 1.0);
+            let gentle = (1.0 - river.vertices[at].slope / 0.01).clamp(0.0, 1.0);
             let near = (1.0 - far / (12.0 * own).max(1e-9)).max(0.0);
-            run.vertices[at].width =
-                (run.vertices[at].width * (1.0 + design.estuary * gentle * near * near)).min(widest);
+            river.vertices[at].width =
+                (river.vertices[at].width * (1.0 + design.estuary * gentle * near * near)).min(widest);
         }
     }
-    if run.source == Source::Head {
-        run.vertices[0].width *= HEAD;
+    if river.source == Source::Head {
+        river.vertices[0].width *= HEAD;
     }
     for at in 1..count {
-        let most = run.vertices[at - 1].width + TAPER * apart(&run.vertices[at - 1], &run.vertices[at]);
-        run.vertices[at].width = run.vertices[at].width.min(most);
+        let most = river.vertices[at - 1].width + TAPER * apart(&river.vertices[at - 1], &river.vertices[at]);
+        river.vertices[at].width = river.vertices[at].width.min(most);
     }
     for at in (1..count).rev() {
-        let most = run.vertices[at].width + TAPER * apart(&run.vertices[at - 1], &run.vertices[at]);
-        run.vertices[at - 1].width = run.vertices[at - 1].width.min(most);
+        let most = river.vertices[at].width + TAPER * apart(&river.vertices[at - 1], &river.vertices[at]);
+        river.vertices[at - 1].width = river.vertices[at - 1].width.min(most);
     }
 }
 
 /// The level to which each run's water comes at last. What a run joins comes before it.
-fn bases(site: &Site<'_>, lakes: &Lakes, runs: &mut [Run]) {
-    for k in 0..runs.len() {
-        runs[k].base = match runs[k].mouth {
+fn bases(site: &Site<'_>, lakes: &Lakes, rivers: &mut [River]) {
+    for k in 0..rivers.len() {
+        rivers[k].base = match rivers[k].mouth {
             Mouth::Lake(lake) => Some(lakes.lakes[lake as usize].level),
             Mouth::Sea => site.land.grid.sea_level,
-            Mouth::Joins { run, .. } => runs[run as usize].base,
+            Mouth::Joins { river, .. } => rivers[river as usize].base,
             Mouth::Edge | Mouth::Outlet => None,
         };
     }

@@ -1,12 +1,12 @@
 //! Hollows that carving leaves, on the rivers' banks and on the land: let go by channels, or else lakes.
 
-use crate::field::Field;
 use crate::flow::breach::{Search, square};
 use crate::flow::{Land, Part, fill, lot};
-use crate::height::{Height, UNITS};
 use crate::rivers::network::{Lake, Mouth, Network};
 use crate::rivers::tree::around;
 use crate::rivers::{Design, Site};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Cells that hold water and how high, in rising order of cells.
 pub(super) type Rims = [(u32, Height)];
@@ -64,7 +64,7 @@ pub(super) fn ponds(
     site: &Site<'_>,
     design: &Design,
     network: &mut Network,
-    river: &Field<u32>,
+    numbers: &Field<u32>,
     ground: &Field<Height>,
 ) {
     let outlets = outlets(site, network);
@@ -91,7 +91,7 @@ pub(super) fn ponds(
         let seed = cells.iter().copied().min_by_key(|k| (ground[*k], lot(site.land.grid, *k), *k)).unwrap_or(k);
         let deep = f64::from(filled[seed].0) - f64::from(ground[seed].0) >= depth(design);
         if (deep || !site.is_barred(seed))
-            && cells.iter().all(|k| river.as_slice()[*k] == 0 && network.lake.as_slice()[*k] == 0)
+            && cells.iter().all(|k| numbers.as_slice()[*k] == 0 && network.lake.as_slice()[*k] == 0)
         {
             network.lakes.push(Lake { level: filled[seed], seed: seed as u32 });
             let number = network.lakes.len() as u32;
@@ -104,8 +104,8 @@ pub(super) fn ponds(
 fn outlets(site: &Site<'_>, network: &Network) -> Vec<[usize; 2]> {
     let cols = network.size[1];
     let lakes = network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0).map(|(k, _)| k);
-    let ends = network.runs.iter().filter(|run| run.mouth == Mouth::Outlet);
-    let ends = ends.filter_map(|run| run.path.last()).map(|(k, _)| *k as usize);
+    let ends = network.rivers.iter().filter(|river| river.mouth == Mouth::Outlet);
+    let ends = ends.filter_map(|river| river.path.last()).map(|(k, _)| *k as usize);
     let cells = lakes.chain(ends).map(|k| [k / cols, k % cols]);
     site.land.outlets.iter().copied().chain(cells).collect()
 }

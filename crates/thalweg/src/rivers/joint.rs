@@ -1,7 +1,7 @@
 //! Where a line meets the one that it joins.
 
 use crate::rivers::check::cross;
-use crate::rivers::claim::{Claims, Line, kept_off};
+use crate::rivers::untangle::{Claims, Line, kept_off};
 use crate::rivers::walk::{nearest, walk};
 
 /// How often a joint is drawn nearer to where the line comes to the other.

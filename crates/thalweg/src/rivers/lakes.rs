@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::field::Field;
 use crate::flow::{fill, lot};
-use crate::height::{Height, UNITS};
 use crate::rivers::network::{Lake, Mouth, Network};
 use crate::rivers::route::Drained;
 use crate::rivers::tree::{NONE, Stem, Tree, around};
 use crate::rivers::{Design, Site, level};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// How often levels are lowered to where no water leaks, before a lake that still does is given up.
 const TRIES: usize = 8;
@@ -164,22 +164,22 @@ fn flood(site: &Site<'_>, lakes: &mut [Lake]) -> Field<u32> {
 
 /// Adds to lakes the low ground beside rivers that run into them, where the lake stands up to it. Gives the lakes for which it does
 /// not, so that they would leave through such a river's bank, and the level of that.
-pub(super) fn back_up(site: &Site<'_>, network: &mut Network, river: &Field<u32>) -> Vec<(u32, Height)> {
+pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u32>) -> Vec<(u32, Height)> {
     let ground = site.land.ground.as_slice();
     // The lake that each run comes to; what a run joins comes before it.
-    let mut ends: Vec<Option<u32>> = Vec::with_capacity(network.runs.len());
-    for run in &network.runs {
-        ends.push(match run.mouth {
+    let mut ends: Vec<Option<u32>> = Vec::with_capacity(network.rivers.len());
+    for river in &network.rivers {
+        ends.push(match river.mouth {
             Mouth::Lake(lake) => Some(lake),
-            Mouth::Joins { run, .. } => ends[run as usize],
+            Mouth::Joins { river, .. } => ends[river as usize],
             _ => None,
         });
     }
     let mut low = Vec::new();
     for (number, lake) in ends.iter().enumerate().filter_map(|(number, lake)| Some((number, (*lake)?))) {
         let level = network.lakes[lake as usize].level;
-        for at in 0..network.runs[number].vertices.len() {
-            let banks = level::banks(site, network, river, number, at);
+        for at in 0..network.rivers[number].vertices.len() {
+            let banks = level::banks(site, network, numbers, number, at);
             low.extend(banks.into_iter().flatten().filter(|k| ground[*k] < level).map(|k| (k, lake)));
         }
     }
@@ -194,7 +194,7 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, river: &Field<u32>
             let met = pour(site, &mut network.lake, k, level, lake + 1, &mut wet);
             // What is another river's water, or another lake's, stays that.
             let all = met.is_some();
-            for k in wet.iter().filter(|k| all || river.as_slice()[**k] > 0) {
+            for k in wet.iter().filter(|k| all || numbers.as_slice()[**k] > 0) {
                 network.lake.as_mut_slice()[*k] = 0;
             }
         }

@@ -1,11 +1,11 @@
 //! Levees: the low ridges that floods leave beside rivers on their plains.
 
-use crate::cast::share_of;
-use crate::field::Field;
-use crate::height::{Height, UNITS};
+use crate::base::cast::share_of;
 use crate::rivers::level::around;
 use crate::rivers::network::{Kind, Network, Vertex};
 use crate::rivers::{Design, Site, valley};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Breadth of a levee in widths of its river, and in cells at least.
 const BREADTH: (f64, f64) = (2.0, 1.5);
@@ -19,14 +19,14 @@ pub(super) fn raise(
     site: &Site<'_>,
     design: &Design,
     network: &Network,
-    river: &Field<u32>,
+    numbers: &Field<u32>,
     ground: &mut Field<Height>,
 ) {
     if design.levees <= 0.0 {
         return;
     }
     let mut raised = Field::new(network.size, 0i32);
-    for pair in network.runs.iter().flat_map(|run| run.vertices.windows(2)) {
+    for pair in network.rivers.iter().flat_map(|river| river.vertices.windows(2)) {
         let breadths = [0, 1].map(|end| breadth(design, network.cell, &pair[end]));
         if breadths[0].min(breadths[1]) <= 0.0 {
             continue;
@@ -34,7 +34,7 @@ pub(super) fn raise(
         let reach = pair[0].width.max(pair[1].width) / 2.0 + breadths[0].max(breadths[1]);
         around(network.size, pair, reach / network.cell, |i, j, t, apart| {
             let k = i * network.size[1] + j;
-            let wet = river.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0 || site.is_sea(k);
+            let wet = numbers.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0 || site.is_sea(k);
             if wet || site.is_void(k) {
                 return;
             }

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::cast::share_of;
-use crate::field::Field;
-use crate::height::{Height, UNITS};
+use crate::base::cast::share_of;
 use crate::rivers::drawn::Stencil;
-use crate::rivers::network::{Mouth, Network, Run, Source, Vertex};
+use crate::rivers::network::{Mouth, Network, River, Source, Vertex};
 use crate::rivers::walk::{nearest, walk};
 use crate::rivers::way::{Caps, Station};
 use crate::rivers::{Design, Site};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Water stands below its banks by so much of its depth.
 const FREEBOARD: f64 = 0.15;
@@ -22,13 +22,13 @@ const BEYOND: f64 = 3.0;
 pub(super) fn channels(site: &Site<'_>, network: &Network) -> Field<u32> {
     let cols = network.size[1];
     let mut mask = Field::new(network.size, 0u32);
-    for (number, run) in network.runs.iter().enumerate() {
-        for (k, _) in run.cells() {
+    for (number, river) in network.rivers.iter().enumerate() {
+        for (k, _) in river.cells() {
             mask.as_mut_slice()[k] = number as u32 + 1;
         }
     }
-    for (number, run) in network.runs.iter().enumerate() {
-        for pair in run.vertices.windows(2) {
+    for (number, river) in network.rivers.iter().enumerate() {
+        for pair in river.vertices.windows(2) {
             let half = pair[0].width.max(pair[1].width) / 2.0 / network.cell;
             around(network.size, pair, half, |i, j, t, apart| {
                 let k = i * cols + j;
@@ -74,7 +74,7 @@ pub(super) fn banks(
     number: usize,
     at: usize,
 ) -> [Option<usize>; 2] {
-    let vertices = &network.runs[number].vertices;
+    let vertices = &network.rivers[number].vertices;
     let (a, b) = (vertices[at.saturating_sub(1)].place, vertices[(at + 1).min(vertices.len() - 1)].place);
     let [y, x] = [b[0] - a[0], b[1] - a[1]];
     let length = (y * y + x * x).sqrt();
@@ -118,11 +118,11 @@ pub(super) fn set(
     ground: &Field<Height>,
     (mask, caps): (&Field<u32>, &Caps),
 ) {
-    let mut arriving: Vec<Vec<Arrival>> = vec![Vec::new(); network.runs.len()];
-    for number in network.order.clone().into_iter().map(|run| run as usize) {
-        let stations = network.runs[number].stations();
+    let mut arriving: Vec<Vec<Arrival>> = vec![Vec::new(); network.rivers.len()];
+    for number in network.order.clone().into_iter().map(|river| river as usize) {
+        let stations = network.rivers[number].stations();
         let mut lowest: Vec<Height> = stations.iter().map(|station| under(network, ground, number, station)).collect();
-        let mut limits: Vec<Height> = Vec::with_capacity(network.runs[number].vertices.len());
+        let mut limits: Vec<Height> = Vec::with_capacity(network.rivers[number].vertices.len());
         for (station, low) in stations.iter().zip(&mut lowest) {
             let under = if station.cells.is_empty() { Height::MAX } else { *low };
             let capped = station.cells.iter().filter_map(|k| caps.get(k)).copied();
@@ -134,14 +134,14 @@ pub(super) fn set(
         let parted = parted(network, number);
         arriving[number].sort_unstable_by_key(|came| came.vertex);
         let (lakes, cell, size) = (&network.lakes, network.cell, network.size);
-        let run = &mut network.runs[number];
-        let mut level = match run.source {
+        let river = &mut network.rivers[number];
+        let mut level = match river.source {
             Source::Lake(lake) => lakes[lake as usize].level,
             Source::Head | Source::Parts { .. } => parted.map_or(Height::MAX, |parted| parted.along.surface),
         };
-        let base = run.base.unwrap_or(Height::MIN);
+        let base = river.base.unwrap_or(Height::MIN);
         let mut came = arriving[number].iter().peekable();
-        for (at, (vertex, limit)) in run.vertices.iter_mut().zip(limits).enumerate() {
+        for (at, (vertex, limit)) in river.vertices.iter_mut().zip(limits).enumerate() {
             level = level.min(limit);
             while let Some(came) = came.next_if(|came| came.vertex as usize <= at) {
                 level = level.min(came.surface);
@@ -149,23 +149,23 @@ pub(super) fn set(
             level = level.max(base);
             vertex.surface = level;
         }
-        let last = run.vertices.len() - 1;
-        if matches!(run.mouth, Mouth::Lake(_) | Mouth::Sea) {
-            run.vertices[last].surface = base;
+        let last = river.vertices.len() - 1;
+        if matches!(river.mouth, Mouth::Lake(_) | Mouth::Sea) {
+            river.vertices[last].surface = base;
         }
-        grade(site, design, run, cell, size);
+        grade(site, design, river, cell, size);
         let lowest: Vec<(&Station, Height, Height)> = stations
             .iter()
             .zip(lowest)
-            .map(|(station, low)| (station, run.vertices[station.low].surface, low))
+            .map(|(station, low)| (station, river.vertices[station.low].surface, low))
             .collect();
-        draw(run, size, lowest.iter().map(|(station, level, _)| (*station, *level)));
-        beds(run, lowest.into_iter(), &arriving[number], parted.map(|parted| parted.along.bed));
+        draw(river, size, lowest.iter().map(|(station, level, _)| (*station, *level)));
+        beds(river, lowest.into_iter(), &arriving[number], parted.map(|parted| parted.along.bed));
         if let Some(parted) = parted {
-            (run.vertices[0].surface, run.vertices[0].bed) = (parted.from.surface, parted.from.bed);
+            (river.vertices[0].surface, river.vertices[0].bed) = (parted.from.surface, parted.from.bed);
         }
-        if let Mouth::Joins { run: other, vertex } = run.mouth {
-            let before = run.vertices[last.saturating_sub(1)];
+        if let Mouth::Joins { river: other, vertex } = river.mouth {
+            let before = river.vertices[last.saturating_sub(1)];
             arriving[other as usize].push(Arrival {
                 vertex,
                 surface: before.surface,
@@ -174,10 +174,10 @@ pub(super) fn set(
         }
     }
     // A tributary ends at its river's levels, under which it does not come before: they were set last.
-    for number in 0..network.runs.len() {
-        if let Mouth::Joins { run, vertex } = network.runs[number].mouth {
-            let end = network.runs[run as usize].vertices[vertex as usize];
-            let Run { vertices, low, .. } = &mut network.runs[number];
+    for number in 0..network.rivers.len() {
+        if let Mouth::Joins { river, vertex } = network.rivers[number].mouth {
+            let end = network.rivers[river as usize].vertices[vertex as usize];
+            let River { vertices, low, .. } = &mut network.rivers[number];
             let last = vertices.len() - 1;
             (vertices[last].surface, vertices[last].bed) = (end.surface, end.bed);
             for (vertex, _) in vertices.iter_mut().zip(low.iter()).filter(|(_, low)| **low as usize == last) {
@@ -207,13 +207,13 @@ struct Parted {
 }
 
 fn parted(network: &Network, number: usize) -> Option<Parted> {
-    let run = &network.runs[number];
-    let Source::Parts { run: parent, vertex } = run.source else { return None };
-    let parent = &network.runs[parent as usize];
+    let river = &network.rivers[number];
+    let Source::Parts { river: parent, vertex } = river.source else { return None };
+    let parent = &network.rivers[parent as usize];
     let from = parent.vertices[vertex as usize];
-    let own = run.path.first().map_or(0, |(_, vertex)| *vertex as usize).min(run.vertices.len() - 1);
+    let own = river.path.first().map_or(0, |(_, vertex)| *vertex as usize).min(river.vertices.len() - 1);
     let mut along = from;
-    for pair in run.vertices[..=own].windows(2) {
+    for pair in river.vertices[..=own].windows(2) {
         walk(pair[0].place, pair[1].place, |[i, j]| {
             let k = i * network.size[1] as i64 + j;
             if let Some((_, vertex)) = parent.cells().find(|(cell, _)| *cell as i64 == k) {
@@ -227,33 +227,33 @@ fn parted(network: &Network, number: usize) -> Option<Parted> {
 
 /// The lowest ground under a station: of its cells and, where a run ends in a lake, of that.
 fn under(network: &Network, ground: &Field<Height>, number: usize, station: &Station) -> Height {
-    let run = &network.runs[number];
-    let end = (station.last + 1 == run.vertices.len()).then(|| shoal(network, run)).flatten();
+    let river = &network.rivers[number];
+    let end = (station.last + 1 == river.vertices.len()).then(|| shoal(network, river)).flatten();
     let cells = station.cells.iter().map(|k| *k as usize).chain(end);
     cells.map(|k| ground.as_slice()[k]).min().unwrap_or(Height::MAX)
 }
 
 /// The cell of the lake or the sea in which a run ends.
-pub(super) fn shoal(network: &Network, run: &Run) -> Option<usize> {
-    let [i, j] = run.vertices.last()?.cell(network.size);
+pub(super) fn shoal(network: &Network, river: &River) -> Option<usize> {
+    let [i, j] = river.vertices.last()?.cell(network.size);
     let k = i * network.size[1] + j;
-    match run.mouth {
+    match river.mouth {
         Mouth::Lake(lake) => (network.lake.as_slice()[k] == lake + 1).then_some(k),
-        Mouth::Sea => run.path.iter().all(|(cell, _)| *cell as usize != k).then_some(k),
+        Mouth::Sea => river.path.iter().all(|(cell, _)| *cell as usize != k).then_some(k),
         _ => None,
     }
 }
 
 /// Sets a run's levels to those of its stations' cells as they are drawn, and in no cell under its level there: nowhere higher than they
 /// were.
-fn draw<'a>(run: &mut Run, size: [usize; 2], stations: impl Iterator<Item = (&'a Station, Height)>) {
+fn draw<'a>(river: &mut River, size: [usize; 2], stations: impl Iterator<Item = (&'a Station, Height)>) {
     let levels: HashMap<usize, Height> =
         stations.flat_map(|(station, level)| station.cells.iter().map(move |k| (*k as usize, level))).collect();
     // Out of a lake, and into one, water has that one's level.
-    let first = usize::from(matches!(run.source, Source::Lake(_)));
-    let last = run.vertices.len() - usize::from(matches!(run.mouth, Mouth::Lake(_) | Mouth::Sea));
-    let mut below = run.vertices.get(last).map_or(Height::MIN, |vertex| vertex.surface);
-    for vertex in run.vertices[first.min(last)..last].iter_mut().rev() {
+    let first = usize::from(matches!(river.source, Source::Lake(_)));
+    let last = river.vertices.len() - usize::from(matches!(river.mouth, Mouth::Lake(_) | Mouth::Sea));
+    let mut below = river.vertices.get(last).map_or(Height::MIN, |vertex| vertex.surface);
+    for vertex in river.vertices[first.min(last)..last].iter_mut().rev() {
         let [i, j] = vertex.cell(size);
         let level = |k: usize| levels.get(&k).copied();
         if let Some(drawn) = Stencil::of(size, vertex.place).height(|k| Some(f64::from(level(k)?.0))) {
@@ -267,7 +267,7 @@ fn draw<'a>(run: &mut Run, size: [usize; 2], stations: impl Iterator<Item = (&'a
 /// Lays a run's bed under its water: at each station as deep as the river is there, or more where what comes, or the ground, lies lower.
 /// With stations come the levels of water and ground in their cells.
 fn beds<'a>(
-    run: &mut Run,
+    river: &mut River,
     stations: impl Iterator<Item = (&'a Station, Height, Height)>,
     arriving: &[Arrival],
     parted: Option<Height>,
@@ -275,7 +275,7 @@ fn beds<'a>(
     let mut lowest = [parted.unwrap_or(Height::MAX); 2];
     let mut came = arriving.iter().peekable();
     for (station, level, ground) in stations {
-        let vertices = &mut run.vertices[station.first..=station.last];
+        let vertices = &mut river.vertices[station.first..=station.last];
         let nominal = vertices.iter().map(|vertex| units(vertex.depth)).max().unwrap_or(0);
         let under = |surface: Height, bed: Height| surface.0.saturating_sub(bed.0);
         let mut depth = nominal.max(under(vertices[0].surface, lowest[0])).max(under(level, lowest[1].min(ground)));
@@ -305,7 +305,7 @@ fn limit(
     (number, at): (usize, usize),
     under: Height,
 ) -> Height {
-    let vertex = &network.runs[number].vertices[at];
+    let vertex = &network.rivers[number].vertices[at];
     let banks = banks(site, network, mask, number, at).into_iter().flatten().map(|k| ground.as_slice()[k]);
     match banks.fold(under, Height::min) {
         Height::MAX => Height::MAX,
@@ -315,42 +315,42 @@ fn limit(
 
 /// Gives vertices in cells that are another river's water the levels of that, where they fit between those before and after: two rivers
 /// that share a cell, for want of any other, have one water there.
-pub(super) fn share(network: &mut Network, river: &Field<u32>, [ground, levels]: [&Field<Height>; 2]) {
+pub(super) fn share(network: &mut Network, numbers: &Field<u32>, [ground, levels]: [&Field<Height>; 2]) {
     let [_, cols] = network.size;
-    for number in 0..network.runs.len() {
-        let cells: Vec<usize> = network.runs[number]
+    for number in 0..network.rivers.len() {
+        let cells: Vec<usize> = network.rivers[number]
             .vertices
             .iter()
             .map(|vertex| vertex.cell(network.size))
             .map(|[i, j]| i * cols + j)
             .collect();
-        let run = &mut network.runs[number];
-        let strange = |k: usize| river.as_slice()[k] > 0 && river.as_slice()[k] != number as u32 + 1;
+        let river = &mut network.rivers[number];
+        let strange = |k: usize| numbers.as_slice()[k] > 0 && numbers.as_slice()[k] != number as u32 + 1;
         // An arm begins, and a tributary ends, in its river by right.
-        let first = usize::from(matches!(run.source, Source::Parts { .. }));
-        let last = run.vertices.len() - usize::from(matches!(run.mouth, Mouth::Joins { .. }));
+        let first = usize::from(matches!(river.source, Source::Parts { .. }));
+        let last = river.vertices.len() - usize::from(matches!(river.mouth, Mouth::Joins { .. }));
         for at in first..last {
             let k = cells[at];
             if !strange(k) {
                 continue;
             }
             let (surface, bed) = (levels.as_slice()[k], ground.as_slice()[k]);
-            let above = at.checked_sub(1).map(|before| run.vertices[before]);
+            let above = at.checked_sub(1).map(|before| river.vertices[before]);
             let below =
-                (at + 1..run.vertices.len()).find(|n| *n >= last || !strange(cells[*n])).map(|n| run.vertices[n]);
+                (at + 1..river.vertices.len()).find(|n| *n >= last || !strange(cells[*n])).map(|n| river.vertices[n]);
             let fits = above.is_none_or(|above| above.surface >= surface && above.bed >= bed)
                 && below.is_none_or(|below| below.surface <= surface && below.bed <= bed);
             if fits {
-                (run.vertices[at].surface, run.vertices[at].bed) = (surface, bed);
+                (river.vertices[at].surface, river.vertices[at].bed) = (surface, bed);
             }
         }
     }
 }
 
 /// Cuts falls back where the rock is soft.
-fn grade(site: &Site<'_>, design: &Design, run: &mut Run, cell: f64, size: [usize; 2]) {
-    for at in (0..run.vertices.len() - 1).rev() {
-        let (here, below) = (run.vertices[at], run.vertices[at + 1]);
+fn grade(site: &Site<'_>, design: &Design, river: &mut River, cell: f64, size: [usize; 2]) {
+    for at in (0..river.vertices.len() - 1).rev() {
+        let (here, below) = (river.vertices[at], river.vertices[at + 1]);
         let [dy, dx] = [0, 1].map(|k| below.place[k] - here.place[k]);
         let steepest = design.fall.max(2.0 * here.slope);
         let graded = f64::from(below.surface.0) + steepest * (dy * dy + dx * dx).sqrt() * cell * UNITS;
@@ -359,7 +359,7 @@ fn grade(site: &Site<'_>, design: &Design, run: &mut Run, cell: f64, size: [usiz
         let deepest = f64::from(here.surface.0) - design.grading * (1.0 - hard) * UNITS;
         let level = graded.max(deepest).ceil();
         if level < f64::from(here.surface.0) {
-            run.vertices[at].surface = Height(level as i32).max(below.surface);
+            river.vertices[at].surface = Height(level as i32).max(below.surface);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! How rivers wander.
 
-use crate::field::Field;
-use crate::height::{Height, UNITS};
+use crate::base::rng::Key;
 use crate::noise::gradient;
 use crate::noise::octave::Octave;
 use crate::rivers::course::{Course, End, Shape, centre};
@@ -9,7 +8,8 @@ use crate::rivers::lakes::Lakes;
 use crate::rivers::network::Source;
 use crate::rivers::tree::Tree;
 use crate::rivers::{Design, Site};
-use crate::rng::Key;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Wavelength of bends in widths (Leopold & Wolman 1960, doi:10.1130/0016-7606(1960)71[769:RM]2.0.CO;2: 10 to 14).
 const WAVELENGTH: f64 = 11.0;

@@ -1,6 +1,6 @@
 //! River networks: planned on a terrain's drainage, drawn as smooth lines, and carved.
 //!
-//! [`plan()`] finds where rivers run and what they are: [`Run`]s, lines from a source or a lake down to another river, a lake,
+//! [`plan()`] finds where rivers run and what they are: [`River`]s, lines from a source or a lake down to another river, a lake,
 //! the sea or the edge, with discharge, width and depth at every [`Vertex`], and [`Lake`]s with their levels. [`carve()`] cuts them
 //!
 //! into the ground and gives each vertex its levels; it raises nothing but the levees that are asked for.
@@ -11,7 +11,6 @@
 pub mod carve;
 pub mod check;
 mod check_ground;
-mod claim;
 mod course;
 mod delta;
 pub mod distance;
@@ -21,7 +20,6 @@ mod form;
 mod hollows;
 mod joint;
 mod lakes;
-pub mod letter;
 mod levee;
 mod level;
 mod meander;
@@ -29,24 +27,26 @@ pub mod network;
 mod plan;
 pub mod ribbon;
 mod route;
+pub mod sampled;
 mod shore;
 mod shoulder;
 mod tree;
+mod untangle;
 mod valley;
 pub(crate) mod walk;
 mod way;
-pub mod wishes;
+pub mod waypoints;
 
 pub use carve::{Carved, carve};
-pub use network::{Kind, Lake, Mouth, Network, Run, Source, Vertex};
+pub use network::{Kind, Lake, Mouth, Network, River, Source, Vertex};
 pub use plan::plan;
 pub(crate) use walk::nearest;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
 use crate::flow::Land;
 use crate::flow::breach::Limits;
-use crate::springs;
+use crate::given::springs;
+use crate::terrain::field::Field;
 use crate::terrain::{HARDNESS, PROTECT, RAIN};
 
 /// How a network is made; [`Design::default`] holds the defaults of the model `river_network`.
@@ -192,7 +192,7 @@ impl<'a> Site<'a> {
                 return Err(Error::value(name, format!("row {i}, column {j}"), allowed));
             }
         }
-        match self.passes.iter().find(|pass| !(0.0..=wishes::MAX_REACH).contains(&pass.reach)) {
+        match self.passes.iter().find(|pass| !(0.0..=waypoints::MAX_REACH).contains(&pass.reach)) {
             Some(pass) => Err(Error::value("pass.reach", format!("{} m", pass.reach), "0 to 1000000 m")),
             None => Ok(()),
         }

@@ -1,9 +1,9 @@
 //! [`Network`]: rivers as lines, lakes as levels.
 
-use crate::field::Field;
 pub use crate::flow::accumulate::SHARES;
 use crate::flow::streams;
-use crate::height::Height;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// Parts of a cubic metre a second that discharges are counted in: sums of them are exact.
 pub const FLOW: f64 = 68_719_476_736.0;
@@ -84,7 +84,7 @@ pub enum Source {
     /// As an arm of another run.
     Parts {
         /// That run's index.
-        run: u32,
+        river: u32,
         /// Index of the vertex.
         vertex: u32,
     },
@@ -96,7 +96,7 @@ pub enum Mouth {
     /// In a vertex of another run.
     Joins {
         /// That run's index.
-        run: u32,
+        river: u32,
         /// Index of the vertex.
         vertex: u32,
     },
@@ -112,9 +112,9 @@ pub enum Mouth {
 
 /// A river from its source or a lake down to where it ends; tributaries join it on the way.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Run {
-    /// Number of the river that it is part of: runs above and below a lake share it.
-    pub river: u32,
+pub struct River {
+    /// Number of its name: what lies above and below a lake, and the arms of a delta, share it.
+    pub number: u32,
     /// Its beginning.
     pub source: Source,
     /// Its end.
@@ -145,9 +145,9 @@ pub struct Lake {
 /// All rivers and lakes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Network {
-    /// Runs, each after those that it joins or parts from.
-    pub runs: Vec<Run>,
-    /// Indices of all runs, each after those that flow into it, by way of lakes too, and after the one that it parts from.
+    /// Rivers, each after those that it joins or parts from.
+    pub rivers: Vec<River>,
+    /// Indices of all rivers, each after those that flow into it, by way of lakes too, and after the one that it parts from.
     pub order: Vec<u32>,
     /// The lakes.
     pub lakes: Vec<Lake>,
@@ -170,7 +170,7 @@ pub struct Network {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reach {
     /// Its run.
-    pub run: u32,
+    pub river: u32,
     /// First and last vertex.
     pub vertices: [u32; 2],
     /// Strahler's order.
@@ -184,25 +184,26 @@ pub struct Reach {
 impl Network {
     /// The runs cut where tributaries join, numbered run by run downstream, with their orders.
     pub fn reaches(&self) -> Vec<Reach> {
-        let mut cuts: Vec<Vec<u32>> = self.runs.iter().map(|run| vec![0, run.vertices.len() as u32 - 1]).collect();
-        for run in &self.runs {
-            if let Mouth::Joins { run, vertex } = run.mouth {
-                cuts[run as usize].push(vertex);
+        let mut cuts: Vec<Vec<u32>> =
+            self.rivers.iter().map(|river| vec![0, river.vertices.len() as u32 - 1]).collect();
+        for river in &self.rivers {
+            if let Mouth::Joins { river, vertex } = river.mouth {
+                cuts[river as usize].push(vertex);
             }
-            if let Source::Parts { run, vertex } = run.source {
-                cuts[run as usize].push(vertex);
+            if let Source::Parts { river, vertex } = river.source {
+                cuts[river as usize].push(vertex);
             }
         }
         let mut reaches: Vec<Reach> = Vec::new();
         let mut first = Vec::new();
-        for (run, cuts) in cuts.iter_mut().enumerate() {
+        for (river, cuts) in cuts.iter_mut().enumerate() {
             cuts.sort_unstable();
             cuts.dedup();
             first.push(reaches.len() as u32);
             for pair in cuts.windows(2) {
                 let below = (pair[1] < cuts[cuts.len() - 1]).then_some(reaches.len() as u32 + 1);
                 reaches.push(Reach {
-                    run: run as u32,
+                    river: river as u32,
                     vertices: [pair[0], pair[1]],
                     order: 0,
                     downstream: below,
@@ -210,8 +211,8 @@ impl Network {
                 });
             }
         }
-        for (k, run) in self.runs.iter().enumerate() {
-            if let Mouth::Joins { run: other, vertex } = run.mouth {
+        for (k, river) in self.rivers.iter().enumerate() {
+            if let Mouth::Joins { river: other, vertex } = river.mouth {
                 let last = first[k] as usize + cuts[k].len() - 2;
                 let place = cuts[other as usize].binary_search(&vertex).unwrap_or(0);
                 // A tributary that joins at the very end joins the last reach.
@@ -219,10 +220,10 @@ impl Network {
                 reaches[last].downstream = Some(first[other as usize] + place as u32);
             }
         }
-        for (k, run) in self.runs.iter().enumerate() {
-            if let Source::Parts { run, vertex } = run.source {
-                let place = cuts[run as usize].binary_search(&vertex).unwrap_or(0).max(1) - 1;
-                reaches[first[k] as usize].parts_from = Some(first[run as usize] + place as u32);
+        for (k, river) in self.rivers.iter().enumerate() {
+            if let Source::Parts { river, vertex } = river.source {
+                let place = cuts[river as usize].binary_search(&vertex).unwrap_or(0).max(1) - 1;
+                reaches[first[k] as usize].parts_from = Some(first[river as usize] + place as u32);
             }
         }
         self.orders(&mut reaches, &first, &cuts);
@@ -232,14 +233,14 @@ impl Network {
     fn orders(&self, reaches: &mut [Reach], first: &[u32], cuts: &[Vec<u32>]) {
         let mut above: Vec<Vec<u32>> = vec![Vec::new(); reaches.len()];
         let mut lakes: Vec<Vec<u32>> = vec![Vec::new(); self.lakes.len()];
-        for run in self.order.iter().map(|run| *run as usize) {
-            for k in first[run] as usize..first[run] as usize + cuts[run].len() - 1 {
-                match (reaches[k].vertices[0], self.runs[run].source) {
+        for river in self.order.iter().map(|river| *river as usize) {
+            for k in first[river] as usize..first[river] as usize + cuts[river].len() - 1 {
+                match (reaches[k].vertices[0], self.rivers[river].source) {
                     (0, Source::Lake(lake)) => above[k].extend(&lakes[lake as usize]),
                     _ => above[k].extend(reaches[k].parts_from.map(|from| reaches[from as usize].order)),
                 }
                 reaches[k].order = streams::strahler_of(&above[k]);
-                match (reaches[k].downstream, self.runs[run].mouth) {
+                match (reaches[k].downstream, self.rivers[river].mouth) {
                     (Some(below), _) => above[below as usize].push(reaches[k].order),
                     (None, Mouth::Lake(lake)) => lakes[lake as usize].push(reaches[k].order),
                     _ => {}
@@ -249,10 +250,10 @@ impl Network {
     }
 
     /// Metres along a run's vertices, from the first on.
-    pub fn lengths(&self, run: &Run) -> Vec<f64> {
+    pub fn lengths(&self, river: &River) -> Vec<f64> {
         let mut sum = 0.0;
         let mut lengths = vec![0.0];
-        for pair in run.vertices.windows(2) {
+        for pair in river.vertices.windows(2) {
             let [dy, dx] = [0, 1].map(|k| pair[1].place[k] - pair[0].place[k]);
             sum += (dy * dy + dx * dx).sqrt() * self.cell;
             lengths.push(sum);

@@ -1,16 +1,16 @@
 //! From a site to a network.
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::flow::{Land, Part};
-use crate::grid::Edge;
-use crate::height::Height;
-use crate::rivers::claim::{self, Wish};
 use crate::rivers::lakes::Caps;
 use crate::rivers::network::Network;
 use crate::rivers::route::{Drained, drained};
 use crate::rivers::tree::Tree;
+use crate::rivers::untangle::{self, Wish};
 use crate::rivers::{Design, Site, course, form, lakes, level, meander, shoulder};
-use crate::rng::Key;
+use crate::terrain::grid::Edge;
+use crate::terrain::height::Height;
 
 /// How often the outlets of lakes are joined.
 const TRIES: usize = 8;
@@ -80,7 +80,7 @@ fn laid(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps, key: K
     let bends = meander::bends(site, design, &drained.filled, (&tree, &lakes, &shape), &courses, key);
     let wish =
         Wish { site, filled: &drained.filled, tree: &tree, lakes: &lakes, courses: &courses, shift: &bends.shift };
-    let (lines, met) = claim::lines(&wish);
+    let (lines, met) = untangle::lines(&wish);
     // A course's last node comes after all that flows into it.
     let mut rank = vec![0u32; tree.cells.len()];
     for (place, node) in tree.order.iter().enumerate() {
@@ -96,10 +96,10 @@ fn laid(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps, key: K
         (Key::ZERO.cell(site.land.grid.world_cell(end[0], end[1])).bits() >> 32) as u32
     });
     let names = names.collect();
-    let runs = form::runs(site, design, (&tree, &shape, &lakes), (&courses, lines, &bends.floor), &order);
-    order.extend(courses.len() as u32..runs.len() as u32);
+    let rivers = form::rivers(site, design, (&tree, &shape, &lakes), (&courses, lines, &bends.floor), &order);
+    order.extend(courses.len() as u32..rivers.len() as u32);
     let (size, cell) = (site.land.grid.size, site.land.grid.cell);
-    let mut network = Network { runs, order, lakes: lakes.lakes, lake: lakes.cells, names, size, cell, barred, met };
+    let mut network = Network { rivers, order, lakes: lakes.lakes, lake: lakes.cells, names, size, cell, barred, met };
     shoulder::widen(site, &mut network);
     Ok(network)
 }

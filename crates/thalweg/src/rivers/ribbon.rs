@@ -1,9 +1,9 @@
 //! Rivers as ribbons: how far their water reaches to either side of their lines, and how much of each cell it covers.
 
-use crate::field::Field;
-use crate::height::Height;
 use crate::rivers::drawn;
-use crate::rivers::network::{Mouth, Network, Run};
+use crate::rivers::network::{Mouth, Network, River};
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in cells.
 pub const MARGIN: f64 = 1.0 / 1024.0;
@@ -14,14 +14,14 @@ const STEP: f64 = 1.0 / 16.0;
 /// For each run the places to the left and the right of its vertices (rows and columns, in cells) where its water ends: half a width
 /// away, or where the cells end whose ground lies under the vertex's level and that are water, or where the ground as it is drawn
 /// between the middles of cells comes out of the water. A vertex that is itself under the drawn ground has what the cells give.
-pub fn edges(network: &Network, river: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[[f64; 2]; 2]>> {
-    let wet = |k: usize| river.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0;
-    let sides = |run: &Run| {
-        let drowned = |k: usize| run.mouth == Mouth::Sea && run.base.is_some_and(|sea| ground.as_slice()[k] <= sea);
-        let last = run.vertices.len() - 1;
+pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[[f64; 2]; 2]>> {
+    let wet = |k: usize| numbers.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0;
+    let sides = |river: &River| {
+        let drowned = |k: usize| river.mouth == Mouth::Sea && river.base.is_some_and(|sea| ground.as_slice()[k] <= sea);
+        let last = river.vertices.len() - 1;
         let of = |at: usize| {
-            let vertex = &run.vertices[at];
-            let (a, b) = (run.vertices[at.saturating_sub(1)].place, run.vertices[(at + 1).min(last)].place);
+            let vertex = &river.vertices[at];
+            let (a, b) = (river.vertices[at.saturating_sub(1)].place, river.vertices[(at + 1).min(last)].place);
             let [y, x] = [b[0] - a[0], b[1] - a[1]];
             let length = (y * y + x * x).sqrt().max(1e-9);
             let half = vertex.width / 2.0 / network.cell;
@@ -41,7 +41,7 @@ pub fn edges(network: &Network, river: &Field<u32>, ground: &Field<Height>) -> V
         };
         (0..=last).map(of).collect()
     };
-    network.runs.iter().map(sides).collect()
+    network.rivers.iter().map(sides).collect()
 }
 
 /// How far on the way from a place to another all of it shows, if the first place does.
@@ -87,10 +87,10 @@ fn reached(size: [usize; 2], from: [f64; 2], to: [f64; 2], holds: impl Fn(usize)
 }
 
 /// How much of each cell is water, 0 to 1: of cells of rivers what their ribbons cover, of lakes all.
-pub fn share(network: &Network, river: &Field<u32>, ground: &Field<Height>) -> Field<f32> {
+pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Field<f32> {
     let [rows, cols] = network.size;
     let mut covered = Field::new(network.size, 0.0f64);
-    for sides in edges(network, river, ground) {
+    for sides in edges(network, numbers, ground) {
         for pair in sides.windows(2) {
             let quad = [pair[0][0], pair[0][1], pair[1][1], pair[1][0]];
             let span = |k: usize, n: usize| {
@@ -100,7 +100,7 @@ pub fn share(network: &Network, river: &Field<u32>, ground: &Field<Height>) -> F
             };
             for i in span(0, rows) {
                 for j in span(1, cols) {
-                    if river[(i, j)] > 0 {
+                    if numbers[(i, j)] > 0 {
                         covered[(i, j)] += area(&quad, [i as f64, j as f64]);
                     }
                 }

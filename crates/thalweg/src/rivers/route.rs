@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::flow::accumulate::shares;
 use crate::flow::{Directions, Drainage, breach};
-use crate::height::{Height, UNITS};
 use crate::rivers::network::SHARES;
 use crate::rivers::{Design, Site};
-use crate::rng::Key;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Metres by which ground that rivers are to keep off is raised while they are planned: more than any wall they might climb.
 const WALL: f64 = 8000.0;
@@ -194,7 +194,7 @@ fn bar(site: &Site<'_>, surface: &mut Field<Height>) {
 mod tests {
     use super::*;
     use crate::flow::Land;
-    use crate::grid::Grid;
+    use crate::terrain::grid::Grid;
 
     #[test]
     fn roughness_goes_and_gorges_stay() {

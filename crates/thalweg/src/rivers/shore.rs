@@ -1,9 +1,9 @@
 //! Where rivers leave lakes.
 
-use crate::field::Field;
-use crate::rivers::claim::Line;
 use crate::rivers::course::Course;
 use crate::rivers::network::Source;
+use crate::rivers::untangle::Line;
+use crate::terrain::field::Field;
 
 /// How far beyond the shore the first place lies, as a share of the first stretch.
 const BEYOND: f64 = 1.0 / 1024.0;
@@ -12,8 +12,8 @@ const BEYOND: f64 = 1.0 / 1024.0;
 pub(super) fn trim(courses: &[Course], lines: &[Line], lake: &Field<u32>, places: &mut [Vec<([f64; 2], f64)>]) {
     let [rows, cols] = lake.size();
     let mut joined = vec![f64::INFINITY; lines.len()];
-    for (run, along) in lines.iter().filter_map(|line| line.joins) {
-        joined[run as usize] = joined[run as usize].min(along);
+    for (river, along) in lines.iter().filter_map(|line| line.joins) {
+        joined[river as usize] = joined[river as usize].min(along);
     }
     let wet = |[y, x]: [f64; 2]| {
         let inside = y >= 0.0 && x >= 0.0 && y < rows as f64 && x < cols as f64;

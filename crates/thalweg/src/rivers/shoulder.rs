@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::rivers::Site;
 use crate::rivers::drawn::Stencil;
-use crate::rivers::network::{Mouth, Network, Run, Source};
+use crate::rivers::network::{Mouth, Network, River, Source};
 use crate::rivers::tree::around;
 
 /// Share of the drawn height under which a cell is let be.
@@ -25,24 +25,24 @@ const AWAY: u32 = 2;
 /// downstream has the first choice; rims of other lakes, and what would let a lake out, are left.
 pub(super) fn widen(site: &Site<'_>, network: &mut Network) {
     let mut taken = vec![false; network.lake.len()];
-    for (k, _) in network.runs.iter().flat_map(Run::cells) {
+    for (k, _) in network.rivers.iter().flat_map(River::cells) {
         taken[k] = true;
     }
-    for number in network.order.clone().into_iter().rev().map(|run| run as usize) {
-        let run = &network.runs[number];
+    for number in network.order.clone().into_iter().rev().map(|river| river as usize) {
+        let river = &network.rivers[number];
         let wet = |k: usize| network.lake.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k);
-        let own_lake = |lake: u32| run.source == Source::Lake(lake - 1) || run.mouth == Mouth::Lake(lake - 1);
+        let own_lake = |lake: u32| river.source == Source::Lake(lake - 1) || river.mouth == Mouth::Lake(lake - 1);
         let may = |k: usize| {
             let keeps = |n: usize| {
                 let lake = network.lake.as_slice()[n];
-                let low = run.base.is_some_and(|base| !taken[n] && !wet(n) && site.land.ground.as_slice()[n] < base);
+                let low = river.base.is_some_and(|base| !taken[n] && !wet(n) && site.land.ground.as_slice()[n] < base);
                 !low && (lake == 0 || own_lake(lake))
             };
             !taken[k] && !wet(k) && !site.is_barred(k) && around(network.size, k).all(keeps)
         };
-        let mut last: BTreeMap<u32, u32> = run.cells().map(|(k, vertex)| (k as u32, vertex as u32)).collect();
+        let mut last: BTreeMap<u32, u32> = river.cells().map(|(k, vertex)| (k as u32, vertex as u32)).collect();
         let mut found = Vec::new();
-        beside(run, network.size, network.cell, |k, vertex| match last.get_mut(&(k as u32)) {
+        beside(river, network.size, network.cell, |k, vertex| match last.get_mut(&(k as u32)) {
             Some(known) if *known < vertex && vertex - *known <= AWAY => *known = vertex,
             Some(_) => {}
             None if may(k) => {
@@ -52,14 +52,14 @@ pub(super) fn widen(site: &Site<'_>, network: &mut Network) {
             None => {}
         });
         found.iter().for_each(|k| taken[*k as usize] = true);
-        claim(&mut network.runs[number], &last, found);
+        claim(&mut network.rivers[number], &last, found);
     }
 }
 
 /// Calls `visit` with the cells by which the ground under a line is drawn, and the vertex to which it then comes.
-fn beside(run: &Run, size: [usize; 2], cell: f64, mut visit: impl FnMut(usize, u32)) {
-    for (at, vertex) in run.vertices.iter().enumerate() {
-        let before = run.vertices[at.saturating_sub(1)].place;
+fn beside(river: &River, size: [usize; 2], cell: f64, mut visit: impl FnMut(usize, u32)) {
+    for (at, vertex) in river.vertices.iter().enumerate() {
+        let before = river.vertices[at.saturating_sub(1)].place;
         let [y, x] = [vertex.place[0] - before[0], vertex.place[1] - before[1]];
         let length = (y * y + x * x).sqrt();
         let steps = (length / STEP).ceil().max(1.0);
@@ -75,11 +75,11 @@ fn beside(run: &Run, size: [usize; 2], cell: f64, mut visit: impl FnMut(usize, u
 }
 
 /// Gives a run the cells that were found, each with the first station that is as low as it must be.
-fn claim(run: &mut Run, last: &BTreeMap<u32, u32>, found: Vec<u32>) {
-    let mut low: Vec<u32> = (0..run.vertices.len() as u32).collect();
+fn claim(river: &mut River, last: &BTreeMap<u32, u32>, found: Vec<u32>) {
+    let mut low: Vec<u32> = (0..river.vertices.len() as u32).collect();
     let mut lowest = 0;
     let mut stations = Vec::new();
-    for station in run.stations() {
+    for station in river.stations() {
         let vertices = station.cells.iter().filter_map(|k| last.get(k)).copied();
         lowest = vertices.fold(lowest.max(station.last as u32), u32::max);
         low[station.first..=station.last].fill(lowest);
@@ -90,9 +90,9 @@ fn claim(run: &mut Run, last: &BTreeMap<u32, u32>, found: Vec<u32>) {
     for k in found {
         let first = stations.partition_point(|(_, low)| *low < last[&k]);
         if let Some((vertex, _)) = stations.get(first).or(stations.last()) {
-            run.aside.push((k, *vertex));
+            river.aside.push((k, *vertex));
         }
     }
-    run.aside.sort_unstable_by_key(|(k, vertex)| (*vertex, *k));
-    run.low = low;
+    river.aside.sort_unstable_by_key(|(k, vertex)| (*vertex, *k));
+    river.low = low;
 }

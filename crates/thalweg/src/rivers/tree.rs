@@ -1,13 +1,13 @@
 //! [`Tree`]: the cells of rivers, linked downstream, and the stems that they make up.
 
-use crate::clock::YEAR;
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::clock::YEAR;
+use crate::base::error::Result;
 use crate::flow::{self, downstream, lot};
-use crate::grid::Edge;
 use crate::rivers::network::{FLOW, SHARES};
 use crate::rivers::route::Drained;
 use crate::rivers::{Design, LEAST_CELLS, Site};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Edge;
 
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;

@@ -1,12 +1,12 @@
 //! Floodplains and banks beside rivers.
 
-use crate::cast::share_of;
-use crate::field::Field;
-use crate::height::{Height, UNITS};
+use crate::base::cast::share_of;
 use crate::rivers::level::{self, around};
 use crate::rivers::network::{Kind, Network, Vertex};
 use crate::rivers::tree::around as neighbours;
 use crate::rivers::{Design, Site};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Least rise of a floodplain away from the water.
 const RISE: f64 = 0.01;
@@ -29,13 +29,19 @@ const FADE: f64 = 0.5;
 /// Up to half a width from the line the ground may be as high as the water, over the floodplain it rises gently, and beyond as
 /// steeply as the design's `bank`, until that runs out; what is cut deep draws its nearest surroundings after it. Floodplains
 /// are as broad as the kind of river has them, but no broader than the level floor of the valley: hills are not planed off.
-pub(super) fn cut(site: &Site<'_>, design: &Design, network: &Network, river: &Field<u32>, ground: &mut Field<Height>) {
+pub(super) fn cut(
+    site: &Site<'_>,
+    design: &Design,
+    network: &Network,
+    numbers: &Field<u32>,
+    ground: &mut Field<Height>,
+) {
     let before = site.land.ground.as_slice();
     let cols = network.size[1];
     let bank = design.bank.max(0.05);
-    let keeps = rims(site, network, river);
-    for run in &network.runs {
-        for pair in run.vertices.windows(2) {
+    let keeps = rims(site, network, numbers);
+    for river in &network.rivers {
+        for pair in river.vertices.windows(2) {
             let plains = [0, 1].map(|end| plain(design, &pair[end]));
             let cuts = [0, 1].map(|end: usize| {
                 let [i, j] = pair[end].cell(network.size);
@@ -87,17 +93,17 @@ pub(super) fn plain(design: &Design, vertex: &Vertex) -> f64 {
 
 /// Cells that hold water, in rising order, and its highest level there: beside lakes, and on the banks of rivers that stand no lower
 /// than the lake or the sea they run to, whoever else runs past them.
-pub(super) fn rims(site: &Site<'_>, network: &Network, river: &Field<u32>) -> Vec<(u32, Height)> {
+pub(super) fn rims(site: &Site<'_>, network: &Network, numbers: &Field<u32>) -> Vec<(u32, Height)> {
     let mut rims = Vec::new();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;
         let shore = neighbours(network.size, k).filter(|n| network.lake.as_slice()[*n] == 0);
         rims.extend(shore.map(|n| (n as u32, level)));
     }
-    for (number, run) in network.runs.iter().enumerate() {
-        let Some(base) = run.base else { continue };
-        for at in 0..run.vertices.len() {
-            let banks = level::banks(site, network, river, number, at);
+    for (number, river) in network.rivers.iter().enumerate() {
+        let Some(base) = river.base else { continue };
+        for at in 0..river.vertices.len() {
+            let banks = level::banks(site, network, numbers, number, at);
             rims.extend(banks.into_iter().flatten().map(|k| (k as u32, base)));
         }
     }

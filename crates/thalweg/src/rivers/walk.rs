@@ -65,7 +65,7 @@ pub(crate) fn nearest(p: [f64; 2], a: [f64; 2], b: [f64; 2]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
 
     #[test]
     fn every_cell_on_the_way_is_passed_once() {

@@ -6,10 +6,10 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::field::Field;
-use crate::height::Height;
-use crate::rivers::network::{Network, Run};
+use crate::rivers::network::{Network, River};
 use crate::rivers::walk::walk;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// How far back along its way a line may come again to a cell that it has left, having only cut a corner.
 const BACK: usize = 8;
@@ -117,9 +117,9 @@ pub(super) fn rises(
 ) -> Vec<(u32, [Height; 2])> {
     let [rows, cols] = network.size;
     let mut rises = Vec::new();
-    for run in &network.runs {
+    for river in &network.rivers {
         let mut before: Option<[Height; 2]> = None;
-        for pair in run.vertices.windows(2) {
+        for pair in river.vertices.windows(2) {
             walk(pair[0].place, pair[1].place, |[i, j]| {
                 if i < 0 || j < 0 || i >= rows as i64 || j >= cols as i64 {
                     return;
@@ -140,7 +140,7 @@ pub(super) fn rises(
     rises
 }
 
-impl Run {
+impl River {
     /// The run's vertices by the cells that have their levels; the last ones may have none of their own.
     pub(super) fn stations(&self) -> Vec<Station> {
         let mut stations: Vec<Station> = Vec::new();

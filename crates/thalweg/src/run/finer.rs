@@ -1,12 +1,11 @@
 //! From one level to the next: all that is there on finer cells, and what the base ground adds there.
 
-use crate::error::Result;
-use crate::finer;
-use crate::height::Height;
+use crate::base::error::Result;
 use crate::model::{Budget, Tick};
-use crate::rng::Key;
+use crate::process::upsample;
 use crate::run::{Run, layers};
 use crate::terrain::Terrain;
+use crate::terrain::height::Height;
 
 impl Run {
     /// Makes the terrain that of level `level`. The change of the base ground is that between what its stages lay on cells of
@@ -18,13 +17,14 @@ impl Run {
     pub(super) fn make_finer(&mut self, level: usize) -> Result<Budget> {
         let widths: Vec<f64> = self.grids.iter().map(|grid| grid.cell).collect();
         let blocks = self.recipe.octaves(&widths, level)?;
-        let mut fine = finer::terrain(&self.terrain);
+        let mut fine = upsample::terrain(&self.terrain);
         // Whole numbers of cells, halved widths: the same grid, but for what comes of a file.
         fine.grid = self.grids.get(level).cloned().unwrap_or(fine.grid);
         let mut budget = Budget::default();
         for block in blocks {
             // Made finer as the ground was, so that the two cancel where nothing has changed it.
-            let coarse_ground = finer::ground(&self.base(&block, &self.terrain)?.ground, self.terrain.nodata.as_ref());
+            let coarse_ground =
+                upsample::ground(&self.base(&block, &self.terrain)?.ground, self.terrain.nodata.as_ref());
             let fine_ground = self.base(&block, &fine)?.ground;
             let added = fine_ground
                 .as_slice()
@@ -54,7 +54,7 @@ impl Run {
             layers::put(stage, given, &mut base)?;
             let model = stage.model_at(0)?;
             let mut stepper = model.start(&base.grid)?;
-            let key = Key::new(self.recipe.seed, &stage.label);
+            let key = stage.key(self.recipe.seed);
             for step in 0..model.steps(&base.grid) {
                 stepper.step(&mut base, Tick { key, step })?;
             }

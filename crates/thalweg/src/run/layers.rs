@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
-use crate::finer;
-use crate::grid::Grid;
-use crate::height::Height;
+use crate::base::error::{Error, Result};
 use crate::io;
 use crate::models::elevation::ELEVATION;
+use crate::process::upsample;
 use crate::products::resample::resample;
+use crate::recipe::tables;
 use crate::recipe::{From, Source, Stage};
-use crate::tables;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 use crate::terrain::{Cells, GROUND, LOOSE, LayerSpec, Terrain};
 
 /// The layers that a stage is given, for a terrain that holds what earlier stages left. A file is as large as the first level,
@@ -87,9 +87,9 @@ fn from_level(mut cells: Cells, size: [usize; 2]) -> Cells {
     }
     while cells.size()[0] < size[0] {
         cells = match cells {
-            Cells::Float(field) => Cells::Float(finer::factors(&field)),
-            Cells::Height(field) => Cells::Height(finer::thicknesses(&field, None)),
-            Cells::Count(field) => Cells::Count(finer::copied(&field)),
+            Cells::Float(field) => Cells::Float(upsample::factors(&field)),
+            Cells::Height(field) => Cells::Height(upsample::thicknesses(&field, None)),
+            Cells::Count(field) => Cells::Count(upsample::copied(&field)),
         };
     }
     cells

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::{Survey, SurveyOptions};
-use crate::clock::YEAR;
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::clock::YEAR;
+use crate::base::error::Result;
 use crate::flow::{infinity, streams};
-use crate::height::Height;
 use crate::io::apart::apart;
 use crate::io::features::save_links;
 use crate::io::water::{self, save_water};
@@ -18,6 +16,8 @@ use crate::models::drainage::{ACCUMULATION, LAKE_DEPTH};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{SCREEN, ShadeOptions, shade};
 use crate::pictures::water::Water;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 use crate::terrain::{Cells, DISCHARGE, POOL, Terrain};
 
 /// The file that speaks for the others.

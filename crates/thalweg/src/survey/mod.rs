@@ -26,13 +26,13 @@ mod summary;
 pub use files::{REPORT, check_files};
 pub use summary::{Basins, Channels, Lakes, Order, Streams, Summary};
 
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
+use crate::base::memory;
 use crate::flow::{Directions, Drainage, Land, Link, basins, breach, infinity, links, streams};
-use crate::grid::Grid;
-use crate::height::Height;
-use crate::memory;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 
 /// Catchment in m² from which on there is a stream, if nobody says it: what makes a brook in most humid country.
 const THRESHOLD: f64 = 500_000.0;

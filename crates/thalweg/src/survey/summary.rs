@@ -5,11 +5,11 @@ use std::fmt;
 use serde::Serialize;
 
 use super::Survey;
-use crate::field::Field;
 use crate::flow::VOID;
 use crate::flow::breach::Breached;
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 
 /// A survey in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -5,12 +5,12 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use thalweg::grid::Grid;
-use thalweg::io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, terrain_of, trees, written};
+use thalweg::io::{Format, LoadOptions, Raster, Sidecar, Unit, decode, decode_mask, river_files, terrain_of, trees};
 use thalweg::models::Models;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
+use thalweg::terrain::grid::Grid;
 
 /// A reader: its name, which is its corpus' folder, and what it does.
 pub type Reader = (&'static str, fn(&[u8]));
@@ -27,10 +27,10 @@ pub const READERS: [Reader; 14] = [
     ("sidecar", |bytes| answer(Sidecar::parse(bytes))),
     ("mask", mask),
     ("trees", table),
-    ("rivers", |bytes| answer(written::parse_reaches(bytes, &grid()))),
+    ("rivers", |bytes| answer(river_files::parse_reaches(bytes, &grid()))),
     ("lakes", |bytes| {
-        answer(written::parse_lakes(bytes));
-        answer(written::parse_about(bytes));
+        answer(river_files::parse_lakes(bytes));
+        answer(river_files::parse_about(bytes));
     }),
     ("recipe", recipe),
     ("checkpoint", checkpoint),

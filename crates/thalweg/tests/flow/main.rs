@@ -2,11 +2,11 @@
 
 mod plain;
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, downstream, fill};
-use thalweg::grid::{Edge, Grid};
-use thalweg::height::Height;
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::height::Height;
 
 /// Ground with all that a land needs.
 struct Case {

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use thalweg::field::Field;
+use thalweg::base::rng::Key;
 use thalweg::flow::{Directions, Land, OUT, PIT, Part, VOID, downstream};
-use thalweg::grid::Edge;
-use thalweg::height::Height;
-use thalweg::rng::Key;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Edge;
+use thalweg::terrain::height::Height;
 
 /// What each cell is to water.
 pub fn parts(land: &Land<'_>) -> Field<Part> {

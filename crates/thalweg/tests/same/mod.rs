@@ -1,13 +1,13 @@
 //! Is a preset the same world at another resolution? Asked by a test at small sizes, by the bench at those of the goal.
 
 use thalweg::Result;
-use thalweg::error::Error;
-use thalweg::field::Field;
+use thalweg::base::error::Error;
 use thalweg::presets::PRESETS;
 use thalweg::products::resample::reduce;
 use thalweg::products::statistics::correlation;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
+use thalweg::terrain::field::Field;
 
 /// Names and texts of the presets, by name, but for those whose cells are a file's.
 pub fn presets() -> Vec<(String, String)> {

@@ -1,6 +1,6 @@
 //! [`Pools::balance`]: lakes at what comes, evaporates and runs over, all down the land at once.
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::flow::depressions::{Hierarchy, OUTSIDE};
 use crate::flow::pools::{Arrival, Overflow, Pools, Rules, Stock};
 use crate::flow::{Land, spill};

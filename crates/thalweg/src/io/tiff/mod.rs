@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::geokeys;
 use super::{Raster, SampleType, Samples, check_size};
-use crate::field::Size;
+use crate::terrain::field::Size;
 use chunk::Coding;
 use directory::Directory;
 pub(super) use write::write;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::grid::PixelIs;
+use crate::terrain::grid::PixelIs;
 
 /// A TIFF file by hand: one directory, then the values that do not fit into it, then one strip or the given chunks.
 struct Hand {

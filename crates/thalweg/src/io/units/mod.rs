@@ -4,7 +4,7 @@
 //! the PROJ database.
 
 use super::geokeys::{self, key};
-use crate::grid::Georeference;
+use crate::terrain::grid::Georeference;
 
 /// Codes, units and names.
 const TABLE: &str = include_str!("epsg.tsv");

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::height::{Height, UNITS};
 use crate::models::coast::cut::Cut;
 use crate::models::coast::{Coast, blur, smooth};
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// How far around land is looked for, to tell bays from capes, in metres.
 const AROUND: f64 = 300.0;

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
 use crate::models::coast::turned;
+use crate::terrain::field::Field;
 
 /// Lines that are worked through side by side: a sum waits for the one before it, eight do not wait for one another.
 const LANES: usize = 8;

@@ -2,12 +2,12 @@
 
 use rayon::prelude::*;
 
-use crate::cast::share_of;
-use crate::error::Result;
-use crate::field::Field;
-use crate::height::{Height, UNITS};
+use crate::base::cast::share_of;
+use crate::base::error::Result;
 use crate::models::coast::{Coast, SMOOTH, blur, line};
-use crate::slopes::{Guards, book_cut, factors};
+use crate::process::slopes::{Guards, book_cut, factors};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{HARDNESS, PROTECT, Terrain};
 
 /// How fast rock under water wears down, as a part of the pace at which a cliff moves back.

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::grid::Edge;
-use crate::height::UNITS;
 use crate::models::coast::{Coast, turned};
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Edge;
+use crate::terrain::height::UNITS;
 
 /// Directions in which water is looked at.
 const DIRECTIONS: usize = 16;

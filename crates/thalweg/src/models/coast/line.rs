@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::height::{Height, UNITS};
 use crate::models::coast::blur;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Metres from each cell's middle to the line that parts ground at or over `level` (units, of cell (i, j)) from what is below,
 /// positive on the higher side; infinite where there is no line. Missing data counts as high.
@@ -136,7 +136,7 @@ fn envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
+    use crate::terrain::grid::Grid;
 
     fn world(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {
         let grid = Grid::new(size, 10.0).unwrap();
@@ -168,7 +168,7 @@ mod tests {
     fn the_nearest_crossing_is_that_of_a_search_over_all_cells() {
         for seed in 0..30u64 {
             let size = [1 + seed as usize % 13, 1 + seed as usize % 17];
-            let key = crate::rng::Key::new(seed, "crossings");
+            let key = crate::base::rng::Key::new(seed, "crossings");
             let set = |i: usize, j: usize| key.cell([i as i64, j as i64]).unit() < 0.1;
             let found = nearest(&Field::generate(size, |i, j| if set(i, j) { [0.0; 2] } else { NONE }));
             for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {

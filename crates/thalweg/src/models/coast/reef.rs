@@ -2,16 +2,16 @@
 
 use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::flow::{Drainage, Land};
-use crate::grid::Grid;
-use crate::height::UNITS;
 use crate::models::coast::{Coast, line, smooth};
 use crate::noise::fractal::{Fractal, Settings};
 use crate::rivers::distance;
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::UNITS;
 
 /// Depth of a reef's crest, in metres: the tide's low water.
 const CREST: f64 = 0.5;

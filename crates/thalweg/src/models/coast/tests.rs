@@ -1,8 +1,8 @@
 //! Tests of the coast, on shores of which one can say what waves must do.
 
 use super::*;
-use crate::grid::Edge;
-use crate::rng::Key;
+use crate::base::rng::Key;
+use crate::terrain::grid::Edge;
 
 const CELL: f64 = 10.0;
 

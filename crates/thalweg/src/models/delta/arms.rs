@@ -1,7 +1,7 @@
 //! The arms of a river, from its inlet to its mouths, and the table that they are kept in between steps.
 
-use crate::codec::{Row, columns};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::declare::codec::{Row, columns};
 use crate::flow::hydraulic;
 use crate::models::delta::course::{self, Place};
 use crate::terrain::{Table, Terrain};
@@ -313,7 +313,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
+    use crate::terrain::grid::Grid;
 
     fn arm(parent: Option<usize>, line: &[Place], weight: f64) -> Arm {
         Arm { parent, line: line.to_vec(), weight, goal: weight, run: 0.0 }

@@ -3,13 +3,13 @@
 use rayon::prelude::*;
 
 use crate::flow::hydraulic;
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
 use crate::models::delta::Delta;
 use crate::models::delta::arms::Segment;
 use crate::models::delta::course::Place;
 use crate::rivers::nearest;
 use crate::terrain::Terrain;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 
 /// No channel is near.
 const NONE: u32 = u32::MAX;

@@ -1,13 +1,13 @@
 //! Where arms meet the sea: bars, how mouths move on over them, and forks.
 
+use crate::base::rng::Key;
 use crate::flow::hydraulic;
-use crate::height::{Height, UNITS};
 use crate::models::delta::Delta;
 use crate::models::delta::arms::{Arm, Arms};
 use crate::models::delta::bed::raise;
 use crate::models::delta::course::{Lines, Place, distance, heading};
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::height::{Height, UNITS};
 
 /// How high a bar is built over the sea, in heights of levees.
 const TOP: f64 = 0.2;

@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::grid::Grid;
-use crate::height::Height;
+use crate::base::rng::Key;
 use crate::models::delta::course::Place;
 use crate::noise::fractal::{Fractal, Settings};
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 
 /// Steps to neighbours: all that no shorter one leads towards, up to three cells away, so that ways lean little to the axes.
 const MOVES: [[i64; 2]; 32] = {
@@ -97,8 +97,10 @@ impl Ways {
                 }
             }
         }
-        let height =
-            sums.iter().map(|(sum, count, _)| *sum as f64 / (*count).max(1) as f64 / crate::height::UNITS).collect();
+        let height = sums
+            .iter()
+            .map(|(sum, count, _)| *sum as f64 / (*count).max(1) as f64 / crate::terrain::height::UNITS)
+            .collect();
         // A cell more than half of which is missing is no way.
         let closed = sums.iter().map(|(_, count, all)| 2 * count < *all || *count == 0).collect();
         let mut ways = Self { size, cell, height, closed, sea: vec![false; len], far: vec![f64::INFINITY; len] };
@@ -245,7 +247,7 @@ impl Ways {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
+    use crate::terrain::field::Field;
 
     /// Land that falls to a sea in the south; a pond under the sea's level in its midst.
     fn land(cells: usize, cell: f64, wall: bool) -> Terrain {

@@ -1,12 +1,12 @@
 //! The delta against what is known of it.
 
-use crate::field::Field;
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
+use crate::base::rng::Key;
 use crate::model::{Budget, Model, Tick};
 use crate::models::delta::Delta;
 use crate::models::delta::arms::Arms;
-use crate::rng::Key;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{DISCHARGE, Terrain};
 
 /// A plain that falls gently to a sea in the south, whose floor falls by `fall` metres a cell.

@@ -6,14 +6,14 @@
 
 use multiversion::multiversion;
 
-use crate::brush::{Tally, grained};
-use crate::cast;
-use crate::error::Result;
-use crate::grid::Edge;
+use crate::base::cast;
+use crate::base::error::Result;
 use crate::model::Budget;
 use crate::models::droplets::map::{Corners, Map};
 use crate::models::droplets::{Droplet, GRAIN, MARGIN, MAX_CARRIED, Rules};
-use crate::particles::{Kernel, Patch};
+use crate::process::brush::{Tally, grained};
+use crate::process::particles::{Kernel, Patch};
+use crate::terrain::grid::Edge;
 
 /// Droplets stepped together.
 pub const LANES: usize = 8;

@@ -1,10 +1,10 @@
 //! The ground round droplets, and how it slopes.
 
-use crate::brush::Soil;
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::models::droplets::lanes::{LANES, Lane};
 use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
-use crate::particles::{Patch, needed};
+use crate::process::brush::Soil;
+use crate::process::particles::{Patch, needed};
 use crate::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
 
 /// A patch as droplets see it.

@@ -1,11 +1,11 @@
 //! Droplets at a place, all at once: what a hand pours out.
 
-use crate::error::Result;
-use crate::grid::Grid;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::model::{Budget, Model, Tick};
 use crate::models::droplets::Droplets;
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::grid::Grid;
 
 /// A circle in the world that droplets start in.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,17 +2,17 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::brush::Tally;
-use crate::coarse;
-use crate::error::{Error, Result};
-use crate::field::Window;
-use crate::height::UNITS;
+use crate::base::error::{Error, Result};
 use crate::model::{Budget, Model};
 use crate::models::droplets::lanes::{Lanes, act};
 use crate::models::droplets::map::{Corners, Map};
 use crate::models::droplets::pour::standing;
 use crate::models::droplets::{Droplet, Droplets, Rules, grounds};
-use crate::particles::{self, Kernel, Patch, Planes};
+use crate::process::brush::Tally;
+use crate::process::coarse;
+use crate::process::particles::{self, Kernel, Patch, Planes};
+use crate::terrain::field::Window;
+use crate::terrain::height::UNITS;
 use crate::terrain::{HARDNESS, LayerSpec, PROTECT, Terrain};
 
 /// A droplet where it takes a step, or ends.
@@ -155,11 +155,11 @@ impl Kernel for Watch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Grid;
-    use crate::height::Height;
+    use crate::base::rng::Key;
     use crate::models::droplets::{Circle, VISITS, pour};
-    use crate::rng::Key;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
     use crate::terrain::{Cells, LOOSE};
 
     /// Hills with roughness, 150 × 170 cells of 10 m, with all that a droplet heeds.

@@ -1,6 +1,6 @@
 //! What hills and dunes do to the wind over and round them.
 
-use crate::field::Field;
+use crate::terrain::field::Field;
 
 /// The fewest cells on a side that still show a hill.
 const FEWEST: usize = 4;

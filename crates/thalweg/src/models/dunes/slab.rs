@@ -1,16 +1,16 @@
 //! Slabs of sand in the air: the particles of the model, and what becomes of them.
 
-use crate::cast::share_of;
-use crate::codec::{Row, columns};
-use crate::error::Result;
-use crate::grid::{Edge, Grid};
-use crate::height::{Height, UNITS_F32};
+use crate::base::cast::share_of;
+use crate::base::error::Result;
+use crate::base::rng::Key;
+use crate::declare::codec::{Row, columns};
 use crate::model::Budget;
 use crate::models::dunes::bed::{Bed, SLIDES};
 use crate::models::dunes::wind::{LIFT, LIFTS, MOST_TURN, SHADE, TURN};
 use crate::models::dunes::{BLOCK, Rules};
-use crate::particles::{Kernel, Particle, Patch, needed};
-use crate::rng::Key;
+use crate::process::particles::{Kernel, Particle, Patch, needed};
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::{Height, UNITS_F32};
 use crate::terrain::{GROUND, LOOSE, PROTECT};
 
 /// A slab of sand on its way; or, without a load, a block of cells that are to be polled.

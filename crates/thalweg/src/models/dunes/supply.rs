@@ -2,15 +2,15 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::grid::{Edge, Grid};
-use crate::height::{Height, UNITS};
+use crate::base::rng::Key;
 use crate::model::Tick;
 use crate::models::dunes::slab::{CRUMB, Slab};
 use crate::models::dunes::{BLOCK, Dunes};
 use crate::noise::fractal::{Fractal, Settings};
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::{Height, UNITS};
 
 /// Slopes on which no sand is laid at the start; on a third of it all is.
 const BARE: f64 = 0.27;

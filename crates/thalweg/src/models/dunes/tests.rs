@@ -1,7 +1,7 @@
 //! Tests of the dunes: fluxes and shadows that can be reckoned, and what a bed of sand must turn into.
 
 use super::*;
-use crate::rng::Key;
+use crate::base::rng::Key;
 
 const CELL: f64 = 10.0;
 

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
 use crate::models::dunes::hills::{flow, means, spread};
 use crate::models::dunes::{Dunes, MEMORY};
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
 
 /// The names of [`Air`]'s planes.
 pub(super) const SHADE: &str = "shade";

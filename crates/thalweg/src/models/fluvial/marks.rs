@@ -1,6 +1,6 @@
 //! [`Marks`]: a set of cells that costs what is in it, not what the map is.
 
-use crate::field::Size;
+use crate::terrain::field::Size;
 
 /// Bits in a word.
 const WORD: usize = 64;
@@ -93,7 +93,7 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
     use std::collections::BTreeSet;
 
     #[test]

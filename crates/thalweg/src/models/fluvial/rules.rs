@@ -1,11 +1,11 @@
 //! What one cell's water does in a step, from the ground as the last step left it.
 
-use crate::cast::share_of;
-use crate::field::Field;
+use crate::base::cast::share_of;
 use crate::flow::{LENGTHS, STEPS};
-use crate::grid::{Edge, Grid};
-use crate::height::{Height, UNITS};
 use crate::models::fluvial::{CapacityFrom, Fluvial, Moves, Receivers};
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::{Height, UNITS};
 
 /// Deepest water that counts for what flows, in units: products of two depths then fit 64 bits.
 const DEEPEST: i64 = 1 << 31;

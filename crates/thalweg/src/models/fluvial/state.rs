@@ -1,12 +1,12 @@
 //! The terrain at work, and what is done to it; every change of water and ground goes through here, and is counted.
 
-use crate::field::Field;
 use crate::flow::STEPS;
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
 use crate::model::Budget;
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Scene, units_of};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{HARDNESS, PROTECT, Terrain};
 
 /// What was done, in units.

@@ -2,18 +2,18 @@
 
 use std::sync::atomic::AtomicI64;
 
-use crate::error::Result;
-use crate::field::Field;
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::glacier::cell::Rates;
 use crate::models::glacier::flow::{Climate, Flow, Land, Spent};
 use crate::models::glacier::lines::blur;
 use crate::models::glacier::{Glacier, ICE, SNOW, bed, till};
 use crate::models::hillslope::SLOPE_LIMIT;
-use crate::rng::Key;
-use crate::slopes::{Bounds, Guards, book_cut, carry_off, factors, jittered, limit};
+use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, factors, jittered, limit};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{Cells, HARDNESS, PROTECT, Terrain};
 
 /// Weight of ice in bar/m: 917 kg/m³ · 9.81 m/s².

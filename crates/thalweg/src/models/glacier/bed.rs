@@ -2,12 +2,12 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::height::{Height, UNITS};
+use crate::base::power::{exp2, log2};
 use crate::models::glacier::Glacier;
 use crate::models::glacier::flow::{Flow, Land};
 use crate::models::glacier::lines::blur;
-use crate::power::{exp2, log2};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// The most that a cell is cut in a step, as a part of its width.
 const MOST: f64 = 0.25;
@@ -114,7 +114,7 @@ pub fn wear(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
+    use crate::terrain::grid::Grid;
 
     #[test]
     fn a_bed_may_be_cut_until_it_rises_as_much_as_told() {

@@ -79,10 +79,10 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     use super::*;
-    use crate::field::Field;
-    use crate::grid::Grid;
-    use crate::height::Height;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
+    use crate::terrain::field::Field;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
 
     #[test]
     fn each_cell_is_visited_once_after_all_that_come_before_it() {

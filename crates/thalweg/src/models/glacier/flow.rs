@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::grid::{Edge, Grid};
-use crate::height::{Height, UNITS};
 use crate::models::glacier::cascade::Cascade;
 use crate::models::glacier::cell::{Beyond, Rates, STEEPEST};
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::{Height, UNITS};
 
 /// Bytes a cell that a flow and a bed at work hold.
 pub const SCRATCH: u64 = 72;

@@ -3,7 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::field::Field;
+use crate::terrain::field::Field;
 
 /// Lines that are solved side by side.
 const LANES: usize = 16;
@@ -94,7 +94,7 @@ pub fn blur(field: &mut Field<f32>, spread: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
 
     #[test]
     fn lines_are_solved_and_columns_are_rows_turned() {

@@ -1,13 +1,13 @@
 //! Ice against what is known of it.
 
-use crate::field::Field;
-use crate::grid::{Edge, Grid};
-use crate::height::{Height, UNITS};
+use crate::base::rng::Key;
 use crate::model::{Budget, Model, Tick};
 use crate::models::glacier::cell::Rates;
 use crate::models::glacier::flow::{Climate, Flow, Land, Spent};
 use crate::models::glacier::{Glacier, ICE};
-use crate::rng::Key;
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{Cells, Terrain};
 
 const STILL: Climate<'_> = Climate { snowline: 0.0, gradient: 0.0, most: 0.0, snow: None, shade: None };

@@ -2,11 +2,9 @@
 
 use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::base::power::exp2;
 use crate::flow::Land;
-use crate::grid::Edge;
-use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::descent::{
@@ -21,8 +19,10 @@ use crate::models::hydrology::rain;
 use crate::models::hydrology::reckoning::{self, Past};
 use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::state::State;
-use crate::particles::{self, Planes};
-use crate::power::exp2;
+use crate::process::particles::{self, Planes};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Edge;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{GROUND, LOOSE, Terrain};
 
 /// Rounds after the last batch in which drops may come to their ends.

@@ -1,15 +1,15 @@
 //! How drops descend over a tile: motion, exchange with the ground, slides of the banks, coming to rest.
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::flow::STEPS;
-use crate::grid::Edge;
-use crate::height::Height;
 use crate::model::Budget;
 use crate::models::hydrology::RuleSet;
 use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
 use crate::models::hydrology::ground::COVER;
 use crate::models::hydrology::rules::{MAX_SUNK, Rules};
-use crate::particles::{Kernel, Patch, needed};
+use crate::process::particles::{Kernel, Patch, needed};
+use crate::terrain::grid::Edge;
+use crate::terrain::height::Height;
 use crate::terrain::{GROUND, LOOSE};
 
 /// The planes of heights beside the ground and its loose part: the level of the lake or sea over a cell ([`DRY`] where there is

@@ -1,9 +1,9 @@
 //! [`Drop`]: a particle of water on its way, and the table that holds those underway between batches.
 
-use crate::codec::{Row, columns};
-use crate::grid::Grid;
-use crate::height::Height;
-use crate::particles::Particle;
+use crate::declare::codec::{Row, columns};
+use crate::process::particles::Particle;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 
 /// The table's name.
 pub const TABLE: &str = "drops";

@@ -3,15 +3,15 @@
 //! Drops of a batch run side by side and leave beds rough by a step's fall. Water levels such pits within days; here the
 //! bed from the pit over its sill to lower ground takes the nearest heights that fall all along and hold as much solid.
 
-use crate::field::Field;
 use crate::flow::depressions::OUTSIDE;
 use crate::flow::pools::Pools;
 use crate::flow::{Land, downstream};
-use crate::height::Height;
 use crate::model::Budget;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::Rules;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// Most cells of a bed that is graded at once, and most sills on it.
 const MAX_CELLS: usize = 64;
@@ -240,7 +240,7 @@ fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut Budg
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
 
     #[test]
     fn a_way_passes_each_cell_once() {

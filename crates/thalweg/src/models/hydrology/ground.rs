@@ -1,9 +1,9 @@
 //! [`Ground`]: what the ground is made of, as drops meet it in a round.
 
-use crate::error::Result;
-use crate::field::Field;
-use crate::height::{Height, UNITS};
-use crate::soils::{self, strata};
+use crate::base::error::Result;
+use crate::given::soils::{self, strata};
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{HARDNESS, PROTECT, TREE_DENSITY, Terrain};
 
 /// Beds of rock stand at their own slope where less loose ground lies on them: a metre.

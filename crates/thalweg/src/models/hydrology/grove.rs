@@ -1,11 +1,11 @@
 //! The forest beside the water.
 
-use crate::error::Result;
-use crate::forest::{Forest, Rules, Site};
+use crate::base::error::Result;
 use crate::model::Tick;
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::state::State;
 use crate::models::trees::FERTILITY;
+use crate::process::forest::{Forest, Rules, Site};
 use crate::terrain::Terrain;
 
 /// Years that a forest lives at one go: reading and writing its table then costs little beside them.

@@ -1,10 +1,9 @@
 //! [`Lakes`]: water at rest between batches; drops that come to lakes set out again at their sills, as many as run over.
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::flow::Land;
 use crate::flow::pools::{self, Outlet, Overflow, Pools, Stock};
-use crate::height::Height;
 use crate::model::{Budget, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::drop::{self, Drop, portions};
@@ -12,8 +11,9 @@ use crate::models::hydrology::grade::{Grading, Way};
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::weather;
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 /// The hollows of the ground as it was when water last came to rest.
 pub struct Lakes {

@@ -4,16 +4,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::error::{Error, Result};
-use crate::field::Field;
-use crate::height::{Height, UNITS};
+use crate::base::error::{Error, Result};
+use crate::given::soils;
+use crate::given::springs;
 use crate::model::YEAR;
 use crate::model::{Budget, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::drop::{COUNT_BITS, Drop, MAX_WATER, SPRING, portions};
 use crate::models::hydrology::rules::Rules;
-use crate::soils;
-use crate::springs;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 use crate::terrain::{RAIN, Terrain};
 
 /// Metres a second in a millimetre an hour.

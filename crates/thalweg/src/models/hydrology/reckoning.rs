@@ -3,18 +3,18 @@
 //! Drops do the work of far more years than `years`. While they run, silt lifts the lakes, and basins grow and shrink under water
 //! that has come already. What stands at the end would be the water of ground that is gone.
 
-use crate::codec::{column, not_held};
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::declare::codec::{column, not_held};
 use crate::flow::Land;
 use crate::flow::pools::{self, Arrival, Stock};
-use crate::height::Height;
 use crate::model::{Budget, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::lakes::Lakes;
 use crate::models::hydrology::rules::Rules;
 use crate::models::hydrology::state::{State, amounts_of, table_of};
 use crate::models::hydrology::weather;
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 use crate::terrain::{Column, Table, Terrain};
 
 /// The table of water that stood when the run began: `row`, `column`, `stood` (units × cells).

@@ -1,9 +1,9 @@
 //! The parameters as a step on a grid uses them.
 
-use crate::grid::{Edges, Grid};
-use crate::height::UNITS;
 use crate::model::YEAR;
 use crate::models::hydrology::{Hydrology, RuleSet};
+use crate::terrain::grid::{Edges, Grid};
+use crate::terrain::height::UNITS;
 
 /// Cells of the stride that give the article's map one drop in a batch: 512 drops on 512 × 512 cells.
 const CELLS_PER_DROP: f64 = 512.0;

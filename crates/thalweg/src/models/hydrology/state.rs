@@ -1,15 +1,15 @@
 //! [`State`]: the water that stands and runs, taken out of the terrain for a batch and given back after it.
 
-use crate::codec::{Row, column};
-use crate::error::{Error, Result};
-use crate::field::Field;
+use crate::base::error::{Error, Result};
+use crate::declare::codec::{Row, column};
 use crate::flow::pools::{Arrival, Stock};
 use crate::flow::{Drainage, Land};
-use crate::grid::Grid;
-use crate::height::Height;
 use crate::models::hydrology::drop::{Drop, TABLE};
 use crate::models::hydrology::reckoning::Past;
 use crate::models::hydrology::rules::Rules;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 use crate::terrain::{Cells, Column, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Table, Terrain};
 
 /// The table of water that stands where no depth shows it, since it makes no whole unit or waits at a spill: `row`,

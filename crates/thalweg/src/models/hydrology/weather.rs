@@ -5,17 +5,17 @@
 
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::flow::downstream;
 use crate::flow::pools::{Arrival, Pools};
-use crate::height::{Height, UNITS};
 use crate::model::Budget;
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::rain::{Share, sourced};
 use crate::models::hydrology::rules::Rules;
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Parts of a unit in which amounts are summed.
 const PARTS: f64 = 65_536.0;

@@ -4,15 +4,15 @@
 //! stage one row behind the one before it; so row i is read when row i − 4 is finished, and old values are never looked for in a
 //! row that is already written. The rows beside the band are copied before any band is at work.
 
-use crate::field::Field;
-use crate::grid::{Edge, Grid};
-use crate::height::Height;
-use crate::models::pipes::bed::{self, Here, Rates, There};
+use crate::models::pipes::bed::{self, CellOut, Here, Rates};
 use crate::models::pipes::rain::Rain;
 use crate::models::pipes::rows::{PAD, whole};
+use crate::models::pipes::span::{Scratch, Span};
 use crate::models::pipes::transport;
-use crate::models::pipes::walk::{Desk, Walk};
 use crate::models::pipes::water::{self, Law};
+use crate::terrain::field::Field;
+use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::height::Height;
 
 /// How far from a cell a step reads.
 pub const REACH: usize = 4;
@@ -98,11 +98,11 @@ pub struct Band<'a> {
 
 impl Band<'_> {
     /// Takes the step for the whole band; its sums row by row.
-    pub fn step(mut self, plan: &Plan<'_>, desk: &mut Desk) -> Vec<Sums> {
+    pub fn step(mut self, plan: &Plan<'_>, scratch: &mut Scratch) -> Vec<Sums> {
         let count = self.here.ground.len() / plan.grid.cols();
         let mut sums = vec![Sums::default(); count];
         for span in std::mem::take(&mut self.spans) {
-            self.pass(plan, desk, span, &mut sums);
+            self.pass(plan, scratch, span, &mut sums);
         }
         sums
     }
@@ -137,20 +137,20 @@ impl Band<'_> {
     }
 
     /// The step over columns [from, to) of the band.
-    fn pass(&mut self, plan: &Plan<'_>, desk: &mut Desk, span: [usize; 2], sums: &mut [Sums]) {
+    fn pass(&mut self, plan: &Plan<'_>, scratch: &mut Scratch, columns: [usize; 2], sums: &mut [Sums]) {
         let [rows, cols] = plan.grid.size;
         let (first, count) = (self.here.first, sums.len());
-        let len = span[1] - span[0];
+        let len = columns[1] - columns[0];
         let open = plan.grid.edges.map(|edge| edge == Edge::Open);
         // An end of the span inside the map lies in dry land: a wall does there.
-        let ends = [open[3] && span[0] == 0, open[1] && span[1] == cols];
-        let walk = Walk { plan, span, len, width: whole(len), ends, poles: [open[0], open[2]] };
-        for (j, per) in desk.across[PAD..PAD + len].iter_mut().enumerate() {
-            let j = span[0] + j;
+        let ends = [open[3] && columns[0] == 0, open[1] && columns[1] == cols];
+        let span = Span { plan, columns, len, width: whole(len), ends, poles: [open[0], open[2]] };
+        for (j, per) in scratch.across[PAD..PAD + len].iter_mut().enumerate() {
+            let j = span.columns[0] + j;
             *per = bed::per_distance(plan.grid.cell, j == 0 || j + 1 == cols);
         }
-        plan.rain.row(plan.grid, [0, 0], None, None, &mut desk.rain[PAD..PAD + len]);
-        desk.rain[PAD + len..].fill(0.0);
+        plan.rain.row(plan.grid, [0, 0], None, None, &mut scratch.rain[PAD..PAD + len]);
+        scratch.rain[PAD + len..].fill(0.0);
         // Number of a row: its row of the map and a little, so that rows beyond the map have one too.
         let number = |i: usize| i + 2 * REACH;
         for n in number(first) - REACH..number(first + count) + REACH {
@@ -158,8 +158,8 @@ impl Band<'_> {
             let row = |n: usize| n.checked_sub(2 * REACH).filter(|i| *i < rows);
             let mine = |n: usize| row(n).and_then(|i| i.checked_sub(first)).filter(|b| *b < count);
 
-            let loaded = self.load(&walk, desk, n, row(n));
-            walk.flows(desk, n);
+            let loaded = self.load(&span, scratch, n, row(n));
+            span.flows(scratch, n);
             if let Some(b) = mine(n) {
                 sums[b].rained += loaded[0];
                 sums[b].poured += loaded[1];
@@ -167,46 +167,46 @@ impl Band<'_> {
             }
             // Farther than two rows above the band no flow is needed.
             let near = |n: usize| n + 2 >= number(first);
-            let held = if near(n - 1) { walk.pull(desk, n - 1, row(n - 1), n - 1 == number(rows)) } else { 0 };
+            let held = if near(n - 1) { span.pull(scratch, n - 1, row(n - 1), n - 1 == number(rows)) } else { 0 };
             if let Some(b) = mine(n - 1) {
                 sums[b].limited += held;
             }
-            let held = if near(n - 2) { walk.share(desk, n - 2) } else { 0 };
+            let held = if near(n - 2) { span.share(scratch, n - 2) } else { 0 };
             if let Some(b) = mine(n - 2) {
                 sums[b].limited += held;
-                sums[b].drained += walk.drained(desk, n - 2, row(n - 2));
-                let cut = b * cols + span[0]..b * cols + span[1];
-                for (pipes, speed) in self.here.pipes.iter_mut().zip(&desk.speed) {
+                sums[b].drained += span.drained(scratch, n - 2, row(n - 2));
+                let cut = b * cols + span.columns[0]..b * cols + span.columns[1];
+                for (pipes, speed) in self.here.pipes.iter_mut().zip(&scratch.speed) {
                     pipes[cut.clone()].copy_from_slice(&speed.at(n - 2)[..len]);
                 }
             } else if n - 2 == number(rows) && first + count == rows {
-                let south = &desk.moved[1].at(n - 2)[..len];
+                let south = &scratch.moved[1].at(n - 2)[..len];
                 sums[count - 1].drained += south.iter().map(|moved| f64::from(*moved)).sum::<f64>();
             }
             match row(n - 3).filter(|i| i + 1 >= first && *i <= first + count) {
-                Some(i) => self.dig(&walk, desk, n - 3, i, mine(n - 3).map(|b| &mut sums[b])),
+                Some(i) => self.dig(&span, scratch, n - 3, i, mine(n - 3).map(|b| &mut sums[b])),
                 None => {
-                    desk.suspended.all_mut(n - 3).fill(0);
-                    desk.leaving.all_mut(n - 3).fill(0.0);
+                    scratch.suspended.all_mut(n - 3).fill(0);
+                    scratch.leaving.all_mut(n - 3).fill(0.0);
                 }
             }
             if let Some(b) = mine(n - 4) {
-                self.carry(&walk, desk, n - 4, b, &mut sums[b]);
+                self.carry(&span, scratch, n - 4, b, &mut sums[b]);
             }
         }
     }
 
     /// Reads a row, and lets it rain there; what rained, was poured into the sea, and was taken out of it, in metres.
-    fn load(&self, walk: &Walk<'_>, desk: &mut Desk, n: usize, row: Option<usize>) -> [f64; 3] {
-        let (plan, len, width) = (walk.plan, walk.len, walk.width);
+    fn load(&self, span: &Span<'_>, scratch: &mut Scratch, n: usize, row: Option<usize>) -> [f64; 3] {
+        let (plan, len, width) = (span.plan, span.len, span.width);
         let [rows, cols] = plan.grid.size;
-        let (ground, water) = (desk.ground.all_mut(n), desk.water.all_mut(n));
-        let [west, north] = &mut desk.pipes;
+        let (ground, water) = (scratch.ground.all_mut(n), scratch.water.all_mut(n));
+        let [west, north] = &mut scratch.pipes;
         let Some(i) = row else {
             ground.fill(0);
             water.fill(0.0);
             // What crosses the southern edge comes as it did through the last row's north side.
-            let last = (n == rows + 2 * REACH && walk.poles[1] && rows > 1)
+            let last = (n == rows + 2 * REACH && span.poles[1] && rows > 1)
                 .then(|| north.all(n - 1).iter().map(|flow| flow.max(0.0)).collect::<Vec<f32>>());
             west.all_mut(n).fill(0.0);
             match last {
@@ -215,7 +215,7 @@ impl Band<'_> {
             }
             return [0.0; 3];
         };
-        let from = self.row(i, walk.span, cols);
+        let from = self.row(i, span.columns, cols);
         for (to, from) in ground[PAD..].iter_mut().zip(from.ground) {
             *to = from.0;
         }
@@ -225,13 +225,13 @@ impl Band<'_> {
         ground[PAD + len..].fill(last);
         water[PAD..PAD + len].copy_from_slice(from.water);
         water[PAD + len..].fill(0.0);
-        let void = plan.masks.void.map(|void| &void.row(i)[walk.span[0]..walk.span[1]]);
+        let void = plan.masks.void.map(|void| &void.row(i)[span.columns[0]..span.columns[1]]);
         if !plan.rain.is_even() || plan.masks.rain.is_some() || void.is_some() {
-            let mask = plan.masks.rain.map(|mask| &mask.row(i)[walk.span[0]..walk.span[1]]);
-            plan.rain.row(plan.grid, [i, walk.span[0]], mask, void, &mut desk.rain[PAD..PAD + len]);
+            let mask = plan.masks.rain.map(|mask| &mask.row(i)[span.columns[0]..span.columns[1]]);
+            plan.rain.row(plan.grid, [i, span.columns[0]], mask, void, &mut scratch.rain[PAD..PAD + len]);
         }
-        let [poured, taken] = walk.sea(&ground[PAD..], &mut water[PAD..], void);
-        let rained = water::wet(&mut water[PAD..], &desk.rain[PAD..], width);
+        let [poured, taken] = span.sea(&ground[PAD..], &mut water[PAD..], void);
+        let rained = water::wet(&mut water[PAD..], &scratch.rain[PAD..], width);
         if let Some(void) = void {
             for (water, void) in water[PAD..].iter_mut().zip(void) {
                 *water = if *void { 0.0 } else { *water };
@@ -243,12 +243,12 @@ impl Band<'_> {
         west[PAD + len..].fill(0.0);
         north[PAD + len..].fill(0.0);
         // What crosses an edge comes as it does through the other side of the last cell.
-        west[PAD] = if walk.ends[0] && len > 1 { west[PAD + 1].min(0.0) } else { 0.0 };
-        west[PAD + len] = if walk.ends[1] && len > 1 { west[PAD + len - 1].max(0.0) } else { 0.0 };
+        west[PAD] = if span.ends[0] && len > 1 { west[PAD + 1].min(0.0) } else { 0.0 };
+        west[PAD + len] = if span.ends[1] && len > 1 { west[PAD + len - 1].max(0.0) } else { 0.0 };
         if i == 0 {
             north[PAD..PAD + len].fill(0.0);
-            if walk.poles[0] && rows > 1 {
-                for (to, from) in north[PAD..].iter_mut().zip(self.row(1, walk.span, cols).pipes[1]) {
+            if span.poles[0] && rows > 1 {
+                for (to, from) in north[PAD..].iter_mut().zip(self.row(1, span.columns, cols).pipes[1]) {
                     *to = from.min(0.0);
                 }
             }
@@ -257,19 +257,20 @@ impl Band<'_> {
     }
 
     /// Moves the water of row `i`, works on its bed, and writes both if the row is the band's own.
-    fn dig(&mut self, walk: &Walk<'_>, desk: &mut Desk, n: usize, i: usize, sums: Option<&mut Sums>) {
-        let (plan, len, width) = (walk.plan, walk.len, walk.width);
+    fn dig(&mut self, span: &Span<'_>, scratch: &mut Scratch, n: usize, i: usize, sums: Option<&mut Sums>) {
+        let (plan, len, width) = (span.plan, span.len, span.width);
         let [rows, cols] = plan.grid.size;
-        let [after, left, soft, bare, old, fraction] = &mut desk.floats;
-        let [loose, suspended, ground, above, west, east, north, south] = &mut desk.units;
-        let flow = [desk.flow[0].at(n), desk.flow[0].east(n), desk.flow[1].at(n), desk.flow[1].at(n + 1)];
-        let moved = [desk.moved[0].at(n), desk.moved[0].east(n), desk.moved[1].at(n), desk.moved[1].at(n + 1)];
-        let water = desk.water.at(n);
+        let [after, left, soft, bare, old, fraction] = &mut scratch.floats;
+        let [loose, suspended, ground, above, west, east, north, south] = &mut scratch.units;
+        let flow = [scratch.flow[0].at(n), scratch.flow[0].east(n), scratch.flow[1].at(n), scratch.flow[1].at(n + 1)];
+        let moved =
+            [scratch.moved[0].at(n), scratch.moved[0].east(n), scratch.moved[1].at(n), scratch.moved[1].at(n + 1)];
+        let water = scratch.water.at(n);
         let evaporated = water::fill(water, moved, plan.stays, [&mut after[PAD..], &mut left[PAD..]], width);
         // What crossed the eastern edge stands beyond it now, and does not count.
         let evaporated = evaporated - f64::from(after[PAD + len] - left[PAD + len]);
 
-        let row = self.row(i, walk.span, cols);
+        let row = self.row(i, span.columns, cols);
         for (to, from) in loose[PAD..].iter_mut().zip(row.loose) {
             *to = from.0;
         }
@@ -282,20 +283,20 @@ impl Band<'_> {
         old[PAD + len..].fill(0.0);
         for (mask, out) in [(plan.masks.hardness, &mut *soft), (plan.masks.protect, &mut *bare)] {
             if let Some(mask) = mask {
-                bed::less(&mask.row(i)[walk.span[0]..walk.span[1]], &mut out[PAD..]);
-            } else if walk.masked() {
+                bed::less(&mask.row(i)[span.columns[0]..span.columns[1]], &mut out[PAD..]);
+            } else if span.masked() {
                 out.fill(1.0);
             }
         }
         let void = plan.masks.void.map(|void| void.row(i));
         // Ground that is not there, beyond an edge or without data, is as high as what it lies beside.
-        let z = desk.ground.at(n);
-        let mut around = [z, desk.ground.west(n), desk.ground.east(n), z, z];
+        let z = scratch.ground.at(n);
+        let mut around = [z, scratch.ground.west(n), scratch.ground.east(n), z, z];
         if i > 0 {
-            around[3] = desk.ground.at(n - 1);
+            around[3] = scratch.ground.at(n - 1);
         }
         if i + 1 < rows {
-            around[4] = desk.ground.at(n + 1);
+            around[4] = scratch.ground.at(n + 1);
         }
         if let Some(void) = plan.masks.void {
             let known = |i: Option<usize>, j: Option<usize>| match (i, j) {
@@ -303,7 +304,7 @@ impl Band<'_> {
                 _ => false,
             };
             for j in 0..len {
-                let c = walk.span[0] + j;
+                let c = span.columns[0] + j;
                 let or_here = |known: bool, ground: &[i32]| if known { ground[j] } else { z[j] };
                 west[PAD + j] = or_here(known(Some(i), c.checked_sub(1)), around[1]);
                 east[PAD + j] = or_here(known(Some(i), Some(c + 1)), around[2]);
@@ -315,7 +316,7 @@ impl Band<'_> {
         }
         let here = Here {
             ground: around,
-            across: &desk.across[PAD..],
+            across: &scratch.across[PAD..],
             along: bed::per_distance(plan.grid.cell, i == 0 || i + 1 == rows),
             water: [water, &after[PAD..]],
             flows: flow,
@@ -325,29 +326,29 @@ impl Band<'_> {
             soft: &soft[PAD..],
             bare: &bare[PAD..],
         };
-        let [u, v] = &mut desk.velocity;
-        let mut there = There {
+        let [u, v] = &mut scratch.velocity;
+        let mut out = CellOut {
             ground: &mut ground[PAD..],
             loose: &mut above[PAD..],
-            suspended: desk.suspended.at_mut(n),
+            suspended: scratch.suspended.at_mut(n),
             fraction: &mut fraction[PAD..],
             velocity: [u.at_mut(n), v.at_mut(n)],
-            leaving: desk.leaving.at_mut(n),
+            leaving: scratch.leaving.at_mut(n),
         };
-        let [dug, laid] = bed::work(&here, &plan.rates, &mut there, width);
+        let [dug, laid] = bed::work(&here, &plan.rates, &mut out, width);
 
         let Some(sums) = sums else { return };
         sums.evaporated += evaporated;
         sums.dug += dug;
         sums.laid += laid;
-        let [poured, taken] = walk.sea(&ground[PAD..], &mut left[PAD..], void.map(|void| &void[walk.span[0]..]));
+        let [poured, taken] = span.sea(&ground[PAD..], &mut left[PAD..], void.map(|void| &void[span.columns[0]..]));
         sums.poured += poured;
         sums.drained += taken;
         let at = (i - self.here.first) * cols;
-        let cut = at + walk.span[0]..at + walk.span[1];
+        let cut = at + span.columns[0]..at + span.columns[1];
         if let Some(void) = void {
             // What reached a cell without data has left; the cell stays as it was.
-            for (j, _) in void[walk.span[0]..walk.span[1]].iter().enumerate().filter(|(_, void)| **void) {
+            for (j, _) in void[span.columns[0]..span.columns[1]].iter().enumerate().filter(|(_, void)| **void) {
                 sums.drained += f64::from(after[PAD + j]);
                 sums.evaporated -= f64::from(after[PAD + j] - left[PAD + j]);
                 left[PAD + j] = 0.0;
@@ -373,18 +374,18 @@ impl Band<'_> {
     }
 
     /// Moves the suspended sediment of the band's row `b`, and writes it.
-    fn carry(&mut self, walk: &Walk<'_>, desk: &mut Desk, n: usize, b: usize, sums: &mut Sums) {
-        let (plan, len, width) = (walk.plan, walk.len, walk.width);
+    fn carry(&mut self, span: &Span<'_>, scratch: &mut Scratch, n: usize, b: usize, sums: &mut Sums) {
+        let (plan, len, width) = (span.plan, span.len, span.width);
         let [rows, cols] = plan.grid.size;
         let i = self.here.first + b;
-        let after = &mut desk.units[0][PAD..];
-        let before = |n: usize| &desk.suspended.at(n)[..len];
-        let cut = b * cols + walk.span[0]..b * cols + walk.span[1];
+        let after = &mut scratch.units[0][PAD..];
+        let before = |n: usize| &scratch.suspended.at(n)[..len];
+        let cut = b * cols + span.columns[0]..b * cols + span.columns[1];
         let mut most = transport::MOST;
         if plan.backward {
             // Beyond the edges sediment goes on as it is; so do rows.
             let rim = |n: usize| {
-                let mut row = desk.suspended.all(n).to_vec();
+                let mut row = scratch.suspended.all(n).to_vec();
                 [row[PAD - 1], row[PAD + len]] = [row[PAD], row[PAD + len - 1]];
                 row
             };
@@ -392,10 +393,10 @@ impl Band<'_> {
             let north = if i > 0 { rim(n - 1) } else { here.clone() };
             let south = if i + 1 < rows { rim(n + 1) } else { here.clone() };
             let rows = [&north, &here, &south].map(|row| &row[PAD - 1..]);
-            let velocity = [desk.velocity[0].at(n), desk.velocity[1].at(n)];
+            let velocity = [scratch.velocity[0].at(n), scratch.velocity[1].at(n)];
             transport::look_up(rows, velocity, plan.law.ratio, after, width);
             if let Some(void) = plan.masks.void {
-                for (s, void) in after.iter_mut().zip(&void.row(i)[walk.span[0]..walk.span[1]]) {
+                for (s, void) in after.iter_mut().zip(&void.row(i)[span.columns[0]..span.columns[1]]) {
                     *s = if *void { 0 } else { *s };
                 }
             }
@@ -403,25 +404,27 @@ impl Band<'_> {
             sums.rounded += sum(&after[..len]) - sum(before(n));
         } else {
             let leaving = [
-                desk.leaving.at(n),
-                desk.leaving.west(n),
-                desk.leaving.east(n),
-                desk.leaving.at(n - 1),
-                desk.leaving.at(n + 1),
+                scratch.leaving.at(n),
+                scratch.leaving.west(n),
+                scratch.leaving.east(n),
+                scratch.leaving.at(n - 1),
+                scratch.leaving.at(n + 1),
             ];
-            let flow = [desk.flow[0].at(n), desk.flow[0].east(n), desk.flow[1].at(n), desk.flow[1].at(n + 1)];
-            most = transport::carry(desk.suspended.at(n), leaving, flow, after, width);
+            let flow =
+                [scratch.flow[0].at(n), scratch.flow[0].east(n), scratch.flow[1].at(n), scratch.flow[1].at(n + 1)];
+            most = transport::carry(scratch.suspended.at(n), leaving, flow, after, width);
             let [west, east, north, south] = flow;
             let gone = |outward: f32, j: usize| i64::from(transport::taken_by(outward, leaving[0][j], 0.0));
-            sums.exported += if walk.ends[0] { gone(-west[0], 0) } else { 0 };
-            sums.exported += if walk.ends[1] { gone(east[len - 1], len - 1) } else { 0 };
+            sums.exported += if span.ends[0] { gone(-west[0], 0) } else { 0 };
+            sums.exported += if span.ends[1] { gone(east[len - 1], len - 1) } else { 0 };
             for (edge, at_edge, sign) in [(north, i == 0, -1.0), (south, i + 1 == rows, 1.0)] {
                 if at_edge {
                     sums.exported += (0..len).map(|j| gone(sign * edge[j], j)).sum::<i64>();
                 }
             }
             if let Some(void) = plan.masks.void {
-                for (s, _) in after.iter_mut().zip(&void.row(i)[walk.span[0]..walk.span[1]]).filter(|(_, v)| **v) {
+                for (s, _) in after.iter_mut().zip(&void.row(i)[span.columns[0]..span.columns[1]]).filter(|(_, v)| **v)
+                {
                     sums.exported += i64::from(std::mem::take(s));
                 }
             }

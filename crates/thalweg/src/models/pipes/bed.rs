@@ -2,9 +2,9 @@
 
 use multiversion::multiversion;
 
-use crate::cast;
-use crate::height::{Height, UNITS_F32};
+use crate::base::cast;
 use crate::models::pipes::rows::{BLOCK, Bound, block, blocks, write};
+use crate::terrain::height::{Height, UNITS_F32};
 
 /// Depth in metres below which a cell is dry, and lays down all it carries.
 const DRY: f32 = 1e-5;
@@ -60,7 +60,7 @@ pub struct Here<'a> {
 }
 
 /// What becomes of a row of cells.
-pub struct There<'a> {
+pub struct CellOut<'a> {
     pub ground: &'a mut [i32],
     pub loose: &'a mut [i32],
     pub suspended: &'a mut [i32],
@@ -73,7 +73,7 @@ pub struct There<'a> {
 
 /// Digs and lays down; what was dug and what was laid, in units.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
-pub fn work(here: &Here<'_>, rates: &Rates, there: &mut There<'_>, width: usize) -> [i64; 2] {
+pub fn work(here: &Here<'_>, rates: &Rates, out: &mut CellOut<'_>, width: usize) -> [i64; 2] {
     let mut dug = [0i64; BLOCK];
     let mut sum = [0i64; BLOCK];
     for j in (0..width).step_by(BLOCK) {
@@ -121,13 +121,13 @@ pub fn work(here: &Here<'_>, rates: &Rates, there: &mut There<'_>, width: usize)
             dug[x] += i64::from(units.max(0));
             sum[x] += i64::from(units);
         }
-        write(there.ground, j, &ground);
-        write(there.loose, j, &above);
-        write(there.suspended, j, &load);
-        write(there.fraction, j, &rest);
-        write(there.leaving, j, &leaving);
-        write(there.velocity[0], j, &u);
-        write(there.velocity[1], j, &v);
+        write(out.ground, j, &ground);
+        write(out.loose, j, &above);
+        write(out.suspended, j, &load);
+        write(out.fraction, j, &rest);
+        write(out.leaving, j, &leaving);
+        write(out.velocity[0], j, &u);
+        write(out.velocity[1], j, &v);
     }
     let [dug, sum]: [i64; 2] = [dug.iter().sum(), sum.iter().sum()];
     [dug, dug - sum]

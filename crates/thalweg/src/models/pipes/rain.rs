@@ -1,8 +1,8 @@
 //! Rain: how much falls on a row of cells in a step.
 
-use crate::grid::Grid;
+use crate::base::rng::Key;
 use crate::models::pipes::{Pipes, Shower};
-use crate::rng::Key;
+use crate::terrain::grid::Grid;
 
 /// The rain of one step.
 pub struct Rain {

@@ -2,19 +2,19 @@
 
 use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::field::Field;
-use crate::grid::Grid;
-use crate::height::{Height, UNITS_F32};
+use crate::base::error::Result;
+use crate::given::springs::{Source, sources};
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::pipes::band::{Band, Beside, Masks, Plan, REACH, Rows, Sums, settle};
 use crate::models::pipes::bed::Rates;
 use crate::models::pipes::rain::Rain;
-use crate::models::pipes::walk::Desk;
+use crate::models::pipes::span::Scratch;
 use crate::models::pipes::water::Law;
 use crate::models::pipes::wet::Busy;
 use crate::models::pipes::{Area, FRACTION, GRAVITY, PIPE_X, PIPE_Y, Pipes, Transport, VELOCITY_X, VELOCITY_Y};
-use crate::springs::{Source, sources};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS_F32};
 use crate::terrain::{Cells, HARDNESS, LayerSpec, PROTECT, RAIN, SUSPENDED, Terrain, WATER};
 
 /// Rows of a band: few enough to share, enough for those beside it not to count.
@@ -213,7 +213,7 @@ impl Stepper for Flow {
             }
         }
         let by_row: Vec<Vec<Sums>> =
-            work.into_par_iter().map_init(|| Desk::new(cols), |desk, part| part.step(&plan, desk)).collect();
+            work.into_par_iter().map_init(|| Scratch::new(cols), |scratch, part| part.step(&plan, scratch)).collect();
         by_row.iter().flatten().for_each(|row| sums.add(row));
 
         let last = tick.step >= self.last;
@@ -329,8 +329,8 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Edge;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
+    use crate::terrain::grid::Edge;
 
     #[test]
     fn passing_over_dry_land_changes_no_bit() {

@@ -2,7 +2,7 @@
 
 use multiversion::multiversion;
 
-use crate::cast;
+use crate::base::cast;
 use crate::models::pipes::rows::{BLOCK, Block, Bound, block, blocks, upstream, write};
 
 /// The most sediment in units (4 096 m) that stays suspended in a cell; more could not be told after a step's inflow.

@@ -2,8 +2,8 @@
 
 use multiversion::multiversion;
 
-use crate::height::UNITS_F32;
 use crate::models::pipes::rows::{BLOCK, Block, Bound, block, blocks, upstream, write};
+use crate::terrain::height::UNITS_F32;
 
 /// Depth in metres under which water lies still.
 pub const THIN: f32 = 1e-6;

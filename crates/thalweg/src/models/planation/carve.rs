@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::height::{Height, UNITS};
 use crate::models::planation::Valley;
 use crate::models::planation::course::Stretch;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS};
 
 /// Rows that one task cuts.
 const BAND: usize = 32;

@@ -1,13 +1,13 @@
 //! The courses of rivers, from cell to cell on a grid, smoothed to lines.
 
-use crate::field::Field;
+use crate::base::rng::Key;
 use crate::flow::{Directions, downstream};
-use crate::grid::Grid;
-use crate::height::Height;
 use crate::models::planation::Valley;
 use crate::noise::gradient;
 use crate::noise::octave::Octave;
-use crate::rng::Key;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 
 /// A point of a river's line.
 #[derive(Debug, Clone, Copy, PartialEq)]

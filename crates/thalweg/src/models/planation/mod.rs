@@ -3,15 +3,15 @@
 mod carve;
 mod course;
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::flow::{Directions, Drainage, Land};
-use crate::grid::Grid;
-use crate::height::Height;
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
-use crate::rng::Key;
-use crate::slopes::{Guards, book_cut, carry_off, factors};
+use crate::process::slopes::{Guards, book_cut, carry_off, factors};
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 use crate::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
 
 params! {
@@ -174,8 +174,8 @@ impl Stepper for Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Edge;
-    use crate::height::UNITS;
+    use crate::terrain::grid::Edge;
+    use crate::terrain::height::UNITS;
 
     fn run(model: &Planation, terrain: &mut Terrain) -> Budget {
         let tick = Tick { key: Key::new(5, "floors"), step: 0 };

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::field::{Field, Size};
-use crate::height::Height;
+use crate::terrain::field::{Field, Size};
+use crate::terrain::height::Height;
 
 /// Sums over rectangles of cells, from sums over all that lies north-west (Crow 1984, doi:10.1145/800031.808600).
 struct Sums(Field<i64>);
@@ -60,7 +60,7 @@ pub fn means(ground: &Field<Height>, nodata: Option<&Field<bool>>, radius: usize
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
 
     #[test]
     fn means_are_those_of_adding_up_every_square() {

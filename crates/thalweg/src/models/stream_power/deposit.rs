@@ -1,8 +1,8 @@
 //! The implicit step with deposition: what is cut upstream settles again on its way.
 
 use crate::flow::downstream;
-use crate::height::Height;
 use crate::models::stream_power::solve::{Water, remaining};
+use crate::terrain::height::Height;
 
 /// Sweeps at most; with G about 1 some five come to rest.
 const SWEEPS: u32 = 20;

@@ -1,13 +1,13 @@
 //! Levels: the widths of cells that land is grown on.
 
-use crate::coarse::Coarsened;
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
 use crate::flow::{Land, Part};
-use crate::grid::Edge;
-use crate::height::Height;
 use crate::model::{Budget, Stepper, Tick};
+use crate::process::coarse::Coarsened;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Edge;
+use crate::terrain::height::Height;
 
 /// One of the widths of cells that the land is grown on.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
-use crate::grid::Grid;
-use crate::height::UNITS;
+use crate::base::power::exp2;
+use crate::base::rng::Key;
 use crate::models::stream_power::StreamPower;
 use crate::noise::fractal::{Fractal, Settings};
-use crate::power::exp2;
-use crate::rng::Key;
-use crate::slopes::Pile;
+use crate::process::slopes::Pile;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::UNITS;
 
 /// Octaves of a regional field: from its wavelength down to what the grid carries.
 const OCTAVES: u32 = 16;

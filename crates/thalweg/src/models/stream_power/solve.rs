@@ -1,8 +1,8 @@
 //! The implicit step: each cell falls towards the one it drains to, which has fallen before it.
 
 use crate::flow::{OUT, downstream};
-use crate::height::Height;
 use crate::noise::gradient::mix;
+use crate::terrain::height::Height;
 
 /// Where water goes, and how strongly it cuts.
 pub struct Water<'a> {
@@ -129,7 +129,7 @@ fn covered(d: f64, cover: f64, f: f64, ease: f64, n: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::Key;
+    use crate::base::rng::Key;
 
     /// The root by halving, in the logarithm of x: for any n, however steep.
     fn bisection(d: f64, f: f64, n: f64) -> f64 {

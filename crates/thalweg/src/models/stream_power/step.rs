@@ -2,11 +2,10 @@
 
 use rayon::prelude::*;
 
-use crate::error::Result;
-use crate::field::Field;
+use crate::base::error::Result;
+use crate::base::power::{exp2, log2};
+use crate::base::rng::Key;
 use crate::flow::{Directions, Drainage, LENGTHS, Land, OUT, accumulate, multiple};
-use crate::grid::Grid;
-use crate::height::{Height, UNITS};
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::planation::{self, Planation, Valley};
 use crate::models::stream_power::deposit::cut_and_lay;
@@ -15,10 +14,11 @@ use crate::models::stream_power::rock::{Rock, bearing};
 use crate::models::stream_power::solve::{Water, cut};
 use crate::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 use crate::noise::gradient::mix;
-use crate::power::{exp2, log2};
-use crate::rng::Key;
-use crate::slopes::{self, Bedding, Bounds, Guards};
+use crate::process::slopes::{self, Bedding, Bounds, Guards};
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::{Height, UNITS};
 
 /// Rivers at work on the cells of a terrain.
 pub struct Rivers {

@@ -1,11 +1,11 @@
 //! [`Catchments`]: where water of the filled ground goes; what the ground holds back before it is filled.
 
-use crate::field::Field;
 use crate::flow::{Directions, Drainage, LENGTHS, Land, PIT, Part, d8, outlets};
-use crate::height::UNITS;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Group, Measures, Spec, need_land};
 use crate::terrain::POOL;
+use crate::terrain::field::Field;
+use crate::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 6] = [
     Spec {
@@ -169,11 +169,11 @@ fn is_level(ground: &Ground<'_>, i: usize, j: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::rng::Key;
     use crate::flow::{OUT, downstream};
-    use crate::height::Height;
     use crate::products::measure::testing::terrain;
     use crate::products::measure::{Settings, measure};
-    use crate::rng::Key;
+    use crate::terrain::height::Height;
 
     #[test]
     fn pits_by_hand() {

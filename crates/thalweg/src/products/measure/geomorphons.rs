@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::field::Field;
 use crate::flow::{LENGTHS, STEPS};
-use crate::height::Height;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Curve, Group, Measures, Scale, Settings, Spec};
+use crate::terrain::field::Field;
+use crate::terrain::height::Height;
 
 const fn form(name: &'static str, title: &'static str, nature: &'static str) -> Spec {
     let source = "Jasiewicz & Stepinski 2013; real models, docs/measure.md";

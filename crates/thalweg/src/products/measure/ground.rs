@@ -1,8 +1,8 @@
 //! [`Ground`]: the land of a terrain, and the plane or paraboloid that fits a cell and its neighbours best.
 
-use crate::field::Field;
-use crate::height::UNITS;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::height::UNITS;
 
 /// A terrain and what of it is land.
 pub(super) struct Ground<'a> {

@@ -122,10 +122,10 @@ fn orders(network: &Network) -> Vec<Order> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grid::Grid;
     use crate::products::measure::Settings;
     use crate::products::measure::network::Link;
     use crate::terrain::Terrain;
+    use crate::terrain::grid::Grid;
 
     fn link(next: Option<usize>, kilometres: f64, area: f64) -> Link {
         Link { cells: vec![0], next, length: 1e3 * kilometres, area, order: 0, whole: true }

@@ -1,8 +1,8 @@
 //! How much of the land lies how high.
 
-use crate::height::UNITS;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Curve, Group, Measures, Scale, Spec, need_land};
+use crate::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 4] = [
     Spec {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::{concavity, curvature, drainage, geomorphons, hack, horton, hypsometry, network};
 use crate::products::measure::{plan_form, slope, spectrum};

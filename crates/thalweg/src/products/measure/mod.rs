@@ -30,7 +30,7 @@ mod testing;
 pub use list::{Curve, Difference, Group, Measure, Measures, Power, Scale, Settings, Spec, specs};
 pub use sheet::sheet;
 
-use crate::error::Result;
+use crate::base::error::Result;
 use crate::flow::Land;
 use crate::products::measure::drainage::Catchments;
 use crate::products::measure::ground::Ground;

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use crate::fourier::{Fourier, Wave};
-use crate::height::UNITS;
+use crate::base::fourier::{Fourier, Wave};
 use crate::products::measure::fit::{bins, power};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::list::{Curve, Group, Measures, Power, Scale, Spec};
+use crate::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 2] = [
     Spec {

@@ -1,12 +1,12 @@
 //! Terrains with known answers.
 
-use crate::field::Field;
-use crate::grid::Grid;
-use crate::height::Height;
+use crate::base::rng::Key;
 use crate::model::{Model, Tick};
 use crate::models::fourier_synthesis::{FourierSynthesis, Spectrum};
-use crate::rng::Key;
 use crate::terrain::Terrain;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::height::Height;
 
 /// Ground of the given heights in metres over metres eastward and northward of the south-west cell.
 pub(super) fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> Terrain {

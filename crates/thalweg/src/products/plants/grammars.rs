@@ -1,6 +1,6 @@
 //! The grammars: how each kind branches, and with what.
 
-use crate::rng::Key;
+use crate::base::rng::Key;
 
 /// An L-system and what its turtle makes of the letters.
 ///

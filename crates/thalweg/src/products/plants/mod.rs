@@ -8,8 +8,8 @@
 mod grammars;
 mod turtle;
 
-use crate::forest::KINDS;
-use crate::rng::Key;
+use crate::base::rng::Key;
+use crate::process::forest::KINDS;
 
 /// Most triangles of a plant.
 pub const MAX_TRIANGLES: usize = 300;

@@ -2,7 +2,7 @@
 
 use super::Plant;
 use super::grammars::Grammar;
-use crate::rng::Key;
+use crate::base::rng::Key;
 
 type Vector = [f32; 3];
 

@@ -1,0 +1,129 @@
+//! What can go wrong, said so that a person can mend it: the thing, its value, and what is allowed.
+
+use std::path::{Path, PathBuf};
+
+use crate::base::names::{line, lines, short, shown};
+
+/// The library's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that the library refuses or cannot do. It never panics on input and never prints.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value outside what is allowed.
+    #[error("{} = {}: allowed is {}", short(.name), short(.value), lines(.allowed))]
+    Value {
+        /// The parameter, key or option, with its owner (`droplets.inertia`).
+        name: String,
+        /// The value as given.
+        value: String,
+        /// What would have been accepted.
+        allowed: String,
+    },
+    /// A name that does not exist.
+    #[error("unknown {what} `{}`{}", short(.name), lines(&hint(.nearest, .known)))]
+    Unknown {
+        /// The kind of thing: parameter, model, preset, key, layer.
+        what: &'static str,
+        /// The name as given.
+        name: String,
+        /// The nearest name that exists, if one is near.
+        nearest: Option<String>,
+        /// All names that exist.
+        known: Vec<String>,
+    },
+    /// A layer that is missing or does not fit.
+    #[error("layer `{}`: {}", short(.name), lines(.problem))]
+    Layer {
+        /// The layer's name.
+        name: String,
+        /// What is wrong with it and what is needed.
+        problem: String,
+    },
+    /// A model that breaks one of the [laws](crate::laws).
+    #[error("{} breaks the law of {law}: {}", line(.model), lines(.how))]
+    Law {
+        /// The model's name.
+        model: &'static str,
+        /// The law's name.
+        law: &'static str,
+        /// What was seen.
+        how: String,
+    },
+    /// A recipe that cannot be understood.
+    #[error("recipe: {}", lines(.0))]
+    Recipe(String),
+    /// A file whose content is not what it should be.
+    #[error("{}: {}", shown(.path), lines(.problem))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what is allowed.
+        problem: String,
+    },
+    /// A file that the system would not let us read or write.
+    #[error("{}: cannot {action}: {source}", shown(.path))]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was tried: `read`, `write`, `rename` …
+        action: &'static str,
+        /// The system's own words.
+        source: std::io::Error,
+    },
+    /// More than the machine, or a format, can hold.
+    #[error("{} needs {need}; there is room for {have}", line(.what))]
+    TooLarge {
+        /// What was asked for.
+        what: String,
+        /// How much it needs.
+        need: String,
+        /// How much there is.
+        have: String,
+    },
+}
+
+fn hint(nearest: &Option<String>, known: &[String]) -> String {
+    match nearest {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => "; none exist".to_string(),
+        None => format!("; known are {}", known.join(", ")),
+    }
+}
+
+impl Error {
+    /// A value outside what is allowed.
+    pub fn value(name: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
+        Self::Value { name: name.into(), value: value.to_string(), allowed: allowed.into() }
+    }
+
+    /// A name that is not among `known`; the nearest is offered when it is near enough to be a slip.
+    pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let known: Vec<String> = known.into_iter().map(String::from).collect();
+        let nearest = known
+            .iter()
+            .filter(|k| name.len() <= 3 * k.len()) // a far longer name is no slip, and costs to compare
+            .map(|k| (strsim::normalized_damerau_levenshtein(k, name), k))
+            .filter(|(score, _)| *score >= 0.5)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, k)| k.clone());
+        Self::Unknown { what, name: name.to_string(), nearest, known }
+    }
+
+    /// A layer that is missing or does not fit.
+    pub fn layer(name: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Layer { name: name.into(), problem: problem.into() }
+    }
+
+    /// A file whose content is not what it should be.
+    pub fn file(path: impl AsRef<Path>, problem: impl Into<String>) -> Self {
+        Self::File { path: path.as_ref().to_path_buf(), problem: problem.into() }
+    }
+
+    /// A file that the system would not let us use; for `map_err`.
+    pub fn io(path: impl AsRef<Path>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.as_ref().to_path_buf();
+        move |source| Self::Io { path, action, source }
+    }
+}

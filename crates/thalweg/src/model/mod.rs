@@ -1,0 +1,291 @@
+//! What a model is: parameters, a declaration, and a stepper that changes a terrain.
+
+pub mod page;
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::error::Result;
+use crate::base::rng::Key;
+use crate::choice;
+use crate::declare::params::{Parameters, Value, Written};
+use crate::terrain::grid::Grid;
+use crate::terrain::{LayerSpec, Terrain};
+
+/// How far from a cell a step reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// At most so many cells: the model can run by tiles.
+    Cells(usize),
+    /// Anywhere in the terrain.
+    Whole,
+}
+
+/// The group a model is listed under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Makes ground.
+    Base,
+    /// Changes ground.
+    Erosion,
+    /// Reads ground, and leaves it as it is.
+    Analysis,
+}
+
+choice! {
+    /// How a base model's values meet the ground that is there.
+    pub enum Blend {
+        /// Ground plus value.
+        Add = "add",
+        /// The value instead of the ground.
+        Replace = "replace",
+        /// Ground times a factor of 0 to 1: where the value lies in the model's nominal range.
+        Multiply = "multiply",
+        /// The higher of ground and value.
+        Max = "max",
+        /// The lower of ground and value.
+        Min = "min",
+    }
+}
+
+/// A part that the program gives to a model of itself, because a person asks for a thing and not for a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Keeps the strokes that are made when nothing else runs.
+    Strokes,
+    /// Lets the droplets of a hand run.
+    Droplets,
+    /// Lets springs run when all else is done.
+    Springs,
+    /// Runs first over an elevation model that is opened.
+    Water,
+}
+
+/// What a model says of a role that it plays.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// The role.
+    pub role: Role,
+    /// Its numbers in that role, beside its defaults.
+    pub with: &'static [(&'static str, f64)],
+}
+
+/// A model's declaration beside its parameters.
+#[derive(Debug, Clone, Copy)]
+pub struct About {
+    /// Its one name: file, recipe, bench, page.
+    pub name: &'static str,
+    /// What happens to the ground, in a line.
+    pub summary: &'static str,
+    /// Author, year, title.
+    pub source: &'static str,
+    /// What it does with the ground.
+    pub family: Family,
+    /// Layers without which it does not start.
+    pub needs: &'static [LayerSpec],
+    /// Layers that it heeds when they are there.
+    pub uses: &'static [LayerSpec],
+    /// Layers that it may write.
+    pub writes: &'static [LayerSpec],
+    /// Tables that it may keep.
+    pub tables: &'static [&'static str],
+    /// Whether it draws random numbers or reads positions; if not, a turned input gives the turned result.
+    pub placed: bool,
+}
+
+/// A default that another parameter changes: where `with` is above 0 and `name` is not given, `name` is `value`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Beside {
+    /// The parameter that changes it.
+    pub with: &'static str,
+    /// The parameter whose default it is.
+    pub name: &'static str,
+    /// The default there.
+    pub value: f64,
+}
+
+pub use crate::base::clock::YEAR;
+
+/// What can be had once more behind a pointer: every model that is `Clone`, as [`params!`](crate::params!) makes it.
+pub trait CloneModel {
+    /// The model once more, with the same parameters.
+    fn clone_box(&self) -> Box<dyn Model>;
+}
+
+impl<M: Model + Clone + 'static> CloneModel for M {
+    fn clone_box(&self) -> Box<dyn Model> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Model> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
+}
+
+/// A model with its parameters set.
+pub trait Model: Parameters + CloneModel + Send + Sync {
+    /// Its declaration.
+    fn about(&self) -> About;
+
+    /// The name that it had in an earlier version. Recipes that have it are still read, with a warning; and stages that are labelled by
+    /// neither draw the same random numbers under both names.
+    fn formerly(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Defaults that other parameters change. They hold where a stage or a call gives parameters, by [`give`].
+    fn beside(&self) -> &'static [Beside] {
+        &[]
+    }
+
+    /// The roles that it plays; one model plays each.
+    fn parts(&self) -> &'static [Part] {
+        &[]
+    }
+
+    /// Whether it plays a role.
+    fn plays(&self, role: Role) -> bool {
+        self.parts().iter().any(|part| part.role == role)
+    }
+
+    /// How a base model's values meet the ground. Only those that add may go on adding on finer levels after erosion, and what
+    /// multiplies is no height.
+    fn blend(&self) -> Blend {
+        Blend::Add
+    }
+
+    /// What the single ranges cannot say: checks between parameters, and against the grid.
+    ///
+    /// # Errors
+    /// When parameters contradict each other or the grid.
+    fn check(&self, _grid: &Grid) -> Result<()> {
+        Ok(())
+    }
+
+    /// Number of steps on this grid.
+    fn steps(&self, grid: &Grid) -> u32;
+
+    /// How far one step reaches on this grid.
+    fn reach(&self, grid: &Grid) -> Reach;
+
+    /// Simulated years after so many steps on this grid; `None` where the model knows no time.
+    fn years(&self, _grid: &Grid, _step: u32) -> Option<f64> {
+        None
+    }
+
+    /// Bytes of scratch that a stepper holds on this grid, beyond the terrain.
+    fn scratch(&self, _grid: &Grid) -> u64 {
+        0
+    }
+
+    /// Sets to work on terrains of this grid.
+    ///
+    /// # Errors
+    /// As [`Model::check`].
+    fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>>;
+}
+
+/// Gives a model all the parameters that somebody wrote down; those that they leave out follow [`Model::beside`].
+///
+/// # Errors
+/// As [`Parameters::set`].
+pub fn give<'a>(model: &mut dyn Model, given: impl IntoIterator<Item = (&'a str, &'a Written)>) -> Result<()> {
+    let owner = model.about().name;
+    let mut names = Vec::new();
+    for (name, value) in given {
+        model.set(owner, name, value)?;
+        names.push(name);
+    }
+    for Beside { with, name, value } in model.beside() {
+        let is_on = matches!(model.get(with), Some(Value::Number(x)) if x > 0.0);
+        if is_on && !names.contains(name) {
+            model.set(owner, name, &(*value).into())?;
+        }
+    }
+    Ok(())
+}
+
+/// Which step of which stage is being taken.
+#[derive(Debug, Clone, Copy)]
+pub struct Tick {
+    /// The key of the stage: world seed and stage label.
+    pub key: Key,
+    /// Number of the step, from 0.
+    pub step: u32,
+}
+
+/// A model at work. It holds scratch only: dropped and restarted between any two steps it gives the same bits.
+pub trait Stepper: Send {
+    /// Takes one step.
+    ///
+    /// # Errors
+    /// When a layer that the model needs is missing.
+    fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget>;
+}
+
+/// The ledger of a step, or of many. Solids are in units of height × cells (1/65 536 m over one cell), water in m³.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    /// Taken from the ground.
+    pub eroded: i128,
+    /// Laid on the ground.
+    pub deposited: i128,
+    /// Carried out over open edges.
+    pub exported: i128,
+    /// Put into the world by a base model (negative where it lowers ground).
+    pub added: i128,
+    /// Made (positive) or lost (negative) by storage in fewer bits; zero in every real setting.
+    pub rounded: i128,
+    /// Times that a clamp or limiter held a cell back.
+    pub limited: u64,
+    /// Particles started.
+    pub particles: u64,
+    /// Steps that particles took.
+    pub particle_steps: u64,
+    /// Water that fell as rain, in m³.
+    pub rained: f64,
+    /// Water that springs, drops and first fillings put in, in m³.
+    pub poured: f64,
+    /// Water that evaporated, in m³.
+    pub evaporated: f64,
+    /// Water that soaked into the ground, in m³.
+    pub infiltrated: f64,
+    /// Water that left over open edges, into the sea or with the end of a stage, in m³. Of water a step may take back what steps
+    /// before it booked: sums over a stage are never negative.
+    pub drained: f64,
+}
+
+impl AddAssign for Budget {
+    fn add_assign(&mut self, other: Self) {
+        // Real ledgers never come near the ends; one from a checkpoint made with intent may.
+        self.eroded = self.eroded.saturating_add(other.eroded);
+        self.deposited = self.deposited.saturating_add(other.deposited);
+        self.exported = self.exported.saturating_add(other.exported);
+        self.added = self.added.saturating_add(other.added);
+        self.rounded = self.rounded.saturating_add(other.rounded);
+        self.limited = self.limited.saturating_add(other.limited);
+        self.particles = self.particles.saturating_add(other.particles);
+        self.particle_steps = self.particle_steps.saturating_add(other.particle_steps);
+        self.rained += other.rained;
+        self.poured += other.poured;
+        self.evaporated += other.evaporated;
+        self.infiltrated += other.infiltrated;
+        self.drained += other.drained;
+    }
+}
+
+impl Budget {
+    /// By how much this ledger says that the terrain's solid has changed.
+    pub fn solid_change(&self) -> i128 {
+        self.added + self.rounded - self.exported
+    }
+
+    /// By how much, in m³, this ledger says that the water standing on the terrain has changed.
+    pub fn water_change(&self) -> f64 {
+        self.rained + self.poured - self.evaporated - self.infiltrated - self.drained
+    }
+}

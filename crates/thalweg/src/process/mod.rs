@@ -1,0 +1,9 @@
+//! What several models are made of: digging, particles, creep and landslides, plants, and work on other cells than the ground's.
+//! Models use these, never one another.
+
+pub(crate) mod brush;
+pub(crate) mod coarse;
+pub mod forest;
+pub(crate) mod particles;
+pub(crate) mod slopes;
+pub mod upsample;

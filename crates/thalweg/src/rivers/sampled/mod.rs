@@ -1,0 +1,76 @@
+//! Rivers as the document has them, to the letter (E. & P., Université Lyon 1): points by Poisson-disc sampling, a graph of near points,
+//! shortest paths to the sea, heights corrected along them, paths rasterised, drainage counted in points, channels carved.
+//!
+//! Its widths depend on the number of points, it knows no lakes, and it finds a way to the sea through any mountain; the
+//! network that [`plan()`](crate::rivers::plan()) makes is free of that. What the document leaves open is chosen here: where there is
+//! no sea, rivers end at open edges, at given mouths, or else in the lowest place; and nothing is raised.
+
+mod draw;
+pub mod forest;
+pub mod sample;
+mod settle;
+
+use crate::base::error::{Error, Result};
+use crate::base::rng::Key;
+use crate::rivers::{Carved, Network, Site};
+
+pub use draw::Rule;
+
+/// How the document's network is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// Least distance r of two points in metres; where points lie closest it counts as four cells at least.
+    pub spacing: f64,
+    /// By how much closer points lie where the ground is steep, 0 to 0.75.
+    pub relief: f64,
+    /// The factor C: what a climb costs more, and a fall less.
+    pub climb: f64,
+    /// How many points rivers begin at; 0 takes all.
+    pub sources: u32,
+    /// Which these are.
+    pub rule: Rule,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { spacing: 500.0, relief: 0.0, climb: 2.0, sources: 0, rule: Rule::Any }
+    }
+}
+
+impl Sampling {
+    /// Checks it.
+    ///
+    /// # Errors
+    /// When a number is none or beyond what it may be.
+    pub fn check(&self) -> Result<()> {
+        let ranges = [
+            ("spacing", self.spacing, 0.0..=1e6),
+            ("relief", self.relief, 0.0..=0.75),
+            ("climb", self.climb, 1.0..=1000.0),
+        ];
+        match ranges.iter().find(|(_, value, range)| !range.contains(value)) {
+            Some((name, value, range)) => {
+                let allowed = format!("{} to {}", range.start(), range.end());
+                Err(Error::value(format!("sampled rivers: {name}"), value, allowed))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes and carves the document's network of a site. Discharges are its drainage D, a number of points; a river is 2·√D metres
+/// wide and √D deep. Of what is wished it heeds springs (rivers begin at them), mouths and ground to keep off.
+///
+/// # Errors
+/// As [`Site::check`] and [`Sampling::check`].
+pub fn make(site: &Site<'_>, sampling: &Sampling, key: Key) -> Result<(Network, Carved)> {
+    site.check()?;
+    sampling.check()?;
+    let sampled = sample::points(site, sampling, key);
+    let forest = forest::grow(&sampled.points, sampling.climb);
+    let sources = draw::sources(&sampled, &forest, sampling, key);
+    let drawn = forest::draw(&sampled.points, &forest, &sources);
+    let mut network = draw::network(site, &sampled, &forest, &drawn);
+    let carved = draw::carve(site, &mut network);
+    Ok((network, carved))
+}

@@ -1,0 +1,523 @@
+//! [`Run`]: a recipe at work. The caller owns the loop; progress, pause, cancel and live view are then its own.
+
+pub mod checkpoint;
+mod finer;
+mod layers;
+mod manual;
+pub mod mark;
+pub mod tiles;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::base::clock::Clock;
+use crate::base::error::{Error, Result};
+use crate::declare::params::{Value, Written};
+use crate::given::springs::{self, SPRINGS, Spring};
+use crate::io;
+use crate::model::{Budget, Model, Stepper, Tick};
+use crate::plan::Turn;
+use crate::recipe::strokes;
+use crate::recipe::{Coarsest, Recipe, Stage};
+use crate::terrain::grid::Grid;
+use crate::terrain::{STANDING, Terrain};
+
+/// What one stage did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageReport {
+    /// The stage's label.
+    pub label: String,
+    /// Its model.
+    pub model: String,
+    /// Its parameters.
+    pub parameters: serde_json::Value,
+    /// Wall-clock seconds spent in its steps.
+    pub seconds: f64,
+    /// Cells of the grid.
+    pub cells: u64,
+    /// Steps taken.
+    pub steps: u32,
+    /// Its ledger, that of its strokes included.
+    pub budget: Budget,
+    /// The level that it ran on, from 0, the coarsest.
+    #[serde(default)]
+    pub level: usize,
+    /// Whether it was passed over.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub muted: bool,
+    /// Parameters that were changed while it ran; `parameters` has their last values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+/// A parameter changed between two steps of its stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// Steps that the stage had taken before.
+    pub step: u32,
+    /// The parameter's name.
+    pub parameter: String,
+    /// Its value until then.
+    pub from: serde_json::Value,
+    /// Its value from then on.
+    pub to: serde_json::Value,
+}
+
+/// Where a run stands after a step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage.
+    pub turn: usize,
+    /// Number of turns.
+    pub turns: usize,
+    /// Number of the stage in the recipe; `None` where the ground is made finer.
+    pub stage: Option<usize>,
+    /// The level, from 0, the coarsest, and how many there are.
+    pub level: [usize; 2],
+    /// The stage's label.
+    pub label: String,
+    /// Steps done in this turn.
+    pub step: u32,
+    /// Steps of this turn in all.
+    pub steps: u32,
+    /// The step's ledger, that of the strokes before it, and after the last one, included.
+    pub budget: Budget,
+}
+
+/// A recipe at work on a terrain.
+pub struct Run {
+    pub(crate) recipe: Recipe,
+    pub(crate) terrain: Terrain,
+    /// The grid of each level, and what is done on them.
+    grids: Vec<Grid>,
+    turns: Vec<Turn>,
+    /// Number of the turn, and steps taken in it.
+    pub(crate) turn: usize,
+    pub(crate) step: u32,
+    /// Strokes of this step that are made.
+    pub(crate) strokes: usize,
+    pub(crate) reports: Vec<StageReport>,
+    stepper: Option<Box<dyn Stepper>>,
+}
+
+/// The label of turns in which the ground is made finer.
+const FINER: &str = "finer ground";
+
+impl Run {
+    /// A run from the recipe's own start: flat ground of its extent on the coarsest level, or its elevation model.
+    ///
+    /// # Errors
+    /// When the elevation model cannot be read, the levels do not come to the cells, or a stage's parameters contradict a grid.
+    pub fn new(recipe: Recipe) -> Result<Self> {
+        let Some(path) = &recipe.from else {
+            let grids = recipe.grids()?;
+            let first = grids.first().cloned().ok_or_else(|| Error::Recipe("has no level".into()))?;
+            return Self::on(recipe, Terrain::new(first), grids);
+        };
+        let loaded = io::terrain::load(recipe.folder.join(path), &io::terrain::LoadOptions::default())?;
+        let terrain = recipe.over(loaded.terrain)?;
+        Self::over(recipe, terrain)
+    }
+
+    /// A run over a given terrain, whose grid it keeps: the recipe's levels do not count.
+    ///
+    /// # Errors
+    /// When a stage's parameters contradict the grid.
+    pub fn over(mut recipe: Recipe, terrain: Terrain) -> Result<Self> {
+        recipe.coarsest = Coarsest::None;
+        let grids = vec![terrain.grid.clone()];
+        Self::on(recipe, terrain, grids)
+    }
+
+    /// Checks a recipe that fixes its extent, as [`Run::new`] does, without beginning.
+    ///
+    /// # Errors
+    /// As [`Run::new`].
+    pub fn check(recipe: &Recipe) -> Result<()> {
+        planned(recipe, &recipe.grids()?).map(drop)
+    }
+
+    /// A run on levels.
+    fn on(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
+        let turns = planned(&recipe, &grids)?;
+        let reports = Vec::new();
+        Ok(Self { recipe, terrain, grids, turns, turn: 0, step: 0, strokes: 0, reports, stepper: None })
+    }
+
+    /// Takes the next step, after the strokes that are made before it; `None` when all is done. A muted stage is passed in
+    /// one step that does nothing; between two levels the ground is made finer in one step.
+    ///
+    /// # Errors
+    /// When a stage's input layer is missing or does not fit, or a stroke's layer does not. The terrain is then as before the
+    /// step, but for strokes that went before what failed; they are not made again.
+    pub fn step(&mut self) -> Result<Option<Progress>> {
+        let Some(turn) = self.turns.get(self.turn).copied() else { return Ok(None) };
+        let mut budget = self.begin()?;
+        budget += self.make_strokes()?;
+        let steps = self.steps_of(turn);
+        if self.step < steps {
+            let clock = Clock::start();
+            let done = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+                None => self.make_finer(turn.level)?,
+                Some(stage) => {
+                    let stepper = match &mut self.stepper {
+                        Some(stepper) => stepper,
+                        none => none.insert(stage.model_at(turn.pass)?.start(&self.terrain.grid)?),
+                    };
+                    let key = stage.key(self.recipe.seed);
+                    stepper.step(&mut self.terrain, Tick { key, step: self.step })?
+                }
+            };
+            self.step += 1;
+            self.strokes = 0;
+            if let Some(report) = self.reports.last_mut() {
+                report.seconds += clock.seconds();
+                report.steps = self.step;
+                report.budget += done;
+            }
+            budget += done;
+        }
+        if self.step >= steps {
+            budget += self.make_strokes()?;
+        }
+        let progress = Progress {
+            turn: self.turn,
+            turns: self.turns.len(),
+            stage: turn.stage,
+            level: [turn.level, self.grids.len()],
+            label: self.label(turn).to_string(),
+            step: self.step,
+            steps,
+            budget,
+        };
+        if self.step >= steps {
+            self.end();
+        }
+        Ok(Some(progress))
+    }
+
+    /// The stage of a turn, if it has one.
+    fn stage_of(&self, turn: usize) -> Option<&Stage> {
+        self.recipe.stages.get(self.turns.get(turn)?.stage?)
+    }
+
+    /// What a turn is called: its stage's label.
+    pub fn label(&self, turn: Turn) -> &str {
+        let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
+        stage.map_or(FINER, |stage| &stage.label)
+    }
+
+    /// Steps of a turn.
+    pub fn steps_of(&self, turn: Turn) -> u32 {
+        let Some(grid) = self.grids.get(turn.level) else { return 0 };
+        match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+            // The plan was checked with it.
+            Some(stage) => stage.steps(grid, turn.pass).unwrap_or(0),
+            None => 1,
+        }
+    }
+
+    /// What is done, in order.
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// The grid of each level, from the coarsest.
+    pub fn grids(&self) -> &[Grid] {
+        &self.grids
+    }
+
+    /// Labels of the stages that never run, for none of the levels has cells of the widths that they run on; muted ones do not
+    /// count. A build of fewer cells may well end before the levels of a stage.
+    pub fn idle(&self) -> Vec<&str> {
+        let stages = self.recipe.idle(&self.turns).filter_map(|number| self.recipe.stages.get(number));
+        stages.map(|stage| stage.label.as_str()).collect()
+    }
+
+    /// Begins the present turn, if it is not begun: its layers and tables come in. Water that stands in a layer that is given is
+    /// poured, and what stood in that which it replaces is drained.
+    fn begin(&mut self) -> Result<Budget> {
+        let mut budget = Budget::default();
+        let Some(turn) = self.turns.get(self.turn).copied().filter(|_| self.reports.len() <= self.turn) else {
+            return Ok(budget);
+        };
+        let cells = self.grids.get(turn.level).map_or(0, |grid| grid.len() as u64);
+        let report = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+            Some(stage) => {
+                if !stage.muted {
+                    let layers = layers::fetched(stage, &self.recipe.folder, &self.terrain, &self.grids)?;
+                    let gives_water = layers.iter().any(|(spec, _)| STANDING.contains(spec));
+                    let before = if gives_water { self.terrain.standing() } else { 0.0 };
+                    layers::put(stage, layers, &mut self.terrain)?;
+                    if gives_water {
+                        let change = self.terrain.standing() - before;
+                        (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
+                    }
+                }
+                let parameters = parameters(&*stage.model_at(turn.pass)?);
+                let [label, model] = [&stage.label, stage.model.about().name].map(String::from);
+                StageReport {
+                    label,
+                    model,
+                    parameters,
+                    budget,
+                    muted: stage.muted,
+                    ..StageReport::empty(turn.level, cells)
+                }
+            }
+            None => {
+                let [label, model] = [FINER.to_string(), "finer".to_string()];
+                StageReport { label, model, ..StageReport::empty(turn.level, cells) }
+            }
+        };
+        self.reports.push(report);
+        Ok(budget)
+    }
+
+    /// Ends the present turn: what was its stage's alone goes.
+    fn end(&mut self) {
+        let stage = self.turns.get(self.turn).and_then(|turn| self.recipe.stages.get(turn.stage?));
+        if let Some(stage) = stage.filter(|stage| !stage.muted) {
+            layers::take(stage, &mut self.terrain);
+        }
+        self.stepper = None;
+        self.turn += 1;
+        (self.step, self.strokes) = (0, 0);
+    }
+
+    /// Number of the running turn, that of all turns when done, and the steps taken in it. Where there is one level, turns
+    /// are the recipe's stages.
+    pub fn position(&self) -> (usize, u32) {
+        (self.turn, self.step)
+    }
+
+    /// Whether all stages are done.
+    pub fn is_done(&self) -> bool {
+        self.turn >= self.turns.len()
+    }
+
+    /// The terrain as it stands.
+    pub fn terrain(&self) -> &Terrain {
+        &self.terrain
+    }
+
+    /// The terrain as it stands, for the caller to keep.
+    pub fn into_terrain(self) -> Terrain {
+        self.terrain
+    }
+
+    /// The terrain, for the caller to change between steps: its ground, the `rain` that falls, its tables.
+    pub fn terrain_mut(&mut self) -> &mut Terrain {
+        // A stepper may know which cells are wet; it is started again and looks anew.
+        self.stepper = None;
+        &mut self.terrain
+    }
+
+    /// Changes a parameter of a stage that is not done, between two steps. Later steps are those of a run that had the
+    /// value from there on; the report tells the change, a checkpoint goes on with it.
+    ///
+    /// # Errors
+    /// No such stage or parameter, a stage that is done, a value that is not allowed, or one that would leave the stage
+    /// no more steps than it has taken. Nothing is changed then.
+    pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
+        let labels = self.recipe.stages.iter().map(|stage| stage.label.as_str());
+        let number = labels.clone().position(|known| known == label);
+        let number = number.ok_or_else(|| Error::unknown("stage", label, labels))?;
+        if !self.turns.iter().skip(self.turn).any(|turn| turn.stage == Some(number)) {
+            return Err(Error::value("stage", label, "one that is not done yet"));
+        }
+        let here = self.turns.get(self.turn).copied().filter(|turn| turn.stage == Some(number));
+        let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
+        let owner = stage.model.about().name;
+        let before = stage.model.get(parameter);
+        stage.model.set(owner, parameter, value)?;
+        let after = stage.model.get(parameter);
+        let Some(before) = before.filter(|before| Some(*before) != after) else { return Ok(()) };
+        let taken = if here.is_some() { self.step } else { 0 };
+        let refusal = match planned(&self.recipe, &self.grids) {
+            Ok(_) if taken > 0 && here.is_some_and(|turn| self.steps_of(turn) <= taken) => {
+                let allowed = format!("a value that leaves the stage more than the {taken} steps it has taken");
+                Some(Error::value(format!("{owner}.{parameter}"), value, allowed))
+            }
+            checked => checked.err(),
+        };
+        let Some(stage) = self.recipe.stages.get_mut(number) else { return Ok(()) };
+        if let Some(refusal) = refusal {
+            stage.model.set(owner, parameter, &before.into())?;
+            return Err(refusal);
+        }
+        if here.is_some() {
+            self.stepper = None;
+        }
+        if let Some((report, turn)) = here.and_then(|turn| Some((self.reports.get_mut(self.turn)?, turn))) {
+            let json = |value: Option<Value>| serde_json::to_value(value).unwrap_or_default();
+            let change =
+                Change { step: taken, parameter: parameter.to_string(), from: json(Some(before)), to: json(after) };
+            report.parameters = parameters(&*stage.model_at(turn.pass)?);
+            report.changes.push(change);
+        }
+        Ok(())
+    }
+
+    /// Lets a spring rise from here on, until the running stage ends. A checkpoint keeps it.
+    ///
+    /// # Errors
+    /// When the stage's model reads no springs, or the spring is none or lies outside the world.
+    pub fn add_spring(&mut self, spring: Spring) -> Result<()> {
+        match self.stage_of(self.turn) {
+            Some(stage) if stage.takes_springs() => springs::add(&mut self.terrain, &[spring]),
+            stage => {
+                let model = stage.map_or("none", |stage| stage.model.about().name);
+                Err(Error::value("running model", model, format!("one that keeps a table of {SPRINGS}")))
+            }
+        }
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// What the stages did so far.
+    pub fn reports(&self) -> &[StageReport] {
+        &self.reports
+    }
+
+    /// Steps done and steps in all, over all turns.
+    pub fn steps(&self) -> [u64; 2] {
+        let of = |turn: &Turn| u64::from(self.steps_of(*turn));
+        let done: u64 = self.turns.iter().take(self.turn).map(of).sum();
+        let all = self.turns.iter().map(of).sum();
+        [done + u64::from(self.step), all]
+    }
+
+    /// Simulated years so far, over all turns of models that know time; `None` before the first of them.
+    pub fn years(&self) -> Option<f64> {
+        let begun = self.turns.iter().take(self.reports.len()).enumerate();
+        let years = begun.filter_map(|(number, turn)| {
+            let stage = self.recipe.stages.get(turn.stage?).filter(|stage| !stage.muted)?;
+            let (model, grid) = (stage.model_at(turn.pass).ok()?, self.grids.get(turn.level)?);
+            model.years(grid, if number < self.turn { model.steps(grid) } else { self.step })
+        });
+        years.fold(None, |sum, years| Some(sum.unwrap_or(0.0) + years))
+    }
+
+    /// The report of the run so far (its JSON Schema is in the documentation): per stage model, parameters, seconds,
+    /// steps and ledger, then the fingerprint of every layer and table.
+    pub fn report(&self) -> serde_json::Value {
+        let grid = &self.terrain.grid;
+        // By way of text: a sum beyond 64 bits then becomes a floating-point number and not a failure.
+        let stages = serde_json::to_vec(&self.reports).and_then(|text| serde_json::from_slice(&text));
+        let stages: serde_json::Value = stages.unwrap_or_default();
+        json!({
+            "thalweg": env!("CARGO_PKG_VERSION"),
+            "recipe": self.recipe.name,
+            "recipe_hash": self.recipe.hash(),
+            "seed": self.recipe.seed,
+            "rows": grid.rows(),
+            "columns": grid.cols(),
+            "cell_size": grid.cell,
+            "nodata_cells": self.terrain.nodata_count(),
+            "complete": self.is_done(),
+            "stages": stages,
+            "idle": self.idle(),
+            "fingerprints": self.terrain.fingerprints(),
+        })
+    }
+
+    /// A run taken up again from a checkpoint's or a mark's parts, which are checked.
+    ///
+    /// # Errors
+    /// A turn that does not exist, a step that it does not have, more strokes than are made there, a terrain of another level;
+    /// as [`Run::new`].
+    pub(crate) fn restored(
+        recipe: Recipe,
+        terrain: Terrain,
+        [turn, strokes]: [usize; 2],
+        step: u32,
+        reports: Vec<StageReport>,
+    ) -> Result<Self> {
+        let grids = if recipe.coarsest == Coarsest::None { vec![terrain.grid.clone()] } else { recipe.grids()? };
+        let run = Self { turn, step, strokes, reports, ..Self::on(recipe, terrain, grids)? };
+        let turns = run.turns.len();
+        if turn > turns {
+            return Err(Error::value("turn", turn, format!("0 to {turns} (the recipe's turns, and their end)")));
+        }
+        // A turn has its report from its beginning on.
+        let begun = run.reports.len();
+        if begun < turn || begun > turns.min(turn + 1) || (begun == turn && (step > 0 || strokes > 0)) {
+            return Err(Error::value("reports", begun, "one for every turn that has begun"));
+        }
+        let here = run.turns.get(turn).copied();
+        let steps = here.map_or(0, |here| run.steps_of(here));
+        if step > steps {
+            return Err(Error::value("step", step, format!("0 to {steps} (the turn's steps)")));
+        }
+        let made = run.stage_of(turn).zip(here).map_or(0, |(stage, here)| stage.strokes_at(here.pass, step).count());
+        if strokes > made {
+            return Err(Error::value("strokes", strokes, format!("0 to {made} (those of the step)")));
+        }
+        let level = match here {
+            Some(Turn { level, stage: None, .. }) if step == 0 => level.saturating_sub(1),
+            Some(Turn { level, .. }) => level,
+            None => run.grids.len() - 1,
+        };
+        let [want, have] = [run.grids.get(level).map(|grid| grid.size), Some(run.terrain.grid.size)];
+        if want != have {
+            let [rows, cols] = run.terrain.grid.size;
+            return Err(Error::value(
+                "terrain",
+                format!("{cols} × {rows} cells"),
+                format!("the size of level {level}"),
+            ));
+        }
+        Ok(run)
+    }
+}
+
+impl StageReport {
+    fn empty(level: usize, cells: u64) -> Self {
+        Self {
+            label: String::new(),
+            model: String::new(),
+            parameters: json!({}),
+            seconds: 0.0,
+            cells,
+            steps: 0,
+            budget: Budget::default(),
+            level,
+            muted: false,
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// The turns of a recipe on these grids, checked.
+fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
+    let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
+    let turns = recipe.turns(&widths);
+    for turn in &turns {
+        match turn.stage.and_then(|stage| recipe.stages.get(stage)) {
+            Some(stage) => stage.check(&grids[turn.level], turn.pass)?,
+            None => drop(recipe.octaves(&widths, turn.level)?),
+        }
+    }
+    for (number, stage) in recipe.stages.iter().enumerate().filter(|(_, stage)| !stage.muted) {
+        let passes = turns.iter().filter(|turn| turn.stage == Some(number)).count() as u32;
+        // A stage that never runs makes none of its strokes, and `Run::idle` names it.
+        let late = stage.strokes.iter().position(|stroke| passes > 0 && stroke.pass >= passes);
+        if let Some((stroke, late)) = late.and_then(|late| Some((stage.strokes.get(late)?, late))) {
+            let name = format!("{}.{}.pass", stage.label, strokes::name(late));
+            let allowed = format!("0 to {} (the stage's levels in this build, from the coarsest)", passes - 1);
+            return Err(Error::value(name, stroke.pass, allowed));
+        }
+    }
+    Ok(turns)
+}
+
+/// The parameters of a model, by name.
+fn parameters(model: &dyn Model) -> serde_json::Value {
+    let value = |name: &str| serde_json::to_value(model.get(name)?).ok();
+    let declared = model.declared();
+    declared.iter().filter_map(|p| Some((p.name.to_string(), value(p.name)?))).collect()
+}

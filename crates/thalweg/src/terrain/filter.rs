@@ -1,0 +1,176 @@
+//! Separable filters from `n` samples to `m`: for each new sample, which old ones it is made of.
+
+use rayon::prelude::*;
+
+use crate::terrain::field::{Field, Size};
+
+/// How new samples lie among the old, and how they are made of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kernel {
+    /// Ends on ends (N − 1 intervals); Catmull–Rom (1974) when there are more, low-pass when fewer; the ground beyond an
+    /// end is its mirror image about the end point, so planes are kept exactly and ends too. May overshoot at spikes.
+    Smooth,
+    /// Ends on ends; linear when there are more, low-pass when fewer; the ground beyond an end is the end's. Never leaves
+    /// the range of the old samples.
+    Convex,
+    /// Cells on cells: the mean over the new cell's share of the old ones. Keeps the mean.
+    Area,
+}
+
+/// One direction of a filter.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    /// For each new sample the old ones, ascending, and their weights, which sum to 1.
+    pub taps: Vec<Vec<(usize, f64)>>,
+    /// For each new sample the nearest old one.
+    pub nearest: Vec<usize>,
+}
+
+impl Axis {
+    /// From `n` samples to `m`; both at least 1.
+    pub fn new(n: usize, m: usize, kernel: Kernel) -> Self {
+        let last = n.saturating_sub(1) as f64;
+        // Old samples per new one, and where new sample k lies among the old.
+        let (step, first) = match kernel {
+            Kernel::Area => (n as f64 / m as f64, 0.5 * n as f64 / m as f64 - 0.5),
+            _ if m < 2 => (n as f64, last / 2.0),
+            _ => (last / (m - 1) as f64, 0.0),
+        };
+        let place = |k: usize| first + k as f64 * step;
+        let taps = (0..m).map(|k| {
+            let at = place(k);
+            let raw = match kernel {
+                Kernel::Area => cells(at, step),
+                _ if step > 1.0 => low_pass(at, step),
+                Kernel::Smooth => catmull_rom(at),
+                Kernel::Convex => linear(at),
+            };
+            gather(raw, n, kernel == Kernel::Smooth)
+        });
+        let nearest = |k: usize| (place(k).clamp(0.0, last) + 0.5) as usize;
+        Self { taps: taps.collect(), nearest: (0..m).map(nearest).collect() }
+    }
+}
+
+/// The filtered field: `value(i, j)` of the old samples through both axes. Each sum is taken in a fixed order.
+pub fn filter(size: Size, value: impl Fn(usize, usize) -> f64 + Sync, rows: &Axis, cols: &Axis) -> Field<f64> {
+    let mut out = Field::new([rows.taps.len(), cols.taps.len()], 0.0);
+    out.par_rows_mut().for_each(|(i, row)| {
+        let mut line = vec![0.0; size[1]];
+        for &(r, weight) in &rows.taps[i] {
+            for (j, sum) in line.iter_mut().enumerate() {
+                *sum += weight * value(r, j);
+            }
+        }
+        for (cell, taps) in row.iter_mut().zip(&cols.taps) {
+            *cell = taps.iter().map(|&(c, weight)| weight * line[c]).sum();
+        }
+    });
+    out
+}
+
+/// For each new sample whether any old one that it is made of is marked.
+pub fn touched(mask: &Field<bool>, rows: &Axis, cols: &Axis) -> Field<bool> {
+    let mut out = Field::new([rows.taps.len(), cols.taps.len()], false);
+    out.par_rows_mut().for_each(|(i, row)| {
+        let marked = |c: usize| rows.taps[i].iter().any(|&(r, _)| mask[(r, c)]);
+        let line: Vec<bool> = (0..mask.cols()).map(marked).collect();
+        for (cell, taps) in row.iter_mut().zip(&cols.taps) {
+            *cell = taps.iter().any(|&(c, _)| line[c]);
+        }
+    });
+    out
+}
+
+/// Shares of the cells [k − ½, k + ½] in [at − step/2, at + step/2].
+fn cells(at: f64, step: f64) -> Vec<(i64, f64)> {
+    let (from, to) = (at - step / 2.0, at + step / 2.0);
+    let overlap = |k: i64| (to.min(k as f64 + 0.5) - from.max(k as f64 - 0.5)).max(0.0) / step;
+    ((from + 0.5).floor() as i64..=(to + 0.5).ceil() as i64).map(|k| (k, overlap(k))).collect()
+}
+
+/// Mean over [at − step/2, at + step/2] of the straight lines between samples: a box times a triangle, exact on planes.
+fn low_pass(at: f64, step: f64) -> Vec<(i64, f64)> {
+    let (from, to) = (at - step / 2.0, at + step / 2.0);
+    // Integral of the hat function from −∞ to t.
+    let hat = |t: f64| match t {
+        t if t <= -1.0 => 0.0,
+        t if t <= 0.0 => (t + 1.0) * (t + 1.0) / 2.0,
+        t if t < 1.0 => 1.0 - (1.0 - t) * (1.0 - t) / 2.0,
+        _ => 1.0,
+    };
+    let weight = |k: i64| (hat(to - k as f64) - hat(from - k as f64)) / step;
+    (from.floor() as i64..=to.ceil() as i64).map(|k| (k, weight(k))).collect()
+}
+
+fn linear(at: f64) -> Vec<(i64, f64)> {
+    let k = at.floor();
+    let t = at - k;
+    vec![(k as i64, 1.0 - t), (k as i64 + 1, t)]
+}
+
+fn catmull_rom(at: f64) -> Vec<(i64, f64)> {
+    let k = at.floor();
+    let t = at - k;
+    let weights = [
+        ((2.0 - t) * t - 1.0) * t / 2.0,
+        ((3.0 * t - 5.0) * t * t + 2.0) / 2.0,
+        ((4.0 - 3.0 * t) * t + 1.0) * t / 2.0,
+        (t - 1.0) * t * t / 2.0,
+    ];
+    (-1..=2).map(|d| k as i64 + d).zip(weights).collect()
+}
+
+/// Brings samples beyond the ends back inside: as 2·end − mirrored sample, or as the end itself.
+fn gather(raw: Vec<(i64, f64)>, n: usize, mirror: bool) -> Vec<(usize, f64)> {
+    let last = n as i64 - 1;
+    let mut taps: Vec<(usize, f64)> = Vec::with_capacity(raw.len());
+    let mut put = |k: i64, weight: f64| {
+        let k = k.clamp(0, last) as usize;
+        match taps.iter_mut().find(|(at, _)| *at == k) {
+            Some((_, sum)) => *sum += weight,
+            None => taps.push((k, weight)),
+        }
+    };
+    for (k, weight) in raw.into_iter().filter(|(_, weight)| *weight != 0.0) {
+        let end = k.clamp(0, last);
+        if mirror && k != end {
+            put(end, 2.0 * weight);
+            put(2 * end - k, -weight);
+        } else {
+            put(k, weight);
+        }
+    }
+    taps.retain(|(_, weight)| *weight != 0.0);
+    taps.sort_by_key(|(k, _)| *k);
+    taps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_sum_to_one_and_place_the_sample() {
+        for kernel in [Kernel::Smooth, Kernel::Convex, Kernel::Area] {
+            for n in [1, 2, 3, 5, 16, 17, 100] {
+                for m in [1, 2, 3, 7, 16, 33, 99, 257] {
+                    let axis = Axis::new(n, m, kernel);
+                    assert_eq!((axis.taps.len(), axis.nearest.len()), (m, m));
+                    for (k, taps) in axis.taps.iter().enumerate() {
+                        let sum: f64 = taps.iter().map(|t| t.1).sum();
+                        let place: f64 = taps.iter().map(|t| t.0 as f64 * t.1).sum();
+                        assert!((sum - 1.0).abs() < 1e-12, "{kernel:?} {n} to {m}");
+                        if kernel == Kernel::Smooth && m > 1 {
+                            let want = k as f64 * (n - 1) as f64 / (m - 1) as f64;
+                            assert!((place - want).abs() < 1e-9 * n as f64, "{n} to {m}: {place} for {want}");
+                        }
+                        if kernel != Kernel::Smooth {
+                            assert!(taps.iter().all(|t| t.1 > 0.0));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! [`Height`]: metres in fixed point, so that ground is never lost or gained by rounding.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::error::{Error, Result};
+
+/// An elevation, or a thickness, in units of 1/65 536 m.
+///
+/// Sums and differences are exact, so mass closes to the unit and no order of summation shows. Accepted elevations
+/// are ±16 000 m: a difference of two then always fits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+#[repr(transparent)]
+pub struct Height(pub i32);
+
+/// Units in a metre.
+pub const UNITS: f64 = 65_536.0;
+
+/// The same, as the `f32` of inner loops.
+pub const UNITS_F32: f32 = 65_536.0;
+
+impl Height {
+    /// Sea level, or nothing.
+    pub const ZERO: Self = Self(0);
+    /// The lowest elevation accepted.
+    pub const MIN: Self = Self(-16_000 * 65_536);
+    /// The highest elevation accepted.
+    pub const MAX: Self = Self(16_000 * 65_536);
+
+    /// From metres, rounded to the nearest unit (halves away from zero).
+    ///
+    /// # Errors
+    /// When `metres` is not finite or outside ±16 000 m.
+    pub fn from_metres(metres: f64) -> Result<Self> {
+        if metres.is_finite() && metres.abs() <= Self::MAX.metres() {
+            Ok(Self((metres * UNITS).round() as i32))
+        } else {
+            Err(Error::value("height", format!("{metres} m"), "-16000 to 16000 m"))
+        }
+    }
+
+    /// From metres, rounded to the nearest unit and held within the accepted elevations; NaN gives zero.
+    pub fn saturating(metres: f64) -> Self {
+        Self((metres * UNITS).round() as i32).clamped()
+    }
+
+    /// In metres; exact.
+    pub fn metres(self) -> f64 {
+        f64::from(self.0) / UNITS
+    }
+
+    /// In metres, to `f32`'s precision.
+    pub fn metres_f32(self) -> f32 {
+        self.metres() as f32
+    }
+
+    /// Held within the accepted elevations.
+    pub fn clamped(self) -> Self {
+        Self(self.0.clamp(Self::MIN.0, Self::MAX.0))
+    }
+}
+
+impl fmt::Debug for Height {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m", self.metres())
+    }
+}
+
+impl fmt::Display for Height {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} m", self.metres())
+    }
+}
+
+/// The whole of a weight in [`split`].
+pub const WHOLE: i32 = 1 << 15;
+
+/// Splits `amount` ≥ 0 units by cumulated `weights` (rising, in parts of [`WHOLE`], the last one the whole): each part
+/// is the rounded-down running total less the one before, so no part is negative and they sum to `amount` exactly.
+pub fn split<const N: usize>(amount: i32, weights: &[i32; N]) -> [i32; N] {
+    let mut before = 0;
+    weights.map(|weight| {
+        let total = ((i64::from(amount) * i64::from(weight)) >> 15) as i32;
+        let part = total - before;
+        before = total;
+        part
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metres_and_back_are_exact() {
+        for metres in [0.0, 1.0, -1.0, 8848.5, -10_994.25, 1.0 / 65_536.0, 16_000.0, -16_000.0] {
+            assert_eq!(Height::from_metres(metres).unwrap().metres(), metres);
+        }
+        for bad in [f64::NAN, f64::INFINITY, 16_001.0, -16_000.1] {
+            assert!(Height::from_metres(bad).is_err());
+        }
+    }
+
+    #[test]
+    fn a_thousandth_of_a_unit_interval_survives() {
+        // The first reference document's finding, on our storage: 1.0 − 0.001 must not come back as 254/255.
+        let one = Height::from_metres(1.0).unwrap();
+        let step = Height::from_metres(0.001).unwrap();
+        let back = Height(one.0 - step.0).metres();
+        assert!((back - 0.999).abs() < 1.0 / UNITS);
+    }
+
+    #[test]
+    fn split_sums_to_the_amount() {
+        let weights = [3_277, 11_469, 29_491, WHOLE];
+        for amount in [0, 1, 2, 3, 7, 1000, i32::MAX] {
+            let parts = split(amount, &weights);
+            assert_eq!(parts.iter().sum::<i32>(), amount);
+            assert!(parts.iter().all(|p| *p >= 0));
+        }
+    }
+}
