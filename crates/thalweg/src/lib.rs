@@ -70,6 +70,7 @@ pub mod rocks;
 pub mod run;
 pub mod survey;
 pub mod terrain;
+pub mod world_folder;
 
 /// The programs of the README and of CONTRIBUTING are tests.
 #[cfg(doctest)]

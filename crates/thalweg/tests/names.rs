@@ -13,11 +13,10 @@ const ROOTS: [&str; 3] = ["src", "../thalweg-cli/src", "../thalweg-studio/src"];
 
 /// Words that mean another thing: in which files (or folders), which, and what.
 const OTHERWISE: &[(&str, &[&str], &str)] = &[
-    ("thalweg-cli/src/args.rs", &["trees"], "an option of the command"),
-    ("thalweg-cli/src/job.rs", &["trees"], "a folder of files"),
-    ("thalweg-cli/src/knobs.rs", &["rain"], "a knob"),
-    ("thalweg-cli/src/presets.rs", &["rivers", "uplift"], "recipes"),
-    ("thalweg-cli/src/rivers.rs", &["rivers"], "the command, and a key of its report"),
+    ("thalweg-cli/src/args/pictures.rs", &["trees"], "an option of the command"),
+    ("thalweg-cli/src/args/knobs.rs", &["rain"], "a knob"),
+    ("thalweg-cli/src/recipes.rs", &["rivers", "uplift"], "recipes"),
+    ("thalweg-cli/src/commands/rivers.rs", &["rivers"], "the command, and a key of its report"),
     ("thalweg-studio/src/look.rs", &["trees"], "a switch of the window"),
     ("thalweg-studio/src/picture.rs", &["elevation"], "an angle of the camera"),
     ("thalweg-studio/src/view/overlay.rs", &["trees", "water", "wear"], "overlays, which show more than one layer"),

@@ -150,6 +150,11 @@ fn process_of(name: &std::ffi::OsStr) -> Option<u32> {
     number.bytes().all(|digit| digit.is_ascii_digit()).then(|| process.parse().ok())?
 }
 
+/// Whether a path bears the name of a temporary file or folder.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| process_of(name).is_some())
+}
+
 /// Whether the process that made this temporary file or folder has ended.
 fn is_dead(path: &Path, process: u32) -> bool {
     // A lock tells across machines and containers, whose processes have numbers of their own; between making and locking

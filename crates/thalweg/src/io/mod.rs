@@ -15,6 +15,7 @@ pub mod output;
 pub mod place;
 pub mod plain;
 pub mod river_files;
+pub mod river_folder;
 pub mod rivers;
 pub mod sidecar;
 pub mod staging;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::atomic::{folder_of, try_folder};
 use super::staging::unclaimed;
-use super::{Format, SampleType, Sidecar, writes_sidecar};
+use super::{Format, SampleType};
 use crate::base::error::{Error, Result};
 
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
@@ -37,15 +37,6 @@ pub fn check_plain(path: &Path) -> Result<()> {
         return Err(Error::file(path, "is no plain file; the name of one is needed"));
     }
     Ok(())
-}
-
-/// The files that are written of a terrain: itself, and a sidecar where the format needs one.
-///
-/// # Errors
-/// An ending that names no format.
-pub fn terrain(path: &Path, sample: Option<SampleType>) -> Result<Vec<PathBuf>> {
-    let sidecar = writes_sidecar(path, sample)?.then(|| Sidecar::path(path));
-    Ok([path.to_path_buf()].into_iter().chain(sidecar).collect())
 }
 
 /// Makes a folder, with those above it, and checks that it takes files.

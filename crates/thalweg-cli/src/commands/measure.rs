@@ -16,7 +16,8 @@ use thalweg::{Error, Result};
 use crate::args;
 use crate::console::{Voice, print};
 use crate::memory;
-use crate::pictures::{input, reads_of};
+use crate::terrains::input;
+use thalweg::world_folder::reads_of;
 
 /// Measures one terrain, or two side by side.
 ///

@@ -5,12 +5,13 @@ use std::path::Path;
 use thalweg::Result;
 use thalweg::io::apart::apart;
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
-use thalweg::io::{Sidecar, output};
+use thalweg::io::{Sidecar, output, writes_sidecar};
 use thalweg::products::resample::{crop as cropped, resample as resampled};
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Window;
 
-use crate::args::{Crop, LoadArgs, Resample, Sample, Sides};
+use crate::args::values::{Sample, Sides};
+use crate::args::{Crop, LoadArgs, Resample};
 use crate::console::Voice;
 use crate::job::sample_type;
 use crate::memory;
@@ -56,7 +57,9 @@ fn reshape(
 ) -> Result<()> {
     let sample = sample.map(sample_type);
     output::check_terrain(output, sample)?;
-    apart(&Sidecar::files(input), &output::terrain(output, sample)?)?;
+    let sidecar = writes_sidecar(output, sample)?.then(|| Sidecar::path(output));
+    let writes: Vec<_> = std::iter::once(output.to_path_buf()).chain(sidecar).collect();
+    apart(&Sidecar::files(input), &writes)?;
     let Loaded { terrain, warnings, nodata, .. } = load(input, &args.options())?;
     voice.warn_all(&warnings);
     let terrain = change(&terrain)?;

@@ -32,7 +32,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     use thalweg::Error;
     use thalweg_studio::{Options, Preset};
 
-    use crate::presets;
+    use crate::recipes as presets;
 
     let path = PathBuf::from(&args.recipe);
     let preset = args.recipe.to_str().and_then(presets::find).map(|preset| preset.and_then(presets::borrowed));
@@ -52,7 +52,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     if recipe.from.is_none() {
-        crate::memory::check(&recipe, &recipe.grid()?)?;
+        recipe.check_memory(&recipe.grid()?)?;
     }
     let is_recipe = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
     let options = Options {
@@ -61,7 +61,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
         playing: !args.paused,
         presets: presets::with_thumbnails().map(|(name, text, thumbnail)| Preset { name, text, thumbnail }).collect(),
         cells: args.cells.unwrap_or(CELLS),
-        export: Some(Arc::new(crate::job::export)),
+        export: Some(Arc::new(thalweg::world_folder::export)),
         pictures: args.pictures.clone().unwrap_or_default(),
         asker: Box::new(thalweg_studio::seam::ask),
     };
