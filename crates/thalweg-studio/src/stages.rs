@@ -4,7 +4,7 @@ use eframe::egui::{
     self, Align, CollapsingHeader, Color32, ComboBox, DragValue, Layout, RichText, ScrollArea, Sense, Slider, TextEdit,
     Ui, vec2,
 };
-use thalweg::declare::params::{Kind, Param, Value};
+use thalweg::declare::params::{Param, ParamKind, Value};
 use thalweg::model::{Family, Model};
 use thalweg::models;
 use thalweg::recipe::{Recipe, Stage};
@@ -253,7 +253,7 @@ pub fn control(ui: &mut Ui, param: &Param, value: &mut Value) -> egui::Response 
     ui.spacing_mut().slider_width = SLIDER;
     let suffix = if param.unit == "1" { String::new() } else { format!(" {}", param.unit) };
     match (param.kind, value) {
-        (Kind::Number { min, max }, Value::Number(x)) => {
+        (ParamKind::Number { min, max }, Value::Number(x)) => {
             let usual = if let Value::Number(usual) = param.default { usual.abs() } else { 1.0 };
             let usual = if usual > 0.0 { usual } else { (max.abs().max(min.abs()) * 1e-4).clamp(1e-6, 1.0) };
             let wide = (max - min) > 30.0 * usual;
@@ -266,10 +266,10 @@ pub fn control(ui: &mut Ui, param: &Param, value: &mut Value) -> egui::Response 
                     .suffix(suffix),
             )
         }
-        (Kind::Count { min, max }, Value::Count(n)) => {
+        (ParamKind::Count { min, max }, Value::Count(n)) => {
             ui.add(Slider::new(n, min..=max).logarithmic(max - min > 1000).suffix(suffix))
         }
-        (Kind::Choice(words), Value::Choice(word)) => {
+        (ParamKind::Choice(words), Value::Choice(word)) => {
             let before = *word;
             let mut response = ComboBox::from_id_salt(param.name)
                 .selected_text(*word)

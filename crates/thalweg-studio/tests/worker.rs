@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use thalweg::base::rng::Key;
-use thalweg::declare::params::{Kind, Value};
+use thalweg::declare::params::{ParamKind, Value};
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::run::Run;
@@ -238,12 +238,12 @@ fn worlds_of_any_shape_are_stepped_and_shown() {
 }
 
 /// A value that a declaration allows, by chance.
-fn some(kind: Kind, draw: &mut impl FnMut() -> f64) -> Value {
+fn some(kind: ParamKind, draw: &mut impl FnMut() -> f64) -> Value {
     match kind {
-        Kind::Number { min, max } => Value::Number(min + (max - min) * draw().powi(8)),
-        Kind::Count { min, max } => Value::Count(min + (f64::from(max - min) * draw().powi(12)) as u32),
-        Kind::Switch => Value::Switch(draw() < 0.5),
-        Kind::Choice(words) => Value::Choice(words[(draw() * words.len() as f64) as usize % words.len()].0),
+        ParamKind::Number { min, max } => Value::Number(min + (max - min) * draw().powi(8)),
+        ParamKind::Count { min, max } => Value::Count(min + (f64::from(max - min) * draw().powi(12)) as u32),
+        ParamKind::Switch => Value::Switch(draw() < 0.5),
+        ParamKind::Choice(words) => Value::Choice(words[(draw() * words.len() as f64) as usize % words.len()].0),
     }
 }
 

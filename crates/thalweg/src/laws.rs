@@ -18,7 +18,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
-use crate::declare::params::{Kind, Value};
+use crate::declare::params::{ParamKind, Value};
 use crate::model::{Budget, Model, Reach, Tick};
 use crate::run::tiles;
 use crate::terrain::field::Field;
@@ -295,7 +295,7 @@ fn awkward() -> Result<Vec<(&'static str, Terrain)>> {
 }
 
 /// A value from the parameter's range: one of the ends, or anywhere between.
-fn any_value(kind: &Kind, key: Key) -> Value {
+fn any_value(kind: &ParamKind, key: Key) -> Value {
     let u = match key.and(1).bits() % 4 {
         0 => 0.0,
         1 => 1.0,
@@ -303,10 +303,12 @@ fn any_value(kind: &Kind, key: Key) -> Value {
     };
     match kind {
         // Cubed, so that moderate values of wide ranges come up too.
-        Kind::Number { min, max } => Value::Number((min + (max - min) * u * u * u).clamp(*min, *max)),
-        Kind::Count { min, max } => Value::Count((f64::from(*min) + f64::from(max - min) * u * u * u) as u32),
-        Kind::Switch => Value::Switch(u < 0.5),
-        Kind::Choice(words) => Value::Choice(words.get((u * (words.len() as f64 - 0.5)) as usize).map_or("", |w| w.0)),
+        ParamKind::Number { min, max } => Value::Number((min + (max - min) * u * u * u).clamp(*min, *max)),
+        ParamKind::Count { min, max } => Value::Count((f64::from(*min) + f64::from(max - min) * u * u * u) as u32),
+        ParamKind::Switch => Value::Switch(u < 0.5),
+        ParamKind::Choice(words) => {
+            Value::Choice(words.get((u * (words.len() as f64 - 0.5)) as usize).map_or("", |w| w.0))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use thalweg::base::rng::Key;
 use thalweg::flow::Land;
-use thalweg::flow::pools::{Arrival, Pools, Rules, Stock};
+use thalweg::flow::pools::{Arrival, PoolRules, Pools, Stock};
 use thalweg::flow::spill::fill_spill_merge;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
@@ -61,7 +61,7 @@ fn no_water_is_lost_and_each_pool_is_in_balance() {
             let least = [0.0, 0.0, 3.0][key.and(4).bits() as usize % 3];
             let come = arrivals(key, cells, [2, 60, 3000][key.and(5).bits() as usize % 3]);
             let before = total(&stock) + come.iter().map(|arrival| arrival.water).sum::<i64>();
-            let rules = Rules { evaporation, release, least: 1 };
+            let rules = PoolRules { evaporation, release, least: 1 };
             let balance = pools.balance(&ground.land(), &mut stock, &come, &rules, least).unwrap();
             assert_eq!(before, total(&stock) + balance.evaporated + balance.left, "case {case}, round {round}");
             assert!(balance.evaporated >= 0 && balance.left >= 0);
@@ -100,7 +100,7 @@ fn where_nothing_evaporates_water_stands_as_poured_at_once() {
         let pools = Pools::of(&ground.land());
         let mut stock = Stock { depth: Field::new(ground.grid.size, Height::ZERO), held: Vec::new() };
         let come = arrivals(key, ground.ground.len(), [3, 300, 9000][key.and(1).bits() as usize % 3]);
-        let rules = Rules { evaporation: 0, release: 1.0, least: 1 };
+        let rules = PoolRules { evaporation: 0, release: 1.0, least: 1 };
         let balance = pools.balance(&ground.land(), &mut stock, &come, &rules, 0.0).unwrap();
         let water = Field::from_vec(ground.grid.size, come.iter().map(|arrival| arrival.water).collect()).unwrap();
         let poured = fill_spill_merge(&ground.land(), pools.hierarchy(), &water).unwrap();
@@ -118,7 +118,7 @@ fn where_hollows_only_pass_water_on_none_stands_or_evaporates() {
         let pools = Pools::of(&ground.land());
         let mut stock = Stock { depth: Field::new(ground.grid.size, Height::ZERO), held: Vec::new() };
         let come = arrivals(key, ground.ground.len(), 3000);
-        let rules = Rules { evaporation: 900, release: 1.0, least: 1 };
+        let rules = PoolRules { evaporation: 900, release: 1.0, least: 1 };
         let balance = pools.balance(&ground.land(), &mut stock, &come, &rules, 1e18).unwrap();
         let came = come.iter().map(|arrival| arrival.water).sum::<i64>();
         assert_eq!((balance.left, balance.evaporated, total(&stock)), (came, 0, 0), "case {case}");
@@ -142,7 +142,7 @@ fn a_closed_lake_has_the_area_that_takes_what_comes_however_long_a_step() {
         let (come, evaporation) = (80_000_000 / steps, 400_000 / steps as i32);
         for _ in 0..steps * 40 {
             let arrivals = [Arrival { cell: 3, water: come }];
-            let rules = Rules { evaporation, release: 1.0, least: 1 };
+            let rules = PoolRules { evaporation, release: 1.0, least: 1 };
             pools.balance(&ground.land(), &mut stock, &arrivals, &rules, 0.0).unwrap();
         }
         let wet = stock.depth.as_slice().iter().filter(|depth| depth.0 > 0).count();

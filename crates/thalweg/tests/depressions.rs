@@ -2,7 +2,7 @@
 
 use thalweg::base::rng::Key;
 use thalweg::flow::depressions::{Hierarchy, OUTSIDE};
-use thalweg::flow::spill::{Pool, Standing, fill_spill_merge};
+use thalweg::flow::spill::{FilledPool, StandingWater, fill_spill_merge};
 use thalweg::flow::{Directions, Land, OUT, PIT, Part, d8, downstream, fill};
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
@@ -60,7 +60,7 @@ impl Ground {
 }
 
 /// Water poured on one cell of a row.
-fn pour(ground: &Ground, cell: usize, amount: i64) -> (Hierarchy, Standing) {
+fn pour(ground: &Ground, cell: usize, amount: i64) -> (Hierarchy, StandingWater) {
     let hierarchy = Hierarchy::of(&ground.land());
     let mut water = Field::new(ground.grid.size, 0);
     water.as_mut_slice()[cell] = amount;
@@ -68,7 +68,7 @@ fn pour(ground: &Ground, cell: usize, amount: i64) -> (Hierarchy, Standing) {
     (hierarchy, standing)
 }
 
-fn depths(standing: &Standing) -> Vec<i32> {
+fn depths(standing: &StandingWater) -> Vec<i32> {
     standing.depth.as_slice().iter().map(|depth| depth.0).collect()
 }
 
@@ -91,11 +91,11 @@ fn two_bowls_spill_over_their_sill_and_then_the_lowest_rim() {
     assert_eq!(depths(&pour(&ground, 3, 4).1), [0, 1, 0, 3, 0]);
     let (_, both) = pour(&ground, 3, 6);
     assert_eq!(depths(&both), [0, 2, 0, 3, 0]);
-    let merged = Pool { depression: 2, level: Height(3), volume: 6, remainder: 1, cells: 2, full: false };
+    let merged = FilledPool { depression: 2, level: Height(3), volume: 6, remainder: 1, cells: 2, full: false };
     assert_eq!(both.pools, [merged]);
     let (_, over) = pour(&ground, 1, 100);
     assert_eq!((depths(&over), over.left), (vec![0, 3, 1, 4, 0], 92));
-    let full = Pool { depression: 2, level: Height(4), volume: 8, remainder: 0, cells: 3, full: true };
+    let full = FilledPool { depression: 2, level: Height(4), volume: 8, remainder: 0, cells: 3, full: true };
     assert_eq!(over.pools, [full]);
 }
 

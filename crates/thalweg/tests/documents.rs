@@ -38,48 +38,10 @@ fn paths_in_backticks_exist() {
     assert!(seen > 40, "only {seen} paths found: is the pattern wrong?");
 }
 
-/// The module that a source file belongs to, if it is of the library: `io/tiff/mod.rs` is of `io`.
-fn module(path: &str) -> Option<&str> {
-    let path = path.strip_prefix("crates/thalweg/src/")?;
-    Some(path.split('/').next()?.trim_end_matches(".rs"))
-}
-
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         if path.is_dir() { sources(&path, found) } else { found.push(path) }
     }
-}
-
-#[test]
-fn modules_use_only_earlier_ones() {
-    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let rows: Vec<Vec<&str>> = text
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .map(|line| line.split('`').filter_map(module).collect())
-        .collect();
-    let rank = |module: &str| rows.iter().position(|row| row.contains(&module));
-    let mut files = Vec::new();
-    sources(&root().join("crates/thalweg/src"), &mut files);
-    let mut seen = 0;
-    for file in files.iter().filter(|file| !file.ends_with("lib.rs")) {
-        let name = file.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
-        let own =
-            module(&name).and_then(rank).unwrap_or_else(|| panic!("{name} is missing in ARCHITECTURE.md's table"));
-        let code = fs::read_to_string(file).unwrap();
-        // What tests use, and what comments name, is no dependence.
-        let code = code.split("#[cfg(test)]").next().unwrap_or_default();
-        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
-            for used in line.split("crate::").skip(1) {
-                let end = used.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(used.len());
-                if let Some(other) = rank(&used[..end]) {
-                    assert!(other <= own, "{name} uses `{}`, which comes later: {line}", &used[..end]);
-                    seen += 1;
-                }
-            }
-        }
-    }
-    assert!(seen > 100, "only {seen} uses found: is the pattern wrong?");
 }
 
 /// A user's crate that declares a model needs no `toml` of its own, of the very version that we read recipes with.

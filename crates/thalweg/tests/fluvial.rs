@@ -1,7 +1,7 @@
 //! Fluvial erosion: steps worked by hand, a plain full sweep beside the wet cells alone, ledgers, rest, symmetry, refusals.
 
 use thalweg::base::rng::Key;
-use thalweg::declare::params::{Kind, Parameters, Value, Written};
+use thalweg::declare::params::{ParamKind, Parameters, Value, Written};
 use thalweg::flow::STEPS;
 use thalweg::given::springs::{self, Spring};
 use thalweg::model::{Budget, Model, Tick};
@@ -471,10 +471,10 @@ fn whatever_the_parameters_nothing_is_negative_or_lost() {
             let u = [0.0, 1.0, unit(number as u64), unit(number as u64)]
                 [(key.and(900 + number as u64).bits() % 4) as usize];
             let value = match param.kind {
-                Kind::Number { min, max } => Written::from((min + (max - min) * u * u * u * u).clamp(min, max)),
-                Kind::Count { .. } => Written::Whole(12),
-                Kind::Switch => Written::Switch(u < 0.5),
-                Kind::Choice(words) => Written::from(words[(u * (words.len() as f64 - 0.5)) as usize].0),
+                ParamKind::Number { min, max } => Written::from((min + (max - min) * u * u * u * u).clamp(min, max)),
+                ParamKind::Count { .. } => Written::Whole(12),
+                ParamKind::Switch => Written::Switch(u < 0.5),
+                ParamKind::Choice(words) => Written::from(words[(u * (words.len() as f64 - 0.5)) as usize].0),
             };
             model.set("fluvial", param.name, &value).unwrap();
         }

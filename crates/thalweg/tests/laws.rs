@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use thalweg::declare::params::{Kind, ParamType, Value};
+use thalweg::declare::params::{ParamKind, ParamType, Value};
 use thalweg::laws::LAWS;
 use thalweg::model::{Blend, Family, Model, Reach, Role};
 use thalweg::models::{self, Models};
@@ -119,7 +119,7 @@ fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
     }
     each(|model| {
         // A word among its parameters that says how it meets the ground is what it declares.
-        let words = |kind: Kind| matches!(kind, Kind::Choice(words) if words == blends());
+        let words = |kind: ParamKind| matches!(kind, ParamKind::Choice(words) if words == blends());
         let named = model.declared().into_iter().find(|param| words(param.kind));
         assert_eq!(named.is_some(), model.about().family == Family::Base, "{}", model.about().name);
         let Some(param) = named else { return assert_eq!(model.blend(), Blend::Add) };
@@ -134,7 +134,7 @@ fn every_role_is_played_by_one_model_and_blends_are_those_of_base_models() {
 /// The words for [`Blend`].
 fn blends() -> &'static [(&'static str, &'static str)] {
     match Blend::kind(..) {
-        Kind::Choice(words) => words,
+        ParamKind::Choice(words) => words,
         _ => &[],
     }
 }

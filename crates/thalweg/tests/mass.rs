@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 use thalweg::base::rng::Key;
-use thalweg::declare::params::{Kind, Param, Value};
+use thalweg::declare::params::{Param, ParamKind, Value};
 use thalweg::model::{Budget, Model, Tick};
 use thalweg::models;
 use thalweg::models::glacier::ICE;
@@ -128,15 +128,15 @@ fn drawn(param: &Param, (how, u): (How, f64)) -> Value {
         How::End => [min, max][usize::from(u > 0.5)],
     };
     match (param.kind, param.default) {
-        (Kind::Number { min, max }, Value::Number(default)) => Value::Number(number(min, max, default)),
-        (Kind::Count { min, max }, Value::Count(default)) => {
+        (ParamKind::Number { min, max }, Value::Number(default)) => Value::Number(number(min, max, default)),
+        (ParamKind::Count { min, max }, Value::Count(default)) => {
             Value::Count((number(min.into(), max.into(), default.into()) as u32).clamp(min, max))
         }
-        (Kind::Choice(words), default) => match how {
+        (ParamKind::Choice(words), default) => match how {
             How::Default => default,
             _ => Value::Choice(words[((u * words.len() as f64) as usize).min(words.len() - 1)].0),
         },
-        (Kind::Switch, default) => match how {
+        (ParamKind::Switch, default) => match how {
             How::Default => default,
             _ => Value::Switch(u < 0.5),
         },

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use thalweg::base::rng::Key;
 use thalweg::flow::{Land, accumulate, d8, downstream, fill};
-use thalweg::products::measure::{Measures, Settings, measure, sheet, specs};
+use thalweg::products::measure::{MeasureSettings, Measures, measure, sheet, specs};
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
@@ -18,7 +18,7 @@ fn terrain(size: [usize; 2], cell: f64, z: impl Fn(f64, f64) -> f64 + Sync) -> T
 }
 
 fn measured(terrain: &Terrain) -> Measures {
-    measure(terrain, &Settings::default()).unwrap()
+    measure(terrain, &MeasureSettings::default()).unwrap()
 }
 
 #[track_caller]
@@ -107,7 +107,7 @@ fn steady(n: usize, cell: f64, theta: f64) -> Terrain {
 
 #[test]
 fn the_concavity_of_a_steady_land_is_found_again() {
-    let settings = Settings { channel_area: Some(25.0 * 0.0025), ..Settings::default() };
+    let settings = MeasureSettings { channel_area: Some(25.0 * 0.0025), ..MeasureSettings::default() };
     for theta in [0.35, 0.5, 0.65] {
         let land = steady(192, 50.0, theta);
         let found = measure(&land, &settings).unwrap();
@@ -163,10 +163,10 @@ fn what_cannot_be_had_is_missing_with_a_reason() {
         assert!(serde_json::to_string(&found).unwrap().contains("\"measures\""));
     }
     for settings in [
-        Settings { channel_area: Some(0.0), ..Settings::default() },
-        Settings { channel_area: Some(f64::NAN), ..Settings::default() },
-        Settings { search: 0, ..Settings::default() },
-        Settings { flatness: -1.0, ..Settings::default() },
+        MeasureSettings { channel_area: Some(0.0), ..MeasureSettings::default() },
+        MeasureSettings { channel_area: Some(f64::NAN), ..MeasureSettings::default() },
+        MeasureSettings { search: 0, ..MeasureSettings::default() },
+        MeasureSettings { flatness: -1.0, ..MeasureSettings::default() },
     ] {
         assert!(measure(&tiny[0], &settings).is_err());
     }

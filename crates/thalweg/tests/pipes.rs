@@ -4,7 +4,7 @@ use thalweg::Run;
 use thalweg::base::rng::Key;
 use thalweg::io::{SaveOptions, save, save_layer};
 use thalweg::model::{Budget, Model, Tick};
-use thalweg::models::pipes::{Area, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};
+use thalweg::models::pipes::{FlowArea, PIPE_X, Pipes, Shower, Transport, VELOCITY_X};
 use thalweg::recipe::Recipe;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
@@ -59,7 +59,7 @@ fn stored(terrain: &Terrain) -> f64 {
 
 #[test]
 fn a_lake_at_rest_stays_at_rest_to_the_bit() {
-    for area in [Area::Depth, Area::Constant] {
+    for area in [FlowArea::Depth, FlowArea::Constant] {
         for (level, spread) in [(12.0, 1.0), (120.0, 2.0), (200.0, 0.5)] {
             let ground = |i: usize, j: usize| spread * hills(i, j);
             let dry = terrain([60, 70], 10.0, Edge::Closed, ground);
@@ -97,7 +97,7 @@ fn both_ledgers_close() {
         (Edge::Closed, None, Pipes { lake: true, transport: Transport::Backward, ..Pipes::default() }),
         (Edge::Open, Some(-10.0), Pipes { shower: Shower::Random, evaporation: 0.01, ..Pipes::default() }),
         (Edge::Closed, Some(5.0), Pipes { storm_period: 60.0, storm_radius: 300.0, ..Pipes::default() }),
-        (Edge::Open, None, Pipes { area: Area::Constant, lake: true, rain: 5_000.0, ..Pipes::default() }),
+        (Edge::Open, None, Pipes { area: FlowArea::Constant, lake: true, rain: 5_000.0, ..Pipes::default() }),
     ] {
         let mut land = terrain([70, 80], 10.0, edge, hills);
         land.grid.sea_level = sea.map(|level| Height::from_metres(level).unwrap());
@@ -147,7 +147,7 @@ fn small_waves_run_at_the_pipes_speed() {
         let cols = 900;
         let step = |j: usize| depth + 0.005 * (1.0 - libm::tanh((j as f64 - 300.0) / 15.0)) as f32;
         let mut pool = with_water(terrain([1, cols], 10.0, Edge::Closed, |_, _| 0.0), |_, j| step(j));
-        let model = Pipes { area: Area::Constant, pipe_area: 40.0, roughness: 0.0, seconds: 1e4, ..still() };
+        let model = Pipes { area: FlowArea::Constant, pipe_area: 40.0, roughness: 0.0, seconds: 1e4, ..still() };
         let count = (300.0 / model.time_step(&pool.grid)) as u32;
         let front = |pool: &Terrain| falls_below(&water(pool).row(0)[300..], depth + 0.0025);
         steps(&model, &mut pool, count / 2);
@@ -232,7 +232,7 @@ fn a_river_runs_at_manning_s_depth() {
 #[test]
 fn no_time_step_is_too_long() {
     // A lake with a rough surface, in steps asked for at a hundred times what is stable: waves die down, and do not grow.
-    for area in [Area::Depth, Area::Constant] {
+    for area in [FlowArea::Depth, FlowArea::Constant] {
         let rough =
             |i: usize, j: usize| 10.0 + 0.1 * Key::new(SEED, "waves").cell([i as i64, j as i64]).signed() as f32;
         let mut pool = with_water(terrain([40, 40], 10.0, Edge::Closed, |_, _| 0.0), rough);
@@ -244,7 +244,8 @@ fn no_time_step_is_too_long() {
         let before = spread(&pool);
         let model = Pipes { area, dt: 50.0, roughness: 0.0, seconds: 1e5, ..still() };
         assert!(
-            model.time_step(&pool.grid) < 0.5 * 10.0 / (2.0 * 9.81f64 * 10.0).sqrt() * 1.01 || area == Area::Constant
+            model.time_step(&pool.grid) < 0.5 * 10.0 / (2.0 * 9.81f64 * 10.0).sqrt() * 1.01
+                || area == FlowArea::Constant
         );
         steps(&model, &mut pool, 4_000);
         assert!(spread(&pool) < 1.1 * before, "{area:?}: {} from {before}", spread(&pool));
@@ -255,7 +256,7 @@ fn no_time_step_is_too_long() {
 fn turned_and_mirrored_water_is_the_same_water() {
     // The laws try the defaults; this tries pipes of one width, the other transport, a lake, voids and a sea.
     let model = Pipes {
-        area: Area::Constant,
+        area: FlowArea::Constant,
         transport: Transport::Backward,
         lake: true,
         lake_level: 10.0,
@@ -459,7 +460,7 @@ fn water_is_never_negative_nor_nothing_whatever_the_parameters() {
         let odd = |k: u64| key(k).bits().is_multiple_of(2);
         let model = Pipes {
             seconds: 1e4,
-            area: if odd(0) { Area::Depth } else { Area::Constant },
+            area: if odd(0) { FlowArea::Depth } else { FlowArea::Constant },
             pipe_area: any(1, 0.001, 1e6),
             pipe_length: any(2, 1.0, 1e5),
             deepest: any(3, 0.01, 1_000.0),

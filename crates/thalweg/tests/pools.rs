@@ -2,7 +2,7 @@
 
 use thalweg::base::rng::Key;
 use thalweg::flow::depressions::OUTSIDE;
-use thalweg::flow::pools::{Arrival, Kind, Overflow, Pools, Rules, Settled, Stock};
+use thalweg::flow::pools::{Arrival, Overflow, PoolKind, PoolRules, Pools, Settled, Stock};
 use thalweg::flow::spill::fill_spill_merge;
 use thalweg::flow::{Land, Part, d8};
 use thalweg::terrain::field::Field;
@@ -59,7 +59,7 @@ impl Ground {
 }
 
 /// Everything over a spill leaves, nothing evaporates.
-const AT_ONCE: Rules = Rules { evaporation: 0, release: 1.0, least: 1 };
+const AT_ONCE: PoolRules = PoolRules { evaporation: 0, release: 1.0, least: 1 };
 
 fn at(cell: usize, water: i64) -> Arrival {
     Arrival { cell: cell as u32, water }
@@ -75,7 +75,7 @@ fn total(stock: &Stock) -> i64 {
 }
 
 /// Settles, and checks all that must hold of any settling.
-fn settle(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival], rules: &Rules) -> Settled {
+fn settle(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival], rules: &PoolRules) -> Settled {
     let before = total(stock) + arrivals.iter().map(|arrival| arrival.water).sum::<i64>();
     let settled = pools.settle(&ground.land(), stock, arrivals, rules).unwrap();
     let released: i64 = settled.overflow.iter().map(|overflow| overflow.water).sum();
@@ -122,7 +122,7 @@ fn settle(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival
 }
 
 /// Hands overflow on until there is none; what left the land.
-fn hand_on(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival], rules: &Rules) -> i64 {
+fn hand_on(pools: &Pools, ground: &Ground, stock: &mut Stock, arrivals: &[Arrival], rules: &PoolRules) -> i64 {
     let (mut arrivals, mut left) = (arrivals.to_vec(), 0);
     for _ in 0..100_000 {
         let settled = settle(pools, ground, stock, &arrivals, rules);
@@ -173,7 +173,7 @@ fn a_bowl_fills_to_what_its_volume_says_and_spills_at_its_lowest_rim() {
         let Some(pool) = settled.pools.first() else { continue };
         assert!(holds(pool.level.0) <= water && water < holds(pool.level.0 + 1), "the highest level that it fills");
         assert_eq!((pool.volume, pool.held, pool.inflow), (water, water - holds(pool.level.0), arriving));
-        assert_eq!(pool.kind(), Kind::Closed);
+        assert_eq!(pool.kind(), PoolKind::Closed);
         assert_eq!(pools.level(&ground.land(), lake, water), pool.level);
         assert_eq!(pools.volume(&ground.land(), lake, pool.level), holds(pool.level.0));
     }
@@ -186,7 +186,7 @@ fn a_bowl_fills_to_what_its_volume_says_and_spills_at_its_lowest_rim() {
     assert_eq!((overflow.cell, overflow.water), (spill.cell, 77));
     assert_eq!([overflow.cell, overflow.toward], [20 * 41 + 35, 20 * 41 + 36]);
     assert_eq!(pools.hierarchy().leaf.as_slice()[overflow.toward as usize], OUTSIDE);
-    assert_eq!(settled.pools[0].kind(), Kind::Open);
+    assert_eq!(settled.pools[0].kind(), PoolKind::Open);
     assert_eq!(pools.level(&ground.land(), lake, i64::MAX), spill.level);
 }
 
@@ -221,7 +221,7 @@ fn three_lakes_hand_on_slowly_what_they_cannot_hold() {
     let ground = Ground::row(&[9, 5, 8, 3, 6, 1, 4, -1], Edge::Closed, Edge::Open);
     let pools = Pools::of(&ground.land());
     let mut stock = ground.dry();
-    let slow = Rules { evaporation: 0, release: 0.25, least: 2 };
+    let slow = PoolRules { evaporation: 0, release: 0.25, least: 2 };
     let settled = settle(&pools, &ground, &mut stock, &[at(1, 103)], &slow);
     // A hundred are over the spill: a quarter leaves, in multiples of 2.
     assert_eq!(settled.overflow, [Overflow { cell: 2, toward: 3, water: 24 }]);
@@ -283,7 +283,7 @@ fn on_changing_ground_updates_equal_building_anew_and_no_water_is_lost() {
         let mut ground = Ground::random(key, [70, 90], [4, 40, 4000][case as usize % 3]);
         let mut pools = Pools::of(&ground.land());
         let mut stock = ground.dry();
-        let rules = Rules {
+        let rules = PoolRules {
             evaporation: (case % 4) as i32,
             release: [1.0, 0.3][case as usize % 2],
             least: [1, 7][case as usize / 2 % 2],
@@ -344,7 +344,7 @@ fn a_closed_lake_grows_until_evaporation_takes_what_comes() {
     ground.grid.edges = [Edge::Closed; 4];
     let pools = Pools::of(&ground.land());
     let mut stock = ground.dry();
-    let rules = Rules { evaporation: 50, release: 1.0, least: 1 };
+    let rules = PoolRules { evaporation: 50, release: 1.0, least: 1 };
     let inflow = 50 * 700 + 20;
     let (mut cells, mut evaporated) = (Vec::new(), Vec::new());
     for _ in 0..6000 {
@@ -352,7 +352,7 @@ fn a_closed_lake_grows_until_evaporation_takes_what_comes() {
         assert!(settled.overflow.is_empty() && settled.left == 0);
         cells.push(settled.pools[0].cells);
         evaporated.push(settled.evaporated);
-        assert_eq!(settled.pools[0].kind(), Kind::Landlocked);
+        assert_eq!(settled.pools[0].kind(), PoolKind::Landlocked);
     }
     // A surface of 700.4 cells loses what comes; at most 12 cells lie at one distance, and are shallow together.
     assert!(cells[5000..].iter().all(|cells| cells.abs_diff(700) <= 12), "{:?}", &cells[5990..]);
@@ -392,7 +392,7 @@ fn a_lake_whose_rim_is_cut_through_runs_out_from_its_lowest_cell() {
     assert_eq!(depths(&stock), [0, 2, 4, 0, 0]);
     ground.ground[(0, 3)] = Height(1);
     pools.update(&ground.land(), Some(&Field::generate(ground.grid.size, |_, j| j == 3)));
-    let rules = Rules { evaporation: 1, release: 0.01, least: 3 };
+    let rules = PoolRules { evaporation: 1, release: 0.01, least: 3 };
     let settled = settle(&pools, &ground, &mut stock, &[at(2, 3), at(3, 100)], &rules);
     // Two evaporated, four and three are seven; six make two drops. Where none stood, what came has left.
     assert_eq!(settled.overflow, [Overflow { cell: 2, toward: 3, water: 6 }]);
@@ -426,7 +426,7 @@ fn the_least_and_the_strangest_lands_pass() {
 fn bad_water_is_refused_and_changes_nothing() {
     let ground = Ground::row(&[4, 1, 3], Edge::Closed, Edge::Closed);
     let pools = Pools::of(&ground.land());
-    let refused = |stock: &Stock, arrivals: &[Arrival], rules: &Rules, names: &str| {
+    let refused = |stock: &Stock, arrivals: &[Arrival], rules: &PoolRules, names: &str| {
         let mut after = stock.clone();
         let error = pools.settle(&ground.land(), &mut after, arrivals, rules).unwrap_err().to_string();
         assert!(error.contains(names), "{error}");
@@ -440,11 +440,11 @@ fn bad_water_is_refused_and_changes_nothing() {
     refused(&Stock { held: vec![at(1, -5)], ..dry.clone() }, &[], &AT_ONCE, "held");
     refused(&Stock { depth: Field::new([1, 3], Height(-2)), ..dry.clone() }, &[], &AT_ONCE, "-2 units deep");
     refused(&Stock { depth: Field::new([3, 1], Height(2)), ..dry.clone() }, &[], &AT_ONCE, "3 × 1");
-    refused(&dry, &[], &Rules { evaporation: -1, ..AT_ONCE }, "evaporation");
+    refused(&dry, &[], &PoolRules { evaporation: -1, ..AT_ONCE }, "evaporation");
     for release in [0.0, 1.1, f64::NAN] {
-        refused(&dry, &[], &Rules { release, ..AT_ONCE }, "release");
+        refused(&dry, &[], &PoolRules { release, ..AT_ONCE }, "release");
     }
-    refused(&dry, &[], &Rules { least: 0, ..AT_ONCE }, "least");
+    refused(&dry, &[], &PoolRules { least: 0, ..AT_ONCE }, "least");
 }
 
 #[test]

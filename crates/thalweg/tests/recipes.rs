@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use thalweg::Error;
-use thalweg::declare::params::{Kind, Value, Written};
+use thalweg::declare::params::{ParamKind, Value, Written};
 use thalweg::models;
 use thalweg::pictures::ramps::RAMPS;
 use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::recipe::{self, Coarsest, From, Recipe, Source, When};
+use thalweg::recipe::{self, Coarsest, From, LayerSource, Recipe, When};
 use thalweg::rocks;
 use thalweg::terrain::grid::Edge;
 
@@ -58,8 +58,8 @@ fn every_key_is_read() {
     assert_eq!((noise.label.as_str(), rain.label.as_str()), ("gradient_noise", "rain"));
     assert_eq!(rain.model.get("inertia"), Some(Value::Number(0.25)));
     assert_eq!(rain.model.get("wear"), Some(Value::Switch(true)));
-    assert_eq!(rain.layers["hardness"], Source { from: From::File("rock.tif".into()), scale: None });
-    assert_eq!(rain.layers["rain"], Source { from: From::Layer("visits".into()), scale: Some([0.0, 5.5]) });
+    assert_eq!(rain.layers["hardness"], LayerSource { from: From::File("rock.tif".into()), scale: None });
+    assert_eq!(rain.layers["rain"], LayerSource { from: From::Layer("visits".into()), scale: Some([0.0, 5.5]) });
     // 2000 m in 64 cells: 31.25 m; 1000.5 m is 32 of them.
     let grid = recipe.grid().unwrap();
     assert_eq!((grid.cell, grid.size), (31.25, [32, 64]));
@@ -133,10 +133,10 @@ fn every_model_comes_back_with_every_parameter() {
         let name = model.about().name;
         for param in model.declared() {
             let other = match param.kind {
-                Kind::Number { min, max } => Written::from(min + (max - min) / 3.0),
-                Kind::Count { min, max } => Written::from(min + (max - min) / 3),
-                Kind::Switch => Written::from(param.default != Value::Switch(true)),
-                Kind::Choice(words) => Written::from(words[words.len() - 1].0),
+                ParamKind::Number { min, max } => Written::from(min + (max - min) / 3.0),
+                ParamKind::Count { min, max } => Written::from(min + (max - min) / 3),
+                ParamKind::Switch => Written::from(param.default != Value::Switch(true)),
+                ParamKind::Choice(words) => Written::from(words[words.len() - 1].0),
             };
             model.set(name, param.name, &other).unwrap();
         }
@@ -182,7 +182,7 @@ fn editors_are_told_of_what_is_read() {
         let mut written = Recipe::single(model, 1);
         let own = &mut written.stages[0];
         let about = own.model.about();
-        let source = || Source { from: From::Layer("ground".into()), scale: Some([0.5, -1e-9]) };
+        let source = || LayerSource { from: From::Layer("ground".into()), scale: Some([0.5, -1e-9]) };
         own.label = "another".into();
         own.muted = true;
         own.when = When::Widths([0.0, 30.5]);
@@ -306,7 +306,7 @@ proptest! {
         stage.when = [When::All, When::First, When::Last, When::Widths([finest, 1e8])][kind[1]];
         let scale = scale.filter(|[a, b]| a != b).map(|ends| ends.map(|end| f64::from(end) / 7.0));
         let from = if seed % 2 == 0 { From::File(path.into()) } else { From::Layer(path) };
-        stage.layers.insert("rain".into(), Source { from, scale });
+        stage.layers.insert("rain".into(), LayerSource { from, scale });
         let text = recipe.to_toml();
         let back = Recipe::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         prop_assert_eq!(back.to_toml(), text);

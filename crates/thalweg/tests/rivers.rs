@@ -17,7 +17,7 @@ use thalweg::recipe::tables::Tables;
 use thalweg::rivers::check::check;
 use thalweg::rivers::sampled::{self, Sampling};
 use thalweg::rivers::waypoints::MouthPlace;
-use thalweg::rivers::{Carved, Design, Kind, Mouth, Network, Pass, River, Site, Source, carve, plan};
+use thalweg::rivers::{Carved, Design, Mouth, Network, Pass, River, RiverKind, Site, Source, carve, plan};
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
 use thalweg::terrain::height::Height;
@@ -137,8 +137,8 @@ fn a_valley_has_one_river_with_all_its_water() {
     assert!((0.98..=1.0).contains(&(end.discharge() / all)), "{} of {all}", end.discharge());
     // Widths and depths are those of hydraulic geometry; a slope of 0.01 is no torrent's.
     let middle = river.vertices[river.vertices.len() * 2 / 3];
-    assert!((middle.width / (7.2 * middle.discharge().sqrt()) - 1.0).abs() < 1e-9 || middle.kind == Kind::Braided);
-    assert!((0.005..0.02).contains(&middle.slope) && matches!(middle.kind, Kind::Meandering | Kind::Braided));
+    assert!((middle.width / (7.2 * middle.discharge().sqrt()) - 1.0).abs() < 1e-9 || middle.kind == RiverKind::Braided);
+    assert!((0.005..0.02).contains(&middle.slope) && matches!(middle.kind, RiverKind::Meandering | RiverKind::Braided));
 }
 
 /// Rivers of a cone round (60.5, 60.5) run outward, to all four quarters.
@@ -328,7 +328,7 @@ fn levees_stand_beside_gentle_rivers_where_they_are_asked_for() {
             let width = pair[0].width.max(pair[1].width);
             let length = (pair[1].place[0] - pair[0].place[0]).hypot(pair[1].place[1] - pair[0].place[1]) * 20.0;
             apart(0).min(apart(1)) <= width / 2.0 + (2.0 * width).max(30.0) + length
-                && pair.iter().all(|vertex| vertex.kind == Kind::Meandering && vertex.floor > 0.0)
+                && pair.iter().all(|vertex| vertex.kind == RiverKind::Meandering && vertex.floor > 0.0)
                 && by as f64 / 65_536.0 <= 0.5 * pair[0].depth.max(pair[1].depth)
         });
         assert!(near, "{y} {x} by {by}");
@@ -581,7 +581,7 @@ fn wishes_are_met() {
     // A dry place, far from rivers and lakes.
     let free = |[i, j]: [usize; 2]| !near(&plain, [i, j], 6.0) && plain.lake[(i, j)] == 0;
     let dry = (10..90).flat_map(|i| (10..110).map(move |j| [i, j])).find(|cell| free(*cell)).unwrap();
-    let springs = [springs::Source { cell: dry, rate: 3.0 }];
+    let springs = [springs::SpringSource { cell: dry, rate: 3.0 }];
     let site = Site { springs: &springs, ..Site::of(Land::of(&terrain)) };
     let (network, carved) = made_for(&site, &design);
     assert!(near(&network, dry, 1.5), "a river begins at the spring");
@@ -692,8 +692,12 @@ fn bad_input_is_refused_or_harmless() {
         let error = plan(site, design, Key::ZERO).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
-    refused(&Site { springs: &[springs::Source { cell: [0, 0], rate: 1.0 }], ..site }, &design, "row 0, column 0");
-    refused(&Site { springs: &[springs::Source { cell: [40, 3], rate: 1.0 }], ..site }, &design, "rows 0 to 39");
+    refused(
+        &Site { springs: &[springs::SpringSource { cell: [0, 0], rate: 1.0 }], ..site },
+        &design,
+        "row 0, column 0",
+    );
+    refused(&Site { springs: &[springs::SpringSource { cell: [40, 3], rate: 1.0 }], ..site }, &design, "rows 0 to 39");
     refused(&Site { passes: &[Pass { cell: [1, 1], reach: 50.0 }], ..site }, &design, "pass");
     refused(&Site { passes: &[Pass { cell: [20, 20], reach: f64::NAN }], ..site }, &design, "pass.reach");
     refused(&Site { land: Land { outlets: &[[99, 0]], ..site.land }, ..site }, &design, "outlet");

@@ -5,6 +5,7 @@ pub mod knobs;
 pub mod picture;
 mod pictures;
 mod runs;
+mod shared;
 mod terrains;
 pub mod values;
 
@@ -17,7 +18,8 @@ use thalweg::models;
 
 pub use pictures::{Compare, Mesh, Normals, Shade, View, WaterArgs};
 pub use runs::{Apply, Build, Generate, ModelArgs, Resume, RunArgs, Studio, Vary};
-pub use terrains::{Crop, Drain, Info, LoadArgs, Measure, Resample, Rivers};
+pub use shared::LoadArgs;
+pub use terrains::{Crop, Drain, Info, Measure, Resample, Rivers};
 
 /// Makes terrain, erodes it, and writes it for game engines and GIS.
 #[derive(Parser)]

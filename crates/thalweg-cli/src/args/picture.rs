@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum};
 use thalweg_studio::picture::View;
 
-use super::terrains::LoadArgs;
+use super::shared::LoadArgs;
 use super::values::{pixels, seed, two_numbers};
 
 /// `picture`.

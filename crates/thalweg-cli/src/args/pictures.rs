@@ -14,7 +14,7 @@ use thalweg::recipe::Recipe;
 use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
 use thalweg::world_folder::recipe_of;
 
-use super::terrains::LoadArgs;
+use super::shared::LoadArgs;
 use super::values::{factor, pixels, ramps, two_numbers};
 
 /// `shade`.

@@ -9,9 +9,8 @@ use thalweg::world_folder::FramesOptions;
 
 use super::knobs::KnobArgs;
 use super::pictures::LookArgs;
-use super::terrains::LoadArgs;
+use super::shared::{LoadArgs, VoiceArgs};
 use super::values::{EdgeWord, Sample, Sides, UnitWord, named_file, pair, seconds, seed, sides, threads};
-use crate::console::Voice;
 
 /// `build`.
 #[derive(Args)]
@@ -190,17 +189,6 @@ pub struct FramesArgs {
     pub animation: Option<PathBuf>,
 }
 
-/// How much is said, and how.
-#[derive(Args, Clone, Copy)]
-pub struct VoiceArgs {
-    /// No progress and no summary; warnings and errors stay.
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Progress, warnings, errors and the result as lines of JSON on standard output.
-    #[arg(long)]
-    pub json: bool,
-}
-
 impl FramesArgs {
     /// As the library takes it, if frames are wanted.
     pub fn options(&self) -> Option<FramesOptions> {
@@ -211,12 +199,6 @@ impl FramesArgs {
             size: self.frames_size,
             animation: self.animation.clone(),
         })
-    }
-}
-
-impl From<VoiceArgs> for Voice {
-    fn from(args: VoiceArgs) -> Self {
-        Self { quiet: args.quiet, json: args.json }
     }
 }
 

@@ -4,47 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use thalweg::flow::breach::Limits;
-use thalweg::io::LoadOptions;
 use thalweg::survey::SurveyOptions;
 
-use super::runs::VoiceArgs;
+use super::shared::{LoadArgs, VoiceArgs};
 use super::values::{
-    EdgeWord, Sample, Sides, UnitWord, area, cell, factor, named_file, pair, placed, seed, sides, threads, two_numbers,
-    window,
+    EdgeWord, Sample, Sides, area, cell, factor, named_file, pair, placed, seed, sides, threads, two_numbers, window,
 };
-
-/// How a terrain file is to be understood.
-#[derive(Args)]
-pub struct LoadArgs {
-    /// Metres of the lowest and the highest sample of a file without a unit.
-    #[arg(long, value_name = "MIN,MAX", value_parser = two_numbers("MIN,MAX"), allow_hyphen_values = true)]
-    pub height: Option<[f64; 2]>,
-    /// Side of a cell in metres, where the file does not say.
-    #[arg(long, value_name = "M")]
-    pub cell_size: Option<f64>,
-    /// Smooth the terraces of 8-bit heights away.
-    #[arg(long)]
-    pub deterrace: bool,
-    /// Take coordinates and heights in this unit, whatever the file says; degrees stay refused.
-    #[arg(long, value_name = "UNIT")]
-    pub unit: Option<UnitWord>,
-    /// Take infinite samples as nodata instead of refusing them.
-    #[arg(long)]
-    pub infinite_is_nodata: bool,
-}
-
-impl LoadArgs {
-    /// As the library takes it.
-    pub fn options(&self) -> LoadOptions {
-        LoadOptions {
-            height: self.height,
-            cell_size: self.cell_size,
-            infinite_is_nodata: self.infinite_is_nodata,
-            deterrace: self.deterrace,
-            unit: self.unit.map(UnitWord::unit),
-        }
-    }
-}
 
 /// `info`.
 #[derive(Args)]

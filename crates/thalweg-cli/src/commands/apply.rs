@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use thalweg::declare::params::typed;
 use thalweg::io::Sidecar;
 use thalweg::model::{Family, give};
-use thalweg::recipe::{From, Recipe, Source};
+use thalweg::recipe::{From, LayerSource, Recipe};
 use thalweg::run::Run;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::grid::Grid;
@@ -70,7 +70,7 @@ fn recipe(args: &ModelArgs) -> Result<Recipe> {
             return Err(Error::unknown("input layer", name, inputs()));
         }
         for stage in &mut recipe.stages {
-            stage.layers.insert(name.clone(), Source { from: From::File(file.clone()), scale: None });
+            stage.layers.insert(name.clone(), LayerSource { from: From::File(file.clone()), scale: None });
         }
     }
     Ok(recipe)

@@ -9,7 +9,7 @@ use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
 use thalweg::io::output;
 use thalweg::products::agreement::{Agreement, agreement};
-use thalweg::products::measure::{Group, Measure, Measures, Settings, measure as measured, sheet};
+use thalweg::products::measure::{Group, Measure, MeasureSettings, Measures, measure as measured, sheet};
 use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 
@@ -31,7 +31,7 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
         let reads: Vec<PathBuf> = files.iter().flat_map(|file| reads_of(file)).collect();
         apart(&reads, std::slice::from_ref(plot))?;
     }
-    let settings = Settings { channel_area: args.channel_area, search: args.search, flatness: args.flatness };
+    let settings = MeasureSettings { channel_area: args.channel_area, search: args.search, flatness: args.flatness };
     // What can be refused at once is, before files are read.
     settings.check()?;
     let both = files.iter().map(|file| one(file, args, &settings, voice)).collect::<Result<Vec<_>>>()?;
@@ -66,7 +66,7 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
     }
 }
 
-fn one(file: &Path, args: &args::Measure, settings: &Settings, voice: Voice) -> Result<(Measures, Terrain)> {
+fn one(file: &Path, args: &args::Measure, settings: &MeasureSettings, voice: Voice) -> Result<(Measures, Terrain)> {
     let terrain = input(file, &args.load, args.sea_level, voice)?;
     memory::MEASURE.over("measure", &terrain)?;
     Ok((measured(&terrain, settings)?, terrain))

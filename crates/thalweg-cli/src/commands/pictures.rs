@@ -6,11 +6,11 @@ use thalweg::base::names::shown;
 use thalweg::io::{output, save_picture};
 use thalweg::pictures::layer::{self, LayerOptions};
 use thalweg::pictures::momentum::momentum;
-use thalweg::pictures::perspective::{self, Land, ViewOptions};
+use thalweg::pictures::perspective::{self, DrawnLand, ViewOptions};
 use thalweg::pictures::picture::Picture;
 use thalweg::pictures::shade::{self, ShadeOptions};
 use thalweg::pictures::sheet::{Shown, sheet};
-use thalweg::products::wetness::{Rules, wetness};
+use thalweg::products::wetness::{WetnessRules, wetness};
 use thalweg::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain};
 use thalweg::world_folder::{SHOWN, recipe_of};
 use thalweg::{Error, Result};
@@ -93,8 +93,8 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     let woods = args.inputs.iter().zip(&terrains).map(|(path, terrain)| trees(path, None, terrain, voice));
     let woods = woods.collect::<Result<Vec<_>>>()?;
     let lands = terrains.iter().zip(&woods);
-    let lands = lands.map(|(terrain, trees)| Land { terrain, water: args.water.over(terrain), trees });
-    let lands: Vec<Land<'_>> = lands.collect();
+    let lands = lands.map(|(terrain, trees)| DrawnLand { terrain, water: args.water.over(terrain), trees });
+    let lands: Vec<DrawnLand<'_>> = lands.collect();
     if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
         return save_picture(&args.output, &perspective::compare(*before, *after, &options)?);
     }
@@ -126,7 +126,7 @@ fn layer(terrain: &Terrain, name: &str, args: &Shade) -> Result<Picture> {
         return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
     }
     if name == "wetness" && !terrain.layers.contains_key(name) {
-        return layer::layer(terrain, &wetness(terrain, &Rules::default())?, &shown("1"));
+        return layer::layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown("1"));
     }
     let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
     let values = match (loose, terrain.layers.get(name)) {

@@ -9,7 +9,7 @@ use thalweg::io::apart::apart;
 use thalweg::io::output;
 use thalweg::io::save_picture;
 use thalweg::knobs::Knobs;
-use thalweg::pictures::perspective::{Land, ViewOptions};
+use thalweg::pictures::perspective::{DrawnLand, ViewOptions};
 use thalweg::pictures::sheet::{Face, Labels, contact};
 use thalweg::pictures::water::Water;
 use thalweg::process::forest::Forest;
@@ -95,7 +95,7 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     }
     let forests = lands.iter().map(Forest::read).collect::<Result<Vec<_>>>()?;
     let drawn = lands.iter().zip(&forests);
-    let drawn = drawn.map(|(terrain, forest)| Land { terrain, water: Water::of(terrain), trees: forest.trees() });
+    let drawn = drawn.map(|(terrain, forest)| DrawnLand { terrain, water: Water::of(terrain), trees: forest.trees() });
     let face = if args.view { Face::View } else { Face::Map };
     let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
     let sheet = contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, &options)?;

@@ -2,7 +2,8 @@
 
 use thalweg::Result;
 use thalweg::flow::{Drainage, Land};
-use thalweg::pictures::relief::{Relief, bilinear, quantile};
+use thalweg::pictures::relief::Relief;
+use thalweg::pictures::sample::{bilinear, quantile};
 use thalweg::pictures::water::{Streams, Water};
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Field;

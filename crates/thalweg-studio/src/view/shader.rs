@@ -7,7 +7,7 @@ use thalweg::pictures::paint::{
     BARE_ICE, BROKEN, DARK, FIRN, GLOW, INSIDE, SHADE, SHALLOW, SHORE, SIDE, SKY, SKYLIGHT, SUN, THROUGH, WARM,
 };
 use thalweg::pictures::scene::{EARTH, WATER};
-use thalweg::pictures::water::STREAM;
+use thalweg::pictures::streams::STREAM;
 
 use crate::view::surface::DRY;
 

@@ -3,7 +3,8 @@
 use thalweg::pictures::colour::srgb;
 use thalweg::pictures::light::{Sun, shadow, sky};
 use thalweg::pictures::paint::{MURKY, VEIL};
-use thalweg::pictures::relief::{Relief, bilinear, quantile};
+use thalweg::pictures::relief::Relief;
+use thalweg::pictures::sample::{bilinear, quantile};
 use thalweg::pictures::water::Water;
 use thalweg::process::forest::Forest;
 use thalweg::terrain::Terrain;

@@ -1,7 +1,8 @@
 //! Plants: where they stand, what they shade, and which of them are drawn.
 
 use thalweg::base::rng::Key;
-use thalweg::pictures::relief::{Relief, bilinear};
+use thalweg::pictures::relief::Relief;
+use thalweg::pictures::sample::bilinear;
 use thalweg::pictures::trees::COLOURS;
 use thalweg::process::forest::{KINDS, Tree};
 use thalweg::terrain::field::{Field, Size};

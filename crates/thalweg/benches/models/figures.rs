@@ -14,7 +14,7 @@ use thalweg::models::river_network::{Method, RiverNetwork};
 use thalweg::models::stream_power::StreamPower;
 use thalweg::models::thermal::Thermal;
 use thalweg::models::trees::Trees;
-use thalweg::process::forest::{Forest, Rules, Site};
+use thalweg::process::forest::{Forest, ForestRules, PlantSite};
 use thalweg::terrain::{Terrain, WATER};
 
 use crate::memory::{DRAINAGE, DROPLETS, NETWORK, RIVERS, beyond_the_ground};
@@ -165,7 +165,7 @@ pub fn trees() -> Result<()> {
     let mut before = terrain.clone();
     finish(&model, &mut before)?;
     let forest = Forest::read(&before)?;
-    let site = Site {
+    let site = PlantSite {
         grid: &before.grid,
         ground: &before.ground,
         nodata: None,
@@ -181,7 +181,7 @@ pub fn trees() -> Result<()> {
             let mut forest = forest.clone();
             for step in 0..40 {
                 let (start, trees) = (now(), forest.trees().len());
-                forest.step(&site, &Rules::default(), Key::new(1, "bench").and(step));
+                forest.step(&site, &ForestRules::default(), Key::new(1, "bench").and(step));
                 least = least.min((now() - start) * 1e9 / trees as f64);
             }
             least

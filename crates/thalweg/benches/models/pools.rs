@@ -2,7 +2,7 @@
 
 use thalweg::Result;
 use thalweg::base::rng::Key;
-use thalweg::flow::pools::{Arrival, Pools, Rules, Stock};
+use thalweg::flow::pools::{Arrival, PoolRules, Pools, Stock};
 use thalweg::flow::{Directions, Drainage, Land, downstream, fill};
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Field;
@@ -67,7 +67,7 @@ fn least(terrain: &Terrain, stock: &Stock, changed: &Field<bool>, told: bool) ->
     let mut terrain = terrain.clone();
     let mut pools = Pools::of(&Land::of(&terrain));
     let mut stock = stock.clone();
-    let rules = Rules { evaporation: 20, release: 0.2, least: 65_536 };
+    let rules = PoolRules { evaporation: 20, release: 0.2, least: 65_536 };
     let cells: Vec<usize> = (0..changed.len()).filter(|k| changed.as_slice()[*k]).collect();
     let mut least = [f64::MAX; 3];
     for round in 0..24 {

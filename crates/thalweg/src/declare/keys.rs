@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::base::error::{Error, Result};
 use crate::base::names;
-use crate::declare::params::{Kind, ParamType, Written};
+use crate::declare::params::{ParamKind, ParamType, Written};
 
 /// A key of the table that a `T` is read from. What the `T` is already, a stage's model for instance, may decide what the key accepts.
 pub(crate) struct Key<T> {
@@ -201,7 +201,7 @@ impl Form<PathBuf> for File {
 }
 
 /// What a parameter of that kind would take, with its unit; 1 for a pure number.
-impl<T: ParamType> Form<T> for (Kind, &str) {
+impl<T: ParamType> Form<T> for (ParamKind, &str) {
     fn read(&self, name: &str, value: &toml::Value) -> Result<T> {
         let (kind, unit) = self;
         let allowed = || if *unit == "1" { kind.to_string() } else { format!("{kind} {unit}") };
@@ -218,7 +218,7 @@ impl<T: ParamType> Form<T> for (Kind, &str) {
 }
 
 /// A number of things, within limits.
-impl Form<usize> for Kind {
+impl Form<usize> for ParamKind {
     fn read(&self, name: &str, value: &toml::Value) -> Result<usize> {
         let count: u32 = (*self, "1").read(name, value)?;
         Ok(count as usize)
@@ -229,7 +229,7 @@ impl Form<usize> for Kind {
     }
 
     fn schema(&self) -> Json {
-        Kind::schema(self)
+        ParamKind::schema(self)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 
 /// What a parameter accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum ParamKind {
     /// A real number within limits, both included.
     Number {
         /// Least value accepted.
@@ -34,7 +34,7 @@ pub enum Kind {
     Choice(&'static [(&'static str, &'static str)]),
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ParamKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number { min, max } => write!(f, "{min} to {max}"),
@@ -49,7 +49,7 @@ impl fmt::Display for Kind {
     }
 }
 
-impl Kind {
+impl ParamKind {
     /// The JSON Schema of what it accepts.
     pub fn schema(&self) -> serde_json::Value {
         match self {
@@ -187,7 +187,7 @@ pub enum Knob {
 
 /// To which power of a knob's factor a parameter goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Power {
+pub enum KnobPower {
     /// This one.
     Number(f64),
     /// The value of another parameter of the same model, which is a real number.
@@ -200,13 +200,13 @@ pub struct Scaling {
     /// The knob.
     pub knob: Knob,
     /// The power.
-    pub power: Power,
+    pub power: KnobPower,
 }
 
 impl Scaling {
     /// In proportion to a knob.
     pub const fn with(knob: Knob) -> Self {
-        Self { knob, power: Power::Number(1.0) }
+        Self { knob, power: KnobPower::Number(1.0) }
     }
 }
 
@@ -220,7 +220,7 @@ pub struct Param {
     /// Its unit; `1` for a pure number.
     pub unit: &'static str,
     /// What it accepts.
-    pub kind: Kind,
+    pub kind: ParamKind,
     /// Its default.
     pub default: Value,
     /// The value beside 0 that stands for "none".
@@ -234,7 +234,7 @@ pub struct Param {
 impl Param {
     /// Whether it is a number, real or whole: knobs and finer levels may multiply it.
     pub fn is_number(&self) -> bool {
-        matches!(self.kind, Kind::Number { .. } | Kind::Count { .. })
+        matches!(self.kind, ParamKind::Number { .. } | ParamKind::Count { .. })
     }
 
     /// This parameter's JSON Schema.
@@ -266,55 +266,55 @@ pub trait ParamType: Sized + Copy {
     /// How its limits are written in the declaration.
     type Within;
     /// What it accepts within those limits.
-    fn kind(within: Self::Within) -> Kind;
+    fn kind(within: Self::Within) -> ParamKind;
     /// As a value.
     fn value(self) -> Value;
     /// From what somebody wrote, if it is of this kind and within its limits.
-    fn parse(value: &Written, kind: &Kind) -> Option<Self>;
+    fn parse(value: &Written, kind: &ParamKind) -> Option<Self>;
 }
 
 impl ParamType for f64 {
     type Within = RangeInclusive<f64>;
-    fn kind(within: Self::Within) -> Kind {
-        Kind::Number { min: *within.start(), max: *within.end() }
+    fn kind(within: Self::Within) -> ParamKind {
+        ParamKind::Number { min: *within.start(), max: *within.end() }
     }
     fn value(self) -> Value {
         Value::Number(self)
     }
-    fn parse(value: &Written, kind: &Kind) -> Option<Self> {
+    fn parse(value: &Written, kind: &ParamKind) -> Option<Self> {
         let x = match value {
             Written::Number(x) => *x,
             Written::Whole(n) => *n as f64,
             _ => return None,
         };
-        matches!(kind, Kind::Number { min, max } if (*min..=*max).contains(&x)).then_some(x)
+        matches!(kind, ParamKind::Number { min, max } if (*min..=*max).contains(&x)).then_some(x)
     }
 }
 
 impl ParamType for u32 {
     type Within = RangeInclusive<u32>;
-    fn kind(within: Self::Within) -> Kind {
-        Kind::Count { min: *within.start(), max: *within.end() }
+    fn kind(within: Self::Within) -> ParamKind {
+        ParamKind::Count { min: *within.start(), max: *within.end() }
     }
     fn value(self) -> Value {
         Value::Count(self)
     }
-    fn parse(value: &Written, kind: &Kind) -> Option<Self> {
+    fn parse(value: &Written, kind: &ParamKind) -> Option<Self> {
         let Written::Whole(n) = value else { return None };
         let n = u32::try_from(*n).ok()?;
-        matches!(kind, Kind::Count { min, max } if (*min..=*max).contains(&n)).then_some(n)
+        matches!(kind, ParamKind::Count { min, max } if (*min..=*max).contains(&n)).then_some(n)
     }
 }
 
 impl ParamType for bool {
     type Within = RangeFull;
-    fn kind(_: RangeFull) -> Kind {
-        Kind::Switch
+    fn kind(_: RangeFull) -> ParamKind {
+        ParamKind::Switch
     }
     fn value(self) -> Value {
         Value::Switch(self)
     }
-    fn parse(value: &Written, _: &Kind) -> Option<Self> {
+    fn parse(value: &Written, _: &ParamKind) -> Option<Self> {
         if let Written::Switch(b) = value { Some(*b) } else { None }
     }
 }
@@ -419,9 +419,9 @@ macro_rules! params {
             }
         }
     };
-    (@power) => { $crate::declare::params::Power::Number(1.0) };
-    (@power $power:literal) => { $crate::declare::params::Power::Number($power as f64) };
-    (@power $of:ident) => { $crate::declare::params::Power::Parameter(stringify!($of)) };
+    (@power) => { $crate::declare::params::KnobPower::Number(1.0) };
+    (@power $power:literal) => { $crate::declare::params::KnobPower::Number($power as f64) };
+    (@power $of:ident) => { $crate::declare::params::KnobPower::Parameter(stringify!($of)) };
 }
 
 /// Declares a parameter's closed list of words. A word that an earlier version had, `formerly`, is still read.
@@ -434,14 +434,14 @@ macro_rules! choice {
 
         impl $crate::declare::params::ParamType for $type {
             type Within = std::ops::RangeFull;
-            fn kind(_: std::ops::RangeFull) -> $crate::declare::params::Kind {
+            fn kind(_: std::ops::RangeFull) -> $crate::declare::params::ParamKind {
                 const WORDS: &[(&str, &str)] = &[ $( ($word, concat!($($meaning),+).trim_ascii()), )+ ];
-                $crate::declare::params::Kind::Choice(WORDS)
+                $crate::declare::params::ParamKind::Choice(WORDS)
             }
             fn value(self) -> $crate::declare::params::Value {
                 $crate::declare::params::Value::Choice(match self { $( Self::$variant => $word, )+ })
             }
-            fn parse(value: &$crate::declare::params::Written, _: &$crate::declare::params::Kind) -> Option<Self> {
+            fn parse(value: &$crate::declare::params::Written, _: &$crate::declare::params::ParamKind) -> Option<Self> {
                 let $crate::declare::params::Written::Word(word) = value else { return None };
                 match word.as_str() { $( $word $(| $old)? => Some(Self::$variant), )+ _ => None }
             }

@@ -60,7 +60,7 @@ impl Descent {
                     Part::Void => VOID,
                     Part::Sink => OUT,
                     Part::Rim if *steepest == 0 => OUT,
-                    _ => one_of(land, i, j, *steepest),
+                    _ => land.one_of(i, j, *steepest),
                 };
             }
         }
@@ -81,15 +81,6 @@ const ONLY: [u8; 256] = {
 
 /// There is a choice.
 const SEVERAL: u8 = 254;
-
-/// One of the neighbours of cell (i, j) whose bits are set (one at least), by [`Land::pick`].
-pub(super) fn one_of(land: &Land<'_>, i: usize, j: usize, neighbours: u8) -> u8 {
-    let mut left = neighbours;
-    for _ in 0..land.pick(i, j, neighbours.count_ones()) {
-        left &= left - 1;
-    }
-    left.trailing_zeros() as u8
-}
 
 /// Bit k where no neighbour descends more steeply than neighbour k; none where nothing is lower.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]

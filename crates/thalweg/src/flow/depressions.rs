@@ -1,13 +1,11 @@
 //! [`Hierarchy`]: which hollows lie in which, where each spills, and how much it holds.
 
 use crate::flow::basins::spread;
+pub use crate::flow::spill_cells::OUTSIDE;
 use crate::flow::{Directions, Land, PIT, Part, d8, lot, spill_cells};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Edge;
 use crate::terrain::height::Height;
-
-/// The label of a cell from which water leaves the land without passing a pit, or which has no data.
-pub const OUTSIDE: u32 = u32::MAX;
 
 /// All depressions of a land: a forest of binary trees.
 ///

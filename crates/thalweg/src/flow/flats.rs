@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use crate::flow::d8::one_of;
 use crate::flow::{Directions, Land, PIT, STEPS, VOID};
 use crate::terrain::height::Height;
 
@@ -193,7 +192,7 @@ impl<'a> Flats<'a> {
             }
             let least = ranks.iter().fold(i8::MAX, |least, rank| least.min(*rank));
             let best = (0..8).fold(0, |bits, d| bits | u8::from(ranks[d] == least) << d);
-            codes[k] |= one_of(self.land, self.first_row + k / shape.cols, k % shape.cols, best) << 4;
+            codes[k] |= self.land.one_of(self.first_row + k / shape.cols, k % shape.cols, best) << 4;
         }
         for k in self.queue.all() {
             let code = &mut codes[*k as usize];

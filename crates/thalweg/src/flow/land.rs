@@ -153,4 +153,13 @@ impl<'a> Land<'a> {
         h = (h ^ (h >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         ((h >> 32) as u32) % count
     }
+
+    /// One of the neighbours of cell (i, j) whose bits are set (one at least), by [`Land::pick`].
+    pub(super) fn one_of(&self, i: usize, j: usize, neighbours: u8) -> u8 {
+        let mut left = neighbours;
+        for _ in 0..self.pick(i, j, neighbours.count_ones()) {
+            left &= left - 1;
+        }
+        left.trailing_zeros() as u8
+    }
 }

@@ -10,11 +10,11 @@ use crate::terrain::height::Height;
 
 /// Water at rest.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct StandingWater {
     /// Depth of the water at each cell.
     pub depth: Field<Height>,
     /// The pools, in order of their depressions.
-    pub pools: Vec<Pool>,
+    pub pools: Vec<FilledPool>,
     /// What left the land, in units of height × cells.
     pub left: i64,
 }
@@ -24,7 +24,7 @@ pub struct Standing {
 /// The level is a whole unit, so a surface of n cells can rise by multiples of n units only. What is over is kept as
 /// the remainder, and the depths of the pool's cells and its remainder sum to its volume exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pool {
+pub struct FilledPool {
     /// Number of the depression in [`Hierarchy::depressions`]: all below it are full, it is not part of a greater pool.
     pub depression: u32,
     /// Height of the surface.
@@ -52,7 +52,7 @@ pub struct Pool {
 ///
 /// # Errors
 /// When sizes differ, water is negative or more than 2⁶³ − 1 units in all, or would rise above the accepted heights.
-pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<Standing> {
+pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<StandingWater> {
     check(land.ground.size(), hierarchy, water)?;
     let mut pour = Pour::new(&hierarchy.depressions, 0, &[]);
     let mut arriving = vec![0i64; hierarchy.leaves()];
@@ -73,7 +73,7 @@ pub fn fill_spill_merge(land: &Land<'_>, hierarchy: &Hierarchy, water: &Field<i6
         let ground = land.ground[(i, j)].0;
         Height(pool.map_or(0, |pool| pool.level.0.saturating_sub(ground).max(0)))
     });
-    Ok(Standing { depth, pools, left })
+    Ok(StandingWater { depth, pools, left })
 }
 
 fn check(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<()> {
@@ -176,7 +176,7 @@ impl<'a> Pour<'a> {
     }
 
     /// The pools, without their levels, and for each depression the pool that it is part of, if any.
-    pub fn pools(&self) -> (Vec<Pool>, Vec<u32>) {
+    pub fn pools(&self) -> (Vec<FilledPool>, Vec<u32>) {
         let mut pool_of = vec![OUTSIDE; self.depressions.len()];
         let mut pools = Vec::new();
         for (d, depression) in self.depressions.iter().enumerate().rev() {
@@ -189,7 +189,7 @@ impl<'a> Pour<'a> {
                 pool_of[d] = pools.len() as u32;
                 let full = self.is_full(d as u32);
                 let Depression { floor: level, .. } = *depression;
-                pools.push(Pool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
+                pools.push(FilledPool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
             }
         }
         // Found from the top downward; told from the first on.
@@ -211,7 +211,7 @@ pub(super) fn rise(
     heights: &[Height],
     hierarchy: &Hierarchy,
     pool_of: &[u32],
-    pools: &mut [Pool],
+    pools: &mut [FilledPool],
     evaporation: i32,
     passed: &[bool],
 ) -> Result<()> {
@@ -221,7 +221,7 @@ pub(super) fn rise(
     for (d, depression) in depressions.iter().enumerate().take(passed.len()) {
         over_passed[d] |= depression.children.into_iter().flatten().any(|child| over_passed[child as usize]);
     }
-    let is_over_passed = |pool: &Pool| over_passed.get(pool.depression as usize) == Some(&true);
+    let is_over_passed = |pool: &FilledPool| over_passed.get(pool.depression as usize) == Some(&true);
     let slices: Vec<Slice> = pools.iter().map(|pool| Slice::of(depressions, pool, is_over_passed(pool))).collect();
     let span = |pool: &u32| slices.get(*pool as usize).map_or([Height::ZERO; 2], |slice| [slice.bottom, slice.top]);
     let spans: Vec<[Height; 2]> = pool_of[..hierarchy.leaves()].iter().map(span).collect();
@@ -277,7 +277,7 @@ pub(super) struct Slice {
 
 impl Slice {
     /// Of all of it, if it lies `whole`.
-    fn of(depressions: &[Depression], pool: &Pool, whole: bool) -> Self {
+    fn of(depressions: &[Depression], pool: &FilledPool, whole: bool) -> Self {
         let depression = &depressions[pool.depression as usize];
         let top = depression.spill.map_or(Height(i32::MAX), |spill| spill.level);
         if pool.full {
@@ -297,7 +297,7 @@ impl Slice {
     /// units beside its depth, which are then gone; where the water does not come to that, the pool stays level with the cell.
     ///
     /// Which of them it reaches is found by halves, without sorting them.
-    pub(super) fn fill(&self, pool: &mut Pool, own: &mut [Height], evaporation: i32) -> Result<()> {
+    pub(super) fn fill(&self, pool: &mut FilledPool, own: &mut [Height], evaporation: i32) -> Result<()> {
         let above = |height: Height| i128::from(height.0) - i128::from(self.bottom.0);
         let sum = |cells: &[Height]| cells.iter().map(|height| above(*height)).sum::<i128>();
         let each = i128::from(evaporation);

@@ -3,10 +3,12 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use crate::flow::depressions::OUTSIDE;
 use crate::flow::near::{AROUND, BLOCK, HERE, Near, WALL, block, heights, whole};
 use crate::flow::{Land, Part, lot};
 use crate::terrain::field::Field;
+
+/// The label of a cell from which water leaves the land without passing a pit, or which has no data.
+pub const OUTSIDE: u32 = u32::MAX;
 
 /// Rows that one task works through.
 const ROWS: usize = 32;

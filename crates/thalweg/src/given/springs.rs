@@ -32,7 +32,7 @@ pub struct Spring {
 
 /// A spring's cell in a terrain and its rate in m³/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Source {
+pub struct SpringSource {
     /// Row and column.
     pub cell: [usize; 2],
     /// Water in m³/s.
@@ -185,7 +185,7 @@ pub fn add(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
 ///
 /// # Errors
 /// When the table, which may come from anywhere, is none of springs in this terrain.
-pub fn sources(terrain: &Terrain) -> Result<Vec<Source>> {
+pub fn sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     let Some(table) = terrain.tables.get(SPRINGS) else { return Ok(Vec::new()) };
     let columns = (table.ints("row"), table.ints("column"), table.floats("rate"));
     let (Some(rows), Some(cols), Some(rates)) = columns else {
@@ -203,7 +203,7 @@ pub fn sources(terrain: &Terrain) -> Result<Vec<Source>> {
             inside.ok_or_else(|| Error::value(format!("{}.{key}", name(r)), world, allowed()))
         };
         let cell = [local(rows[r], 0, "row")? as usize, local(cols[r], 1, "column")? as usize];
-        Ok(Source { cell, rate: rate(&name(r), f64::from(rates[r]))? })
+        Ok(SpringSource { cell, rate: rate(&name(r), f64::from(rates[r]))? })
     };
     (0..table.len()).map(source).collect()
 }
@@ -236,10 +236,10 @@ mod tests {
         let mut terrain = Terrain::new(grid);
         add(&mut terrain, &[spring(155.0, 5.0)]).unwrap();
         add(&mut terrain, &[spring(0.0, 299.0)]).unwrap();
-        let want = [Source { cell: [0, 15], rate: 2.0 }, Source { cell: [29, 0], rate: 2.0 }];
+        let want = [SpringSource { cell: [0, 15], rate: 2.0 }, SpringSource { cell: [29, 0], rate: 2.0 }];
         assert_eq!(sources(&terrain).unwrap(), want);
         let tile = terrain.window(Window { start: [20, 0], size: [10, 10] });
-        assert_eq!(sources(&tile).unwrap(), [Source { cell: [9, 0], rate: 2.0 }]);
+        assert_eq!(sources(&tile).unwrap(), [SpringSource { cell: [9, 0], rate: 2.0 }]);
     }
 
     #[test]

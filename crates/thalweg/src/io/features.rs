@@ -12,13 +12,13 @@ use super::atomic;
 use super::place::{Place, unnamed};
 use crate::base::error::{Error, Result};
 use crate::flow::Link;
-use crate::products::lakes::Lake;
-use crate::products::streams::Reach;
+use crate::products::lakes::LakeOutline;
+use crate::products::streams::StreamReach;
 use crate::terrain::grid::Grid;
 
 /// A line or an area; places are rows and columns in cells, from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub enum Geometry {
     /// A line.
     Line(Vec<[f64; 2]>),
     /// A line with heights in metres.
@@ -44,7 +44,7 @@ pub enum Property {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Feature {
     /// Where it is.
-    pub shape: Shape,
+    pub shape: Geometry,
     /// What it is; all features of a file have the same properties, in the same order.
     pub properties: Vec<(&'static str, Property)>,
 }
@@ -63,8 +63,8 @@ pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result
 ///
 /// # Errors
 /// As [`save_features`].
-pub fn save_reaches(path: impl AsRef<Path>, reaches: &[Reach], grid: &Grid) -> Result<Vec<String>> {
-    let feature = |reach: &Reach| {
+pub fn save_reaches(path: impl AsRef<Path>, reaches: &[StreamReach], grid: &Grid) -> Result<Vec<String>> {
+    let feature = |reach: &StreamReach| {
         let more = [
             ("discharge_m3_s", reach.discharge),
             ("width_m", reach.width),
@@ -90,7 +90,7 @@ fn link_feature(link: &Link, more: Vec<(&'static str, Property)>) -> Feature {
         ("downstream", Property::Count(link.downstream)),
     ];
     let line = link.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
-    Feature { shape: Shape::Line(line), properties: own.into_iter().chain(more).collect() }
+    Feature { shape: Geometry::Line(line), properties: own.into_iter().chain(more).collect() }
 }
 
 /// Writes lakes as polygons, islands left out, with `id`, `level_m`, `area_m2`, `volume_m3`, `mean_depth_m`, `max_depth_m`
@@ -98,8 +98,8 @@ fn link_feature(link: &Link, more: Vec<(&'static str, Property)>) -> Feature {
 ///
 /// # Errors
 /// As [`save_features`].
-pub fn save_lakes(path: impl AsRef<Path>, lakes: &[Lake], grid: &Grid) -> Result<Vec<String>> {
-    let feature = |lake: &Lake| {
+pub fn save_lakes(path: impl AsRef<Path>, lakes: &[LakeOutline], grid: &Grid) -> Result<Vec<String>> {
+    let feature = |lake: &LakeOutline| {
         let outlet = |k: usize| Property::Count(lake.outlet.map(|outlet| outlet[k] as u32));
         let properties = vec![
             ("id", Property::Count(Some(lake.id))),
@@ -111,7 +111,7 @@ pub fn save_lakes(path: impl AsRef<Path>, lakes: &[Lake], grid: &Grid) -> Result
             ("outlet_row", outlet(0)),
             ("outlet_column", outlet(1)),
         ];
-        Feature { shape: Shape::Area(vec![lake.outline.clone()]), properties }
+        Feature { shape: Geometry::Area(vec![lake.outline.clone()]), properties }
     };
     save_all(path.as_ref(), lakes, feature, grid)
 }
@@ -153,7 +153,7 @@ fn write(path: &Path, features: &[Feature], kinds: &[Feature], grid: &Grid) -> R
     Ok(unnamed(path, grid))
 }
 
-impl Shape {
+impl Geometry {
     fn geojson(&self, place: &Place) -> serde_json::Value {
         match self {
             Self::Line(points) => {
@@ -228,10 +228,10 @@ fn flatgeobuf(
         error => io::Error::other(error.to_string()),
     };
     let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
-    let all = |holds: fn(&Shape) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
-    let profiles = all(|shape| matches!(shape, Shape::Profile(_)));
-    let whole = all(|shape| matches!(shape, Shape::Area(parts) if parts.len() == 1));
-    let kind = if all(|shape| !matches!(shape, Shape::Area(_))) {
+    let all = |holds: fn(&Geometry) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
+    let profiles = all(|shape| matches!(shape, Geometry::Profile(_)));
+    let whole = all(|shape| matches!(shape, Geometry::Area(parts) if parts.len() == 1));
+    let kind = if all(|shape| !matches!(shape, Geometry::Area(_))) {
         GeometryType::LineString
     } else if whole {
         GeometryType::Polygon
@@ -280,7 +280,7 @@ fn flatgeobuf(
 
 /// A shape in coordinates.
 struct Placed<'a> {
-    shape: &'a Shape,
+    shape: &'a Geometry,
     place: &'a Place,
     /// Whether all areas of the file are of one part.
     whole: bool,
@@ -289,8 +289,8 @@ struct Placed<'a> {
 impl GeozeroGeometry for Placed<'_> {
     fn process_geom<P: GeomProcessor>(&self, processor: &mut P) -> Answer<()> {
         match self.shape {
-            Shape::Line(points) => self.line(processor, points, true, 0),
-            Shape::Profile(points) => {
+            Geometry::Line(points) => self.line(processor, points, true, 0),
+            Geometry::Profile(points) => {
                 processor.linestring_begin(true, points.len(), 0)?;
                 for (number, (at, height)) in points.iter().enumerate() {
                     let [x, y] = self.place.at(*at);
@@ -298,7 +298,7 @@ impl GeozeroGeometry for Placed<'_> {
                 }
                 processor.linestring_end(true, 0)
             }
-            Shape::Area(parts) => {
+            Geometry::Area(parts) => {
                 if !self.whole {
                     processor.multipolygon_begin(parts.len(), 0)?;
                 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::terrain::place;
 use super::{Raster, SampleType, read};
 use crate::base::error::{Error, Result};
 use crate::terrain::field::Field;
@@ -98,4 +97,9 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
             Cells::Height(Field::from_vec(grid.size, heights)?)
         }
     })
+}
+
+/// A cell in words.
+pub(super) fn place(k: usize, cols: usize) -> String {
+    format!("row {}, column {} (counted from 0 in the north-west)", k / cols, k % cols)
 }

@@ -26,7 +26,7 @@ pub mod water;
 mod ascii;
 mod geokeys;
 mod hgt;
-mod layer;
+pub(crate) mod layer;
 mod npy;
 mod picture;
 mod png;

@@ -74,7 +74,7 @@ pub fn parse_lakes(text: &[u8]) -> Result<Vec<WrittenLake>, String> {
 
 /// What is said of a network beside its lines.
 #[derive(Deserialize)]
-pub struct About {
+pub struct Header {
     /// Sea level in metres.
     pub sea_level: Option<f64>,
     /// Cells (row, column) that were wished to be mouths.
@@ -86,8 +86,8 @@ pub struct About {
 ///
 /// # Errors
 /// What is no such note; more mouths than anybody wishes for.
-pub fn parse_about(text: &[u8]) -> Result<About, String> {
-    let about: About = parsed(text, "is no note as `rivers` writes it")?;
+pub fn parse_about(text: &[u8]) -> Result<Header, String> {
+    let about: Header = parsed(text, "is no note as `rivers` writes it")?;
     if about.mouths.len() > MOUTHS {
         return Err(format!("names {} mouths; allowed is {MOUTHS}", about.mouths.len()));
     }

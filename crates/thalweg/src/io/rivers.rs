@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::features::{Feature, Property, Shape, save_features};
+use super::features::{Feature, Geometry, Property, save_features};
 use super::terrain::{LoadOptions, SaveOptions, load, save};
 use super::{SampleType, Samples, read, river_files, save_samples, write_text};
 use crate::base::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::base::memory;
 use crate::flow::{Drainage, Land, basins};
 use crate::products::lakes::{areas, outlines};
 use crate::rivers::check::RiverFiles;
-use crate::rivers::network::{FLOW, Mouth, Network, Reach, River, SHARES, Source};
+use crate::rivers::network::{FLOW, Mouth, Network, River, RiverReach, SHARES, Source};
 use crate::rivers::waypoints::MOUTHS;
 use crate::rivers::{Carved, Vertex, distance, waypoints};
 use crate::terrain::field::Field;
@@ -115,7 +115,7 @@ fn name(network: &Network, river: &River) -> Property {
 }
 
 /// Discharge and catchment at a reach's lower end, what joins there left out.
-fn end(network: &Network, reach: &Reach, joined: &[Vec<(u32, i64, i64)>]) -> (i64, i64) {
+fn end(network: &Network, reach: &RiverReach, joined: &[Vec<(u32, i64, i64)>]) -> (i64, i64) {
     let vertex = network.rivers[reach.river as usize].vertices[reach.vertices[1] as usize];
     let joins = joined[reach.river as usize].iter().filter(|(at, _, _)| *at == reach.vertices[1]);
     joins.fold((vertex.flow, vertex.area), |(flow, area), (_, f, a)| (flow - f, area - a))
@@ -135,7 +135,7 @@ fn reaches(network: &Network) -> Vec<Feature> {
         }
     }
     let lengths: Vec<Vec<f64>> = network.rivers.iter().map(|river| network.lengths(river)).collect();
-    let feature = |(id, reach): (usize, &Reach)| {
+    let feature = |(id, reach): (usize, &RiverReach)| {
         let river = &network.rivers[reach.river as usize];
         let [first, last] = reach.vertices.map(|at| at as usize);
         let vertices = &river.vertices[first..=last];
@@ -156,7 +156,7 @@ fn reaches(network: &Network) -> Vec<Feature> {
         let word = |word: &str| Property::Word(word.to_string());
         let real = Property::Real;
         Feature {
-            shape: Shape::Profile(vertices.iter().map(|v| (v.place, v.surface.metres())).collect()),
+            shape: Geometry::Profile(vertices.iter().map(|v| (v.place, v.surface.metres())).collect()),
             properties: vec![
                 ("id", Property::Count(Some(id as u32))),
                 ("name", name(network, river)),
@@ -216,7 +216,7 @@ fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
         let k = id as usize - 1;
         let own = if leaves[k] { runoff[k] as f64 / FLOW } else { 0.0 };
         Feature {
-            shape: Shape::Area(areas(lines)),
+            shape: Geometry::Area(areas(lines)),
             properties: vec![
                 ("id", Property::Count(Some(id))),
                 ("level_m", Property::Real(network.lakes[k].level.metres())),
@@ -233,7 +233,7 @@ fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<
     let mut cells = vec![0u64; network.rivers.len() + 1];
     catchments.as_slice().iter().for_each(|river| cells[*river as usize] += 1);
     let feature = |(id, lines): (u32, Vec<_>)| Feature {
-        shape: Shape::Area(areas(lines)),
+        shape: Geometry::Area(areas(lines)),
         properties: vec![
             ("run", Property::Count(Some(id))),
             ("name", name(network, &network.rivers[id as usize - 1])),

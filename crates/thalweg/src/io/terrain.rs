@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-pub use super::layer::{load_layer, load_layer_of, load_layer_on};
+use super::layer::place;
 pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
 use super::units::{self, Problem, Said, Unit};
 use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
@@ -360,9 +360,4 @@ fn terrace(raster: &Raster, mask: Option<&[bool]>) -> Option<f64> {
         step = a;
     }
     (step > 0).then_some(step as f64)
-}
-
-/// A cell in words.
-pub(super) fn place(k: usize, cols: usize) -> String {
-    format!("row {}, column {} (counted from 0 in the north-west)", k / cols, k % cols)
 }

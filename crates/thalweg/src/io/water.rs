@@ -9,9 +9,9 @@ use super::draft::Saved;
 use super::features::{save_lakes, save_reaches};
 use super::save_layer;
 use crate::base::error::Result;
-use crate::products::lakes::{Lake, csv, lakes};
+use crate::products::lakes::{LakeOutline, csv, lakes};
 use crate::products::streams::{reaches, threshold};
-use crate::products::wetness::{Rules, wetness};
+use crate::products::wetness::{WetnessRules, wetness};
 use crate::terrain::{Cells, DISCHARGE, POOL, Terrain};
 
 /// The files of [`save_water`].
@@ -29,8 +29,8 @@ pub struct LakeSums {
 }
 
 impl LakeSums {
-    fn of(lakes: &[Lake]) -> Self {
-        let sum = |of: fn(&Lake) -> f64| lakes.iter().map(of).sum();
+    fn of(lakes: &[LakeOutline]) -> Self {
+        let sum = |of: fn(&LakeOutline) -> f64| lakes.iter().map(of).sum();
         Self { count: lakes.len(), area_m2: sum(|lake| lake.area), volume_m3: sum(|lake| lake.volume) }
     }
 }
@@ -57,7 +57,7 @@ pub fn save_water(folder: &Path, terrain: &Terrain) -> Result<(Saved, Option<Lak
         let found = least.map_or(Ok(Vec::new()), |least| reaches(terrain, discharge, pools, least))?;
         saved.said.extend(save_reaches(&rivers_json, &found, &terrain.grid)?);
         save_reaches(&rivers_flat, &found, &terrain.grid)?;
-        save_layer(&wet, terrain, "wetness", &Cells::Float(wetness(terrain, &Rules::default())?))?;
+        save_layer(&wet, terrain, "wetness", &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
         saved.files.extend([rivers_json, rivers_flat, wet]);
     }
     Ok((saved, sums))

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use crate::base::error::{Error, Result};
-use crate::declare::params::{Kind, Knob, Param, Power, Scaling, Value};
+use crate::declare::params::{Knob, KnobPower, Param, ParamKind, Scaling, Value};
 use crate::model::Blend;
 use crate::models;
 use crate::recipe::{From, Recipe, Stage, When};
@@ -161,9 +161,9 @@ impl Knobs {
 
 /// A parameter's value when knobs have turned it by their factors; `None` where it stays. `get` has it, and others beside it.
 fn turned(param: &Param, get: impl Fn(&str) -> Option<Value>, factor: impl Fn(Knob) -> f64) -> Option<Value> {
-    let power = |power: Power| match power {
-        Power::Number(power) => Some(power),
-        Power::Parameter(name) => match get(name)? {
+    let power = |power: KnobPower| match power {
+        KnobPower::Number(power) => Some(power),
+        KnobPower::Parameter(name) => match get(name)? {
             Value::Number(power) => Some(power),
             _ => None,
         },
@@ -189,14 +189,14 @@ fn raised(factor: f64, power: f64) -> f64 {
 /// A value times a factor, within what the parameter allows; `None` where it stands for "none" and stays.
 fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
     match (value, param.kind) {
-        (Value::Number(x), Kind::Number { min, max }) => {
+        (Value::Number(x), ParamKind::Number { min, max }) => {
             let angle = matches!(param.unit, "°" | "degree");
             // An angle at its upper end lets nothing slide.
             let is_none = x == 0.0 || (angle && x == max) || param.none == Some(x);
             let turned = if angle { libm::atan(libm::tan(x.to_radians()) * factor).to_degrees() } else { x * factor };
             (!is_none).then(|| Value::Number(turned.clamp(min, max)))
         }
-        (Value::Count(n), Kind::Count { min, max }) if n > 0 => {
+        (Value::Count(n), ParamKind::Count { min, max }) if n > 0 => {
             let turned = (f64::from(n) * factor).round();
             Some(Value::Count(turned.clamp(f64::from(min.max(1)), f64::from(max)) as u32))
         }
@@ -230,16 +230,16 @@ pub fn table() -> String {
 }
 
 /// How a power is written behind a parameter's name.
-fn suffix(power: Power) -> String {
+fn suffix(power: KnobPower) -> String {
     match power {
-        Power::Number(1.0) => String::new(),
-        Power::Number(2.0) => "²".into(),
-        Power::Number(0.5) => "^½".into(),
-        Power::Number(0.25) => "^¼".into(),
-        Power::Number(-1.0) => "⁻¹".into(),
-        Power::Number(-2.0) => "⁻²".into(),
-        Power::Number(power) => format!("^{power}"),
-        Power::Parameter(name) => format!("^`{name}`"),
+        KnobPower::Number(1.0) => String::new(),
+        KnobPower::Number(2.0) => "²".into(),
+        KnobPower::Number(0.5) => "^½".into(),
+        KnobPower::Number(0.25) => "^¼".into(),
+        KnobPower::Number(-1.0) => "⁻¹".into(),
+        KnobPower::Number(-2.0) => "⁻²".into(),
+        KnobPower::Number(power) => format!("^{power}"),
+        KnobPower::Parameter(name) => format!("^`{name}`"),
     }
 }
 

@@ -40,8 +40,8 @@ fn knobs_turn_numbers_and_every_model_that_has_some() {
             assert!(param.is_number(), "{name}.{}", param.name);
             for (number, Scaling { knob, power }) in param.scales.iter().enumerate() {
                 let is_power = match power {
-                    Power::Number(power) => *power != 0.0,
-                    Power::Parameter(of) => matches!(model.get(of), Some(Value::Number(_))),
+                    KnobPower::Number(power) => *power != 0.0,
+                    KnobPower::Parameter(of) => matches!(model.get(of), Some(Value::Number(_))),
                 };
                 let is_first = param.scales.iter().position(|other| other.knob == *knob) == Some(number);
                 assert!(is_power && is_first, "{name}.{} {knob:?}", param.name);

@@ -64,7 +64,7 @@ pub enum Role {
 
 /// What a model says of a role that it plays.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Part {
+pub struct PlayedRole {
     /// The role.
     pub role: Role,
     /// Its numbers in that role, beside its defaults.
@@ -142,7 +142,7 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     }
 
     /// The roles that it plays; one model plays each.
-    fn parts(&self) -> &'static [Part] {
+    fn parts(&self) -> &'static [PlayedRole] {
         &[]
     }
 

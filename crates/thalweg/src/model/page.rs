@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::declare::params::Kind;
+use crate::declare::params::ParamKind;
 use crate::model::{Family, Model};
 use crate::terrain::LayerSpec;
 
@@ -52,7 +52,7 @@ pub fn parameters(model: &dyn Model) -> String {
     text.push('\n');
     for p in &declared {
         let _ = writeln!(text, "- `{}`: {}", p.name, p.meaning);
-        if let Kind::Choice(words) = p.kind {
+        if let ParamKind::Choice(words) = p.kind {
             for (word, meaning) in words {
                 let _ = writeln!(text, "  - `{word}`: {meaning}");
             }

@@ -5,10 +5,10 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::cellular::{Cellular, Distance};
 use crate::noise::fractal::Warp;
 use crate::params;
+use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -110,7 +110,7 @@ impl Base for CellularNoise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::base::testing::{assert_windows_agree, coarsen, metres, relative_difference, square};
+    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, relative_difference, square};
 
     #[test]
     fn one_octave_without_jitter_is_the_distance_to_a_lattice() {

@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
-use crate::noise::lattice::{self, Lattice, Rule};
+use crate::noise::lattice::{self, Lattice, LatticeRule};
 use crate::params;
+use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -86,7 +86,7 @@ impl Base for DiamondSquare {
 
     fn values(&self, grid: &Grid, key: Key, rows: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
         let lattice = Lattice {
-            rule: Rule::DiamondSquare,
+            rule: LatticeRule::DiamondSquare,
             corners: self.corners,
             amplitude: self.amplitude,
             falling: libm::exp2(-self.roughness),
@@ -99,8 +99,8 @@ impl Base for DiamondSquare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::base::testing::{assert_windows_agree, coarsen, metres, relative_difference, square};
     use crate::models::midpoint_displacement::MidpointDisplacement;
+    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, relative_difference, square};
 
     #[test]
     fn windows_are_cut_from_the_whole() {
@@ -118,7 +118,7 @@ mod tests {
             DiamondSquare { corners: 300.0, amplitude: 100.0, roughness: 0.5, offset: 7.0, ..Default::default() };
         let ground = metres(&model, &square(4, 120.0), 2);
         let lattice = Lattice {
-            rule: Rule::DiamondSquare,
+            rule: LatticeRule::DiamondSquare,
             corners: 300.0,
             amplitude: 100.0,
             falling: 0.5f64.sqrt(),

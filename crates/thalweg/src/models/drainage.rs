@@ -46,7 +46,7 @@ params! {
     /// stages to take as masks: `layers = { amount = { layer = "accumulation", scale = [0, 1000000] } }`. Water leaves at
     /// open edges, into the sea, and beside cells without data. It breaks where eight directions are too few: on smooth
     /// slopes water runs in parallel lines along them, and streams across a filled lake are a guess.
-    pub struct Drainage {
+    pub struct DrainageLayers {
         /// Accumulation from which on there is a stream: less draws more and finer ones.
         threshold: f64 = 500_000.0, within 0.0..=1e12, unit "m²", scales Size^2, source "ours";
         /// Water that runs off, over a year: above 0, rivers run and depressions stand full of water.
@@ -85,7 +85,7 @@ pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
 /// Of slope, in multiple flow (Freeman 1991).
 const EXPONENT: f64 = 1.1;
 
-impl Model for Drainage {
+impl Model for DrainageLayers {
     fn about(&self) -> About {
         About {
             name: "drainage",
@@ -123,7 +123,7 @@ impl Model for Drainage {
     }
 }
 
-impl Drainage {
+impl DrainageLayers {
     /// How much land drains through each cell in m², weighed by rain, and where streams run.
     fn gathered(
         &self,
@@ -154,7 +154,7 @@ impl Drainage {
     }
 }
 
-struct Look(Drainage);
+struct Look(DrainageLayers);
 
 impl Stepper for Look {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     fn surveyed(mut terrain: Terrain, threshold: f64) -> Terrain {
-        let model = Drainage { threshold, ..Drainage::default() };
+        let model = DrainageLayers { threshold, ..DrainageLayers::default() };
         let mut stepper = model.start(&terrain.grid).unwrap();
         let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
         assert_eq!(stepper.step(&mut terrain, tick).unwrap(), Budget::default());
@@ -246,7 +246,7 @@ mod tests {
     fn runoff_runs_and_fills_what_lies_low() {
         let mut terrain = valley();
         // A year's metre on the 0.5 km² of the valley; the pit of one cell, 20 m deep to its rim, and what stood elsewhere.
-        let model = Drainage { runoff: 1.0, ..Drainage::default() };
+        let model = DrainageLayers { runoff: 1.0, ..DrainageLayers::default() };
         terrain.insert(&POOL, Cells::Height(Field::new([5, 10], Height::saturating(0.5)))).unwrap();
         let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
         let budget = model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
@@ -262,7 +262,7 @@ mod tests {
         let river = Field::generate([5, 10], |i, _| if i == 2 { 7.0 } else { 0.0 });
         terrain.insert(&DISCHARGE, Cells::Float(river.clone())).unwrap();
         let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
-        let model = Drainage { lakes: true, ..Drainage::default() };
+        let model = DrainageLayers { lakes: true, ..DrainageLayers::default() };
         let budget = model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
         assert_eq!(terrain.float(&DISCHARGE), Some(&river));
         assert_eq!(terrain.heights(&POOL).unwrap()[(2, 4)], Height::saturating(20.0));
@@ -274,7 +274,7 @@ mod tests {
         // Its eastern end is lowest, and the only way out.
         for routing in [Routing::D8, Routing::Infinity, Routing::Multiple] {
             let mut terrain = valley();
-            let model = Drainage { routing, ..Drainage::default() };
+            let model = DrainageLayers { routing, ..DrainageLayers::default() };
             let tick = Tick { key: Key::new(1, "drainage"), step: 0 };
             model.start(&terrain.grid).unwrap().step(&mut terrain, tick).unwrap();
             let accumulation = terrain.float(&ACCUMULATION).unwrap();

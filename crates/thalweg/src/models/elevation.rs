@@ -2,8 +2,8 @@
 
 use crate::base::error::{Error, Result};
 use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::models::base::{AMOUNT, STEP_CELLS, band, bands, lay};
 use crate::params;
+use crate::process::base::{AMOUNT, STEP_CELLS, band, bands, lay};
 use crate::terrain::grid::Grid;
 use crate::terrain::{Cells, LayerSpec, Terrain};
 

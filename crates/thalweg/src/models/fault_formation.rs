@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
 use crate::params;
+use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -150,7 +150,7 @@ fn profile(distance: f64, width: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::base::testing::{assert_windows_agree, coarsen, metres, moments, relative_difference, square};
+    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, moments, relative_difference, square};
 
     #[test]
     fn one_sheer_fault_has_two_levels_a_step_apart() {

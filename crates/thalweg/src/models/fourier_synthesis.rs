@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::base::fourier::{Fourier, Wave};
 use crate::base::rng::Key;
 use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::models::base::{AMOUNT, lay};
+use crate::process::base::{AMOUNT, lay};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -223,7 +223,7 @@ fn pair_line(columns: &[Wave], [rows, cols]: [usize; 2], upper: usize, line: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::base::testing::{assert_windows_agree, coarsen, moments, relative_difference, run, square};
+    use crate::process::base::testing::{assert_windows_agree, coarsen, moments, relative_difference, run, square};
 
     /// Sizes of all waves in the surface, found by transforming it back: [k_y, kₓ] with both signs, and the value.
     fn analysed(surface: &Field<f32>) -> Vec<([f64; 2], f64)> {

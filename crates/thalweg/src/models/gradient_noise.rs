@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
-use crate::noise::fractal::{Fractal, Kind, Settings, Warp};
+use crate::noise::fractal::{Fractal, FractalKind, FractalSettings, Warp};
 use crate::params;
+use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -35,7 +35,7 @@ params! {
     /// and squeezes waves below what the grid carries.
     pub struct GradientNoise {
         /// How octaves are shaped: rolling, rounded or ridged ground.
-        kind: Kind = Kind::Fbm, within .., unit "1", source "Musgrave 2003";
+        kind: FractalKind = FractalKind::Fbm, within .., unit "1", source "Musgrave 2003";
         /// Height of hills: three standard deviations of fbm, the whole range of the others; below 0 turned upside down.
         amplitude: f64 = 1200.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Distance from one great hill to the next.
@@ -97,7 +97,7 @@ impl Model for GradientNoise {
 
 impl Base for GradientNoise {
     fn span(&self) -> [f64; 2] {
-        let low = if self.kind == Kind::Fbm { -self.amplitude } else { 0.0 };
+        let low = if self.kind == FractalKind::Fbm { -self.amplitude } else { 0.0 };
         [self.offset + low, self.offset + self.amplitude]
     }
 
@@ -106,7 +106,7 @@ impl Base for GradientNoise {
     }
 
     fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
-        let settings = Settings {
+        let settings = FractalSettings {
             kind: self.kind,
             octaves: self.octaves,
             wavelength: self.wavelength,
@@ -131,7 +131,7 @@ impl Base for GradientNoise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::base::testing::{assert_windows_agree, coarsen, metres, moments, relative_difference, square};
+    use crate::process::base::testing::{assert_windows_agree, coarsen, metres, moments, relative_difference, square};
 
     #[test]
     fn fbm_has_the_stated_deviation() {
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn billow_and_ridged_lie_within_their_range() {
-        for kind in [Kind::Billow, Kind::Ridged] {
+        for kind in [FractalKind::Billow, FractalKind::Ridged] {
             let model = GradientNoise { kind, amplitude: 1000.0, ..Default::default() };
             let ground = metres(&model, &square(256, 15_360.0), 3);
             let [low, high] = ground.as_slice().iter().fold([f64::MAX, f64::MIN], |[a, b], z| [a.min(*z), b.max(*z)]);
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn windows_are_cut_from_the_whole() {
-        for kind in [Kind::Fbm, Kind::Billow, Kind::Ridged] {
+        for kind in [FractalKind::Fbm, FractalKind::Billow, FractalKind::Ridged] {
             let model = GradientNoise { kind, damping: 0.5, ..Default::default() };
             assert_windows_agree(&model, &Grid::new([30, 320], 45.0).unwrap());
         }
@@ -175,7 +175,7 @@ mod tests {
     fn finer_grids_of_one_world_only_add_detail() {
         // Of what 30 m cells carry and 60 m cells do not, waves of 60 to 240 m, block means over 60 m keep a part; weights
         // there are under 0.47⁵ of the first octave's: 2.3 % in all for fbm, more where ridges make edges.
-        for (kind, most) in [(Kind::Fbm, 0.02), (Kind::Billow, 0.03), (Kind::Ridged, 0.05)] {
+        for (kind, most) in [(FractalKind::Fbm, 0.02), (FractalKind::Billow, 0.03), (FractalKind::Ridged, 0.05)] {
             let model = GradientNoise { kind, ..Default::default() };
             let [coarse, fine] = [256, 512].map(|n| metres(&model, &square(n, 15_360.0), 9));
             let difference = relative_difference(&coarsen(&coarse, 2), &coarsen(&fine, 4));

@@ -6,19 +6,13 @@ use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
+use crate::process::slopes::SLOPE_LIMIT;
 use crate::process::slopes::diffuse::{PASS, passes};
 use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
-use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
-
-/// How steep the ground may stand, beside the model's own angle.
-pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
-    "slope_limit",
-    "1",
-    "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
-);
+use crate::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
 
 params! {
     /// Cuts slopes to the steepest that stands, alike in all directions, and lets soil creep: even flanks, round crests.
@@ -209,6 +203,7 @@ mod tests {
     use super::*;
     use crate::base::rng::Key;
     use crate::terrain::Cells;
+    use crate::terrain::LayerSpec;
     use crate::terrain::height::UNITS;
 
     fn run(model: &Hillslope, terrain: &mut Terrain) -> Budget {

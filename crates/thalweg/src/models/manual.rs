@@ -1,7 +1,7 @@
 //! [`Manual`]: a stage for what is done by hand.
 
 use crate::base::error::Result;
-use crate::model::{About, Budget, Family, Model, Part, Reach, Role, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, PlayedRole, Reach, Role, Stepper, Tick};
 use crate::params;
 use crate::terrain::Terrain;
 use crate::terrain::grid::Grid;
@@ -38,8 +38,8 @@ impl Model for Manual {
         Some("hands")
     }
 
-    fn parts(&self) -> &'static [Part] {
-        &[Part { role: Role::Strokes, with: &[] }]
+    fn parts(&self) -> &'static [PlayedRole] {
+        &[PlayedRole { role: Role::Strokes, with: &[] }]
     }
 
     fn steps(&self, _: &Grid) -> u32 {

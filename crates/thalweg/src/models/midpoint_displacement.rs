@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
-use crate::noise::lattice::{self, Lattice, Rule};
+use crate::noise::lattice::{self, Lattice, LatticeRule};
 use crate::params;
+use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -86,7 +86,7 @@ impl Base for MidpointDisplacement {
 
     fn values(&self, grid: &Grid, key: Key, rows: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
         let lattice = Lattice {
-            rule: Rule::Midpoint,
+            rule: LatticeRule::Midpoint,
             corners: self.corners,
             amplitude: self.amplitude,
             falling: libm::exp2(-self.roughness),

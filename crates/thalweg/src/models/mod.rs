@@ -1,6 +1,5 @@
 //! The models, one file each, and the one list of them.
 
-pub mod base;
 pub mod cellular_noise;
 pub mod coast;
 pub mod delta;
@@ -48,7 +47,7 @@ const MODELS: &[Make] = &[
     || Box::<stream_power::StreamPower>::default(),
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),
-    || Box::<drainage::Drainage>::default(),
+    || Box::<drainage::DrainageLayers>::default(),
     || Box::<soils::Soils>::default(),
     || Box::<hillslope::Hillslope>::default(),
     || Box::<planation::Planation>::default(),
@@ -61,7 +60,7 @@ const MODELS: &[Make] = &[
     || Box::<trees::Trees>::default(),
     || Box::<river_network::RiverNetwork>::default(),
     || Box::<delta::Delta>::default(),
-    || Box::<outlets::Outlets>::default(),
+    || Box::<outlets::OpenOutlets>::default(),
     || Box::<manual::Manual>::default(),
 ];
 

@@ -33,7 +33,7 @@ params! {
     /// loose, of what was cut, and what that does not come to rivers have brought along. The rest of the cut leaves the world, or, where
     /// no edge is open and no data is missing, is laid on the lowest ground. Plants in a new lake are gone. Channels are a cell
     /// wide, so on coarse cells they are broader than a river would cut.
-    pub struct Outlets {
+    pub struct OpenOutlets {
         /// Depth from which on a hollow, or water that stands, is a lake.
         lake: f64 = 2.0, within 0.0..=16_000.0, unit "m", scales Relief, source "ours";
         /// Surface from which on it is one.
@@ -42,7 +42,7 @@ params! {
     }
 }
 
-impl Model for Outlets {
+impl Model for OpenOutlets {
     fn about(&self) -> About {
         About {
             name: "outlets",
@@ -75,7 +75,7 @@ impl Model for Outlets {
     }
 }
 
-struct Mender(Outlets);
+struct Mender(OpenOutlets);
 
 impl Stepper for Mender {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
@@ -165,7 +165,7 @@ mod tests {
         .unwrap()
     }
 
-    fn run(terrain: &mut Terrain, model: &Outlets) -> Budget {
+    fn run(terrain: &mut Terrain, model: &OpenOutlets) -> Budget {
         let tick = Tick { key: Key::new(1, "outlets"), step: 0 };
         model.start(&terrain.grid).unwrap().step(terrain, tick).unwrap()
     }
@@ -174,7 +174,7 @@ mod tests {
     fn a_deep_hollow_is_a_lake_and_a_pit_is_none() {
         let start = slope();
         let mut terrain = start.clone();
-        let budget = run(&mut terrain, &Outlets { lake: 5.0, lake_area: 1200.0 });
+        let budget = run(&mut terrain, &OpenOutlets { lake: 5.0, lake_area: 1200.0 });
         let pool = terrain.heights(&POOL).unwrap();
         let wet: Vec<_> = (0..12).flat_map(|i| (0..30).map(move |j| (i, j))).filter(|at| pool[*at].0 > 0).collect();
         let lowest = (2..7).flat_map(|i| (7..13).map(move |j| (i, j))).filter(|at| !wet.contains(at));
@@ -194,7 +194,7 @@ mod tests {
         );
         // A lake must be wide too.
         let mut other = start;
-        run(&mut other, &Outlets { lake: 5.0, lake_area: 1201.0 });
+        run(&mut other, &OpenOutlets { lake: 5.0, lake_area: 1201.0 });
         assert!(other.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0));
     }
 
@@ -212,7 +212,7 @@ mod tests {
         };
         let forest = Forest::of(vec![tree(1, [4, 9]), tree(2, [1, 1])], &terrain.grid).unwrap();
         forest.write(&mut terrain).unwrap();
-        let model = Outlets { lake: 5.0, lake_area: 1200.0 };
+        let model = OpenOutlets { lake: 5.0, lake_area: 1200.0 };
         let budget = run(&mut terrain, &model);
         let pool = terrain.heights(&POOL).unwrap().clone();
         let volume = pool.as_slice().iter().map(|depth| i64::from(depth.0)).sum::<i64>() as f64 / UNITS * 100.0;
@@ -225,11 +225,11 @@ mod tests {
         terrain.insert(&POOL, Cells::Height(pool.map(|depth| Height(depth.0 / 2)))).unwrap();
         let half = terrain.heights(&POOL).unwrap().clone();
         Forest::of(vec![tree(1, [4, 9])], &terrain.grid).unwrap().write(&mut terrain).unwrap();
-        let budget = run(&mut terrain, &Outlets { lake: 3.0, ..model });
+        let budget = run(&mut terrain, &OpenOutlets { lake: 3.0, ..model });
         assert_eq!((terrain.heights(&POOL), budget.water_change()), (Some(&half), 0.0));
         assert_eq!(left(&terrain), [1]);
         // What is no lake runs off.
-        let budget = run(&mut terrain, &Outlets { lake: 1e4, ..model });
+        let budget = run(&mut terrain, &OpenOutlets { lake: 1e4, ..model });
         assert!(
             budget.water_change() < 0.0 && terrain.heights(&POOL).unwrap().as_slice().iter().all(|depth| depth.0 == 0)
         );
@@ -240,7 +240,7 @@ mod tests {
         let mut terrain = slope();
         terrain.grid.edges = [crate::terrain::grid::Edge::Closed; 4];
         let before = terrain.solid();
-        let budget = run(&mut terrain, &Outlets { lake: 1e4, lake_area: 0.0 });
+        let budget = run(&mut terrain, &OpenOutlets { lake: 1e4, lake_area: 0.0 });
         assert_eq!((budget.exported, terrain.solid() - before), (0, budget.solid_change()));
         assert!(budget.eroded + budget.added > 0);
         let drains = outlets::drains(&Land::of(&terrain), &Field::new([12, 30], false));

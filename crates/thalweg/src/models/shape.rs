@@ -5,13 +5,13 @@ use std::ops::Range;
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::model::{About, Blend, Family, Model, Reach, Stepper};
-use crate::models::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
+use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
 use crate::terrain::grid::Grid;
 use crate::{choice, params};
 
 choice! {
     /// Which shape.
-    pub enum Kind {
+    pub enum ShapeKind {
         /// An incline: height at the centre, rising towards the azimuth by the tangent of tilt.
         Plane = "plane",
         /// A cone: height at the centre, 0 from the radius on.
@@ -45,7 +45,7 @@ params! {
     /// Breaks: nothing here is nature's; blend noise over it. Cone and crater have a sharp tip or rim.
     pub struct Shape {
         /// Which shape.
-        kind: Kind = Kind::Island, within .., unit "1", source "ours";
+        kind: ShapeKind = ShapeKind::Island, within .., unit "1", source "ours";
         /// Height of the middle, or of the rim of a crater.
         height: f64 = 900.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Depth of a crater's floor, or of the sea floor around an island.
@@ -101,7 +101,7 @@ impl Model for Shape {
 
 impl Base for Shape {
     fn span(&self) -> [f64; 2] {
-        let low = if matches!(self.kind, Kind::Crater | Kind::Island) { -self.depth } else { 0.0 };
+        let low = if matches!(self.kind, ShapeKind::Crater | ShapeKind::Island) { -self.depth } else { 0.0 };
         [self.offset + low, self.offset + self.height]
     }
 
@@ -118,8 +118,8 @@ impl Base for Shape {
                 // Rows run southward, azimuths from north.
                 let [along, across] = [x * sin - y * cos, x * cos + y * sin];
                 let metres = match self.kind {
-                    Kind::Plane => self.height + rise * along,
-                    Kind::Ridge => self.profile(across.abs() / radius),
+                    ShapeKind::Plane => self.height + rise * along,
+                    ShapeKind::Ridge => self.profile(across.abs() / radius),
                     _ => self.profile((x * x + y * y).sqrt() / radius),
                 };
                 *value = (self.offset + metres) as f32;
@@ -134,13 +134,13 @@ impl Shape {
         let Self { height, depth, .. } = *self;
         let inside = r.min(1.0);
         match self.kind {
-            Kind::Plane => height,
-            Kind::Cone => height * (1.0 - inside),
-            Kind::Dome => height * (1.0 - inside * inside).powi(2),
-            Kind::Crater if r < 1.0 => -depth + (height + depth) * r * r,
-            Kind::Crater => height / (r * r * r),
-            Kind::Island => -depth + (height + depth) * (1.0 - inside * inside * (3.0 - 2.0 * inside)),
-            Kind::Ridge => height * libm::exp(-r * r),
+            ShapeKind::Plane => height,
+            ShapeKind::Cone => height * (1.0 - inside),
+            ShapeKind::Dome => height * (1.0 - inside * inside).powi(2),
+            ShapeKind::Crater if r < 1.0 => -depth + (height + depth) * r * r,
+            ShapeKind::Crater => height / (r * r * r),
+            ShapeKind::Island => -depth + (height + depth) * (1.0 - inside * inside * (3.0 - 2.0 * inside)),
+            ShapeKind::Ridge => height * libm::exp(-r * r),
         }
     }
 }
@@ -148,22 +148,22 @@ impl Shape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::models::base::testing::{assert_windows_agree, metres};
+    use crate::process::base::testing::{assert_windows_agree, metres};
 
     #[test]
     fn profiles_at_centre_half_way_edge_and_beyond() {
         let cases = [
-            (Kind::Plane, [800.0, 800.0, 800.0, 800.0]),
-            (Kind::Cone, [800.0, 400.0, 0.0, 0.0]),
-            (Kind::Dome, [800.0, 450.0, 0.0, 0.0]),       // (3/4)² = 9/16
-            (Kind::Crater, [-200.0, 50.0, 800.0, 100.0]), // a quarter of 1000 up; 2⁻³
-            (Kind::Island, [800.0, 300.0, -200.0, -200.0]),
+            (ShapeKind::Plane, [800.0, 800.0, 800.0, 800.0]),
+            (ShapeKind::Cone, [800.0, 400.0, 0.0, 0.0]),
+            (ShapeKind::Dome, [800.0, 450.0, 0.0, 0.0]), // (3/4)² = 9/16
+            (ShapeKind::Crater, [-200.0, 50.0, 800.0, 100.0]), // a quarter of 1000 up; 2⁻³
+            (ShapeKind::Island, [800.0, 300.0, -200.0, -200.0]),
         ];
         for (kind, expected) in cases {
             let shape = Shape { kind, height: 800.0, depth: 200.0, ..Default::default() };
             assert_eq!([0.0, 0.5, 1.0, 2.0].map(|r| shape.profile(r)), expected, "{kind:?}");
         }
-        let ridge = Shape { kind: Kind::Ridge, height: 1.0, ..Default::default() };
+        let ridge = Shape { kind: ShapeKind::Ridge, height: 1.0, ..Default::default() };
         assert_eq!(ridge.profile(0.0), 1.0);
         assert!((ridge.profile(1.0) - 1.0 / std::f64::consts::E).abs() < 1e-15);
     }
@@ -172,7 +172,7 @@ mod tests {
     fn shapes_lie_where_they_are_told() {
         // 101 cells of 10 m: cell (50, 50) is the middle; a radius of 250 m ends 25 cells from it.
         let grid = Grid::new([101, 101], 10.0).unwrap();
-        let cone = Shape { kind: Kind::Cone, height: 100.0, radius: 250.0, ..Default::default() };
+        let cone = Shape { kind: ShapeKind::Cone, height: 100.0, radius: 250.0, ..Default::default() };
         let ground = metres(&cone, &grid, 0);
         assert_eq!([ground[(50, 50)], ground[(25, 50)], ground[(50, 80)]], [100.0, 0.0, 0.0]);
         assert!((ground[(50, 60)] - 60.0).abs() < 1e-4);
@@ -187,13 +187,13 @@ mod tests {
     fn planes_rise_and_ridges_run_towards_the_azimuth() {
         // 45°: a metre up for a metre on. East, then north; f32 metres and units round by under 10⁻⁴.
         let grid = Grid::new([11, 11], 10.0).unwrap();
-        let plane = Shape { kind: Kind::Plane, height: 5.0, tilt: 45.0, azimuth: 90.0, ..Default::default() };
+        let plane = Shape { kind: ShapeKind::Plane, height: 5.0, tilt: 45.0, azimuth: 90.0, ..Default::default() };
         let east = metres(&plane, &grid, 0);
         let north = metres(&Shape { azimuth: 0.0, ..plane }, &grid, 0);
         for (a, b) in [(east[(5, 7)], 25.0), (east[(8, 5)], 5.0), (north[(4, 5)], 15.0), (north[(5, 9)], 5.0)] {
             assert!((a - b).abs() < 1e-4, "{a}, {b}");
         }
-        let ridge = Shape { kind: Kind::Ridge, height: 50.0, azimuth: 90.0, radius: 20.0, ..Default::default() };
+        let ridge = Shape { kind: ShapeKind::Ridge, height: 50.0, azimuth: 90.0, radius: 20.0, ..Default::default() };
         let ridge = metres(&ridge, &grid, 0);
         assert!((ridge[(5, 0)] - 50.0).abs() < 1e-4);
         assert!((ridge[(3, 4)] - 50.0 * (-1.0f64).exp()).abs() < 1e-4);

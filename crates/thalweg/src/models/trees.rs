@@ -5,11 +5,12 @@ use crate::flow::accumulate::{SHARES, shares};
 use crate::flow::{Drainage, Land};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
 use crate::params;
-use crate::process::forest::{Forest, KINDS, Rules, Site, TREES};
+use crate::process::forest::FERTILITY;
+use crate::process::forest::{Forest, ForestRules, KINDS, PlantSite, TREES};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
-use crate::terrain::{Cells, DISCHARGE, LayerSpec, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
+use crate::terrain::{Cells, DISCHARGE, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
 
 params! {
     /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
@@ -79,17 +80,14 @@ params! {
     }
 }
 
-/// Where plants may grow.
-pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of the seeds that the soil bears, 0 to 1.");
-
 /// Years that one step of the stepper takes: reading and writing the table then costs little beside them.
 const YEARS: u32 = 10;
 
 impl Trees {
     /// As the forest takes them.
-    fn rules(&self) -> Rules {
+    fn rules(&self) -> ForestRules {
         let shares = [self.conifer, self.broadleaf, self.willow, self.dwarf_pine, self.shrub, self.reed];
-        Rules {
+        ForestRules {
             spawn: self.spawn,
             grow: self.grow as f32,
             seed: self.seed,
@@ -151,7 +149,7 @@ impl Model for Trees {
 /// A forest in its stage. The ground does not change, so its water is worked out once.
 struct Growing {
     model: Trees,
-    rules: Rules,
+    rules: ForestRules,
     waters: Option<Waters>,
 }
 
@@ -168,7 +166,7 @@ impl Stepper for Growing {
             Some(waters) => waters,
             None => self.waters.insert(Waters::of(terrain, &self.model)?),
         };
-        let site = Site {
+        let site = PlantSite {
             grid: &terrain.grid,
             ground: &terrain.ground,
             nodata: terrain.nodata.as_ref(),

@@ -15,7 +15,7 @@ use crate::terrain::grid::Grid;
 
 choice! {
     /// How octaves of noise are shaped before they are added.
-    pub enum Kind {
+    pub enum FractalKind {
         /// Plain noise: rolling ground around the offset.
         Fbm = "fbm",
         /// Distance of the noise from zero: rounded hills between sharp valleys.
@@ -27,9 +27,9 @@ choice! {
 
 /// What a sum of octaves is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
+pub struct FractalSettings {
     /// How octaves are shaped.
-    pub kind: Kind,
+    pub kind: FractalKind,
     /// Number of octaves.
     pub octaves: u32,
     /// Wavelength of the first in metres.
@@ -46,11 +46,11 @@ pub struct Settings {
     pub damping: f64,
 }
 
-impl Settings {
+impl FractalSettings {
     /// Plain fBm.
     pub fn fbm(octaves: u32, wavelength: f64, gain: f64) -> Self {
         Self {
-            kind: Kind::Fbm,
+            kind: FractalKind::Fbm,
             octaves,
             wavelength,
             lacunarity: 2.0,
@@ -65,7 +65,7 @@ impl Settings {
 /// A sum of octaves, ready for grids of one cell size.
 #[derive(Debug, Clone)]
 pub struct Fractal {
-    settings: Settings,
+    settings: FractalSettings,
     octaves: Vec<Octave>,
     warp: Option<Warp>,
     scale: f32,
@@ -122,14 +122,14 @@ fn deviation(octaves: &[Octave]) -> f64 {
 
 impl Fractal {
     /// A sum of octaves for cells of `cell` metres, its lattices keyed by `key`.
-    pub fn new(settings: &Settings, warp: Option<Warp>, key: Key, cell: f64) -> Self {
-        let Settings { octaves, wavelength, lacunarity, gain, .. } = *settings;
+    pub fn new(settings: &FractalSettings, warp: Option<Warp>, key: Key, cell: f64) -> Self {
+        let FractalSettings { octaves, wavelength, lacunarity, gain, .. } = *settings;
         let octaves = Octave::series(octaves, wavelength, lacunarity, gain, key, cell);
         let total: f64 = octaves.iter().map(|octave| f64::from(octave.amplitude)).sum();
         let size = match settings.kind {
-            Kind::Fbm => deviation(&octaves),
-            Kind::Billow => total,
-            Kind::Ridged => total * settings.ridge_offset.powi(2),
+            FractalKind::Fbm => deviation(&octaves),
+            FractalKind::Billow => total,
+            FractalKind::Ridged => total * settings.ridge_offset.powi(2),
         };
         Self { settings: *settings, octaves, warp, scale: (1.0 / size.max(1e-6)) as f32, cell }
     }
@@ -161,7 +161,7 @@ fn chunk_of(fractal: &Fractal, anchor: [f64; 2], out: &mut Chunk) {
     let mut weight = [1.0f32; CHUNK];
     let mut slope = [[0.0f32; CHUNK]; 2];
     for octave in &fractal.octaves {
-        if octave.fade == 0.0 && settings.kind == Kind::Fbm {
+        if octave.fade == 0.0 && settings.kind == FractalKind::Fbm {
             break; // every further one is finer, and adds nothing
         }
         let [mut noise, along_x, along_y] = match (octave.fade > 0.0, &warp, damped) {
@@ -190,19 +190,19 @@ fn chunk_of(fractal: &Fractal, anchor: [f64; 2], out: &mut Chunk) {
 /// Turns noise into an octave of the given kind. Where the grid cannot carry the octave (`fade` under 1), what is
 /// missing is replaced by its mean, so that a coarser grid does not sink.
 #[inline(always)]
-fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: Kind, fade: f32, offset: f32, gain: f32) {
+fn shape(noise: &mut Chunk, weight: &mut Chunk, kind: FractalKind, fade: f32, offset: f32, gain: f32) {
     match kind {
-        Kind::Fbm => {
+        FractalKind::Fbm => {
             for n in noise {
                 *n *= fade;
             }
         }
-        Kind::Billow => {
+        FractalKind::Billow => {
             for n in noise {
                 *n = fade * n.abs() + (1.0 - fade) * MEAN_ABS;
             }
         }
-        Kind::Ridged => {
+        FractalKind::Ridged => {
             let mean = offset * offset - 2.0 * offset * MEAN_ABS + DEVIATION * DEVIATION;
             for (n, w) in noise.iter_mut().zip(weight) {
                 let ridge = offset - n.abs();
@@ -253,9 +253,9 @@ mod tests {
             let [n, sx, sy] = if octave.fade > 0.0 { at(octave, by, fractal.warp.is_some()) } else { [0.0; 3] };
             let rest = 1.0 - octave.fade;
             let mut value = match settings.kind {
-                Kind::Fbm => n * octave.fade,
-                Kind::Billow => octave.fade * n.abs() + rest * MEAN_ABS,
-                Kind::Ridged => {
+                FractalKind::Fbm => n * octave.fade,
+                FractalKind::Billow => octave.fade * n.abs() + rest * MEAN_ABS,
+                FractalKind::Ridged => {
                     let ridge = (offset - n.abs()) * (offset - n.abs());
                     let mean = offset * offset - 2.0 * offset * MEAN_ABS + DEVIATION * DEVIATION;
                     let signal = weight * (octave.fade * ridge + rest * mean);
@@ -278,9 +278,9 @@ mod tests {
         let mut grid = Grid::new([3, 301], 30.0).unwrap();
         grid.origin = [1000, -70];
         let key = Key::new(1, "fractal");
-        for kind in [Kind::Fbm, Kind::Billow, Kind::Ridged] {
+        for kind in [FractalKind::Fbm, FractalKind::Billow, FractalKind::Ridged] {
             for (metres, damping) in [(0.0, 0.0), (0.0, 0.7), (900.0, 0.0), (900.0, 0.7)] {
-                let settings = Settings { kind, damping, ..Settings::fbm(9, 5000.0, 0.5) };
+                let settings = FractalSettings { kind, damping, ..FractalSettings::fbm(9, 5000.0, 0.5) };
                 let warp = Warp::new(metres, 3000.0, key.and(1), grid.cell);
                 let fractal = Fractal::new(&settings, warp, key, grid.cell);
                 for i in 0..3 {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     /// Power of every wave of a Hann-windowed square of fBm, the mean over `seeds` worlds, by [k_y][kₓ].
-    fn power(settings: &Settings, side: usize, seeds: u64) -> Vec<Vec<f64>> {
+    fn power(settings: &FractalSettings, side: usize, seeds: u64) -> Vec<Vec<f64>> {
         let grid = Grid::new([side, side], 1.0).unwrap();
         let hann = |k: usize| 0.5 - 0.5 * (std::f64::consts::TAU * (k as f64 + 0.5) / side as f64).cos();
         let fft = Fourier::forward(side);
@@ -325,7 +325,7 @@ mod tests {
     fn the_spectrum_falls_evenly_and_shows_no_lattice() {
         // Octaves of 128 to 4 cells; looked at from 64 to 8 cells a wave, k = 4 to 32.
         let (side, seeds) = (256, 64);
-        let power = power(&Settings::fbm(6, 128.0, 0.5), side, seeds);
+        let power = power(&FractalSettings::fbm(6, 128.0, 0.5), side, seeds);
         let signed = |k: usize| if 2 * k > side { k as f64 - side as f64 } else { k as f64 };
         let radius = |ky: usize, kx: usize| signed(ky).hypot(signed(kx));
         let ring = |ky: usize, kx: usize| radius(ky, kx).round() as usize;

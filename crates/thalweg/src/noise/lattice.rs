@@ -13,7 +13,7 @@ use crate::terrain::grid::Grid;
 
 /// Where a new point takes its mean from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum LatticeRule {
     /// In the middle of a square: its four corners. In the middle of an edge: the three or four points around it, two
     /// of them just set in the middles of squares.
     DiamondSquare,
@@ -25,7 +25,7 @@ pub enum Rule {
 #[derive(Debug, Clone, Copy)]
 pub struct Lattice {
     /// Where means come from.
-    pub rule: Rule,
+    pub rule: LatticeRule,
     /// Corners are uniform in ± this, in metres.
     pub corners: f64,
     /// Points new on level 1 are displaced uniformly in ± this, in metres.
@@ -102,8 +102,8 @@ impl Lattice {
                 _ => return corners.at(i, j),
             };
             match self.rule {
-                Rule::DiamondSquare => (sum + other) / (count + others) + shift(i, j),
-                Rule::Midpoint => 0.5 * sum + shift(i, j),
+                LatticeRule::DiamondSquare => (sum + other) / (count + others) + shift(i, j),
+                LatticeRule::Midpoint => 0.5 * sum + shift(i, j),
             }
         });
         Patch { start, values }
@@ -156,7 +156,7 @@ pub fn bytes(cells: u64, step: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn lattice(rule: Rule, corners: f64, amplitude: f64) -> Lattice {
+    fn lattice(rule: LatticeRule, corners: f64, amplitude: f64) -> Lattice {
         Lattice { rule, corners, amplitude, falling: 0.5, key: Key::new(3, "lattice") }
     }
 
@@ -188,7 +188,7 @@ mod tests {
                     let row = (j.checked_sub(step).map(|w| z[i][w]), z[i].get(j + step).copied());
                     let (ends, beside) = if odd(j) { (row, column) } else { (column, row) };
                     let all = [ends.0, ends.1, beside.0, beside.1];
-                    let used = if lattice.rule == Rule::Midpoint { &all[..2] } else { &all[..] };
+                    let used = if lattice.rule == LatticeRule::Midpoint { &all[..2] } else { &all[..] };
                     let [two, more] = [&used[..2], &used[2..]].map(|part| part.iter().flatten().sum::<f32>());
                     z[i][j] = (two + more) / used.iter().flatten().count() as f32 + shift(i, j);
                 }
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_whole_lattice_is_that_of_the_plain_methods() {
-        for rule in [Rule::DiamondSquare, Rule::Midpoint] {
+        for rule in [LatticeRule::DiamondSquare, LatticeRule::Midpoint] {
             let lattice = lattice(rule, 100.0, 60.0);
             let patch = lattice.patch(4, [0, 0], [16, 16]);
             for (i, row) in plain(&lattice, 4).iter().enumerate() {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_part_has_the_bits_of_the_whole() {
-        for rule in [Rule::DiamondSquare, Rule::Midpoint] {
+        for rule in [LatticeRule::DiamondSquare, LatticeRule::Midpoint] {
             let lattice = lattice(rule, 100.0, 60.0);
             let whole = lattice.patch(6, [0, 0], [64, 64]);
             for (first, last) in [([0, 0], [0, 0]), ([13, 50], [27, 64]), ([31, 31], [33, 32]), ([64, 7], [64, 9])] {
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn without_displacement_the_midpoint_rule_interpolates_the_corners() {
         // Rounding: six levels of means of values under 100: 6 · 100 · 2⁻²⁴ < 4·10⁻⁵.
-        let patch = lattice(Rule::Midpoint, 100.0, 0.0).patch(6, [0, 0], [64, 64]);
+        let patch = lattice(LatticeRule::Midpoint, 100.0, 0.0).patch(6, [0, 0], [64, 64]);
         let [nw, ne, sw, se] = [(0, 0), (0, 64), (64, 0), (64, 64)].map(|(i, j)| patch.at(i, j));
         for (i, j) in [(0, 32), (1, 1), (17, 50), (64, 63), (32, 32)] {
             let (v, u) = (i as f32 / 64.0, j as f32 / 64.0);
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_finer_level_keeps_the_points_of_the_coarser() {
-        let lattice = lattice(Rule::DiamondSquare, 100.0, 60.0);
+        let lattice = lattice(LatticeRule::DiamondSquare, 100.0, 60.0);
         let [coarse, fine] = [5, 6].map(|level| lattice.patch(level, [0, 0], [1 << level, 1 << level]));
         for i in 0..=32 {
             for j in 0..=32 {

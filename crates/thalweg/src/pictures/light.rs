@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
-use crate::pictures::relief::bilinear;
+use crate::pictures::sample::bilinear;
 use crate::terrain::field::Field;
 
 /// Where the sun stands.

@@ -2,9 +2,10 @@
 
 use crate::pictures::colour::{Linear, lit, mix};
 use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
-use crate::pictures::ramps::{Ramp, Table};
-use crate::pictures::relief::{Relief, bilinear, quantile};
-use crate::pictures::water::STREAM;
+use crate::pictures::ramps::{ColourTable, Ramp};
+use crate::pictures::relief::Relief;
+use crate::pictures::sample::{bilinear, quantile};
+use crate::pictures::streams::STREAM;
 use crate::terrain::field::{Field, Size};
 
 /// The sun's share of the light on flat open ground. The three shares sum to 1, so flat ground shows the ramp's own colour.
@@ -63,8 +64,8 @@ pub struct Brush {
 pub struct Painter<'a> {
     relief: &'a Relief,
     brush: Brush,
-    land: Table,
-    sea: Table,
+    land: ColourTable,
+    sea: ColourTable,
     /// Depth of the sea's darkest blue in metres.
     deepest: f32,
     lights: [[f32; 3]; 3],

@@ -11,7 +11,7 @@ use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::raster::Band;
 use crate::pictures::relief::Relief;
-use crate::pictures::scene::{Block, Camera, Point, Projected};
+use crate::pictures::scene::{Block, Camera, Projected, ScenePoint};
 use crate::pictures::shade::brush;
 use crate::pictures::text::{Letters, draw};
 use crate::pictures::trees::Wood;
@@ -78,7 +78,7 @@ impl Default for ViewOptions<'_> {
 
 /// A terrain under its water and trees.
 #[derive(Debug, Clone, Copy)]
-pub struct Land<'a> {
+pub struct DrawnLand<'a> {
     /// The terrain.
     pub terrain: &'a Terrain,
     /// Its water.
@@ -87,7 +87,7 @@ pub struct Land<'a> {
     pub trees: &'a [Tree],
 }
 
-impl<'a> Land<'a> {
+impl<'a> DrawnLand<'a> {
     /// The terrain alone.
     pub fn bare(terrain: &'a Terrain) -> Self {
         Self { terrain, water: Water::default(), trees: &[] }
@@ -100,7 +100,7 @@ impl<'a> Land<'a> {
 /// When an option is outside what it may be, or the water is not of the terrain's size.
 pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
-    let land = Land { terrain, water: options.water, trees: options.trees };
+    let land = DrawnLand { terrain, water: options.water, trees: options.trees };
     let mut views = render(&[land], options)?;
     let mut picture = views.pop().unwrap_or_else(|| Picture::new(options.size, PAPER));
     if let Some(title) = options.title {
@@ -114,7 +114,7 @@ pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
 ///
 /// # Errors
 /// As [`view`].
-pub fn compare(before: Land<'_>, after: Land<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
+pub fn compare(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOptions<'_>) -> Result<Picture> {
     options.check()?;
     let mut views = render(&[before, after], options)?;
     for (picture, label) in views.iter_mut().zip(["before", "after"]) {
@@ -162,8 +162,8 @@ struct Subject<'a> {
 }
 
 /// Draws each land with what they share: camera, exaggeration, colours, base.
-pub(crate) fn render(lands: &[Land<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
-    let subjects = lands.iter().map(|Land { terrain, water, trees }| {
+pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
+    let subjects = lands.iter().map(|DrawnLand { terrain, water, trees }| {
         let relief = at_screen_resolution(&Relief::flooded(terrain, water)?, options.size);
         Ok(Subject { relief, streams: water.streams, trees, cells: terrain.grid.size })
     });
@@ -187,7 +187,7 @@ pub(crate) fn render(lands: &[Land<'_>], options: &ViewOptions<'_>) -> Result<Ve
     // One light for all, so that smoothing shows as smoother ground and not as stronger light: that of the steepest, which
     // would be black with shadow in a stronger one.
     let light = reliefs.iter().map(|relief| relief.exaggeration()).reduce(f64::min).unwrap_or(1.0);
-    let bounds: [Point; 2] = [-1.0, 1.0]
+    let bounds: [ScenePoint; 2] = [-1.0, 1.0]
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
     let screen = options.size.map(|n| (n * FINE) as f32);
     let camera = Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32);
@@ -230,7 +230,7 @@ struct Floor {
     base: f32,
     half: [f32; 2],
     blur: f32,
-    sun: Point,
+    sun: ScenePoint,
 }
 
 impl Floor {
@@ -350,7 +350,7 @@ mod tests {
             }
             pair
         };
-        let pair = |a, b| compare(Land::bare(a), Land::bare(b), &small()).unwrap();
+        let pair = |a, b| compare(DrawnLand::bare(a), DrawnLand::bare(b), &small()).unwrap();
         let same = pair(&a, &a);
         assert_eq!(same.size(), [120, 400]);
         let [left, right] = halves(&same);

@@ -297,8 +297,8 @@ impl Ramp {
     }
 
     /// `at`, tabulated for inner loops.
-    pub fn table(&self) -> Table {
-        Table((0..Table::SIZE).map(|k| self.at(k as f32 / (Table::SIZE - 1) as f32)).collect())
+    pub fn table(&self) -> ColourTable {
+        ColourTable((0..ColourTable::SIZE).map(|k| self.at(k as f32 / (ColourTable::SIZE - 1) as f32)).collect())
     }
 
     /// The colour at `t` as stored in files.
@@ -309,9 +309,9 @@ impl Ramp {
 
 /// A ramp's colours at 1024 even steps.
 #[derive(Debug, Clone)]
-pub struct Table(Vec<Linear>);
+pub struct ColourTable(Vec<Linear>);
 
-impl Table {
+impl ColourTable {
     const SIZE: usize = 1024;
 
     /// The nearest tabulated colour to `t`, held within 0..1 (NaN is 0).

@@ -4,9 +4,11 @@ use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::pictures::light::gradient;
-use crate::pictures::water::{self, Water};
+use crate::pictures::sample::{bilinear, quantile};
+use crate::pictures::water::Water;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::filter::{Axis, Kernel, filter};
+use crate::terrain::height::Height;
 use crate::terrain::{Terrain, WATER};
 
 /// Most cells that quantiles and mean slopes look at; enough for either to a fraction of a per cent.
@@ -68,7 +70,7 @@ impl Relief {
     /// When a layer of water is not of the terrain's size.
     pub fn flooded(terrain: &Terrain, water: &Water<'_>) -> Result<Self> {
         water.check(terrain)?;
-        let pools = water.lakes().map(|lakes| water::levels(&terrain.ground, &lakes));
+        let pools = water.lakes().map(|lakes| levels(&terrain.ground, &lakes));
         let mut relief = Self { pools, ..Self::new(terrain, water.depth)? };
         if let Some(ice) = water.ice.filter(|ice| ice.as_slice().iter().any(|thickness| thickness.0 > 0)) {
             let ice = ice.map(|thickness| thickness.metres_f32().max(0.0));
@@ -212,10 +214,22 @@ impl Relief {
     }
 }
 
-/// The value below which a share `q` of the sorted `values` lies; 0 if there are none.
-pub fn quantile(values: &[f32], q: f64) -> f32 {
-    let last = values.len().saturating_sub(1);
-    values.get((q * last as f64).round() as usize).copied().unwrap_or(0.0)
+/// Levels in metres of standing water: in wet cells, and in dry ones beside them whose ground is as high, so that a shore
+/// may be drawn between the two; NaN elsewhere.
+pub fn levels(ground: &Field<Height>, pools: &Field<Height>) -> Field<f32> {
+    let [rows, cols] = ground.size();
+    let level =
+        |i: usize, j: usize| (pools[(i, j)].0 > 0).then(|| i64::from(ground[(i, j)].0) + i64::from(pools[(i, j)].0));
+    Field::generate([rows, cols], |i, j| {
+        let here = i64::from(ground[(i, j)].0);
+        let beside = || {
+            let near = (i.saturating_sub(1)..(i + 2).min(rows))
+                .flat_map(|r| (j.saturating_sub(1)..(j + 2).min(cols)).map(move |c| (r, c)));
+            near.filter_map(|(r, c)| level(r, c)).filter(|level| *level <= here).max()
+        };
+        let units = level(i, j).or_else(beside);
+        units.map_or(f32::NAN, |units| (units as f64 / crate::terrain::height::UNITS) as f32)
+    })
 }
 
 /// Every how many cells to look at; not a divisor of the row's length, or only a few columns would be seen.
@@ -250,20 +264,6 @@ pub fn fill(mut values: Field<f32>, known: &Field<bool>) -> Field<f32> {
         }
     });
     values
-}
-
-/// The field at row `y` and column `x`, held within its ends, linear between samples.
-pub fn bilinear(field: &Field<f32>, y: f32, x: f32) -> f32 {
-    let place = |p: f32, n: usize| {
-        let p = p.clamp(0.0, (n - 1) as f32);
-        let k = p as usize;
-        (k, (k + 1).min(n - 1), p - k as f32)
-    };
-    let ((i0, i1, v), (j0, j1, u)) = (place(y, field.rows()), place(x, field.cols()));
-    let (north, south) = (field.row(i0), field.row(i1));
-    let top = north[j0] + (north[j1] - north[j0]) * u;
-    let bottom = south[j0] + (south[j1] - south[j0]) * u;
-    top + (bottom - top) * v
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::pictures::relief::Relief;
 use crate::terrain::field::Field;
 
 /// Metres: east, north, up.
-pub type Point = [f32; 3];
+pub type ScenePoint = [f32; 3];
 
 /// Earth on the block's sides, at the surface and at the foot.
 pub const EARTH: [Linear; 2] = [[0.30, 0.215, 0.145], [0.135, 0.105, 0.085]];
@@ -19,10 +19,10 @@ const TILE: usize = 32;
 /// Looks from afar at a point.
 #[derive(Debug, Clone, Copy)]
 pub struct Camera {
-    eye: Point,
-    right: Point,
-    up: Point,
-    forward: Point,
+    eye: ScenePoint,
+    right: ScenePoint,
+    up: ScenePoint,
+    forward: ScenePoint,
     /// Subpixels per unit of right/forward.
     focal: f32,
     /// Where the axis meets the screen.
@@ -32,11 +32,17 @@ pub struct Camera {
 impl Camera {
     /// A camera standing in direction `azimuth` and `elevation` (degrees) of the box `low`–`high`, which fills the share
     /// `fill` of a screen of `rows` × `cols`, in its middle.
-    pub fn framing([low, high]: [Point; 2], azimuth: f64, elevation: f64, [rows, cols]: [f32; 2], fill: f32) -> Self {
+    pub fn framing(
+        [low, high]: [ScenePoint; 2],
+        azimuth: f64,
+        elevation: f64,
+        [rows, cols]: [f32; 2],
+        fill: f32,
+    ) -> Self {
         let (azimuth, elevation) = (azimuth.to_radians(), elevation.to_radians());
         let (sin, cos, flat) = (libm::sin(azimuth) as f32, libm::cos(azimuth) as f32, libm::cos(elevation) as f32);
         let rise = libm::sin(elevation) as f32;
-        let size: Point = std::array::from_fn(|k| high[k] - low[k]);
+        let size: ScenePoint = std::array::from_fn(|k| high[k] - low[k]);
         let far = 2.2 * dot(size, size).sqrt();
         let eye = [0, 1, 2].map(|k| (low[k] + high[k]) / 2.0 + far * [sin * flat, cos * flat, rise][k]);
         let forward = [-sin * flat, -cos * flat, -rise];
@@ -52,8 +58,8 @@ impl Camera {
     }
 
     /// Right and down on the screen in subpixels, and one over the distance.
-    pub fn see(&self, point: Point) -> [f32; 3] {
-        let from: Point = std::array::from_fn(|k| point[k] - self.eye[k]);
+    pub fn see(&self, point: ScenePoint) -> [f32; 3] {
+        let from: ScenePoint = std::array::from_fn(|k| point[k] - self.eye[k]);
         let near = 1.0 / dot(from, self.forward);
         let scale = self.focal * near;
         [self.centre[0] + dot(from, self.right) * scale, self.centre[1] - dot(from, self.up) * scale, near]
@@ -62,7 +68,7 @@ impl Camera {
     /// Where the ray through a subpixel meets the level `height`, east and north; `None` above the horizon.
     pub fn floor(&self, [x, y]: [f32; 2], height: f32) -> Option<[f32; 2]> {
         let (u, v) = ((x - self.centre[0]) / self.focal, (self.centre[1] - y) / self.focal);
-        let ray: Point = std::array::from_fn(|k| self.forward[k] + u * self.right[k] + v * self.up[k]);
+        let ray: ScenePoint = std::array::from_fn(|k| self.forward[k] + u * self.right[k] + v * self.up[k]);
         let t = (height - self.eye[2]) / ray[2];
         (ray[2] < 0.0 && t > 0.0).then(|| [self.eye[0] + t * ray[0], self.eye[1] + t * ray[1]])
     }
@@ -72,7 +78,7 @@ impl Camera {
         self.focal
     }
 
-    fn corner(&self, point: Point, colour: Linear) -> Corner {
+    fn corner(&self, point: ScenePoint, colour: Linear) -> Corner {
         let [x, y, near] = self.see(point);
         Corner { x, y, near, colour }
     }
@@ -80,20 +86,20 @@ impl Camera {
 
 /// Land as a solid block: its painted surface, water included, and its sides down to `base`.
 pub struct Block {
-    surface: Field<Point>,
+    surface: Field<ScenePoint>,
     colours: Field<Linear>,
     /// Ground under the water, for the sides.
     ground: Field<f32>,
     /// Quads that exist: those without a hole at a corner.
     quads: Field<bool>,
     base: f32,
-    light: Point,
+    light: ScenePoint,
 }
 
 impl Block {
     /// The block of a relief painted by `painter`, heights times `exaggeration`, standing on `base` (metres, exaggerated),
     /// its middle at the origin. Where there is a single row or column of samples it is as wide as its cells.
-    pub fn new(relief: &Relief, painter: &Painter<'_>, exaggeration: f32, base: f32, light: Point) -> Self {
+    pub fn new(relief: &Relief, painter: &Painter<'_>, exaggeration: f32, base: f32, light: ScenePoint) -> Self {
         let (rows, cols) = (stations(relief.size()[0], relief.cell[0]), stations(relief.size()[1], relief.cell[1]));
         let size = [rows.len(), cols.len()];
         let paint = painter.paint();
@@ -241,7 +247,7 @@ pub(crate) fn stations(n: usize, cell: f32) -> Vec<(f32, usize)> {
     (0..n).map(|k| ((k as f32 - middle) * cell, k)).collect()
 }
 
-fn dot(a: Point, b: Point) -> f32 {
+fn dot(a: ScenePoint, b: ScenePoint) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 

@@ -2,7 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::pictures::furniture::{INK, PAPER};
-use crate::pictures::perspective::{Land, ViewOptions, render};
+use crate::pictures::perspective::{DrawnLand, ViewOptions, render};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{ShadeOptions, shade};
 use crate::pictures::text::{Letters, draw};
@@ -14,7 +14,7 @@ const GAP: usize = 12;
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
     /// The terrain, its water and trees.
-    pub land: Land<'a>,
+    pub land: DrawnLand<'a>,
     /// Its name, above its map.
     pub caption: &'a str,
 }
@@ -48,7 +48,7 @@ pub struct Labels<'a> {
 /// # Errors
 /// When there is no terrain, or as [`shade`](shade()) and [`view`](crate::pictures::perspective::view).
 pub fn sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> {
-    let lands: Vec<Land<'_>> = shown.iter().map(|one| one.land).collect();
+    let lands: Vec<DrawnLand<'_>> = shown.iter().map(|one| one.land).collect();
     let (mut pictures, range) = maps(&lands, options, None)?;
     pictures.extend(render(&lands, &ViewOptions { range, ..options.clone() })?);
     let heads: Vec<String> = shown.iter().map(|one| one.caption.to_string()).collect();
@@ -62,7 +62,7 @@ pub fn sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> 
 /// # Errors
 /// As [`sheet`].
 pub fn contact(
-    lands: &[Land<'_>],
+    lands: &[DrawnLand<'_>],
     face: Face,
     columns: usize,
     labels: &Labels<'_>,
@@ -78,7 +78,7 @@ pub fn contact(
 
 /// The terrains' maps, as wide as views, and the heights of their colours' ends. `exaggeration` is that of their light.
 fn maps(
-    lands: &[Land<'_>],
+    lands: &[DrawnLand<'_>],
     options: &ViewOptions<'_>,
     exaggeration: Option<f64>,
 ) -> Result<(Vec<Picture>, Option<[f32; 2]>)> {
@@ -94,7 +94,7 @@ fn maps(
     let exaggeration = settled.iter().filter_map(|options| options.exaggeration).reduce(f64::min);
     let width = options.size[1];
     let maps = lands.iter().map(|land| {
-        let Land { terrain, water, trees } = *land;
+        let DrawnLand { terrain, water, trees } = *land;
         let scale = width as f64 / terrain.grid.cols() as f64;
         let longest = terrain.grid.rows().max(terrain.grid.cols());
         let max_size = Some(((longest as f64 * scale).floor() as usize).max(1));
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn every_terrain_has_its_column() {
         let (a, b) = (hill(400.0), hill(300.0));
-        let shown = |terrain, caption| Shown { land: Land::bare(terrain), caption };
+        let shown = |terrain, caption| Shown { land: DrawnLand::bare(terrain), caption };
         let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
         let alike = sheet(&[shown(&a, "same"), shown(&b, "other"), shown(&a, "same")], &options).unwrap();
         let column = |n: usize| {
@@ -197,14 +197,15 @@ mod tests {
         assert!(sheet(&[], &options).is_err());
         let pools = Field::new([3, 3], Height::ZERO);
         let water = Water { pools: Some(&pools), ..Water::default() };
-        let wrong = Shown { land: Land { water, ..Land::bare(&a) }, caption: "" };
+        let wrong = Shown { land: DrawnLand { water, ..DrawnLand::bare(&a) }, caption: "" };
         assert!(sheet(&[wrong], &options).is_err());
     }
 
     #[test]
     fn rows_and_columns_have_their_labels() {
         let (a, b) = (hill(400.0), hill(300.0));
-        let lands = [Land::bare(&a), Land::bare(&b), Land::bare(&b), Land::bare(&a), Land::bare(&a)];
+        let lands =
+            [DrawnLand::bare(&a), DrawnLand::bare(&b), DrawnLand::bare(&b), DrawnLand::bare(&a), DrawnLand::bare(&a)];
         let options = ViewOptions { size: [60, 80], ..ViewOptions::default() };
         let words = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
         let (heads, sides) = (words(&["one", "two", "three"]), words(&["up", "down"]));

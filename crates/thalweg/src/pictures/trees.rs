@@ -5,8 +5,9 @@ use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::light::{Sun, lambert};
 use crate::pictures::picture::Picture;
 use crate::pictures::raster::{Band, Corner};
-use crate::pictures::relief::{Relief, bilinear};
-use crate::pictures::scene::{Camera, Point};
+use crate::pictures::relief::Relief;
+use crate::pictures::sample::bilinear;
+use crate::pictures::scene::{Camera, ScenePoint};
 use crate::process::forest::{KINDS, Tree};
 use crate::terrain::field::{Field, Size};
 
@@ -98,7 +99,7 @@ fn disc(rows: usize, cols: usize, [y, x]: [f32; 2], radius: f32, mut visit: impl
 /// Trees before a camera.
 pub(crate) struct Wood {
     crowns: Vec<Crown>,
-    sun: Point,
+    sun: ScenePoint,
     /// Where the screen's rows begin that each list of crowns may fall into.
     lists: Vec<Vec<u32>>,
     rows: usize,
@@ -106,7 +107,7 @@ pub(crate) struct Wood {
 
 /// A tree on the block.
 struct Crown {
-    foot: Point,
+    foot: ScenePoint,
     radius: f32,
     height: f32,
     kind: u8,
@@ -123,7 +124,7 @@ impl Wood {
         relief: &Relief,
         exaggeration: f32,
         camera: &Camera,
-        sun: Point,
+        sun: ScenePoint,
         [screen, band]: [usize; 2],
     ) -> Self {
         let mut wood = Self { crowns: Vec::new(), sun, lists: vec![Vec::new(); screen.div_ceil(band)], rows: band };
@@ -173,7 +174,7 @@ impl Wood {
     }
 
     /// Light that shadows of crowns leave on a relief's samples, 1 where there is none.
-    pub fn shadow(trees: &[Tree], size: Size, relief: &Relief, sun: Point) -> Option<Field<f32>> {
+    pub fn shadow(trees: &[Tree], size: Size, relief: &Relief, sun: ScenePoint) -> Option<Field<f32>> {
         if trees.is_empty() {
             return None;
         }

@@ -13,7 +13,7 @@ const LEVEL: i64 = 256;
 
 /// A lake.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Lake {
+pub struct LakeOutline {
     /// Its number: its place in the list, from 1; 0 is dry in the field of numbers.
     pub id: u32,
     /// Elevation of its surface in metres.
@@ -41,7 +41,7 @@ pub struct Lake {
 ///
 /// # Errors
 /// When the pools are not of the terrain's size.
-pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Field<u32>)> {
+pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<LakeOutline>, Field<u32>)> {
     let [rows, cols] = terrain.ground.size();
     if pools.size() != [rows, cols] {
         let [r, c] = pools.size();
@@ -90,7 +90,7 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Fie
         }
         let (cells, area) = (found.len() as u64, found.len() as f64 * terrain.grid.cell_area());
         let metres = volume as f64 / UNITS;
-        lakes.push(Lake {
+        lakes.push(LakeOutline {
             id,
             level: level as f64 / UNITS,
             cells,
@@ -110,11 +110,11 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<Lake>, Fie
 
 /// A table of the lakes, a line each under a line of names; level and depths in metres, area in m², volume in m³, the
 /// outlet's row and column empty where there is none.
-pub fn csv(lakes: &[Lake]) -> String {
+pub fn csv(lakes: &[LakeOutline]) -> String {
     let mut text = "id,level_m,area_m2,volume_m3,mean_depth_m,max_depth_m,outlet_row,outlet_column\n".to_string();
     for lake in lakes {
         let [row, col] = lake.outlet.map_or_else(Default::default, |outlet| outlet.map(|n| n.to_string()));
-        let Lake { id, level, area, volume, mean_depth, max_depth, .. } = lake;
+        let LakeOutline { id, level, area, volume, mean_depth, max_depth, .. } = lake;
         text += &format!("{id},{level:.3},{area:.1},{volume:.1},{mean_depth:.3},{max_depth:.3},{row},{col}\n");
     }
     text

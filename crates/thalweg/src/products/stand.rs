@@ -27,14 +27,14 @@ pub struct Stand {
     /// The shapes in use, with their names.
     pub plants: Vec<(String, Plant)>,
     /// The trees.
-    pub trees: Vec<Standing>,
+    pub trees: Vec<StandingTree>,
     /// Trees that had no place: more than were wanted.
     pub left_out: usize,
 }
 
 /// A tree on a mesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct StandingTree {
     /// Number of its shape.
     pub plant: usize,
     /// Its foot, in the mesh's metres.
@@ -73,7 +73,7 @@ impl Stand {
                 stand.plants.len() - 1
             });
             let half = std::f64::consts::PI * Key::ZERO.and(tree.number).and(1).unit();
-            stand.trees.push(Standing {
+            stand.trees.push(StandingTree {
                 plant,
                 foot,
                 size: [tree.crown(), tree.height() * scale as f32],

@@ -12,7 +12,7 @@ const GAP: usize = 6;
 
 /// A reach without tributaries, and how much water it carries.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Reach {
+pub struct StreamReach {
     /// Where it runs.
     pub link: Link,
     /// Its discharge in m³/s: the greatest of its cells, the junction at its end left out.
@@ -50,7 +50,7 @@ pub fn reaches(
     discharge: &Field<f32>,
     pools: Option<&Field<Height>>,
     threshold: f32,
-) -> Result<Vec<Reach>> {
+) -> Result<Vec<StreamReach>> {
     let size = terrain.ground.size();
     for (spec, other) in [(DISCHARGE, Some(discharge.size())), (POOL, pools.map(Field::size))] {
         if let Some([rows, cols]) = other.filter(|other| *other != size) {
@@ -102,7 +102,7 @@ pub fn reaches(
         let q = greatest(&link, discharge);
         let [width, depth, velocity] =
             [hydraulic::width, hydraulic::depth, hydraulic::velocity].map(|of| f64::from(of(q)));
-        Reach { link, discharge: f64::from(q), width, depth, velocity }
+        StreamReach { link, discharge: f64::from(q), width, depth, velocity }
     };
     Ok(found.into_iter().map(reach).collect())
 }

@@ -9,7 +9,7 @@ use crate::terrain::{DISCHARGE, POOL, Terrain};
 
 /// How wetness is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rules {
+pub struct WetnessRules {
     /// Water that saturated soil lets through to the side, per metre of width and unit of slope, m²/s.
     pub transmissivity: f64,
     /// Metres from open water at which its damp has fallen to 1/e.
@@ -20,7 +20,7 @@ pub struct Rules {
     pub runoff: f64,
 }
 
-impl Default for Rules {
+impl Default for WetnessRules {
     fn default() -> Self {
         // Transmissivity: 65 m²/day, Montgomery & Dietrich 1994. The rest is ours.
         Self { transmissivity: 7.5e-4, reach: 30.0, rise: 1.5, runoff: 0.3 }
@@ -37,7 +37,7 @@ impl Default for Rules {
 ///
 /// # Errors
 /// When a rule is not above 0.
-pub fn wetness(terrain: &Terrain, rules: &Rules) -> Result<Field<f32>> {
+pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
     let named = [
         ("transmissivity", rules.transmissivity),
         ("reach", rules.reach),
@@ -78,7 +78,7 @@ pub fn wetness(terrain: &Terrain, rules: &Rules) -> Result<Field<f32>> {
 }
 
 /// Lets soaked ground damp what lies about it, to the one state in which nothing changes any more, whatever the order.
-fn spread(terrain: &Terrain, rules: &Rules, wet: &mut Field<f32>) {
+fn spread(terrain: &Terrain, rules: &WetnessRules, wet: &mut Field<f32>) {
     let [rows, cols] = wet.size();
     let metres = |i: usize, j: usize| terrain.ground[(i, j)].metres_f32();
     let rise = rules.rise as f32;
@@ -145,11 +145,11 @@ mod tests {
         let sine = 0.1 / 1.01f64.sqrt();
         let half = (10.0 * 7.5e-4 * sine / 2.0) as f32;
         terrain.insert(&DISCHARGE, Cells::Float(Field::new([20, 20], half))).unwrap();
-        let wet = wetness(&terrain, &Rules::default()).unwrap();
+        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
         assert!(wet.as_slice().iter().all(|w| (w - 0.5).abs() < 1e-5), "{wet:?}");
         // Without discharge, runoff gathers: row i has i + 1 cells of it.
         let terrain = plane([20, 20]);
-        let wet = wetness(&terrain, &Rules::default()).unwrap();
+        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
         let per_row = 100.0 * 0.3 / YEAR / (10.0 * 7.5e-4 * sine);
         for i in 0..20 {
             assert!((f64::from(wet[(i, 9)]) - per_row * (i + 1) as f64).abs() < 1e-5, "{i}");
@@ -167,7 +167,7 @@ mod tests {
         let pools = Field::generate([21, 41], |_, j| Height::saturating(if j == 20 { 2.0 } else { 0.0 }));
         terrain.insert(&POOL, Cells::Height(pools)).unwrap();
         terrain.insert(&DISCHARGE, Cells::Float(Field::new([21, 41], f32::NAN))).unwrap();
-        let wet = wetness(&terrain, &Rules::default()).unwrap();
+        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
         let fade = libm::expf(-1.0 / 3.0);
         for n in 1..5 {
             let (level, up) = (fade.powi(n as i32), (fade * 0.5).powi(n as i32));
@@ -181,11 +181,11 @@ mod tests {
         let mut terrain = plane([20, 20]);
         terrain.grid.sea_level = Some(Height::saturating(85.0));
         terrain.nodata = Some(Field::generate([20, 20], |i, j| i == 18 && j == 4));
-        let wet = wetness(&terrain, &Rules::default()).unwrap();
+        let wet = wetness(&terrain, &WetnessRules::default()).unwrap();
         assert_eq!((wet[(18, 5)], wet[(18, 4)]), (1.0, 0.0));
         assert!(wet.as_slice().iter().all(|w| (0.0..=1.0).contains(w)));
         for bad in [0.0, -1.0, f64::NAN] {
-            assert!(wetness(&terrain, &Rules { reach: bad, ..Rules::default() }).is_err());
+            assert!(wetness(&terrain, &WetnessRules { reach: bad, ..WetnessRules::default() }).is_err());
         }
     }
 }

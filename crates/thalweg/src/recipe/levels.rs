@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::base::error::{Error, Result};
 use crate::declare::keys::{self, Form, number};
-use crate::declare::params::{Kind, Written};
+use crate::declare::params::{ParamKind, Written};
 
 /// How a recipe names its first level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,7 +35,7 @@ pub enum When {
 }
 
 /// Cells on the long side of a recipe's grid.
-pub(super) const CELLS: Kind = Kind::Count { min: 1, max: 1 << 20 };
+pub(super) const CELLS: ParamKind = ParamKind::Count { min: 1, max: 1 << 20 };
 
 /// How [`Coarsest`] stands in a recipe: a word or a number; left out, there is one level.
 pub(super) struct FirstLevel;

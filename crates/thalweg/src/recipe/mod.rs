@@ -46,7 +46,7 @@ use crate::rocks::Rock;
 use crate::terrain::grid::Edges;
 
 pub use levels::{Coarsest, When};
-pub use source::{From, Source};
+pub use source::{From, LayerSource};
 pub use stage::{ModelAt, Stage};
 pub use text::schema;
 

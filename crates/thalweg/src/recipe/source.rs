@@ -9,7 +9,7 @@ use crate::declare::keys::{self, File, Form, Key, Maybe, Pair, Text, key, schema
 
 /// Where a stage's input layer comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Source {
+pub struct LayerSource {
     /// A file (relative to the recipe), or a layer that an earlier stage left.
     pub from: From,
     /// Values that become 0 and 1; what lies beyond is clamped. `None`: values as they are.
@@ -33,7 +33,7 @@ const SCALE: Maybe<Pair> = Maybe(Pair {
 
 const FILE: &str = "Path of a file, relative to the recipe.";
 
-const KEYS: [Key<Source>; 3] = [
+const KEYS: [Key<LayerSource>; 3] = [
     Key {
         name: "file",
         is_rare: false,
@@ -48,15 +48,15 @@ const KEYS: [Key<Source>; 3] = [
         write: |source| if let From::Layer(layer) = &source.from { Text.write(layer) } else { None },
         schema: |_| Some(schema_of(&Text, &String::new(), "A layer that an earlier stage left.")),
     },
-    key!(Source, scale, SCALE, "Values that become 0 and 1."),
+    key!(LayerSource, scale, SCALE, "Values that become 0 and 1."),
 ];
 
 /// How a source stands in a recipe: a path, or `{ file | layer = …, scale = [from, to] }`.
 pub(super) struct Input;
 
-impl Form<Source> for Input {
-    fn read(&self, name: &str, value: &toml::Value) -> Result<Source> {
-        let mut source = Source { from: From::Layer(String::new()), scale: None };
+impl Form<LayerSource> for Input {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<LayerSource> {
+        let mut source = LayerSource { from: From::Layer(String::new()), scale: None };
         if value.is_str() {
             source.from = From::File(File.read(name, value)?);
             return Ok(source);
@@ -70,12 +70,12 @@ impl Form<Source> for Input {
         keys::read(&mut source, name, table, &KEYS).map(|()| source)
     }
 
-    fn write(&self, source: &Source) -> Option<String> {
+    fn write(&self, source: &LayerSource) -> Option<String> {
         Some(keys::inline(keys::write(source, source, &KEYS)))
     }
 
     fn schema(&self) -> Json {
-        let none = Source { from: From::Layer(String::new()), scale: None };
+        let none = LayerSource { from: From::Layer(String::new()), scale: None };
         let mut table = keys::table_schema(keys::schema(&none, &KEYS));
         table["oneOf"] = json!([{"required": ["file"]}, {"required": ["layer"]}]);
         json!({"anyOf": [schema_of(&File, &PathBuf::new(), FILE), table]})

@@ -7,12 +7,12 @@ use serde_json::{Map, Value as Json, json};
 use crate::base::error::{Error, Result};
 use crate::base::rng;
 use crate::declare::keys::{self, ByName, Form, Key, Text, key};
-use crate::declare::params::{Kind, Param, Value, Written};
+use crate::declare::params::{Param, ParamKind, Value, Written};
 use crate::given::springs::SPRINGS;
 use crate::model::{Model, give};
 use crate::models::Models;
 use crate::recipe::levels::{OnLevels, When};
-use crate::recipe::source::{Input, Source};
+use crate::recipe::source::{Input, LayerSource};
 use crate::recipe::strokes::{self, Stroke};
 use crate::recipe::tables::{self, Tables};
 use crate::terrain::grid::Grid;
@@ -25,7 +25,7 @@ pub struct Stage {
     /// The model.
     pub model: Box<dyn Model>,
     /// Input layers by the name under which the model reads them.
-    pub layers: BTreeMap<String, Source>,
+    pub layers: BTreeMap<String, LayerSource>,
     /// Tables that it is given: springs that run while it does, kinds of soil and beds of rock that stay.
     pub tables: Tables,
     /// What is done by hand, in its order.
@@ -93,7 +93,7 @@ impl Stage {
             let value = match (model.get(name), model.declared().iter().find(|param| param.name == *name)) {
                 (Some(Value::Number(x)), _) => Value::Number(x * factor),
                 (Some(Value::Count(n)), Some(param)) => {
-                    let least = if let Kind::Count { min, .. } = param.kind { min } else { 0 };
+                    let least = if let ParamKind::Count { min, .. } = param.kind { min } else { 0 };
                     Value::Count(((f64::from(n) * factor).round() as u32).max(least))
                 }
                 _ => continue,
@@ -150,7 +150,7 @@ impl Stage {
 /// The keys of a stage beside its model's parameters, and before them in a recipe.
 const HEAD: [Key<Stage>; 4] = [
     key!(Stage, label, Text, "Keys the stage's random numbers; the model's name when left out."),
-    key!(Stage, muted, (Kind::Switch, "1"), "Kept here, and not run.").rare(),
+    key!(Stage, muted, (ParamKind::Switch, "1"), "Kept here, and not run.").rare(),
     key!(Stage, "levels" => when, OnLevels, "On which levels of the world it runs; widths are of cells, in metres.")
         .rare(),
     key!(Stage, finer, by Stage::factors, "Factors on parameters with each finer level."),
@@ -177,10 +177,10 @@ const TAIL: [Key<Stage>; 3] = [
 
 impl Stage {
     /// What its model's numbers may be multiplied by with each finer level.
-    fn factors(&self) -> ByName<(Kind, &'static str)> {
+    fn factors(&self) -> ByName<(ParamKind, &'static str)> {
         let declared = self.model.declared();
         ByName {
-            form: (Kind::Number { min: 0.001, max: 1000.0 }, "1"),
+            form: (ParamKind::Number { min: 0.001, max: 1000.0 }, "1"),
             names: declared.iter().filter(|param| param.is_number()).map(|param| param.name).collect(),
             what: "number among the parameters",
             allowed: "a table of parameters and factors",

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::declare::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
-use crate::declare::params::Kind;
+use crate::declare::params::ParamKind;
 use crate::io::plain;
 use crate::models::Models;
 use crate::pictures::ramps::{RAMPS, Ramp};
@@ -35,7 +35,7 @@ const EXTENT: Maybe<Pair> = Maybe(Pair {
     number: || json!({"type": "number", "minimum": 0.01, "maximum": 1e8}),
 });
 
-const SEA_LEVEL: Maybe<(Kind, &str)> = Maybe((Kind::Number { min: -16_000.0, max: 16_000.0 }, "m"));
+const SEA_LEVEL: Maybe<(ParamKind, &str)> = Maybe((ParamKind::Number { min: -16_000.0, max: 16_000.0 }, "m"));
 
 const ROCK: Named<Rock> = Named { find: Rock::find, name: |rock| rock.name, all: || rocks::names().collect() };
 

@@ -2,7 +2,7 @@
 
 use crate::rivers::course::{Course, End, Shape};
 use crate::rivers::lakes::Lakes;
-use crate::rivers::network::{Kind, Mouth, River, Source, Vertex};
+use crate::rivers::network::{Mouth, River, RiverKind, Source, Vertex};
 use crate::rivers::tree::Tree;
 use crate::rivers::untangle::Line;
 use crate::rivers::{Design, Site, delta, shore, way};
@@ -32,7 +32,7 @@ pub(super) fn rivers(
             depth: 0.0,
             slope: shape.slope[node],
             floor: floor[node],
-            kind: Kind::default(),
+            kind: RiverKind::default(),
             surface: Height::ZERO,
             bed: Height::ZERO,
             pool: [Height::ZERO; 2],
@@ -124,13 +124,13 @@ fn fill(tree: &Tree, courses: &[Course], places: &[Vec<([f64; 2], f64)>], order:
 }
 
 /// What kind of river has this slope, discharge, valley floor to a side and width.
-pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> Kind {
+pub(super) fn kind(slope: f64, flow: f64, floor: f64, width: f64) -> RiverKind {
     let braids = 0.0125 * libm::pow(flow.max(1e-9), -0.44);
     match slope {
-        slope if slope >= 0.065 => Kind::Torrent,
-        slope if slope >= 0.02 => Kind::StepPool,
-        slope if slope > braids && floor > 2.0 * width => Kind::Braided,
-        _ => Kind::Meandering,
+        slope if slope >= 0.065 => RiverKind::Torrent,
+        slope if slope >= 0.02 => RiverKind::StepPool,
+        slope if slope > braids && floor > 2.0 * width => RiverKind::Braided,
+        _ => RiverKind::Meandering,
     }
 }
 
@@ -147,7 +147,7 @@ fn measure(site: &Site<'_>, design: &Design, river: &mut River) {
         let flow = vertex.discharge();
         let own = (design.width * flow.sqrt()).min(widest);
         vertex.kind = kind(vertex.slope, flow, vertex.floor, own);
-        let [broad, shallow] = if vertex.kind == Kind::Braided { [1.8, 0.7] } else { [1.0, 1.0] };
+        let [broad, shallow] = if vertex.kind == RiverKind::Braided { [1.8, 0.7] } else { [1.0, 1.0] };
         vertex.width = (own * broad).min(widest);
         vertex.depth = (design.depth * libm::pow(flow, 0.4) * shallow).min(1000.0);
     }

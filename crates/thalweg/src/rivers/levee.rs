@@ -2,7 +2,7 @@
 
 use crate::base::cast::share_of;
 use crate::rivers::level::around;
-use crate::rivers::network::{Kind, Network, Vertex};
+use crate::rivers::network::{Network, RiverKind, Vertex};
 use crate::rivers::{Design, Site, valley};
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};
@@ -55,7 +55,7 @@ pub(super) fn raise(
 /// How far a levee reaches from the water at a vertex, in metres: no farther than the floodplain, and where there is none not at all.
 fn breadth(design: &Design, cell: f64, vertex: &Vertex) -> f64 {
     match vertex.kind {
-        Kind::Meandering => (BREADTH.0 * vertex.width).max(BREADTH.1 * cell).min(valley::plain(design, vertex)),
+        RiverKind::Meandering => (BREADTH.0 * vertex.width).max(BREADTH.1 * cell).min(valley::plain(design, vertex)),
         _ => 0.0,
     }
 }

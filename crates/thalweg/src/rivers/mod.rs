@@ -38,7 +38,7 @@ mod way;
 pub mod waypoints;
 
 pub use carve::{Carved, carve};
-pub use network::{Kind, Lake, Mouth, Network, River, Source, Vertex};
+pub use network::{Lake, Mouth, Network, River, RiverKind, Source, Vertex};
 pub use plan::plan;
 pub(crate) use walk::nearest;
 
@@ -160,7 +160,7 @@ pub struct Site<'a> {
     /// Where the ground is protected, 0 to 1: from a half on rivers go round it if there is a way.
     pub protect: Option<&'a Field<f32>>,
     /// Springs: rivers begin at them, whatever the catchment.
-    pub springs: &'a [springs::Source],
+    pub springs: &'a [springs::SpringSource],
     /// Places that rivers pass through.
     pub passes: &'a [Pass],
 }

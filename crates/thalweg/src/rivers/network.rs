@@ -26,7 +26,7 @@ pub struct Vertex {
     /// Level valley floor on either side, in metres from the line.
     pub floor: f64,
     /// What kind of river it is here.
-    pub kind: Kind,
+    pub kind: RiverKind,
     /// Level of the water; known once it is carved.
     pub surface: Height,
     /// Level of the bed; known once it is carved.
@@ -50,7 +50,7 @@ impl Vertex {
 /// What kind of river (Montgomery & Buffington 1997, doi:10.1130/0016-7606(1997)109<0596:CRMICD>2.3.CO;2; braiding after
 /// Leopold & Wolman 1957, USGS Prof. Paper 282-B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum RiverKind {
     /// A mountain torrent: steeper than 0.065.
     Torrent,
     /// Steps and pools: steeper than 0.02.
@@ -62,7 +62,7 @@ pub enum Kind {
     Meandering,
 }
 
-impl Kind {
+impl RiverKind {
     /// As it stands in files.
     pub fn word(self) -> &'static str {
         match self {
@@ -168,7 +168,7 @@ pub struct Network {
 
 /// A part of a run without tributaries.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reach {
+pub struct RiverReach {
     /// Its run.
     pub river: u32,
     /// First and last vertex.
@@ -183,7 +183,7 @@ pub struct Reach {
 
 impl Network {
     /// The runs cut where tributaries join, numbered run by run downstream, with their orders.
-    pub fn reaches(&self) -> Vec<Reach> {
+    pub fn reaches(&self) -> Vec<RiverReach> {
         let mut cuts: Vec<Vec<u32>> =
             self.rivers.iter().map(|river| vec![0, river.vertices.len() as u32 - 1]).collect();
         for river in &self.rivers {
@@ -194,7 +194,7 @@ impl Network {
                 cuts[river as usize].push(vertex);
             }
         }
-        let mut reaches: Vec<Reach> = Vec::new();
+        let mut reaches: Vec<RiverReach> = Vec::new();
         let mut first = Vec::new();
         for (river, cuts) in cuts.iter_mut().enumerate() {
             cuts.sort_unstable();
@@ -202,7 +202,7 @@ impl Network {
             first.push(reaches.len() as u32);
             for pair in cuts.windows(2) {
                 let below = (pair[1] < cuts[cuts.len() - 1]).then_some(reaches.len() as u32 + 1);
-                reaches.push(Reach {
+                reaches.push(RiverReach {
                     river: river as u32,
                     vertices: [pair[0], pair[1]],
                     order: 0,
@@ -230,7 +230,7 @@ impl Network {
         reaches
     }
 
-    fn orders(&self, reaches: &mut [Reach], first: &[u32], cuts: &[Vec<u32>]) {
+    fn orders(&self, reaches: &mut [RiverReach], first: &[u32], cuts: &[Vec<u32>]) {
         let mut above: Vec<Vec<u32>> = vec![Vec::new(); reaches.len()];
         let mut lakes: Vec<Vec<u32>> = vec![Vec::new(); self.lakes.len()];
         for river in self.order.iter().map(|river| *river as usize) {

@@ -2,7 +2,7 @@
 
 use crate::base::cast::share_of;
 use crate::rivers::level::{self, around};
-use crate::rivers::network::{Kind, Network, Vertex};
+use crate::rivers::network::{Network, RiverKind, Vertex};
 use crate::rivers::tree::around as neighbours;
 use crate::rivers::{Design, Site};
 use crate::terrain::field::Field;
@@ -83,10 +83,10 @@ pub(super) fn cut(
 /// Breadth of the floodplain on either side of a vertex in metres.
 pub(super) fn plain(design: &Design, vertex: &Vertex) -> f64 {
     let widths = match vertex.kind {
-        Kind::Torrent => 0.0,
-        Kind::StepPool => 1.0,
-        Kind::Braided => 4.0,
-        Kind::Meandering => 6.0,
+        RiverKind::Torrent => 0.0,
+        RiverKind::StepPool => 1.0,
+        RiverKind::Braided => 4.0,
+        RiverKind::Meandering => 6.0,
     };
     (design.floodplain * widths * vertex.width).min((vertex.floor - vertex.width / 2.0).max(0.0))
 }

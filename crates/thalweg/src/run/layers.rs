@@ -8,7 +8,7 @@ use crate::models::elevation::ELEVATION;
 use crate::process::upsample;
 use crate::products::resample::resample;
 use crate::recipe::tables;
-use crate::recipe::{From, Source, Stage};
+use crate::recipe::{From, LayerSource, Stage};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
@@ -51,7 +51,7 @@ pub fn take(stage: &Stage, terrain: &mut Terrain) {
     tables::take(terrain, stage.model.about().tables);
 }
 
-fn fetch(spec: &LayerSpec, source: &Source, folder: &Path, terrain: &Terrain, levels: &[Grid]) -> Result<Cells> {
+fn fetch(spec: &LayerSpec, source: &LayerSource, folder: &Path, terrain: &Terrain, levels: &[Grid]) -> Result<Cells> {
     let cells = match &source.from {
         From::File(path) => {
             let path = folder.join(path);
@@ -63,7 +63,7 @@ fn fetch(spec: &LayerSpec, source: &Source, folder: &Path, terrain: &Terrain, le
                 Cells::Float(Field::generate(terrain.grid.size, metres))
             } else {
                 let coarsest = levels.first().unwrap_or(&terrain.grid);
-                from_level(io::terrain::load_layer_on(&path, coarsest, spec)?, terrain.grid.size)
+                from_level(io::layer::load_layer_on(&path, coarsest, spec)?, terrain.grid.size)
             }
         }
         From::Layer(name) => layer(name, terrain)?,

@@ -24,7 +24,7 @@ mod files;
 mod summary;
 
 pub use files::{REPORT, check_files};
-pub use summary::{Basins, Channels, Lakes, Order, Streams, Summary};
+pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, StreamSummary, Summary};
 
 use crate::base::error::{Error, Result};
 use crate::base::memory;
@@ -112,7 +112,7 @@ pub struct Survey {
     pub links: Vec<Link>,
     /// What it heeded; its threshold is set.
     pub options: SurveyOptions,
-    channels: Option<Channels>,
+    channels: Option<ChannelSummary>,
 }
 
 impl SurveyOptions {
@@ -167,7 +167,7 @@ impl Survey {
         let basins = basins::basins(&land, directions)?;
         let links = links::links(&land, directions, cells, &mask)?;
         let lake_depth = drainage.depths(open);
-        let channels = breached.as_ref().map(|breached| Channels::of(breached, area));
+        let channels = breached.as_ref().map(|breached| ChannelSummary::of(breached, area));
         let cut = breached.map(|breached| difference(&terrain.ground, &breached.ground));
         let cells = drainage.take_cells();
         let (filled, directions) = drainage.into_parts();

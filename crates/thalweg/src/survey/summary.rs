@@ -33,20 +33,20 @@ pub struct Summary {
     /// Land in m².
     pub land_m2: f64,
     /// Depressions, full to their brims.
-    pub lakes: Lakes,
+    pub lakes: LakeSummary,
     /// Basins.
-    pub basins: Basins,
+    pub basins: BasinSummary,
     /// Streams.
-    pub streams: Streams,
+    pub streams: StreamSummary,
     /// Channels that were cut, if they were to be.
-    pub breached: Option<Channels>,
+    pub breached: Option<ChannelSummary>,
     /// Cells (row, column) where water was to leave.
     pub outlets: Vec<[usize; 2]>,
 }
 
 /// Depressions, full to their brims.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Lakes {
+pub struct LakeSummary {
     /// Cells under water.
     pub cells: usize,
     /// What they hold in m³.
@@ -57,7 +57,7 @@ pub struct Lakes {
 
 /// Basins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Basins {
+pub struct BasinSummary {
     /// How many there are.
     pub count: usize,
     /// The largest in m².
@@ -66,7 +66,7 @@ pub struct Basins {
 
 /// Streams.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Streams {
+pub struct StreamSummary {
     /// Cells in which there is one.
     pub cells: usize,
     /// Links, from source or junction to junction or outlet.
@@ -76,12 +76,12 @@ pub struct Streams {
     /// Their length over the area of the land, in km/km².
     pub density_km_per_km2: f64,
     /// The links of each of Strahler's orders, from the first.
-    pub orders: Vec<Order>,
+    pub orders: Vec<OrderSummary>,
 }
 
 /// The links of one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Order {
+pub struct OrderSummary {
     /// The order, from 1.
     pub order: u32,
     /// How many links are of it.
@@ -92,7 +92,7 @@ pub struct Order {
 
 /// Channels cut out of depressions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Channels {
+pub struct ChannelSummary {
     /// Pits that were given a way out.
     pub pits: usize,
     /// Pits to which the limits left none.
@@ -101,7 +101,7 @@ pub struct Channels {
     pub volume_m3: f64,
 }
 
-impl Channels {
+impl ChannelSummary {
     pub(super) fn of(breached: &Breached, cell_area: f64) -> Self {
         let volume_m3 = breached.removed as f64 / UNITS * cell_area;
         Self { pits: breached.breached, kept: breached.kept, volume_m3 }
@@ -131,14 +131,14 @@ impl Survey {
         }
     }
 
-    fn streams(&self, land_m2: f64) -> Streams {
+    fn streams(&self, land_m2: f64) -> StreamSummary {
         let highest = self.links.iter().map(|link| link.order).max().unwrap_or(0);
         let of_order = |order: u32| {
             let links = || self.links.iter().filter(|link| link.order == order);
-            Order { order, links: links().count(), length_m: links().map(|link| link.length).sum() }
+            OrderSummary { order, links: links().count(), length_m: links().map(|link| link.length).sum() }
         };
         let length_m: f64 = self.links.iter().map(|link| link.length).sum();
-        Streams {
+        StreamSummary {
             cells: self.orders.as_slice().iter().filter(|order| **order > 0).count(),
             links: self.links.len(),
             length_m,
@@ -148,27 +148,27 @@ impl Survey {
     }
 }
 
-fn lakes(depths: &Field<Height>, cell_area: f64) -> Lakes {
+fn lakes(depths: &Field<Height>, cell_area: f64) -> LakeSummary {
     let full = || depths.as_slice().iter().filter(|depth| depth.0 > 0);
     let volume: i128 = full().map(|depth| i128::from(depth.0)).sum();
-    Lakes {
+    LakeSummary {
         cells: full().count(),
         volume_m3: volume as f64 / UNITS * cell_area,
         deepest_m: full().max().copied().unwrap_or_default().metres(),
     }
 }
 
-fn basins(numbers: &Field<u32>, cell_area: f64) -> Basins {
+fn basins(numbers: &Field<u32>, cell_area: f64) -> BasinSummary {
     let mut cells = vec![0u64; numbers.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];
     numbers.as_slice().iter().for_each(|basin| cells[*basin as usize] += 1);
     let largest = cells[1..].iter().max().copied().unwrap_or(0);
-    Basins { count: cells.len() - 1, largest_m2: largest as f64 * cell_area }
+    BasinSummary { count: cells.len() - 1, largest_m2: largest as f64 * cell_area }
 }
 
 /// The streams in a line of words.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Streams { links, length_m, orders, .. } = &self.streams;
+        let StreamSummary { links, length_m, orders, .. } = &self.streams;
         let (kilometres, highest, from) = (length_m / 1000.0, orders.len(), self.threshold_m2 / 1e6);
         write!(f, "{links} stream links, {kilometres:.1} km, up to order {highest}, from {from:.3} km² on")
     }

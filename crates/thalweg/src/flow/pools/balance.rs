@@ -2,7 +2,7 @@
 
 use crate::base::error::Result;
 use crate::flow::depressions::{Hierarchy, OUTSIDE};
-use crate::flow::pools::{Arrival, Overflow, Pools, Rules, Stock};
+use crate::flow::pools::{Arrival, Overflow, PoolRules, Pools, Stock};
 use crate::flow::{Land, spill};
 
 /// Turns at most in which pools are found that only pass water on: a few do, but for long chains of them.
@@ -56,12 +56,12 @@ impl Pools {
         land: &Land<'_>,
         stock: &mut Stock,
         arrivals: &[Arrival],
-        rules: &Rules,
+        rules: &PoolRules,
         least: f64,
     ) -> Result<Balance> {
         self.check(land, stock, arrivals, rules)?;
         let Hierarchy { depressions, .. } = &self.hierarchy;
-        let mut gathered = self.gather(stock, arrivals, &Rules { evaporation: 0, ..*rules })?;
+        let mut gathered = self.gather(stock, arrivals, &PoolRules { evaporation: 0, ..*rules })?;
         let (stranded, lost) = self.release_patches(land, &gathered.stranded, rules);
         let ran_off: i64 = stranded.iter().map(|overflow| overflow.water).sum();
         let withheld = self.withhold(&mut gathered.water, &gathered.arrived, rules);
@@ -121,7 +121,7 @@ impl Pools {
             }
             let (pools, pool_of) = pour.pools();
             let flows = self.flows(&pools, &pool_of, water, arrived);
-            let found = |(pool, [inflow, _]): (&spill::Pool, &[i64; 2])| {
+            let found = |(pool, [inflow, _]): (&spill::FilledPool, &[i64; 2])| {
                 let d = pool.depression as usize;
                 (turns > 0 && !passed[d] && (*inflow as f64) * least > depressions[d].volume as f64).then_some(d)
             };
@@ -141,11 +141,11 @@ impl Pools {
     }
 
     /// Takes out of each leaf's water what stood over a sill before anything came, and does not leave at once.
-    fn withhold(&self, water: &mut [i64], arrived: &[i64], rules: &Rules) -> Vec<Arrival> {
+    fn withhold(&self, water: &mut [i64], arrived: &[i64], rules: &PoolRules) -> Vec<Arrival> {
         let mut stood: Vec<i64> = water.iter().zip(arrived).map(|(water, arrived)| water - arrived).collect();
         let full = self.merge(&mut stood, &mut vec![0; arrived.len()]);
         let (pools, pool_of) = self.pools(&stood, &full);
-        let over = |pool: &spill::Pool| {
+        let over = |pool: &spill::FilledPool| {
             let over = if pool.full { stood[pool.depression as usize] - pool.volume } else { 0 };
             over - rules.released(over)
         };
@@ -158,15 +158,15 @@ impl Pools {
                 *rest -= taken;
             }
         }
-        let pit = |pool: &spill::Pool| self.hierarchy.depressions[pool.depression as usize].pit;
+        let pit = |pool: &spill::FilledPool| self.hierarchy.depressions[pool.depression as usize].pit;
         let kept = pools.iter().zip(&withheld).filter(|(_, water)| **water > 0);
         kept.map(|(pool, water)| Arrival { cell: pit(pool), water: *water }).collect()
     }
 
     /// What came to each pool, and what ran over its sill: from the highest pools down.
-    fn flows(&self, pools: &[spill::Pool], pool_of: &[u32], water: &[i64], arrived: &[i64]) -> Vec<[i64; 2]> {
+    fn flows(&self, pools: &[spill::FilledPool], pool_of: &[u32], water: &[i64], arrived: &[i64]) -> Vec<[i64; 2]> {
         let depressions = &self.hierarchy.depressions;
-        let below = |pool: &spill::Pool| {
+        let below = |pool: &spill::FilledPool| {
             let to = depressions[pool.depression as usize].spill.filter(|_| pool.full)?.to?;
             let below = pool_of[to as usize];
             (below != OUTSIDE).then_some(below as usize)
@@ -203,7 +203,7 @@ impl Pools {
 /// Water that has run into the pools.
 struct Poured {
     /// Without their levels, and with what evaporates in their volumes.
-    pools: Vec<spill::Pool>,
+    pools: Vec<spill::FilledPool>,
     /// For each depression the pool that it is part of; [`OUTSIDE`] if none.
     pool_of: Vec<u32>,
     /// What came to each pool, and what ran over its sill.

@@ -50,7 +50,7 @@ pub struct Stock {
 
 /// What happens to water as it settles.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rules {
+pub struct PoolRules {
     /// Units that evaporate from each wet cell, as far as its depth goes.
     pub evaporation: i32,
     /// Share of what is over a spill that leaves in one settling, over 0 up to 1: the less, the smoother are floods.
@@ -108,7 +108,7 @@ pub struct Pool {
 
 /// What a pool does with the water that comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum PoolKind {
     /// Stands at its spill and hands it on.
     Open,
     /// Stands under its spill and keeps it, or lets it evaporate.
@@ -119,11 +119,11 @@ pub enum Kind {
 
 impl Pool {
     /// What it does with the water that comes.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> PoolKind {
         match (self.full, self.outlet) {
-            (true, _) => Kind::Open,
-            (false, Some(_)) => Kind::Closed,
-            (false, None) => Kind::Landlocked,
+            (true, _) => PoolKind::Open,
+            (false, Some(_)) => PoolKind::Closed,
+            (false, None) => PoolKind::Landlocked,
         }
     }
 
@@ -178,7 +178,7 @@ impl Pools {
         let mut cells: Vec<Height> = self.cells(land, depression).filter(|height| *height < top).collect();
         let whole = spill::Slice { bottom: it.floor, top, cells: 0, volume: 0 };
         let volume = volume.max(0);
-        let mut pool = spill::Pool { depression, level: it.floor, volume, remainder: 0, cells: 0, full: false };
+        let mut pool = spill::FilledPool { depression, level: it.floor, volume, remainder: 0, cells: 0, full: false };
         whole.fill(&mut pool, &mut cells, 0).map_or(Height::MAX, |()| pool.level)
     }
 
@@ -217,7 +217,13 @@ impl Pools {
     /// When sizes differ from those of the last update, cells lie outside, amounts are negative or are more than 2⁶³ − 1
     /// units in all, a rule is outside what it allows, or water would rise above the accepted heights. The stock is then
     /// as it was.
-    pub fn settle(&self, land: &Land<'_>, stock: &mut Stock, arrivals: &[Arrival], rules: &Rules) -> Result<Settled> {
+    pub fn settle(
+        &self,
+        land: &Land<'_>,
+        stock: &mut Stock,
+        arrivals: &[Arrival],
+        rules: &PoolRules,
+    ) -> Result<Settled> {
         self.check(land, stock, arrivals, rules)?;
         let Hierarchy { depressions, .. } = &self.hierarchy;
         let mut gathered = self.gather(stock, arrivals, rules)?;
@@ -277,7 +283,7 @@ impl Pools {
         });
     }
 
-    fn check(&self, land: &Land<'_>, stock: &Stock, arrivals: &[Arrival], rules: &Rules) -> Result<()> {
+    fn check(&self, land: &Land<'_>, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<()> {
         let [rows, cols] = self.hierarchy.leaf.size();
         for (name, [r, c]) in [("ground", land.ground.size()), ("pool", stock.depth.size())] {
             if [r, c] != [rows, cols] {
@@ -308,7 +314,7 @@ impl Pools {
     }
 
     /// Sums the water of each leaf.
-    fn gather(&self, stock: &Stock, arrivals: &[Arrival], rules: &Rules) -> Result<Gathered> {
+    fn gather(&self, stock: &Stock, arrivals: &[Arrival], rules: &PoolRules) -> Result<Gathered> {
         let (leaf, count) = (self.hierarchy.leaf.as_slice(), self.hierarchy.depressions.len());
         let mut gathered =
             Gathered { water: vec![0; count], arrived: vec![0; count], stranded: Vec::new(), left: 0, evaporated: 0 };
@@ -376,7 +382,7 @@ impl Pools {
     }
 
     /// The pools, without their levels, and for each depression the pool that it is part of, if any.
-    fn pools(&self, water: &[i64], full: &[bool]) -> (Vec<spill::Pool>, Vec<u32>) {
+    fn pools(&self, water: &[i64], full: &[bool]) -> (Vec<spill::FilledPool>, Vec<u32>) {
         let mut pool_of = vec![OUTSIDE; water.len()];
         let mut pools = Vec::new();
         for (d, depression) in self.hierarchy.depressions.iter().enumerate().rev() {
@@ -387,7 +393,7 @@ impl Pools {
                 pool_of[d] = pools.len() as u32;
                 let (volume, level) = (water[d].min(depression.volume), depression.floor);
                 let full = full[d];
-                pools.push(spill::Pool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
+                pools.push(spill::FilledPool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
             }
         }
         // Found from the top downward; told from the first on.
@@ -420,7 +426,7 @@ impl Pools {
     }
 
     /// Releases water that stands where nothing holds it, patch by patch; the overflow, and what is too little for it.
-    fn release_patches(&self, land: &Land<'_>, stranded: &[Arrival], rules: &Rules) -> (Vec<Overflow>, i64) {
+    fn release_patches(&self, land: &Land<'_>, stranded: &[Arrival], rules: &PoolRules) -> (Vec<Overflow>, i64) {
         let cols = land.grid.cols();
         let mut seen = vec![false; stranded.len()];
         let (mut overflow, mut left) = (Vec::new(), 0);
@@ -456,7 +462,7 @@ impl Pools {
     }
 }
 
-impl Rules {
+impl PoolRules {
     /// What leaves of the water over a spill.
     fn released(&self, over: i64) -> i64 {
         if over < self.least {

@@ -16,7 +16,7 @@ use crate::given::soils::rows::Entry;
 use crate::terrain::field::Field;
 use crate::terrain::{Cells, SOIL, Terrain};
 
-/// The table of a recipe's own kinds of soil. Its columns are those of [`Kind`].
+/// The table of a recipe's own kinds of soil. Its columns are those of [`SoilKind`].
 pub const SOILS: &str = "soils";
 
 /// The largest number of kinds, built-in ones among them.
@@ -30,7 +30,7 @@ const MAX_NAME: usize = 100;
 
 /// What a kind of soil does to water and slopes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Kind {
+pub struct SoilKind {
     /// Factor of what running water takes; loam is 1.
     pub erodibility: f32,
     /// Share, 0 to 1, of the exchange with running water that the ground's own hold withstands, as roots do: 0 lets grains
@@ -52,13 +52,13 @@ pub struct Kind {
 /// doi:10.1029/WR024i005p00755), means; hemic peat by Letts et al. (2000, doi:10.1080/07055900.2000.9649643); gravel and
 /// jointed rock from the ranges of Freeze & Cherry (1979, *Groundwater*, table 2.2). Slopes: usual angles of repose, dry sand
 /// 34°, gravel 35–40°, earth 30–45°, wet clay 15–25°. Rock, and peat's τc (4 Pa) and slope, are ours.
-pub const KINDS: [(&str, Kind); 6] = [
-    ("rock", Kind { erodibility: 0.05, cohesion: 0.95, talus: 75.0, permeability: 1e-8 }),
-    ("gravel", Kind { erodibility: 0.28, cohesion: 0.0, talus: 38.0, permeability: 3e-3 }),
-    ("sand", Kind { erodibility: 2.0, cohesion: 0.0, talus: 34.0, permeability: 8.25e-5 }),
-    ("loam", Kind { erodibility: 1.0, cohesion: 0.22, talus: 36.0, permeability: 2.89e-6 }),
-    ("clay", Kind { erodibility: 0.48, cohesion: 0.55, talus: 25.0, permeability: 5.6e-7 }),
-    ("peat", Kind { erodibility: 0.53, cohesion: 0.5, talus: 18.0, permeability: 2e-6 }),
+pub const KINDS: [(&str, SoilKind); 6] = [
+    ("rock", SoilKind { erodibility: 0.05, cohesion: 0.95, talus: 75.0, permeability: 1e-8 }),
+    ("gravel", SoilKind { erodibility: 0.28, cohesion: 0.0, talus: 38.0, permeability: 3e-3 }),
+    ("sand", SoilKind { erodibility: 2.0, cohesion: 0.0, talus: 34.0, permeability: 8.25e-5 }),
+    ("loam", SoilKind { erodibility: 1.0, cohesion: 0.22, talus: 36.0, permeability: 2.89e-6 }),
+    ("clay", SoilKind { erodibility: 0.48, cohesion: 0.55, talus: 25.0, permeability: 5.6e-7 }),
+    ("peat", SoilKind { erodibility: 0.53, cohesion: 0.5, talus: 18.0, permeability: 2e-6 }),
 ];
 
 /// Numbers of the built-in kinds.
@@ -90,7 +90,7 @@ const ENTRIES: [Entry; 4] = [
     Entry { name: "permeability", unit: "m/s", min: 0.0, max: 10.0, about: "Saturated conductivity." },
 ];
 
-impl Kind {
+impl SoilKind {
     fn numbers(&self) -> [f32; 4] {
         [self.erodibility, self.cohesion, self.talus, self.permeability]
     }
@@ -106,7 +106,7 @@ pub struct Soil {
     /// What it is called; no other kind's name.
     pub name: String,
     /// What it does.
-    pub kind: Kind,
+    pub kind: SoilKind,
 }
 
 impl Given for Soil {
@@ -120,7 +120,7 @@ impl Given for Soil {
             let allowed = || format!("a text of 1 to {MAX_NAME} bytes");
             let given = || row.get("name").map_or("missing".to_string(), ToString::to_string);
             let name = name.ok_or_else(|| Error::value(format!("{owner}.name"), given(), allowed()))?;
-            Ok(Self { name: name.into(), kind: Kind::of(rows::numbers(owner, row, &ENTRIES, &["name"])?) })
+            Ok(Self { name: name.into(), kind: SoilKind::of(rows::numbers(owner, row, &ENTRIES, &["name"])?) })
         })?;
         for (number, soil) in soils.iter().enumerate() {
             let own = soils.iter().take(number).map(|soil| soil.name.as_str());
@@ -184,10 +184,10 @@ fn room(terrain: &Terrain, more: usize) -> Result<()> {
 ///
 /// # Errors
 /// When the terrain's table, which may come from anywhere, is none of kinds.
-pub fn kinds(terrain: &Terrain) -> Result<Vec<Kind>> {
-    let mut kinds: Vec<Kind> = KINDS.iter().map(|(_, kind)| *kind).collect();
+pub fn kinds(terrain: &Terrain) -> Result<Vec<SoilKind>> {
+    let mut kinds: Vec<SoilKind> = KINDS.iter().map(|(_, kind)| *kind).collect();
     if let Some(table) = terrain.tables.get(SOILS) {
-        kinds.extend(rows::read(SOILS, table, &ENTRIES, MAX_KINDS - KINDS.len())?.into_iter().map(Kind::of));
+        kinds.extend(rows::read(SOILS, table, &ENTRIES, MAX_KINDS - KINDS.len())?.into_iter().map(SoilKind::of));
     }
     Ok(kinds)
 }
@@ -235,7 +235,7 @@ impl Ground {
     /// As [`kinds`].
     pub fn of(terrain: &Terrain) -> Result<Self> {
         let kinds = kinds(terrain)?;
-        let each = |of: fn(&Kind) -> f32| kinds.iter().map(of).collect();
+        let each = |of: fn(&SoilKind) -> f32| kinds.iter().map(of).collect();
         Ok(Self {
             erodibility: each(|kind| kind.erodibility),
             cohesion: each(|kind| kind.cohesion),

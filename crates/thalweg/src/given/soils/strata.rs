@@ -7,7 +7,7 @@ use crate::base::rng::Key;
 use crate::given::Given;
 use crate::given::soils::rows::{self, Entry};
 use crate::given::soils::tan;
-use crate::noise::fractal::{Fractal, Settings};
+use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::UNITS;
@@ -297,8 +297,12 @@ impl Warp {
     fn new(lie: &Lie, grid: &Grid) -> Self {
         // Where a cell is wider than that, the grid cannot carry the warp, and the noise fades.
         let spacing = (lie.wavelength / POINTS).max(grid.cell);
-        let noise =
-            Fractal::new(&Settings::fbm(OCTAVES, lie.wavelength, 0.4), None, Key::ZERO.and(lie.seed as u64), spacing);
+        let noise = Fractal::new(
+            &FractalSettings::fbm(OCTAVES, lie.wavelength, 0.4),
+            None,
+            Key::ZERO.and(lie.seed as u64),
+            spacing,
+        );
         let pace = grid.cell / spacing;
         // Points lie in the middle of cells of that spacing, of the same world.
         let at = |cell: i64| (cell as f64 + 0.5) * pace - 0.5;

@@ -6,7 +6,7 @@ use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::flow::{Drainage, Land};
 use crate::models::coast::{Coast, line, smooth};
-use crate::noise::fractal::{Fractal, Settings};
+use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::rivers::distance;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
@@ -113,7 +113,7 @@ fn passes(terrain: &Terrain, level: i32) -> Result<Field<f32>> {
 
 /// Fractal noise of the given wavelength, about −1 to 1.
 fn noise(grid: &Grid, wavelength: f64, key: Key) -> Field<f32> {
-    let noise = Fractal::new(&Settings::fbm(4, wavelength, 0.5), None, key, grid.cell);
+    let noise = Fractal::new(&FractalSettings::fbm(4, wavelength, 0.5), None, key, grid.cell);
     let mut out = Field::new(grid.size, 0.0);
     out.par_rows_mut().for_each(|(i, row)| noise.row(grid, i, row));
     out

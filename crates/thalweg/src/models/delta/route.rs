@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::base::rng::Key;
 use crate::models::delta::course::Place;
-use crate::noise::fractal::{Fractal, Settings};
+use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::terrain::Terrain;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
@@ -189,7 +189,8 @@ impl Ways {
     /// The cheapest way from a place to the open sea over low ground, round `others`; it ends in the sea's first cell, off the world's edge. None
     /// where there is no sea, no way, or the place lies in the sea.
     pub fn way(&self, start: Place, others: &[&[Place]], choice: &Choice, key: Key) -> Option<Vec<Place>> {
-        let noise = Fractal::new(&Settings::fbm(3, choice.wavelength.max(4.0 * self.cell), 0.5), None, key, self.cell);
+        let noise =
+            Fractal::new(&FractalSettings::fbm(3, choice.wavelength.max(4.0 * self.cell), 0.5), None, key, self.cell);
         let grid = Grid::new(self.size, self.cell).ok()?;
         let mut uneven = vec![0.0f32; self.height.len()];
         for (i, line) in uneven.chunks_mut(self.size[1]).enumerate() {

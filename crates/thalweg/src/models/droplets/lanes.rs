@@ -9,17 +9,11 @@ use multiversion::multiversion;
 use crate::base::cast;
 use crate::base::error::Result;
 use crate::model::Budget;
-use crate::models::droplets::map::{Corners, Map};
+use crate::models::droplets::map::{Corners, LANES, Lane, Map};
 use crate::models::droplets::{Droplet, GRAIN, MARGIN, MAX_CARRIED, Rules};
 use crate::process::brush::{Tally, grained};
 use crate::process::particles::{Kernel, Patch};
 use crate::terrain::grid::Edge;
-
-/// Droplets stepped together.
-pub const LANES: usize = 8;
-
-/// A value for each lane.
-pub type Lane<T> = [T; LANES];
 
 /// A bit for each lane.
 pub(super) type Mask = u32;

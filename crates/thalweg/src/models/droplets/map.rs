@@ -1,11 +1,16 @@
 //! The ground round droplets, and how it slopes.
 
 use crate::base::error::Result;
-use crate::models::droplets::lanes::{LANES, Lane};
 use crate::models::droplets::{DEPOSIT, Rules, VISITS, WEAR};
 use crate::process::brush::Soil;
 use crate::process::particles::{Patch, needed};
 use crate::terrain::{GROUND, HARDNESS, LOOSE, PROTECT};
+
+/// Droplets stepped together.
+pub const LANES: usize = 8;
+
+/// A value for each lane.
+pub type Lane<T> = [T; LANES];
 
 /// A patch as droplets see it.
 pub struct Map<'a> {

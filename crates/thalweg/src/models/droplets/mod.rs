@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::declare::codec::{Row, columns};
-use crate::model::{About, Budget, Family, Model, Part, Reach, Role, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, PlayedRole, Reach, Role, Stepper, Tick};
 use crate::params;
 use crate::process::brush::Brush;
 use crate::process::coarse::{self, Coarsened};
@@ -231,8 +231,8 @@ impl Model for Droplets {
         }
     }
 
-    fn parts(&self) -> &'static [Part] {
-        &[Part { role: Role::Droplets, with: &[] }]
+    fn parts(&self) -> &'static [PlayedRole] {
+        &[PlayedRole { role: Role::Droplets, with: &[] }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {

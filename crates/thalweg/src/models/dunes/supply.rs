@@ -6,7 +6,7 @@ use crate::base::rng::Key;
 use crate::model::Tick;
 use crate::models::dunes::slab::{CRUMB, Slab};
 use crate::models::dunes::{BLOCK, Dunes};
-use crate::noise::fractal::{Fractal, Settings};
+use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
@@ -51,7 +51,7 @@ struct Patches {
 
 impl Patches {
     fn new(model: &Dunes, grid: &Grid, key: Key) -> Self {
-        let settings = Settings::fbm(4, PATCH * model.hop, 0.6);
+        let settings = FractalSettings::fbm(4, PATCH * model.hop, 0.6);
         Self { noise: Fractal::new(&settings, None, key, grid.cell), strength: 3.0 * model.patchiness as f32 }
     }
 

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
 use crate::given::springs::{self, SPRINGS, world_cell};
-use crate::model::{About, Beside, Budget, Family, Model, Part, Reach, Role, Stepper, Tick, YEAR};
+use crate::model::{About, Beside, Budget, Family, Model, PlayedRole, Reach, Role, Stepper, Tick, YEAR};
 use crate::models::fluvial::marks::Marks;
 use crate::models::fluvial::rules::{MAX_SUSPENDED, MAX_WATER, Plan, Rules};
 use crate::models::fluvial::state::{State, Tally, Water};
@@ -159,8 +159,8 @@ impl Model for Fluvial {
         }
     }
 
-    fn parts(&self) -> &'static [Part] {
-        &[Part { role: Role::Springs, with: &[("rain", 0.0)] }]
+    fn parts(&self) -> &'static [PlayedRole] {
+        &[PlayedRole { role: Role::Springs, with: &[("rain", 0.0)] }]
     }
 
     fn beside(&self) -> &'static [Beside] {
@@ -293,7 +293,7 @@ impl Flow {
     }
 
     /// Pours what springs give in this step, and before the first the drop.
-    fn pour(&mut self, state: &mut State<'_>, rules: &Rules, sources: &[springs::Source], step: u32) {
+    fn pour(&mut self, state: &mut State<'_>, rules: &Rules, sources: &[springs::SpringSource], step: u32) {
         let (seconds, area) = (self.model.seconds(&state.terrain.grid), state.terrain.grid.cell_area());
         for source in sources {
             self.put(state, source.cell, within_step(source.rate * seconds / area, step));

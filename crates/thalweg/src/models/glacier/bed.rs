@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use crate::base::power::{exp2, log2};
 use crate::models::glacier::Glacier;
-use crate::models::glacier::flow::{Flow, Land};
+use crate::models::glacier::flow::Flow;
+use crate::models::glacier::land::Land;
 use crate::models::glacier::lines::blur;
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};

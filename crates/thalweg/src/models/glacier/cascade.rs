@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use rayon::prelude::*;
 
-use crate::models::glacier::flow::Land;
+use crate::models::glacier::land::Land;
 
 /// Rows whose first cells one task begins with.
 const BAND: usize = 8;

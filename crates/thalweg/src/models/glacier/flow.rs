@@ -6,54 +6,13 @@ use rayon::prelude::*;
 
 use crate::models::glacier::cascade::Cascade;
 use crate::models::glacier::cell::{Beyond, Rates, STEEPEST};
+use crate::models::glacier::land::Land;
 use crate::terrain::field::Field;
-use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
 
 /// Bytes a cell that a flow and a bed at work hold.
 pub const SCRATCH: u64 = 72;
-
-/// The ground that ice lies on.
-#[derive(Clone, Copy)]
-pub struct Land<'a> {
-    pub grid: &'a Grid,
-    pub ground: &'a Field<Height>,
-    pub nodata: Option<&'a Field<bool>>,
-}
-
-impl Land<'_> {
-    /// Whether cell number `k` has no data.
-    pub fn is_void(&self, k: usize) -> bool {
-        self.nodata.is_some_and(|mask| mask.as_slice()[k])
-    }
-
-    /// The cells beyond the west, east, north and south side of cell `k`; none beyond an edge.
-    #[inline(always)]
-    pub fn around(&self, k: usize) -> [Option<usize>; 4] {
-        let [rows, cols] = self.grid.size;
-        // Cells are counted in 32 bits, which are divided far sooner than 64.
-        let j = (k as u32 % cols as u32) as usize;
-        [
-            (j > 0).then(|| k - 1),
-            (j + 1 < cols).then_some(k + 1),
-            (k >= cols).then(|| k - cols),
-            (k + cols < rows * cols).then_some(k + cols),
-        ]
-    }
-
-    /// Whether cell `k` lies at an open edge, where the ground keeps its height: beyond it nothing would
-    /// hold a cut back.
-    pub fn is_base_level(&self, k: usize) -> bool {
-        let around = self.around(k);
-        (0..4).any(|side| self.opens(side) && around[side].is_none())
-    }
-
-    /// Whether the edge at a side is open.
-    fn opens(&self, side: usize) -> bool {
-        let [north, east, south, west] = self.grid.edges;
-        [west, east, north, south][side] == Edge::Open
-    }
-}
 
 /// Snow and melt.
 #[derive(Clone, Copy)]

@@ -5,6 +5,7 @@ mod bed;
 mod cascade;
 mod cell;
 mod flow;
+mod land;
 mod lines;
 #[cfg(test)]
 mod tests;
@@ -13,8 +14,8 @@ mod till;
 use crate::base::error::{Error, Result};
 use crate::model::{About, Family, Model, Reach, Stepper};
 use crate::models::glacier::ages::Ages;
-use crate::models::hillslope::SLOPE_LIMIT;
 use crate::params;
+use crate::process::slopes::SLOPE_LIMIT;
 use crate::terrain::grid::Grid;
 use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT};
 

@@ -3,7 +3,8 @@
 use crate::base::rng::Key;
 use crate::model::{Budget, Model, Tick};
 use crate::models::glacier::cell::Rates;
-use crate::models::glacier::flow::{Climate, Flow, Land, Spent};
+use crate::models::glacier::flow::{Climate, Flow, Spent};
+use crate::models::glacier::land::Land;
 use crate::models::glacier::{Glacier, ICE};
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::models::glacier::flow::{Flow, Land};
+use crate::models::glacier::flow::Flow;
+use crate::models::glacier::land::Land;
 
 /// Sends `load` (units by cell) along with the ice of the last step and lays it down: `load` becomes what is laid on each
 /// cell; what left the world with the ice is returned.

@@ -4,8 +4,8 @@ use crate::base::error::Result;
 use crate::model::Tick;
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::state::State;
-use crate::models::trees::FERTILITY;
-use crate::process::forest::{Forest, Rules, Site};
+use crate::process::forest::FERTILITY;
+use crate::process::forest::{Forest, ForestRules, PlantSite};
 use crate::terrain::Terrain;
 
 /// Years that a forest lives at one go: reading and writing its table then costs little beside them.
@@ -15,12 +15,12 @@ const YEARS: f64 = 10.0;
 const FOREST: u64 = 1 << 63;
 
 /// How the model's forest lives.
-pub fn rules(model: &Hydrology) -> Rules {
-    Rules {
+pub fn rules(model: &Hydrology) -> ForestRules {
+    ForestRules {
         patch: model.tree_patch,
         stream: model.tree_stream as f32,
         tree_line: model.tree_line as f32,
-        ..Rules::default()
+        ..ForestRules::default()
     }
 }
 
@@ -38,7 +38,7 @@ pub fn grow(terrain: &mut Terrain, model: &Hydrology, state: &State, tick: Tick,
         return Ok(());
     }
     let mut forest = Forest::read(terrain)?;
-    let site = Site {
+    let site = PlantSite {
         grid: &terrain.grid,
         ground: &terrain.ground,
         nodata: terrain.nodata.as_ref(),

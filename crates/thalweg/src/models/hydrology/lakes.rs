@@ -49,7 +49,7 @@ impl Lakes {
         let when = (tick.step..tick.step + 1, tick.key);
         let arrivals = weather::come(terrain, model, rules, pools, (&stock.depth, settling.stream), when, budget)?;
         let evaporation = model.dries(model.until(grid, tick.step), model.until(grid, tick.step + 1));
-        let how = pools::Rules { evaporation, release: rules.release, least: 1 };
+        let how = pools::PoolRules { evaporation, release: rules.release, least: 1 };
         let balance = pools.balance(&land, stock, &arrivals, &how, PASSES / rules.years)?;
         budget.evaporated += balance.evaporated as f64;
         budget.drained += balance.left as f64;

@@ -1,5 +1,6 @@
 //! Streams and pools: see [`Hydrology`].
 
+mod amounts;
 mod batch;
 mod descent;
 mod drop;
@@ -7,6 +8,7 @@ mod grade;
 mod ground;
 mod grove;
 mod lakes;
+mod past;
 mod rain;
 mod reckoning;
 mod rules;
@@ -19,7 +21,7 @@ use crate::base::error::{Error, Result};
 use crate::choice;
 use crate::given::soils::{SOILS, strata};
 use crate::given::springs::SPRINGS;
-use crate::model::{About, Family, Model, Part, Reach, Role, Stepper};
+use crate::model::{About, Family, Model, PlayedRole, Reach, Role, Stepper};
 use crate::models::hydrology::batch::Batches;
 use crate::models::hydrology::rules::Rules;
 use crate::params;
@@ -223,8 +225,8 @@ impl Model for Hydrology {
             tables: &[
                 drop::TABLE,
                 state::HELD,
-                reckoning::STOOD,
-                reckoning::BOOKED,
+                past::STOOD,
+                past::BOOKED,
                 TREES,
                 SPRINGS,
                 SOILS,
@@ -235,8 +237,8 @@ impl Model for Hydrology {
         }
     }
 
-    fn parts(&self) -> &'static [Part] {
-        &[Part { role: Role::Water, with: &[] }]
+    fn parts(&self) -> &'static [PlayedRole] {
+        &[PlayedRole { role: Role::Water, with: &[] }]
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {

@@ -106,7 +106,7 @@ fn runoff(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
 pub fn sourced(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<(i64, [usize; 2])>> {
     let grid = &terrain.grid;
     let most = rules.most;
-    let pours = |(k, source): (usize, springs::Source)| {
+    let pours = |(k, source): (usize, springs::SpringSource)| {
         let each = source.rate * rules.years * YEAR / grid.cell_area() * UNITS / f64::from(rules.drop);
         let room = most as f64 * f64::from((MAX_WATER / rules.drop).max(1));
         if each > room {

@@ -1,16 +1,16 @@
 //! [`State`]: the water that stands and runs, taken out of the terrain for a batch and given back after it.
 
-use crate::base::error::{Error, Result};
-use crate::declare::codec::{Row, column};
-use crate::flow::pools::{Arrival, Stock};
+use crate::base::error::Result;
+use crate::declare::codec::Row;
+use crate::flow::pools::Stock;
 use crate::flow::{Drainage, Land};
+use crate::models::hydrology::amounts::{amounts_of, table_of};
 use crate::models::hydrology::drop::{Drop, TABLE};
-use crate::models::hydrology::reckoning::Past;
+use crate::models::hydrology::past::Past;
 use crate::models::hydrology::rules::Rules;
 use crate::terrain::field::Field;
-use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
-use crate::terrain::{Cells, Column, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Table, Terrain};
+use crate::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL, Terrain};
 
 /// The table of water that stands where no depth shows it, since it makes no whole unit or waits at a spill: `row`,
 /// `column`, `water` (units × cells).
@@ -81,32 +81,4 @@ fn primed(terrain: &Terrain, rules: &Rules) -> Field<f32> {
     // A drop a cell would be the rate of a whole batch's rain.
     let rate = (rules.drop_rate * rules.batch) as f32;
     Drainage::of(&Land::of(terrain)).cells().map(|cells| *cells as f32 * rate)
-}
-
-/// Amounts at cells as a table of `row`, `column` and what the amount is called (units × cells).
-pub fn table_of(held: &[Arrival], amount: &str, grid: &Grid) -> Table {
-    let cols = grid.cols() as u32;
-    let cell = |k: u32| grid.world_cell((k / cols) as usize, (k % cols) as usize);
-    let ints = |f: &dyn Fn(&Arrival) -> i64| Column::Int(held.iter().map(f).collect());
-    let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
-    Table {
-        columns: vec![
-            column("row", "cell", ints(&|held| cell(held.cell)[0])),
-            column("column", "cell", ints(&|held| cell(held.cell)[1])),
-            column(amount, "m/65536", ints(&|held| held.water)),
-        ],
-    }
-}
-
-/// The same from a table, called `name`, that may come from anywhere.
-pub fn amounts_of(table: &Table, name: &str, amount: &str, grid: &Grid) -> Result<Vec<Arrival>> {
-    let [rows, cols, water] = ["row", "column", amount].map(|key| column::<i64>(name, table, key));
-    let (rows, cols, water) = (rows?, cols?, water?);
-    let one = |r: usize| {
-        let [i, j] = grid.local([rows[r], cols[r]])?;
-        let cell = (i * grid.cols() + j) as u32;
-        (0..1 << 60).contains(&water[r]).then_some(Arrival { cell, water: water[r] })
-    };
-    let held: Option<_> = (0..table.len()).map(one).collect();
-    held.ok_or_else(|| Error::layer(name, "is no table of water inside this terrain"))
 }

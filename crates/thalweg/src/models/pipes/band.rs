@@ -4,14 +4,13 @@
 //! stage one row behind the one before it; so row i is read when row i − 4 is finished, and old values are never looked for in a
 //! row that is already written. The rows beside the band are copied before any band is at work.
 
-use crate::models::pipes::bed::{self, CellOut, Here, Rates};
-use crate::models::pipes::rain::Rain;
+use crate::models::pipes::bed::{self, CellOut, Here};
+use crate::models::pipes::plan::Plan;
 use crate::models::pipes::rows::{PAD, whole};
 use crate::models::pipes::span::{Scratch, Span};
 use crate::models::pipes::transport;
-use crate::models::pipes::water::{self, Law};
-use crate::terrain::field::Field;
-use crate::terrain::grid::{Edge, Grid};
+use crate::models::pipes::water;
+use crate::terrain::grid::Edge;
 use crate::terrain::height::Height;
 
 /// How far from a cell a step reads.
@@ -29,27 +28,6 @@ pub struct Sums {
     pub exported: i64,
     pub rounded: i64,
     pub limited: u64,
-}
-
-/// What is the same for every cell of a step.
-pub struct Plan<'a> {
-    pub grid: &'a Grid,
-    pub law: Law,
-    pub rates: Rates,
-    /// Part of the water that does not evaporate, and the depth below which all does.
-    pub stays: [f32; 2],
-    pub rain: Rain,
-    pub backward: bool,
-    pub masks: Masks<'a>,
-}
-
-/// Layers that a step heeds.
-#[derive(Clone, Copy, Default)]
-pub struct Masks<'a> {
-    pub rain: Option<&'a Field<f32>>,
-    pub hardness: Option<&'a Field<f32>>,
-    pub protect: Option<&'a Field<f32>>,
-    pub void: Option<&'a Field<bool>>,
 }
 
 /// The state of some rows, from row `first` on.

@@ -2,6 +2,7 @@
 
 mod band;
 mod bed;
+mod plan;
 mod rain;
 mod rows;
 mod span;
@@ -20,7 +21,7 @@ use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER
 
 choice! {
     /// How wide a pipe between two cells is.
-    pub enum Area {
+    pub enum FlowArea {
         /// As deep as the water in it: shallow water, which takes its momentum along.
         Depth = "depth",
         /// The same for any depth, and without momentum taken along: Mei's pipes.
@@ -91,7 +92,7 @@ params! {
         /// Longest time step; 0 leaves it to the bound of stability, which always holds.
         dt: f64 = 0.0, within 0.0..=3600.0, unit "s", source "Mei 2007";
         /// Whether pipes widen with depth, as in nature, or not.
-        area: Area = Area::Depth, within .., unit "1", source "ours";
+        area: FlowArea = FlowArea::Depth, within .., unit "1", source "ours";
         /// Section of a constant pipe: waves run at √(g·pipe_area/pipe_length), whatever the depth.
         pipe_area: f64 = 20.0, within 0.001..=1e6, unit "m²", source "Mei 2007";
         /// Length of a constant pipe; 0 is the cell size.
@@ -179,7 +180,7 @@ impl Pipes {
     /// Length of a pipe in metres.
     fn length(&self, grid: &Grid) -> f64 {
         match self.area {
-            Area::Constant if self.pipe_length > 0.0 => self.pipe_length,
+            FlowArea::Constant if self.pipe_length > 0.0 => self.pipe_length,
             _ => grid.cell,
         }
     }
@@ -187,8 +188,8 @@ impl Pipes {
     /// Greatest depth of water in which waves run as fast as in these pipes.
     fn depth(&self, grid: &Grid) -> f64 {
         match self.area {
-            Area::Depth => self.deepest,
-            Area::Constant => self.pipe_area / self.length(grid),
+            FlowArea::Depth => self.deepest,
+            FlowArea::Constant => self.pipe_area / self.length(grid),
         }
     }
 }

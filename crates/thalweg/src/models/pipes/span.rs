@@ -1,6 +1,6 @@
 //! The stages of a step that move water through one row of pipes, over the rows at hand.
 
-use crate::models::pipes::band::Plan;
+use crate::models::pipes::plan::Plan;
 use crate::models::pipes::rows::{Ring, padded};
 use crate::models::pipes::water::{self, Around, Pipe, Sides};
 use crate::terrain::height::UNITS_F32;

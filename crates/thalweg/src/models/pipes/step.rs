@@ -3,15 +3,16 @@
 use rayon::prelude::*;
 
 use crate::base::error::Result;
-use crate::given::springs::{Source, sources};
+use crate::given::springs::{SpringSource, sources};
 use crate::model::{Budget, Stepper, Tick};
-use crate::models::pipes::band::{Band, Beside, Masks, Plan, REACH, Rows, Sums, settle};
+use crate::models::pipes::band::{Band, Beside, REACH, Rows, Sums, settle};
 use crate::models::pipes::bed::Rates;
+use crate::models::pipes::plan::{Masks, Plan};
 use crate::models::pipes::rain::Rain;
 use crate::models::pipes::span::Scratch;
 use crate::models::pipes::water::Law;
 use crate::models::pipes::wet::Busy;
-use crate::models::pipes::{Area, FRACTION, GRAVITY, PIPE_X, PIPE_Y, Pipes, Transport, VELOCITY_X, VELOCITY_Y};
+use crate::models::pipes::{FRACTION, FlowArea, GRAVITY, PIPE_X, PIPE_Y, Pipes, Transport, VELOCITY_X, VELOCITY_Y};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS_F32};
@@ -45,7 +46,7 @@ impl Flow {
     pub fn new(model: &Pipes, grid: &Grid, skips: bool) -> Self {
         let dt = model.time_step(grid).max(1e-9);
         let ratio = dt / grid.cell;
-        let constant = model.area == Area::Constant;
+        let constant = model.area == FlowArea::Constant;
         let squared = |x: f64| (x * x) as f32;
         Self {
             law: Law {
@@ -135,7 +136,7 @@ impl Stepper for Flow {
         if tick.step == 0 && self.model.lake {
             sums.poured += self.stand(terrain, &mut state.water);
         }
-        for Source { cell: [i, j], rate } in
+        for SpringSource { cell: [i, j], rate } in
             springs.into_iter().filter(|spring| !terrain.is_nodata(spring.cell[0], spring.cell[1]))
         {
             let water = &mut state.water[(i, j)];

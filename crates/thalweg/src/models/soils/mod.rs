@@ -11,7 +11,7 @@ use crate::given::soils::strata::{self, LIE, Lie};
 use crate::given::soils::{KINDS, SOILS, STRATA, kinds, soil};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::soils::means::means;
-use crate::noise::fractal::{Fractal, Settings};
+use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
@@ -231,7 +231,7 @@ fn quantile(part: f64) -> f64 {
 fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, kinds: usize) -> Field<u32> {
     let grid = &terrain.grid;
     let around = means(&terrain.ground, terrain.nodata.as_ref(), model.radii(grid)[1]);
-    let noise = |n| Fractal::new(&Settings::fbm(OCTAVES, model.wavelength, GAIN), None, key.and(n), grid.cell);
+    let noise = |n| Fractal::new(&FractalSettings::fbm(OCTAVES, model.wavelength, GAIN), None, key.and(n), grid.cell);
     let (borders, patches) = (noise(1), noise(2));
     let tan = |degrees: f64| libm::tan(degrees.to_radians());
     let [rock, gravel, flat] = [model.rock_slope, model.gravel_slope, model.flat_slope].map(tan);

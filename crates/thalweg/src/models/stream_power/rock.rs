@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::base::power::exp2;
 use crate::base::rng::Key;
 use crate::models::stream_power::StreamPower;
-use crate::noise::fractal::{Fractal, Settings};
+use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::process::slopes::Pile;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -103,7 +103,7 @@ struct Octaves {
 impl Octaves {
     /// Octaves of `gain` from `wavelength` down, e to the power of whose sum has logarithms of deviation `variation`.
     fn new(variation: f64, wavelength: f64, gain: f64, key: Key, cell: f64) -> Self {
-        let noise = Fractal::new(&Settings::fbm(OCTAVES, wavelength, gain), None, key, cell);
+        let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, gain), None, key, cell);
         // Fractal noise has a deviation of ⅓.
         Self { noise, scale: (3.0 * variation * std::f64::consts::LOG2_E) as f32 }
     }

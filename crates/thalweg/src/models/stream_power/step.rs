@@ -7,13 +7,13 @@ use crate::base::power::{exp2, log2};
 use crate::base::rng::Key;
 use crate::flow::{Directions, Drainage, LENGTHS, Land, OUT, accumulate, multiple};
 use crate::model::{Budget, Stepper, Tick};
-use crate::models::planation::{self, Planation, Valley};
 use crate::models::stream_power::deposit::cut_and_lay;
 use crate::models::stream_power::level::{Level, held, leads_out};
 use crate::models::stream_power::rock::{Rock, bearing};
 use crate::models::stream_power::solve::{Water, cut};
 use crate::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 use crate::noise::gradient::mix;
+use crate::process::floors::{self, Valley};
 use crate::process::slopes::{self, Bedding, Bounds, Guards};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
@@ -169,21 +169,20 @@ impl Rivers {
         codes: &Directions,
         key: Key,
     ) -> Result<i64> {
-        let usual = Planation::default();
         let valley = Valley {
             threshold: self.model.planation_area * 1e6,
             width: self.model.planation,
             rise: self.model.planation_rise,
-            widest: usual.widest,
-            edge: usual.edge,
-            uneven: usual.unevenness,
-            wavelength: usual.wavelength,
+            widest: Valley::WIDEST,
+            edge: Valley::EDGE,
+            uneven: Valley::UNEVEN,
+            wavelength: Valley::WAVELENGTH,
             share: 1.0,
         };
         let cells = accumulate::cells(codes);
         let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
         let before = ground.clone();
-        planation::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7));
+        floors::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7));
         for (k, height) in ground.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| held.as_slice()[*k]) {
             *height = before.as_slice()[k];
         }

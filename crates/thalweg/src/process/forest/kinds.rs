@@ -2,7 +2,7 @@
 
 /// A kind of plant: what it looks like, where it takes root, and how it lives beside the common [`Rules`](super::Rules).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Kind {
+pub struct PlantKind {
     /// Its one name: tables, files, parameters.
     pub name: &'static str,
     /// Height of a grown one in metres.
@@ -30,8 +30,8 @@ const ANY: f32 = f32::INFINITY;
 
 /// Every kind. Sizes and places are those of temperate mountains; heights, limits and root strengths are ours, set by the
 /// usual order of belts and successions (Ellenberg 2009, *Vegetation Ecology of Central Europe*).
-pub const KINDS: [Kind; 6] = [
-    Kind {
+pub const KINDS: [PlantKind; 6] = [
+    PlantKind {
         name: "conifer",
         height: 22.0,
         crown: 7.5,
@@ -43,7 +43,7 @@ pub const KINDS: [Kind; 6] = [
         patch: 1.0,
         pace: [1.0, 1.0, 1.0],
     },
-    Kind {
+    PlantKind {
         name: "broadleaf",
         height: 18.0,
         crown: 11.0,
@@ -55,7 +55,7 @@ pub const KINDS: [Kind; 6] = [
         patch: 1.0,
         pace: [1.0, 1.0, 1.0],
     },
-    Kind {
+    PlantKind {
         name: "willow",
         height: 12.0,
         crown: 8.0,
@@ -67,7 +67,7 @@ pub const KINDS: [Kind; 6] = [
         patch: 0.9,
         pace: [2.0, 1.5, 3.0],
     },
-    Kind {
+    PlantKind {
         name: "dwarf_pine",
         height: 2.5,
         crown: 4.5,
@@ -79,7 +79,7 @@ pub const KINDS: [Kind; 6] = [
         patch: 0.8,
         pace: [0.5, 1.0, 1.0],
     },
-    Kind {
+    PlantKind {
         name: "shrub",
         height: 2.2,
         crown: 3.0,
@@ -91,7 +91,7 @@ pub const KINDS: [Kind; 6] = [
         patch: 0.8,
         pace: [2.0, 1.5, 10.0],
     },
-    Kind {
+    PlantKind {
         name: "reed",
         height: 2.4,
         crown: 1.6,

@@ -11,16 +11,20 @@ mod table;
 
 use rayon::prelude::*;
 
-pub use kinds::{KINDS, Kind, find};
-pub use site::Site;
+pub use kinds::{KINDS, PlantKind, find};
+pub use site::PlantSite;
 pub use table::TREES;
 
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
+use crate::terrain::LayerSpec;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
 use roots::{MAX_CELLS, Roots};
+
+/// Where plants may grow.
+pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of the seeds that the soil bears, 0 to 1.");
 
 /// Size of a plant that has just taken root, of a grown one's.
 const YOUNG: f32 = 0.5;
@@ -33,7 +37,7 @@ const CHUNK: usize = 1 << 12;
 
 /// How a forest lives. The defaults are the article's, on a patch of 5 m for its cell and a year for its step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rules {
+pub struct ForestRules {
     /// Seeds that fall on each km² in a step, from nowhere.
     pub spawn: f64,
     /// Share of what a plant lacks in size that it grows in a step.
@@ -60,7 +64,7 @@ pub struct Rules {
     pub shares: [f32; KINDS.len()],
 }
 
-impl Default for Rules {
+impl Default for ForestRules {
     fn default() -> Self {
         Self {
             spawn: 20.0,
@@ -79,7 +83,7 @@ impl Default for Rules {
     }
 }
 
-impl Rules {
+impl ForestRules {
     /// Checks what a grid makes of the rules.
     ///
     /// # Errors
@@ -106,7 +110,7 @@ impl Rules {
 
     /// About how many plants there is room for: all of the kind that packs closest.
     pub fn most(&self, grid: &Grid) -> f64 {
-        let held = |kind: &Kind| f64::from(kind.roots * kind.patch * kind.patch) * 5.0 * self.patch * self.patch;
+        let held = |kind: &PlantKind| f64::from(kind.roots * kind.patch * kind.patch) * 5.0 * self.patch * self.patch;
         let least = KINDS.iter().zip(self.shares).filter(|(kind, share)| *share > 0.0 && kind.shore.is_none());
         let least = least.map(|(kind, _)| held(kind)).fold(f64::INFINITY, f64::min);
         area(grid) * 1e6 * f64::from(self.cap) / least
@@ -151,7 +155,7 @@ impl Tree {
     }
 
     /// What is known of its kind.
-    pub fn kind(&self) -> &'static Kind {
+    pub fn kind(&self) -> &'static PlantKind {
         &KINDS[usize::from(self.kind).min(KINDS.len() - 1)]
     }
 
@@ -222,7 +226,7 @@ impl Forest {
     /// Afterwards none stands in water. A seed takes root with the chance that its kind has there times 1 − density/cap,
     /// the density being the mean under the roots that it would have: so finer cells do not find more room, a place that is full
     /// bears no more, and the forest's size is bounded.
-    pub fn step(&mut self, site: &Site<'_>, rules: &Rules, key: Key) -> (u64, u64) {
+    pub fn step(&mut self, site: &PlantSite<'_>, rules: &ForestRules, key: Key) -> (u64, u64) {
         let live = |chunk: &mut [Tree]| {
             let (mut dead, mut seeds) = (Vec::new(), Vec::new());
             for tree in chunk {
@@ -248,7 +252,7 @@ impl Forest {
     }
 
     /// Lets a seed take root, if it can.
-    fn sprout(&mut self, seed: &Seed, site: &Site<'_>, rules: &Rules) -> bool {
+    fn sprout(&mut self, seed: &Seed, site: &PlantSite<'_>, rules: &ForestRules) -> bool {
         let Some((cell, part)) = Tree::placed(seed.at, site.grid.size) else { return false };
         let (i, j) = (cell[0] as usize, cell[1] as usize);
         let chances = site.bears(i, j, rules);
@@ -280,7 +284,14 @@ impl Forest {
 
 /// A step of one plant's life. One that dies is left without size.
 #[inline]
-fn live(tree: &mut Tree, site: &Site<'_>, rules: &Rules, key: Key, dead: &mut Vec<Tree>, seeds: &mut Vec<Seed>) {
+fn live(
+    tree: &mut Tree,
+    site: &PlantSite<'_>,
+    rules: &ForestRules,
+    key: Key,
+    dead: &mut Vec<Tree>,
+    seeds: &mut Vec<Seed>,
+) {
     let [grow, seed, death] = tree.kind().pace;
     let own = key.and(tree.number);
     let [fate, fruit] = own.pair();
@@ -302,7 +313,7 @@ fn live(tree: &mut Tree, site: &Site<'_>, rules: &Rules, key: Key, dead: &mut Ve
 }
 
 /// The seeds from nowhere of a step, over the whole grid; their places are metres, so that cells do not show.
-fn spawned(grid: &Grid, rules: &Rules, key: Key) -> impl Iterator<Item = Seed> + use<> {
+fn spawned(grid: &Grid, rules: &ForestRules, key: Key) -> impl Iterator<Item = Seed> + use<> {
     let key = key.and(SPAWN);
     let (size, expected) = (grid.size, rules.spawn * area(grid));
     // A part of a seed is a chance of one.

@@ -1,7 +1,7 @@
 //! [`Site`]: what the ground offers plants.
 
-use super::Rules;
-use super::kinds::{KINDS, Kind};
+use super::ForestRules;
+use super::kinds::{KINDS, PlantKind};
 use crate::flow::STEPS;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -15,7 +15,7 @@ const LEVEL: f32 = 0.01;
 
 /// The ground that plants stand on, and the water on it. All fields are of the grid's size.
 #[derive(Debug, Clone, Copy)]
-pub struct Site<'a> {
+pub struct PlantSite<'a> {
     /// Where the cells lie; its sea level too.
     pub grid: &'a Grid,
     /// Elevation of the ground.
@@ -32,9 +32,9 @@ pub struct Site<'a> {
     pub fertility: Option<&'a Field<f32>>,
 }
 
-impl Site<'_> {
+impl PlantSite<'_> {
     /// Whether cell (i, j) is open water: sea, pool, stream, deeper water than a plant wades in.
-    pub fn is_wet(&self, i: usize, j: usize, rules: &Rules) -> bool {
+    pub fn is_wet(&self, i: usize, j: usize, rules: &ForestRules) -> bool {
         let over = |field: Option<&Field<f32>>, limit: f32| field.is_some_and(|field| field[(i, j)] > limit);
         self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea)
             || self.pool.is_some_and(|pool| pool[(i, j)].0 > 0)
@@ -43,12 +43,12 @@ impl Site<'_> {
     }
 
     /// Whether plants can stand in cell (i, j): dry land with data.
-    pub fn is_land(&self, i: usize, j: usize, rules: &Rules) -> bool {
+    pub fn is_land(&self, i: usize, j: usize, rules: &ForestRules) -> bool {
         !self.nodata.is_some_and(|mask| mask[(i, j)]) && !self.is_wet(i, j, rules)
     }
 
     /// Chance that a seed of each kind takes root in cell (i, j), before others crowd it: 0 to 1.
-    pub fn bears(&self, i: usize, j: usize, rules: &Rules) -> [f32; KINDS.len()] {
+    pub fn bears(&self, i: usize, j: usize, rules: &ForestRules) -> [f32; KINDS.len()] {
         if !self.is_land(i, j, rules) {
             return [0.0; KINDS.len()];
         }
@@ -87,14 +87,14 @@ impl Site<'_> {
 
     /// Share of the soil's depth that is saturated by what seeps through it: q/(T sin θ) of the discharge q through a metre
     /// of contour (Montgomery & Dietrich 1994), at most 1.
-    fn wetness(&self, i: usize, j: usize, slope: f32, rules: &Rules) -> f32 {
+    fn wetness(&self, i: usize, j: usize, slope: f32, rules: &ForestRules) -> f32 {
         let Some(discharge) = self.discharge else { return 0.0 };
         let sine = (slope / (1.0 + slope * slope).sqrt()).max(LEVEL);
         (discharge[(i, j)] / self.grid.cell as f32 / (rules.transmissivity * sine)).clamp(0.0, 1.0)
     }
 
     /// Whether open water lies as near as the kind needs it; a neighbouring cell is always near enough.
-    fn on_shore(&self, i: usize, j: usize, kind: &Kind, rules: &Rules) -> bool {
+    fn on_shore(&self, i: usize, j: usize, kind: &PlantKind, rules: &ForestRules) -> bool {
         let Some(shore) = kind.shore else { return true };
         let cells = (shore / self.grid.cell).round().max(1.0) as isize;
         let [rows, cols] = self.grid.size;

@@ -28,8 +28,8 @@ impl World {
         }
     }
 
-    fn site(&self) -> Site<'_> {
-        Site {
+    fn site(&self) -> PlantSite<'_> {
+        PlantSite {
             grid: &self.grid,
             ground: &self.ground,
             nodata: Some(&self.nodata),
@@ -40,7 +40,7 @@ impl World {
         }
     }
 
-    fn grown(&self, rules: &Rules, steps: u64) -> Forest {
+    fn grown(&self, rules: &ForestRules, steps: u64) -> Forest {
         let mut forest = Forest::new(&self.grid);
         for step in 0..steps {
             forest.step(&self.site(), rules, Key::new(9, "forest").and(step));
@@ -59,11 +59,11 @@ fn plain(size: Size, cell: f64) -> World {
     world
 }
 
-fn quick() -> Rules {
-    Rules { spawn: 100.0, ..Rules::default() }
+fn quick() -> ForestRules {
+    ForestRules { spawn: 100.0, ..ForestRules::default() }
 }
 
-fn assert_dry(forest: &Forest, world: &World, rules: &Rules) {
+fn assert_dry(forest: &Forest, world: &World, rules: &ForestRules) {
     for tree in forest.trees() {
         let [i, j] = tree.cell.map(|n| n as usize);
         assert!(world.site().is_land(i, j, rules), "{tree:?}");
@@ -101,7 +101,7 @@ fn when_all_are_gone_no_density_is_left() {
 fn seeds_fly_as_far_as_they_are_said_to() {
     let world = plain([200, 200], 5.0);
     let tree = Tree { number: 0, cell: [100; 2], part: [0; 2], kind: 1, size: 1.0, age: 0, patch: 5.0 };
-    let rules = Rules { spawn: 0.0, seed: 1.0, death: 0.0, spread: 60.0, cap: 1e9, ..Rules::default() };
+    let rules = ForestRules { spawn: 0.0, seed: 1.0, death: 0.0, spread: 60.0, cap: 1e9, ..ForestRules::default() };
     let mut flights = Vec::new();
     for n in 0..4000 {
         let mut forest = Forest::of(vec![tree], &world.grid).unwrap();
@@ -132,7 +132,7 @@ fn plants_grow_as_the_rule_says_and_die_at_their_rate() {
         patch: 5.0,
     };
     let mut forest = Forest::of((0..160_000).map(tree).collect(), &world.grid).unwrap();
-    let rules = Rules { spawn: 0.0, seed: 0.0, ..Rules::default() };
+    let rules = ForestRules { spawn: 0.0, seed: 0.0, ..ForestRules::default() };
     let mut died = 0;
     for step in 0..20 {
         died += forest.step(&world.site(), &rules, Key::new(3, "age").and(step)).1;
@@ -150,7 +150,7 @@ fn kinds_keep_to_their_places() {
     // From the sea to 1.4 times the tree line; every other ten columns water seeps.
     world.discharge = Field::generate(size, |_, j| if j % 20 < 10 { 1e-5 } else { 4e-2 });
     world.ground = Field::generate(size, |i, _| Height::saturating(2.9 * i as f64));
-    let rules = Rules { tree_line: 250.0, ..quick() };
+    let rules = ForestRules { tree_line: 250.0, ..quick() };
     let forest = world.grown(&rules, 200);
     let mut seen = [0; KINDS.len()];
     for tree in forest.trees() {
@@ -162,7 +162,7 @@ fn kinds_keep_to_their_places() {
     }
     // No reed: there is no open water. Every other kind has found its place.
     assert!(seen[5] == 0 && seen[..5].iter().all(|n| *n > 20), "{seen:?}");
-    let off = Rules { shares: [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], ..rules };
+    let off = ForestRules { shares: [0.0, 1.0, 0.0, 0.0, 0.0, 0.0], ..rules };
     assert!(world.grown(&off, 60).trees().iter().all(|tree| tree.kind == 1));
     let steep =
         World { ground: Field::generate(size, |i, _| Height::saturating(13.0 * i as f64)), ..plain(size, 10.0) };
@@ -188,7 +188,7 @@ fn reeds_stand_beside_the_water() {
 #[test]
 fn a_forest_fills_up_and_no_further() {
     let world = plain([60, 60], 10.0);
-    let rules = Rules { spawn: 400.0, ..Rules::default() };
+    let rules = ForestRules { spawn: 400.0, ..ForestRules::default() };
     let mut forest = world.grown(&rules, 250);
     let count = forest.trees().len();
     for step in 0..150 {
@@ -205,7 +205,7 @@ fn a_forest_fills_up_and_no_further() {
 
 #[test]
 fn cells_do_not_change_the_forest() {
-    let rules = Rules { spawn: 60.0, ..Rules::default() };
+    let rules = ForestRules { spawn: 60.0, ..ForestRules::default() };
     let figures = [[60usize, 20], [240, 5]].map(|[n, cell]| {
         let forest = plain([n, n], cell as f64).grown(&rules, 300);
         let density: f64 = forest.density().as_slice().iter().map(|d| f64::from(*d)).sum();
@@ -242,7 +242,7 @@ fn threads_and_the_table_change_nothing() {
 fn tables_that_are_no_forest_are_refused() {
     let world = plain([20, 20], 10.0);
     let mut terrain = Terrain::new(world.grid.clone());
-    world.grown(&Rules { spawn: 2000.0, ..quick() }, 5).write(&mut terrain).unwrap();
+    world.grown(&ForestRules { spawn: 2000.0, ..quick() }, 5).write(&mut terrain).unwrap();
     let columns = terrain.tables[TREES].columns.len();
     for column in 0..columns {
         let refused = |values: crate::terrain::Column| {
@@ -260,9 +260,13 @@ fn tables_that_are_no_forest_are_refused() {
         }
         assert!(refused(crate::terrain::Column::Int(Vec::new())), "{column}");
     }
-    let wide = Rules { patch: 700.0, ..Rules::default() };
+    let wide = ForestRules { patch: 700.0, ..ForestRules::default() };
     assert!(wide.check(&world.grid).unwrap_err().to_string().contains("640 m"));
     assert!(
-        Rules { patch: 0.005, ..Rules::default() }.check(&world.grid).unwrap_err().to_string().contains("wider patch")
+        ForestRules { patch: 0.005, ..ForestRules::default() }
+            .check(&world.grid)
+            .unwrap_err()
+            .to_string()
+            .contains("wider patch")
     );
 }

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::base::error::Result;
 use crate::base::rng::Key;
-use crate::noise::fractal::{Fractal, Settings};
+use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::process::slopes::{Bounds, Pile, fits};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -339,7 +339,7 @@ pub fn jittered(grid: &Grid, tan: f64, deviation: f64, wavelength: f64, key: Key
     if deviation <= 0.0 {
         return Field::new(grid.size, tan as f32);
     }
-    let noise = Fractal::new(&Settings::fbm(OCTAVES, wavelength, 0.7), None, key.and(1), grid.cell);
+    let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, 0.7), None, key.and(1), grid.cell);
     let mut field = Field::new(grid.size, 0.0);
     let cells = key.and(2);
     field.par_rows_mut().for_each(|(i, row)| {

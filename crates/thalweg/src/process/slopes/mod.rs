@@ -25,6 +25,13 @@ use crate::terrain::grid::Edge;
 use crate::terrain::height::Height;
 use crate::terrain::{Cells, HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, Terrain};
 
+/// How steep the ground may stand, beside the model's own angle.
+pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
+    "slope_limit",
+    "1",
+    "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
+);
+
 /// Cells that are not to change.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bounds<'a> {

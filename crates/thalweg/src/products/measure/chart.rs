@@ -1,6 +1,6 @@
 //! [`Chart`]: a framed panel with two axes.
 
-use crate::products::measure::list::Scale;
+use crate::products::measure::spec::Scale;
 use crate::products::measure::svg::{Anchor, Svg, Type};
 
 pub(super) const INK: &str = "#25303a";

@@ -4,8 +4,8 @@ use crate::flow::Drainage;
 use crate::products::measure::drainage::step;
 use crate::products::measure::fit::{bins, line, power, quantile, thin};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Curve, Found, Group, Measures, Scale, Spec};
 use crate::products::measure::network::Network;
+use crate::products::measure::spec::{Curve, Found, Group, Measures, Scale, Spec};
 use crate::products::measure::tree::Tree;
 
 pub(super) const SPECS: [Spec; 4] = [

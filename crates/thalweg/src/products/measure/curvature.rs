@@ -2,7 +2,7 @@
 
 use crate::products::measure::fit::quantile;
 use crate::products::measure::ground::{Derivatives, Ground};
-use crate::products::measure::list::{Found, Group, Measures, Spec};
+use crate::products::measure::spec::{Found, Group, Measures, Spec};
 
 pub(super) const SPECS: [Spec; 4] = [
     Spec {

@@ -2,7 +2,7 @@
 
 use crate::flow::{Directions, Drainage, LENGTHS, Land, PIT, Part, d8, outlets};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Group, Measures, Spec, need_land};
+use crate::products::measure::spec::{Group, Measures, Spec, need_land};
 use crate::terrain::POOL;
 use crate::terrain::field::Field;
 use crate::terrain::height::UNITS;
@@ -172,7 +172,7 @@ mod tests {
     use crate::base::rng::Key;
     use crate::flow::{OUT, downstream};
     use crate::products::measure::testing::terrain;
-    use crate::products::measure::{Settings, measure};
+    use crate::products::measure::{MeasureSettings, measure};
     use crate::terrain::height::Height;
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
         ground.ground[(10, 10)] = Height::saturating(106.0);
         ground.ground[(10, 11)] = Height::saturating(106.0);
         ground.ground[(15, 15)] = Height::saturating(113.5);
-        let found = measure(&ground, &Settings::default()).unwrap();
+        let found = measure(&ground, &MeasureSettings::default()).unwrap();
         assert_eq!(found.value("pits").unwrap(), 3.0 / 0.04);
         assert_eq!(found.value("pit_cells").unwrap(), 1.0);
         assert_eq!(found.value("pit_depth").unwrap(), 5.0);

@@ -1,6 +1,6 @@
 //! Lines, quantiles and logarithmic bins.
 
-use crate::products::measure::list::Power;
+use crate::products::measure::spec::PowerLaw;
 
 /// A straight line y = intercept + slope · x.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,12 +23,12 @@ pub(super) fn line(points: &[[f64; 2]]) -> Option<Line> {
 }
 
 /// The power law of least squares in logarithms, over points that are above zero; `None` for fewer than `least` of them.
-pub(super) fn power(points: &[[f64; 2]], least: usize) -> Option<Power> {
+pub(super) fn power(points: &[[f64; 2]], least: usize) -> Option<PowerLaw> {
     let above = points.iter().filter(|p| p[0] > 0.0 && p[1] > 0.0);
     let logs: Vec<[f64; 2]> = above.clone().map(|p| p.map(libm::log)).collect();
     let line = line(&logs).filter(|_| logs.len() >= least)?;
     let over = above.fold([f64::INFINITY, 0.0], |[low, high], p| [low.min(p[0]), p[0].max(high)]);
-    Some(Power { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
+    Some(PowerLaw { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
 }
 
 /// The value under which a share `q` of the values lies, one of them; `None` if there are none. Reorders them.

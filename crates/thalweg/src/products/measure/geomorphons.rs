@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::flow::{LENGTHS, STEPS};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Curve, Group, Measures, Scale, Settings, Spec};
+use crate::products::measure::spec::{Curve, Group, MeasureSettings, Measures, Scale, Spec};
 use crate::terrain::field::Field;
 use crate::terrain::height::Height;
 
@@ -40,7 +40,7 @@ const TABLE: [&[u8]; 9] = [
     &[1],
 ];
 
-pub(super) fn measure(ground: &Ground<'_>, settings: &Settings, all: &mut Measures) {
+pub(super) fn measure(ground: &Ground<'_>, settings: &MeasureSettings, all: &mut Measures) {
     let counts = counts(ground, settings);
     let sum: u64 = counts.iter().sum();
     let missing = "no land has eight neighbours with data";
@@ -61,7 +61,7 @@ pub(super) fn measure(ground: &Ground<'_>, settings: &Settings, all: &mut Measur
 
 /// Cells of land of each form. Cells beside the edge or beside missing data are left out; sights end at both. The sea
 /// counts as its surface.
-fn counts(ground: &Ground<'_>, settings: &Settings) -> [u64; 10] {
+fn counts(ground: &Ground<'_>, settings: &MeasureSettings) -> [u64; 10] {
     let terrain = ground.terrain;
     let [rows, cols] = terrain.grid.size;
     let sea = terrain.grid.sea_level.unwrap_or(Height(i32::MIN));
@@ -154,7 +154,7 @@ mod tests {
 
     fn forms(size: [usize; 2], z: impl Fn(f64, f64) -> f64 + Sync, search: usize) -> [u64; 10] {
         let terrain = terrain(size, 10.0, z);
-        counts(&Ground::of(&terrain), &Settings { search, ..Settings::default() })
+        counts(&Ground::of(&terrain), &MeasureSettings { search, ..MeasureSettings::default() })
     }
 
     /// The form of the middle cell of three by three, looking one cell far.
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_turn_changes_no_count() {
         let ground = terrain([40, 60], 10.0, |x, y| 30.0 * (x / 70.0).sin() + 20.0 * (y / 45.0).cos() + 0.05 * x);
-        let settings = Settings::default();
+        let settings = MeasureSettings::default();
         let counted = |t: &crate::terrain::Terrain| counts(&Ground::of(t), &settings);
         assert_eq!(counted(&ground), counted(&turned(&ground)));
     }

@@ -3,8 +3,8 @@
 use crate::products::measure::drainage::Catchments;
 use crate::products::measure::fit::{bins, power, thin};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Curve, Group, Measures, Scale, Spec};
 use crate::products::measure::network::Network;
+use crate::products::measure::spec::{Curve, Group, Measures, Scale, Spec};
 
 pub(super) const SPECS: [Spec; 2] = [
     Spec {

@@ -1,8 +1,8 @@
 //! Horton's laws: how streams' numbers, lengths and catchments go with their order.
 
 use crate::products::measure::fit::line;
-use crate::products::measure::list::{Curve, Found, Group, Measures, Power, Scale, Spec};
 use crate::products::measure::network::Network;
+use crate::products::measure::spec::{Curve, Found, Group, Measures, PowerLaw, Scale, Spec};
 
 pub(super) const SPECS: [Spec; 4] = [
     Spec {
@@ -84,7 +84,7 @@ fn points(orders: &[Order], value: impl Fn(&Order) -> Option<(f64, usize)>) -> V
 
 /// ln value = ln factor + exponent · order. Single streams, as the trunk that the edge cuts, say little of a mean: orders
 /// with fewer than two are left out where three others remain.
-fn ratio(points: &[(f64, f64, usize)]) -> Option<Power> {
+fn ratio(points: &[(f64, f64, usize)]) -> Option<PowerLaw> {
     let logs = |least: usize| -> Vec<[f64; 2]> {
         points.iter().filter(|p| p.2 >= least && p.1 > 0.0).map(|p| [p.0, libm::log(p.1)]).collect()
     };
@@ -92,7 +92,7 @@ fn ratio(points: &[(f64, f64, usize)]) -> Option<Power> {
     let used = if several.len() >= 3 { several } else { logs(1) };
     let line = line(&used).filter(|_| used.len() >= 3)?;
     let over = [used.first()?[0], used.last()?[0]];
-    Some(Power { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
+    Some(PowerLaw { factor: libm::exp(line.intercept), exponent: line.slope, r2: line.r2, over })
 }
 
 /// What the streams of each order, from 1, come to.
@@ -122,7 +122,7 @@ fn orders(network: &Network) -> Vec<Order> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::products::measure::Settings;
+    use crate::products::measure::MeasureSettings;
     use crate::products::measure::network::Link;
     use crate::terrain::Terrain;
     use crate::terrain::grid::Grid;
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(orders.iter().map(|o| o.count).collect::<Vec<_>>(), [9, 4, 2, 1]);
         assert_eq!(orders[1], Order { count: 4, complete: 4, length: 8.0, area: 12.0 });
         assert_eq!(orders[3].complete, 0);
-        let mut all = Measures::new(&Terrain::new(Grid::new([1, 1], 1.0).unwrap()), &Settings::default());
+        let mut all = Measures::new(&Terrain::new(Grid::new([1, 1], 1.0).unwrap()), &MeasureSettings::default());
         measure(&network, &mut all);
         let value = |name| all.value(name).unwrap();
         // By hand: the line through ln 9, ln 4, ln 2 over 1, 2, 3 has the slope ln(2/9)/2.

@@ -1,7 +1,7 @@
 //! How much of the land lies how high.
 
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Curve, Group, Measures, Scale, Spec, need_land};
+use crate::products::measure::spec::{Curve, Group, Measures, Scale, Spec, need_land};
 use crate::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 4] = [

@@ -20,6 +20,7 @@ mod network;
 mod plan_form;
 mod sheet;
 mod slope;
+mod spec;
 mod spectrum;
 mod svg;
 mod tree;
@@ -27,8 +28,9 @@ mod tree;
 #[cfg(test)]
 mod testing;
 
-pub use list::{Curve, Difference, Group, Measure, Measures, Power, Scale, Settings, Spec, specs};
+pub use list::specs;
 pub use sheet::sheet;
+pub use spec::{Curve, Difference, Group, Measure, MeasureSettings, Measures, PowerLaw, Scale, Spec};
 
 use crate::base::error::Result;
 use crate::flow::Land;
@@ -43,7 +45,7 @@ use crate::terrain::Terrain;
 ///
 /// # Errors
 /// When a setting is out of range, or the terrain's parts are not of one size.
-pub fn measure(terrain: &Terrain, settings: &Settings) -> Result<Measures> {
+pub fn measure(terrain: &Terrain, settings: &MeasureSettings) -> Result<Measures> {
     settings.check()?;
     Land::of(terrain).check()?;
     let mut all = Measures::new(terrain, settings);

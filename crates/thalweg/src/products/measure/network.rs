@@ -2,7 +2,7 @@
 
 use crate::products::measure::drainage::{Catchments, step};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Found, Group, Measures, Settings, Spec, need_land};
+use crate::products::measure::spec::{Found, Group, MeasureSettings, Measures, Spec, need_land};
 
 pub(super) const SPECS: [Spec; 2] = [
     Spec {
@@ -54,7 +54,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    pub fn of(ground: &Ground<'_>, catchments: &Catchments, settings: &Settings) -> Self {
+    pub fn of(ground: &Ground<'_>, catchments: &Catchments, settings: &MeasureSettings) -> Self {
         let cell_area = ground.terrain.grid.cell_area() * 1e-6;
         let least = settings.channel_area.map_or((LEAST.0 / cell_area).max(LEAST.1), |area| area / cell_area);
         // A cast holds what is too much to the greatest, which no catchment reaches.

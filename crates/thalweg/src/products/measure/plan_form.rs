@@ -4,8 +4,8 @@ use std::f64::consts::SQRT_2;
 
 use crate::products::measure::fit::quantile;
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Curve, Found, Group, Measures, Scale, Spec};
 use crate::products::measure::network::{Link, Network};
+use crate::products::measure::spec::{Curve, Found, Group, Measures, Scale, Spec};
 
 pub(super) const SPECS: [Spec; 5] = [
     Spec {

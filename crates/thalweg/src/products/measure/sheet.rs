@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use crate::products::measure::chart::{Axis, Chart, FAINT, Frame, INK};
-use crate::products::measure::list::{Curve, Measures, Scale};
+use crate::products::measure::spec::{Curve, Measures, Scale};
 use crate::products::measure::svg::{Anchor, Svg, Type};
 
 /// Colours of the terrains, in their order.

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use crate::products::measure::fit::quantile;
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Curve, Group, Measures, Scale, Spec, need_land};
+use crate::products::measure::spec::{Curve, Group, Measures, Scale, Spec, need_land};
 use crate::products::slope::gradient;
 
 pub(super) const SPECS: [Spec; 7] = [

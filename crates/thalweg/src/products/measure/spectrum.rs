@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::base::fourier::{Fourier, Wave};
 use crate::products::measure::fit::{bins, power};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::list::{Curve, Group, Measures, Power, Scale, Spec};
+use crate::products::measure::spec::{Curve, Group, Measures, PowerLaw, Scale, Spec};
 use crate::terrain::height::UNITS;
 
 pub(super) const SPECS: [Spec; 2] = [
@@ -55,7 +55,7 @@ pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
         y: "power density (m⁴)",
         scale: Scale::Logarithmic,
         // The law likewise in waves per km.
-        law: law.map(|law| Power {
+        law: law.map(|law| PowerLaw {
             factor: law.factor * libm::pow(1e-3, law.exponent),
             over: law.over.map(|f| 1e3 * f),
             ..law
@@ -185,7 +185,7 @@ fn transform(ground: &Ground<'_>, plane: [f64; 3], windows: &[Vec<f64>; 2]) -> V
 mod tests {
     use super::*;
     use crate::products::measure::testing::{fourier, terrain, turned};
-    use crate::products::measure::{Settings, measure};
+    use crate::products::measure::{MeasureSettings, measure};
 
     #[test]
     fn the_exponent_of_synthesised_ground_is_found_again() {
@@ -193,7 +193,7 @@ mod tests {
         // about 0.4 in ln; over ln f of 2 that is 0.12 in β of one seed, 0.06 in the mean of four: two of those.
         for (size, b) in [([256, 256], 1.25), ([256, 256], 1.75), ([192, 320], 1.5)] {
             let exponent = |seed| {
-                let found = measure(&fourier(size, b, seed), &Settings::default()).unwrap();
+                let found = measure(&fourier(size, b, seed), &MeasureSettings::default()).unwrap();
                 assert!(found.value("spectral_fit").unwrap() > 0.97);
                 found.value("spectral_exponent").unwrap()
             };

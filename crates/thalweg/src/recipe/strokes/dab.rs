@@ -101,7 +101,7 @@ pub fn shape(stroke: &Stroke, terrain: &mut Terrain) -> Budget {
             Tool::Raise => metres(1.0),
             Tool::Lower => metres(-1.0),
             Tool::Smooth => {
-                let means = means(terrain, &dab, stroke.radius);
+                let means = means(terrain, [&dab.rows, &dab.cols], stroke.radius);
                 dab.values(grid, |i, j, weight| {
                     let mean = means[(j - dab.cols.start, i - dab.rows.start)];
                     units((mean - f64::from(ground[(i, j)].0)) * stroke.strength * weight)

@@ -15,7 +15,7 @@ mod text;
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::choice;
-use crate::declare::params::{Kind, Knob, Param, ParamType, Scaling, Value, Written};
+use crate::declare::params::{Knob, Param, ParamKind, ParamType, Scaling, Value, Written};
 use crate::given::springs::{self, MAX_RATE, Spring};
 use crate::model::Budget;
 use crate::models::droplets::{Circle, Droplets, pour};
@@ -59,7 +59,7 @@ choice! {
 
 /// A setting that is a number of 0 to `max`.
 const fn number(name: &'static str, unit: &'static str, max: f64, default: f64, meaning: &'static str) -> Param {
-    let (kind, default) = (Kind::Number { min: 0.0, max }, Value::Number(default));
+    let (kind, default) = (ParamKind::Number { min: 0.0, max }, Value::Number(default));
     Param { name, meaning, unit, kind, default, none: None, scales: &[], source: "ours" }
 }
 
@@ -77,7 +77,7 @@ const SPREAD: Param =
     Param { scales: WIDTH, ..number("radius", "m", 1e8, 0.0, "How far from the place droplets start.") };
 const RATE: Param = number("rate", "m³/s", MAX_RATE, 1.0, "Water of the spring.");
 const COUNT: Param = Param {
-    kind: Kind::Count { min: 1, max: 10_000_000 },
+    kind: ParamKind::Count { min: 1, max: 10_000_000 },
     default: Value::Count(1),
     ..number("count", "1", 0.0, 0.0, "Droplets at each place.")
 };
@@ -129,7 +129,7 @@ impl Tool {
 /// The tools' names and meanings.
 fn words() -> &'static [(&'static str, &'static str)] {
     match Tool::kind(..) {
-        Kind::Choice(words) => words,
+        ParamKind::Choice(words) => words,
         _ => &[],
     }
 }
@@ -206,7 +206,7 @@ impl Stroke {
         let setting = settings.iter().find(|setting| setting.name == name);
         let setting = setting.ok_or_else(|| Error::unknown("setting", name, settings.iter().map(|s| s.name)))?;
         let read = match setting.kind {
-            Kind::Count { .. } => u32::parse(value, &setting.kind).map(Value::Count),
+            ParamKind::Count { .. } => u32::parse(value, &setting.kind).map(Value::Count),
             _ => f64::parse(value, &setting.kind).map(Value::Number),
         };
         let read = read.ok_or_else(|| Error::value(format!("{owner}.{name}"), value, setting.kind.to_string()))?;

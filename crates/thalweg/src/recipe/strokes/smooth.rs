@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use crate::recipe::strokes::dab::Dab;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 
@@ -15,14 +14,13 @@ const FARTHEST: f64 = 1_048_576.0;
 /// Parts of a unit that a mean along a row is kept in.
 const PARTS: i64 = 256;
 
-/// The ground's mean round each cell of a dab, in units, by column and then row: along the row, then along the column of
+/// The ground's mean round each cell of these rows and columns, in units, by column and then row: along the row, then along the column of
 /// those means. Both lines reach equally far to either side, as far as cells exist and have data: so a plane's mean is its
 /// own height, at the world's edge too, and nothing is drawn in from beyond.
-pub fn means(terrain: &Terrain, dab: &Dab, radius: f64) -> Field<f64> {
+pub fn means(terrain: &Terrain, [rows, cols]: [&std::ops::Range<usize>; 2], radius: f64) -> Field<f64> {
     let grid = &terrain.grid;
     let longest = grid.size[0].max(grid.size[1]) as f64;
     let half = (HALF * radius / grid.cell).round().clamp(1.0, longest.min(FARTHEST)) as usize;
-    let (rows, cols) = (&dab.rows, &dab.cols);
     let wide = |span: &std::ops::Range<usize>, axis: usize| {
         span.start.saturating_sub(half)..(span.end + half).min(grid.size[axis])
     };

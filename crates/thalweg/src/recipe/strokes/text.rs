@@ -5,14 +5,14 @@ use serde_json::json;
 use super::{FARTHEST, MAX_POINTS, MAX_STROKES, RADIUS, Stroke, Tool, name, words};
 use crate::base::error::{Error, Result};
 use crate::declare::keys::{self, Key, key};
-use crate::declare::params::{Kind, Param, Written};
+use crate::declare::params::{Param, ParamKind, Written};
 
 /// How a stroke is written in a recipe.
 const WRITTEN: &str =
     "{ step = number, tool = \"word\", x = metres, y = metres, … }, or points = [[x, y], …] for x and y";
 
 /// How often something has been done before.
-const TIMES: (Kind, &str) = (Kind::Count { min: 0, max: u32::MAX }, "1");
+const TIMES: (ParamKind, &str) = (ParamKind::Count { min: 0, max: u32::MAX }, "1");
 
 /// The key that decides the settings.
 const TOOL: &str = "tool";

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::rivers::sampled::sample::Buckets;
+use crate::rivers::sampled::buckets::Buckets;
 use crate::rivers::tree::NONE;
 
 /// Points of the ground.

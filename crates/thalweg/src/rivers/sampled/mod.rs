@@ -5,9 +5,10 @@
 //! network that [`plan()`](crate::rivers::plan()) makes is free of that. What the document leaves open is chosen here: where there is
 //! no sea, rivers end at open edges, at given mouths, or else in the lowest place; and nothing is raised.
 
+mod buckets;
 mod draw;
-pub mod forest;
-pub mod sample;
+mod forest;
+mod sample;
 mod settle;
 
 use crate::base::error::{Error, Result};

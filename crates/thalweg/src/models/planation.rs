@@ -1,13 +1,10 @@
 //! Valley floors that rivers cut by wandering: see [`Planation`].
 
-mod carve;
-mod course;
-
 use crate::base::error::Result;
-use crate::base::rng::Key;
-use crate::flow::{Directions, Drainage, Land};
+use crate::flow::{Drainage, Land};
 use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::params;
+use crate::process::floors::{Valley, carve};
 use crate::process::slopes::{Guards, book_cut, carry_off, factors};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -39,65 +36,20 @@ params! {
         /// Half the floor's width for each metre of the catchment's root.
         width: f64 = 0.035, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "ours";
         /// Half the width that no floor passes, but for its unevenness.
-        widest: f64 = 500.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
+        widest: f64 = Valley::WIDEST, within 0.0..=1e5, unit "m", scales Size, source "ours";
         /// How fast the floor rises away from the river.
         rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
         /// Outer part of the floor over which the cut eases out: small leaves steep banks.
-        edge: f64 = 0.4, within 0.0..=1.0, unit "1", source "ours";
+        edge: f64 = Valley::EDGE, within 0.0..=1.0, unit "1", source "ours";
         /// How uneven floors are in width: standard deviation of its logarithm.
-        unevenness: f64 = 0.35, within 0.0..=2.0, unit "1", source "ours";
+        unevenness: f64 = Valley::UNEVEN, within 0.0..=2.0, unit "1", source "ours";
         /// Distance from one wide place to the next, in half widths.
-        wavelength: f64 = 8.0, within 2.0..=1000.0, unit "1", source "ours";
+        wavelength: f64 = Valley::WAVELENGTH, within 2.0..=1000.0, unit "1", source "ours";
         /// Share of the cut made in one step.
         share: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";
         /// How often rivers are found and floors cut.
         steps: u32 = 1, within 0..=10_000, unit "1", source "ours";
     }
-}
-
-/// A valley's form in SI units, for [`carve()`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Valley {
-    /// Catchment from which a river cuts a floor, m².
-    pub threshold: f64,
-    /// Half the floor's width for each metre of the catchment's root.
-    pub width: f64,
-    /// The greatest half width, m.
-    pub widest: f64,
-    /// How fast the floor rises away from the river.
-    pub rise: f64,
-    /// Outer part of the floor over which the cut eases out, 0 to 1.
-    pub edge: f64,
-    /// Standard deviation of the width's logarithm.
-    pub uneven: f64,
-    /// Distance from one wide place to the next, in half widths.
-    pub wavelength: f64,
-    /// Share of the cut that is made, 0 to 1.
-    pub share: f64,
-}
-
-impl Valley {
-    /// Half the floor's width in metres, before its unevenness, where the root of the catchment is `root` metres.
-    fn half_width(&self, root: f64) -> f64 {
-        let grown = if self.threshold > 0.0 { (root * root / self.threshold - 1.0).clamp(0.0, 1.0) } else { 1.0 };
-        (self.width * root).min(self.widest) * grown
-    }
-}
-
-/// Cuts valley floors into the ground, along rivers that are already known.
-///
-/// `surface` is the level of the water (such as the filled ground), `directions` and `cells` (number of cells that drain through each)
-/// are taken over it, all of the grid's size. `key` gives the noise of the width. Only lowers; the caller books the difference.
-pub fn carve(
-    ground: &mut Field<Height>,
-    nodata: Option<&Field<bool>>,
-    grid: &Grid,
-    (surface, directions, cells): (&Field<Height>, &Directions, &Field<u32>),
-    valley: &Valley,
-    key: Key,
-) {
-    let stretches = course::lines(grid, surface, directions, cells, valley, key);
-    carve::carve(ground, nodata, &stretches, valley, grid.cell);
 }
 
 impl Planation {
@@ -174,6 +126,7 @@ impl Stepper for Cut {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::rng::Key;
     use crate::terrain::grid::Edge;
     use crate::terrain::height::UNITS;
 

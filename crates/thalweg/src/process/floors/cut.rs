@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::models::planation::Valley;
-use crate::models::planation::course::Stretch;
+use crate::process::floors::Valley;
+use crate::process::floors::course::Stretch;
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};
 

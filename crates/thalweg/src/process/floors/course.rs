@@ -2,9 +2,9 @@
 
 use crate::base::rng::Key;
 use crate::flow::{Directions, downstream};
-use crate::models::planation::Valley;
 use crate::noise::gradient;
 use crate::noise::octave::Octave;
+use crate::process::floors::Valley;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;

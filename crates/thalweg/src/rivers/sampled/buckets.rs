@@ -1,0 +1,44 @@
+//! Places by squares of the map.
+
+/// Points by the square that they lie in.
+pub(super) struct Buckets {
+    side: f64,
+    squares: [usize; 2],
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl Buckets {
+    pub(super) fn new(size: [usize; 2], side: f64) -> Self {
+        let squares = size.map(|n| (n as f64 / side) as usize + 1);
+        Self { side, squares, first: vec![u32::MAX; squares[0] * squares[1]], next: Vec::new() }
+    }
+
+    fn square(&self, place: [f64; 2], axis: usize) -> usize {
+        ((place[axis] / self.side).max(0.0) as usize).min(self.squares[axis] - 1)
+    }
+
+    /// Adds the next point, whose number is `n`.
+    pub(super) fn add(&mut self, place: [f64; 2], n: u32) {
+        let at = self.square(place, 0) * self.squares[1] + self.square(place, 1);
+        self.next.push(self.first[at]);
+        self.first[at] = n;
+    }
+
+    /// Visits at least the points within `reach`.
+    pub(super) fn around(&self, place: [f64; 2], reach: f64, mut visit: impl FnMut(u32)) {
+        let span = |axis: usize| {
+            let low = self.square([place[0] - reach, place[1] - reach], axis);
+            low..=self.square([place[0] + reach, place[1] + reach], axis)
+        };
+        for i in span(0) {
+            for j in span(1) {
+                let mut n = self.first[i * self.squares[1] + j];
+                while n != u32::MAX {
+                    visit(n);
+                    n = self.next[n as usize];
+                }
+            }
+        }
+    }
+}
