@@ -82,7 +82,7 @@ impl Job {
     /// # Errors
     /// As [`Job::new`].
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
-        self.ending.check(recipe)?;
+        self.ending.check(recipe).map_err(as_typed)?;
         self.frames.as_ref().map_or(Ok(()), |frames| frames.check(recipe))?;
         self.report.as_deref().map_or(Ok(()), output::check)?;
         output::check(&self.checkpoint)
@@ -182,6 +182,14 @@ pub fn locked(folder: &Path, voice: Voice) -> Result<Lock> {
     let lock = Lock::take(folder)?;
     lock.warning.iter().for_each(|warning| voice.warn(warning));
     Ok(lock)
+}
+
+/// An error of the library in the words that are typed: its `sample type` is `--type` here.
+pub fn as_typed(error: Error) -> Error {
+    match error {
+        Error::Value { name, value, allowed } if name == "sample type" => Error::value("--type", value, allowed),
+        other => other,
+    }
 }
 
 /// The library's name of a type.

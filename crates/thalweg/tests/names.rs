@@ -24,7 +24,9 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("src/flow/", &["ground", "pool", "water"], "arguments, in messages"),
     ("src/process/forest/kinds.rs", &["dwarf_pine"], "a kind of plant"),
     ("src/io/npy.rs", &["shape"], "a key of NumPy's files"),
+    ("src/io/river_folder.rs", &["rivers"], "a key of a report"),
     ("src/io/rivers.rs", &["lake", "river", "rivers"], "how a river ends, and layers of a file"),
+    ("src/io/trees.rs", &["trees"], "what a collection of points is called"),
     ("src/knobs/mod.rs", &["rain"], "a knob"),
     ("src/models/hydrology/state.rs", &["water"], "a column of a table"),
     (

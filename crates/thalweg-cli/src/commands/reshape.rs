@@ -13,7 +13,7 @@ use thalweg::terrain::field::Window;
 use crate::args::values::{Sample, Sides};
 use crate::args::{Crop, LoadArgs, Resample};
 use crate::console::Voice;
-use crate::job::sample_type;
+use crate::job::{as_typed, sample_type};
 use crate::memory;
 
 /// Changes the number of cells over the same extent.
@@ -56,7 +56,7 @@ fn reshape(
     change: impl FnOnce(&Terrain) -> Result<Terrain>,
 ) -> Result<()> {
     let sample = sample.map(sample_type);
-    output::check_terrain(output, sample)?;
+    output::check_terrain(output, sample).map_err(as_typed)?;
     let sidecar = writes_sidecar(output, sample)?.then(|| Sidecar::path(output));
     let writes: Vec<_> = std::iter::once(output.to_path_buf()).chain(sidecar).collect();
     apart(&Sidecar::files(input), &writes)?;

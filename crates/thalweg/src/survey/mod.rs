@@ -29,6 +29,7 @@ pub use summary::{BasinSummary, ChannelSummary, LakeSummary, OrderSummary, Strea
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::flow::{Directions, Drainage, Land, Link, basins, breach, infinity, links, streams};
+use crate::models::drainage::ACCUMULATION;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -80,7 +81,7 @@ impl Phase {
         match self {
             Self::Breach => "breach",
             Self::Directions => "directions",
-            Self::Accumulation => "accumulation",
+            Self::Accumulation => ACCUMULATION.name,
             Self::Streams => "streams",
             Self::Files => "files",
         }

@@ -13,7 +13,7 @@
 //!
 //! // Whole, with the recipe that it was made from.
 //! let (terrain, _) = world_folder::read(folder.path(), &Default::default())?;
-//! assert_eq!(terrain.grid, run.terrain().grid);
+//! assert_eq!(terrain.grid.size, run.terrain().grid.size);
 //! assert_eq!(world_folder::recipe_of(folder.path())?.unwrap().hash(), run.recipe().hash());
 //! # Ok::<(), thalweg::Error>(())
 //! ```
