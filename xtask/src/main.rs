@@ -6,6 +6,7 @@ mod fuzz;
 mod gallery;
 mod levels;
 mod long;
+mod semver;
 mod shell;
 mod test;
 mod wasm;
@@ -15,13 +16,14 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Tasks:
   test           pass all tests: Rust, documentation, and Python against the built command; with --long those that have a long
-                 form run in it, with deny and wasm
+                 form run in it, with deny, semver and wasm
   bless          run the golden tests and take what they see for right
   book           write docs/models/*.md from the models' declarations; --check only compares
   gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
   levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
                  they agree
   deny           check licences and sources of all dependencies by deny.toml
+  semver         compare the library's public API with the last that was accepted, by crates/thalweg/api-baseline.md
   wasm           run every model's sample recipe in WebAssembly and here: the bits must be the same
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ["test"] => test::test(),
         ["test", "--long"] => test::long(),
         ["deny"] => deny::check(),
+        ["semver"] => semver::check(),
         ["wasm"] => wasm::compare(),
         ["bless"] => test::bless(),
         ["book"] => book::write(),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, fuzz, wasm};
+use crate::{deny, fuzz, semver, wasm};
 
 const REQUIREMENTS: &str = "tests/interop/requirements.txt";
 
@@ -38,6 +38,7 @@ pub fn long() -> Outcome {
         ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
         ("the tests with other programs", interop(list.tell(&mut program(python)))),
         ("dependencies", deny::check()),
+        ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
         ("WebAssembly", wasm::compare()),
     ];

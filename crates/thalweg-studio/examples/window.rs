@@ -8,12 +8,12 @@ use eframe::egui::{Vec2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
+use thalweg::Recipe;
 use thalweg::pictures::picture::Picture;
 use thalweg::terrain::field::Field;
 use thalweg_studio::app::Studio;
-use thalweg_studio::files::opened;
-use thalweg_studio::worker::Order;
-use thalweg_studio::{Options, seam};
+use thalweg_studio::session::Order;
+use thalweg_studio::{Options, platform};
 
 /// The window's size in points.
 const SIZE: Vec2 = vec2(1240.0, 760.0);
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [path, steps, out] = args.as_slice() else {
         return Err("usage: window RECIPE STEPS PNG".into());
     };
-    let mut recipe = opened(path.as_ref())?;
+    let mut recipe = Recipe::open(path.as_ref())?;
     recipe.cells = recipe.cells.min(CELLS);
     let mut options = Some(Options {
         recipe,
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cells: CELLS,
         export: None,
         pictures: ".".into(),
-        asker: Box::new(seam::ask),
+        asker: Box::new(platform::ask),
     });
     let state = create_render_state(default_wgpu_setup(), eframe::egui_wgpu::RendererOptions::PREDICTABLE);
     let gpu = state.clone();

@@ -3,63 +3,19 @@
 //! window shows it; none waits for another.
 
 pub mod app;
-mod bar;
-mod bench;
-pub mod files;
-mod history;
-pub mod keys;
-mod look;
-mod out;
+mod options;
 mod painter;
 pub mod picture;
-mod scene;
-pub mod seam;
-mod stages;
-mod timeline;
-mod tools;
+pub mod platform;
+pub mod session;
+pub mod ui;
 pub mod view;
-mod viewport;
-pub mod worker;
-
-use std::path::PathBuf;
-use std::sync::Arc;
 
 use eframe::egui;
-use thalweg::recipe::Recipe;
 
 use crate::app::Studio;
-use crate::worker::Export;
-
-/// A recipe that comes with the program.
-#[derive(Debug, Clone)]
-pub struct Preset {
-    /// Its name.
-    pub name: &'static str,
-    /// Its text.
-    pub text: String,
-    /// A small picture of it as PNG; empty without one.
-    pub thumbnail: &'static [u8],
-}
-
-/// With what the studio opens.
-pub struct Options {
-    /// The world to begin with.
-    pub recipe: Recipe,
-    /// The file that it came from, if it did.
-    pub path: Option<PathBuf>,
-    /// Whether it begins to erode at once.
-    pub playing: bool,
-    /// Recipes to choose from.
-    pub presets: Vec<Preset>,
-    /// Cells on the long side at which presets are opened.
-    pub cells: usize,
-    /// Writes all layers of a run into a folder.
-    pub export: Option<Arc<Export>>,
-    /// The folder in which pictures are saved.
-    pub pictures: PathBuf,
-    /// How the user is asked for files: [`seam::ask`], but in tests.
-    pub asker: Box<seam::Asker>,
-}
+pub use crate::options::{Options, Preset};
+use crate::ui::scene;
 
 /// Opens the window and stays until it is closed.
 ///

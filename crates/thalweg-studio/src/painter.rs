@@ -4,18 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use thalweg::base::rng::Key;
-use thalweg::models::droplets::{Droplets, trace};
+use thalweg::models::droplets::{Droplets, traces};
 use thalweg::pictures::light::Sun;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Field;
 
-use crate::seam;
-use crate::view::overlay::Overlay;
+use crate::platform;
 use crate::view::surface::{Surface, Wanted};
+use thalweg::products::overlay::Overlay;
 
 /// Most droplets that are followed for the eye.
-const MOST: u64 = 1500;
+const MOST: usize = 1500;
+/// Most points of the path of one.
+const POINTS: usize = 2000;
 /// Time that may go into following them.
 const MOMENT: Duration = Duration::from_millis(30);
 
@@ -124,7 +125,7 @@ impl Painter {
                 wake();
             }
         };
-        seam::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
+        platform::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
         Ok(Self { desk })
     }
 
@@ -190,14 +191,7 @@ fn is_plain(overlay: &Overlay) -> bool {
 
 /// Paths of droplets that start anywhere, as many as can be followed in a moment.
 fn paths(droplets: &Droplets, terrain: &Terrain) -> Vec<Vec<[f64; 2]>> {
-    // The same places for every snapshot: paths then change as the land does.
-    let key = Key::new(0, "seen");
-    let [height, width] = terrain.grid.extent();
     let start = Instant::now();
-    let follow = |number: u64| {
-        let [x, y] = key.and(number).pair();
-        let points = trace(droplets, terrain, [x * width, y * height], 2000).ok()?;
-        Some(points.into_iter().map(|point| point.place).collect())
-    };
-    (0..MOST).take_while(|_| start.elapsed() < MOMENT).filter_map(follow).collect()
+    let paths = traces(droplets, terrain, POINTS).take(MOST).take_while(|_| start.elapsed() < MOMENT);
+    paths.map(|points| points.into_iter().map(|point| point.place).collect()).collect()
 }

@@ -6,10 +6,10 @@ use thalweg::terrain::Terrain;
 use crate::view::camera::Camera;
 use crate::view::gpu::Gpu;
 use crate::view::look::{Look, Shot};
-use crate::view::overlay::Overlay;
 use crate::view::renderer::Renderer;
 use crate::view::surface::{Surface, Wanted};
 use crate::view::target::Target;
+use thalweg::products::overlay::Overlay;
 
 /// From where a terrain is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,13 +10,14 @@ use eframe::egui::{
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use egui_kittest::wgpu::{WgpuTestRenderer, create_render_state, default_wgpu_setup};
+use glam::Vec3;
 use thalweg::declare::params::Value;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg_studio::app::Studio;
-use thalweg_studio::seam::Ask;
-use thalweg_studio::worker::Order;
+use thalweg_studio::platform::Ask;
+use thalweg_studio::session::Order;
 use thalweg_studio::{Options, Preset};
 
 const HILLS: &str = r#"
@@ -195,7 +196,7 @@ fn every_panel_opens_and_shows_what_is_declared() {
     assert!(bench.harness.get_by_role(Role::MultilineTextInput).value().unwrap().contains("erodibility"));
     bench.click("Stages");
     bench.key(Key::F1);
-    for (keys, does) in thalweg_studio::keys::HABITS {
+    for (keys, does) in thalweg_studio::ui::habits::HABITS {
         bench.harness.get_by_label(keys);
         bench.harness.get_by_label(does);
     }
@@ -286,7 +287,7 @@ fn the_mouse_moves_the_camera_and_the_sun() {
     let before = bench.studio().camera();
     bench.drag(PointerButton::Secondary, Modifiers::NONE, vec2(50.0, 0.0));
     let looked = bench.studio().camera();
-    let apart = |a: [f32; 3], b: [f32; 3]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>().sqrt();
+    let apart = |a: Vec3, b: Vec3| a.distance(b);
     assert!(looked.azimuth != before.azimuth, "right drag looks round");
     assert!(apart(looked.eye(), before.eye()) < 0.01 * before.distance, "from where the eye is");
     // While the right button is down, letters fly.
@@ -481,7 +482,7 @@ fn layers_and_frames_are_exported() {
 #[test]
 fn the_page_lists_the_habits() {
     let page = include_str!("../../../docs/studio.md");
-    for (keys, does) in thalweg_studio::keys::HABITS {
+    for (keys, does) in thalweg_studio::ui::habits::HABITS {
         assert!(page.contains(&format!("| {keys} | {does} |")), "docs/studio.md lacks: {keys}, {does}");
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use thalweg::pictures::picture::Picture;
 use thalweg::process::forest::{Forest, KINDS, Tree};
+use thalweg::products::overlay::Overlay;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
@@ -16,7 +17,6 @@ use thalweg_studio::picture::{PictureOptions, View, draw};
 use thalweg_studio::view::camera::Camera;
 use thalweg_studio::view::gpu::Gpu;
 use thalweg_studio::view::look::{Dot, Line, Look, Shot};
-use thalweg_studio::view::overlay::Overlay;
 use thalweg_studio::view::renderer::Renderer;
 use thalweg_studio::view::surface::{Surface, Wanted};
 use thalweg_studio::view::target::Target;

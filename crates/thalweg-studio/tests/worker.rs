@@ -9,7 +9,7 @@ use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::run::Run;
 use thalweg::terrain::Terrain;
-use thalweg_studio::worker::{Order, Snapshot, Worker};
+use thalweg_studio::session::{Order, Snapshot, Worker};
 
 const WORLD: &str = r#"
 extent = [3200.0, 3200.0]

@@ -24,7 +24,7 @@ use crate::run::tiles;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
-use crate::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain};
+use crate::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain, VectorPart};
 
 /// Something that every model keeps.
 #[derive(Debug, Clone, Copy)]
@@ -177,15 +177,28 @@ fn turns(model: &dyn Model) -> Result<(), How> {
     if model.about().placed {
         return Ok(());
     }
+    let about = model.about();
+    let specs = distinct(&[about.needs, about.uses, about.writes].concat());
     let start = rough(model, [47, 61])?;
     let mut straight = start.clone();
     run(model, &mut straight)?;
     for (turn, said) in [(turned as Turn, "on turned ground"), (mirrored, "on mirrored ground")] {
-        let mut other = transform(&start, turn);
+        let mut other = transform(&specs, &start, turn);
         run(model, &mut other)?;
-        ask_same(&transform(&straight, turn), &other, said)?;
+        ask_same(&transform(&specs, &straight, turn), &other, said)?;
     }
     Ok(())
+}
+
+/// Each declaration once: a model may both heed and leave a layer.
+fn distinct(specs: &[LayerSpec]) -> Vec<LayerSpec> {
+    let mut once: Vec<LayerSpec> = Vec::new();
+    for spec in specs {
+        if !once.contains(spec) {
+            once.push(*spec);
+        }
+    }
+    once
 }
 
 /// The size of a result, given the source's size, and the source's cell for its cell (i, j).
@@ -199,7 +212,7 @@ fn mirrored([rows, cols]: [usize; 2], i: usize, j: usize) -> ([usize; 2], [usize
     ([rows, cols], [i, cols.wrapping_sub(1 + j)])
 }
 
-fn transform(terrain: &Terrain, turn: Turn) -> Terrain {
+fn transform(specs: &[LayerSpec], terrain: &Terrain, turn: Turn) -> Terrain {
     fn field<T: Copy + Send + Sync + Default>(field: &Field<T>, turn: Turn) -> Field<T> {
         let (size, _) = turn(field.size(), 0, 0);
         Field::generate(size, |i, j| {
@@ -219,21 +232,20 @@ fn transform(terrain: &Terrain, turn: Turn) -> Terrain {
             Cells::Count(f) => Cells::Count(field(f, turn)),
         };
     }
-    turn_vectors(&mut other, turn);
+    turn_vectors(specs, &mut other, turn);
     other
 }
 
-/// The parts of a vector, layers `…_x` and `…_y`, turn with it.
-fn turn_vectors(terrain: &mut Terrain, turn: Turn) {
+/// The parts of a vector turn with it.
+fn turn_vectors(specs: &[LayerSpec], terrain: &mut Terrain, turn: Turn) {
     // Where a step eastward and a step southward from the middle of a 3 × 3 map lead.
     let [east, south] = [(1, 2), (2, 1)].map(|(i, j)| turn([3, 3], i, j).1.map(|k| k as f32 - 1.0));
-    let names: Vec<String> =
-        terrain.layers.keys().filter_map(|name| Some(name.strip_suffix("_x")?.to_string())).collect();
-    for names in names.iter().map(|name| ["x", "y"].map(|axis| format!("{name}_{axis}"))) {
-        let [Some(x), Some(y)] = names.each_ref().map(|name| Some(terrain.layers.get(name)?.cells.to_float())) else {
+    let parts = |part: VectorPart| specs.iter().filter(move |spec| spec.part == part).map(|spec| spec.name);
+    for names in parts(VectorPart::East).zip(parts(VectorPart::South)).map(|(x, y)| [x, y]) {
+        let [Some(x), Some(y)] = names.map(|name| Some(terrain.layers.get(name)?.cells.to_float())) else {
             continue;
         };
-        for (name, to) in names.iter().zip([east, south]) {
+        for (name, to) in names.into_iter().zip([east, south]) {
             // Adding nothing leaves no zero with a sign.
             let part = Field::generate(x.size(), |i, j| to[1] * x[(i, j)] + to[0] * y[(i, j)] + 0.0);
             if let Some(layer) = terrain.layers.get_mut(name) {
@@ -377,7 +389,7 @@ fn declaration(model: &dyn Model) -> Result<(), How> {
     }
     ask(terrain.loose.is_none() || about.writes.contains(&LOOSE), || "loose ground is made and not declared".into())?;
     let left = |(name, rows): (&String, &crate::terrain::Table)| {
-        rows.ints("carried").is_some() || !about.tables.contains(&name.as_str())
+        rows.carried().is_some() || !about.tables.contains(&name.as_str())
     };
     ask(!terrain.tables.iter().any(left), || "something is carried on when it ends".into())
 }

@@ -28,6 +28,8 @@
 //!   ([`Recipe::single`]).
 //! - A [`Run`] does it, step by step. The loop is yours, so progress, a pause, a stop and a live view are, too. Between any two steps
 //!   it can be saved to a file ([`Run::save`]) and taken up again ([`Run::resume`]) with the same bits to come.
+//! - A [`Session`] is a run that is watched, changed and gone back in: an edited recipe goes on from where it must, what is done by hand
+//!   is undone, memory stays within a bound.
 //! - A [`Terrain`] is what a run works on and leaves: the ground, loose sediment upon it, and layers such as water or hardness, each a
 //!   [`Field`] over a [`Grid`]. It comes from numbers of your own ([`Terrain::from_metres`]), from a file ([`io::load`]: GeoTIFF, PNG,
 //!   NPY, ESRI ASCII, raw, SRTM) and goes into one ([`io::save`]).
@@ -70,6 +72,7 @@ pub mod recipe;
 pub mod rivers;
 pub mod rocks;
 pub mod run;
+pub mod session;
 pub mod survey;
 pub mod terrain;
 pub mod world_folder;
@@ -85,6 +88,7 @@ pub use model::Model;
 pub use models::Models;
 pub use recipe::Recipe;
 pub use run::Run;
+pub use session::Session;
 pub use terrain::Terrain;
 pub use terrain::field::Field;
 pub use terrain::grid::Grid;

@@ -157,6 +157,18 @@ impl Recipe {
         Ok(levels.min_by(|a, b| times(a).total_cmp(&times(b))).unwrap_or(cells))
     }
 
+    /// Gives a recipe of an extent that has more than so many cells on the long side so many, or as many as its level that is
+    /// nearest has.
+    ///
+    /// # Errors
+    /// As [`Recipe::grids`].
+    pub fn limit_cells(&mut self, most: usize) -> Result<()> {
+        if self.extent.is_some() && self.cells > most {
+            self.cells = self.level_near(most)?;
+        }
+        Ok(())
+    }
+
     /// How often the first level's cells are halved until there are `cells` on the long side.
     ///
     /// # Errors

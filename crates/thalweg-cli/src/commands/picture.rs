@@ -7,13 +7,13 @@ use thalweg::io::output;
 use thalweg::io::save_picture;
 use thalweg::pictures::light::Sun;
 use thalweg::pictures::ramps::Ramp;
+use thalweg::products::overlay::Overlay;
 use thalweg::recipe::Recipe;
 use thalweg::terrain::Terrain;
 use thalweg::world_folder::{reads_of, recipe_of};
 use thalweg::{Error, Result};
 use thalweg_studio::picture::{PictureOptions, picture as draw};
 use thalweg_studio::view::look::Look;
-use thalweg_studio::view::overlay::Overlay;
 
 use crate::args::picture::Picture;
 use crate::console::Voice;

@@ -39,7 +39,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     let own = preset.is_none();
     let mut recipe = match preset {
         Some(preset) => preset?,
-        None if path.exists() => thalweg_studio::files::opened(&path)?,
+        None if path.exists() => thalweg::Recipe::open(&path)?,
         None if path.extension().is_some() => {
             return Err(Error::io(&path, "read")(std::io::ErrorKind::NotFound.into()));
         }
@@ -47,23 +47,22 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     };
     match args.cells {
         Some(cells) => recipe.cells = cells,
-        None if !own => thalweg_studio::files::fitted(&mut recipe, CELLS)?,
+        None if !own => recipe.limit_cells(CELLS)?,
         _ => {}
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     if recipe.from.is_none() {
         recipe.check_memory(&recipe.grid()?)?;
     }
-    let is_recipe = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
     let options = Options {
         recipe,
-        path: (own && is_recipe).then_some(path),
+        path: (own && thalweg::Recipe::is_named(&path)).then_some(path),
         playing: !args.paused,
         presets: presets::with_thumbnails().map(|(name, text, thumbnail)| Preset { name, text, thumbnail }).collect(),
         cells: args.cells.unwrap_or(CELLS),
         export: Some(Arc::new(thalweg::world_folder::export)),
         pictures: args.pictures.clone().unwrap_or_default(),
-        asker: Box::new(thalweg_studio::seam::ask),
+        asker: Box::new(thalweg_studio::platform::ask),
     };
     match thalweg_studio::open(options) {
         Ok(()) => Ok(ExitCode::SUCCESS),

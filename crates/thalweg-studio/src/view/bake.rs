@@ -1,77 +1,13 @@
 //! The pass that works out a land's colours.
 
-use thalweg::pictures::light::Sun;
-use thalweg::pictures::paint::ASIDE;
 use thalweg::pictures::ramps::{RAMPS, Ramp};
 use wgpu::util::DeviceExt;
 
-use crate::view::look::Look;
+use crate::view::gpu_terrain::{GpuTerrain, Layouts};
 use crate::view::shader;
-use crate::view::slot::{Facts, Layouts, Slot};
-use crate::view::surface::DRY;
 
 /// Steps of a ramp.
 const STEPS: u32 = 1024;
-/// Half the width of the belt in which snow begins, as a share of the range of heights.
-const BELT: f32 = 0.05;
-/// A height that no ground reaches.
-const NEVER: f32 = 1e9;
-
-/// What the colours depend on, as the shader reads it.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub(super) struct Paint {
-    grid: [f32; 4],
-    sun: [f32; 4],
-    left: [f32; 4],
-    right: [f32; 4],
-    range: [f32; 4],
-    snow: [f32; 4],
-    shown: [f32; 4],
-    rows: [f32; 4],
-}
-
-/// Level of the sea as a look wants it.
-pub(super) fn sea(look: &Look, facts: &Facts) -> f32 {
-    let level = look.sea_level.or(facts.sea).filter(|level| level.is_finite() && look.water);
-    level.unwrap_or(DRY)
-}
-
-/// A ramp's row of the texture of ramps.
-fn row(ramp: &Ramp) -> f32 {
-    RAMPS.iter().position(|known| *known == ramp).unwrap_or(0) as f32
-}
-
-impl Paint {
-    pub fn of(look: &Look, facts: &Facts, size: [usize; 2]) -> Self {
-        let on = |yes: bool| f32::from(u8::from(yes));
-        let share = |x: f32| if x > 0.0 { x.min(1.0) } else { 0.0 };
-        let aside = |degrees: f64| Sun { azimuth: look.sun.azimuth + degrees, ..look.sun }.direction();
-        let sound = |x: f32| if x.is_finite() { x } else { 1.0 };
-        let sea = sea(look, facts);
-        let deepest = if Some(sea) == facts.sea { facts.deepest } else { (0.9 * (sea - facts.extremes[0])).max(1.0) };
-        let with = |[a, b, c]: [f32; 3], d: f32| [a, b, c, d];
-        let steep = (facts.relief_light * sound(look.exaggeration)).clamp(1e-3, 1e3);
-        // The sun of a flat light may not be below the horizon.
-        let sun = look.sun.direction().map(sound);
-        let sun = [sun[0], sun[1], sun[2].max(0.02)];
-        Self {
-            grid: [size[1] as f32, size[0] as f32, facts.sides[1], facts.sides[0]],
-            sun: with(sun, steep),
-            left: with(aside(-ASIDE).map(sound), on(look.shadows)),
-            right: with(aside(ASIDE).map(sound), on(look.rock)),
-            range: [facts.range[0], facts.range[1], sea, deepest],
-            snow: [
-                look.snow_line.map_or(NEVER, sound),
-                (BELT * (facts.range[1] - facts.range[0])).max(0.5),
-                share(look.tint),
-                share(look.overlay) * on(facts.has_data),
-            ],
-            shown: [on(look.streams), on(look.sediment), on(look.trees), on(look.water)],
-            rows: [row(look.ramp), row(Ramp::sea()), 0.0, 0.0],
-        }
-    }
-}
 
 /// The pass, ready to run.
 pub(super) struct Baker {
@@ -140,7 +76,7 @@ impl Baker {
     }
 
     /// Paints a slot and all its coarser levels.
-    pub fn run(&self, encoder: &mut wgpu::CommandEncoder, slot: &Slot) {
+    pub fn run(&self, encoder: &mut wgpu::CommandEncoder, slot: &GpuTerrain) {
         for (level, views) in slot.painted.iter().enumerate() {
             let attachments = views.each_ref().map(|view| {
                 Some(wgpu::RenderPassColorAttachment {

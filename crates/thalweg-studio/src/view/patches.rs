@@ -3,9 +3,8 @@
 //! A patch is 16 × 16 quads; at level k a quad spans 2ᵏ samples. Distance alone decides, and the shader moves every other
 //! corner of a patch to its neighbour as the distance comes near that of the next level, so levels meet without a seam.
 
+use glam::{Mat4, Vec3, vec3};
 use thalweg::terrain::field::{Field, Size};
-
-use crate::view::camera::Point;
 
 /// Quads on a side of a patch.
 pub(super) const QUADS: usize = 16;
@@ -40,9 +39,9 @@ pub(super) struct Side {
 /// What decides about patches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    /// From metres as seen from the eye to clip space, by columns.
-    pub clip: [[f32; 4]; 4],
-    pub eye: Point,
+    /// From metres as seen from the eye to clip space.
+    pub clip: Mat4,
+    pub eye: Vec3,
     /// How far the eye is above all land.
     pub above: f32,
     /// Whether the picture is a map, and a pixel's width in metres (at one metre's distance in perspective).
@@ -143,7 +142,7 @@ impl Chosen<'_> {
     /// Whether any of it comes nearer than the finer level is drawn.
     fn is_near(&self, level: usize, i: usize, j: usize) -> bool {
         let [west, east, south, north] = self.extent(level, i, j);
-        let [x, y, _] = self.seen.eye;
+        let Vec3 { x, y, .. } = self.seen.eye;
         let off = [(x - x.clamp(west, east)), (y - y.clamp(south, north)), self.seen.above];
         let range = self.seen.range(level - 1);
         off.iter().map(|d| d * d).sum::<f32>() < range * range
@@ -156,12 +155,9 @@ impl Chosen<'_> {
         // Bit k stays set while all corners are beyond side k of the picture.
         let mut beyond = 0b1_1111u8;
         for n in 0..8 {
-            let from: Point = std::array::from_fn(|k| ends[k][n >> k & 1] - self.seen.eye[k]);
-            let clip = |row: usize| {
-                let c = &self.seen.clip;
-                c[0][row] * from[0] + c[1][row] * from[1] + c[2][row] * from[2] + c[3][row]
-            };
-            let (x, y, w) = (clip(0), clip(1), clip(3));
+            let corner = vec3(ends[0][n & 1], ends[1][n >> 1 & 1], ends[2][n >> 2 & 1]);
+            let clip = self.seen.clip * (corner - self.seen.eye).extend(1.0);
+            let (x, y, w) = (clip.x, clip.y, clip.w);
             for (k, out) in [x > w, x < -w, y > w, y < -w, w <= 0.0].into_iter().enumerate() {
                 if !out {
                     beyond &= !(1 << k);
@@ -206,6 +202,8 @@ fn quads(rows: usize) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
+    use glam::Vec4;
+
     use super::*;
     use crate::view::camera::Camera;
 
@@ -248,7 +246,7 @@ mod tests {
                 let camera = Camera { distance, azimuth, elevation, fov: 149.0, ..Camera::default() };
                 let mut seen = seen(&camera, 1.0);
                 // A lens that sees all round: nothing is left out for being beside the picture.
-                seen.clip = [[0.0; 4], [0.0; 4], [0.0; 4], [0.0, 0.0, 0.0, 1.0]];
+                seen.clip = Mat4::from_cols(Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, Vec4::W);
                 let (by, twice) = drawn(size, &pyramid.select(size, &seen).0);
                 assert!(twice == 0 && by.as_slice().iter().all(Option::is_some), "{size:?}");
                 let differ = |a: Option<usize>, b: Option<usize>| a.unwrap().abs_diff(b.unwrap());
@@ -267,10 +265,10 @@ mod tests {
     fn where_levels_meet_the_finer_has_wholly_moved_and_the_coarser_not_begun() {
         let size = [1200, 1200];
         let pyramid = Pyramid::of(size, |_, _| Some(0.0));
-        let camera = Camera { distance: 900.0, elevation: 25.0, target: [300.0, -900.0, 0.0], ..Camera::default() };
+        let camera = Camera { distance: 900.0, elevation: 25.0, target: vec3(300.0, -900.0, 0.0), ..Camera::default() };
         let mut seen = seen(&camera, 1.0);
-        seen.clip = [[0.0; 4], [0.0; 4], [0.0; 4], [0.0, 0.0, 0.0, 1.0]];
-        seen.above = seen.eye[2];
+        seen.clip = Mat4::from_cols(Vec4::ZERO, Vec4::ZERO, Vec4::ZERO, Vec4::W);
+        seen.above = seen.eye.z;
         let patches = pyramid.select(size, &seen).0;
         let (by, _) = drawn(size, &patches);
         let mut met = 0;
@@ -299,7 +297,7 @@ mod tests {
         let span = |patch: &Patch| patch.at[2] * patch.at[2];
         let share = some.iter().map(span).sum::<f32>() / (1024.0 * 1024.0 / 256.0);
         assert!(all > 0 && share < 0.5, "{share}");
-        let away = Camera { target: [0.0, 90_000.0, 0.0], azimuth: 180.0, ..near };
+        let away = Camera { target: vec3(0.0, 90_000.0, 0.0), azimuth: 180.0, ..near };
         assert!(pyramid.select(size, &seen(&away, 1.0)).0.is_empty());
     }
 

@@ -2,9 +2,9 @@
 
 use wgpu::VertexFormat::{Float32, Float32x2, Float32x4, Uint32, Unorm8x4};
 
+use crate::view::gpu_terrain::Layouts;
 use crate::view::marks::{DotMark, LineMark};
 use crate::view::patches::{Patch, Side};
-use crate::view::slot::Layouts;
 use crate::view::target::{DEPTH, FORMAT};
 use crate::view::woods::{Plant, Ring};
 

@@ -1,5 +1,6 @@
 //! Plants: where they stand, what they shade, and which of them are drawn.
 
+use glam::{Vec3, vec3};
 use thalweg::base::rng::Key;
 use thalweg::pictures::relief::Relief;
 use thalweg::pictures::sample::bilinear;
@@ -8,7 +9,7 @@ use thalweg::process::forest::{KINDS, Tree};
 use thalweg::terrain::field::{Field, Size};
 use wgpu::util::DeviceExt;
 
-use crate::view::camera::Point;
+use crate::view::space::Bounds;
 
 /// What is left of the ground's light in a crown's shadow, as in the library's views.
 const SHADE: f32 = 0.42;
@@ -62,7 +63,7 @@ pub(super) fn plants(trees: &[Tree], cells: Size, relief: &Relief) -> Vec<Plant>
 }
 
 /// Light that the shadows of crowns leave on a relief's samples, 1 where there is none.
-pub(super) fn shadow(plants: &[Plant], relief: &Relief, sun: Point) -> Option<Field<f32>> {
+pub(super) fn shadow(plants: &[Plant], relief: &Relief, sun: [f32; 3]) -> Option<Field<f32>> {
     if plants.is_empty() {
         return None;
     }
@@ -105,8 +106,8 @@ struct Group {
     first: u32,
     /// Numbers of the plants, rising.
     numbers: Vec<f32>,
-    low: Point,
-    high: Point,
+    /// Feet of its plants, not exaggerated.
+    feet: Bounds,
     /// Widest crown's half.
     radius: f32,
 }
@@ -119,8 +120,8 @@ pub(super) struct Batch {
 
 /// What decides about plants.
 pub(super) struct Sight {
-    pub eye: Point,
-    pub forward: Point,
+    pub eye: Vec3,
+    pub forward: Vec3,
     pub map: bool,
     /// A pixel's width in metres at one metre's distance; of a map, anywhere.
     pub pixel: f32,
@@ -155,8 +156,7 @@ impl Stand {
                 kind: usize::from(group[0].tint[3]),
                 first,
                 numbers: group.iter().map(|plant| plant.size[1]).collect(),
-                low: [x[0], y[0], z[0]],
-                high: [x[1], y[1], z[1]],
+                feet: Bounds { low: vec3(x[0], y[0], z[0]), high: vec3(x[1], y[1], z[1]) },
                 radius: ends(3)[1],
             });
             first += group.len() as u32;
@@ -198,16 +198,9 @@ impl Sight {
         if self.map {
             return 1.0;
         }
-        let ends = [group.low, group.high];
-        let depth = |n: usize| -> f32 {
-            (0..3)
-                .map(|k| {
-                    let z = ends[n >> k & 1][k] * if k == 2 { self.exaggeration } else { 1.0 };
-                    (z - self.eye[k]) * self.forward[k]
-                })
-                .sum()
-        };
-        (0..8).map(depth).fold(f32::MAX, f32::min).max(0.5)
+        let scale = vec3(1.0, 1.0, self.exaggeration);
+        let depths = group.feet.corners().map(|corner| (corner * scale - self.eye).dot(self.forward));
+        depths.into_iter().fold(f32::MAX, f32::min).max(0.5)
     }
 }
 

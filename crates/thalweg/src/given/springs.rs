@@ -1,9 +1,10 @@
 //! [`Spring`]: water that keeps running out of the ground at a place; the table of springs that models of water read.
 
-use serde_json::json;
+use serde_json::Map;
 
 use crate::base::error::{Error, Result};
 use crate::given::Given;
+use crate::given::rows::{self, Entry, X, Y};
 use crate::terrain::grid::Grid;
 use crate::terrain::{Column, Table, Terrain, within};
 
@@ -18,6 +19,10 @@ const WRITTEN: &str = "{ x = metres, y = metres, rate = m³/s }";
 
 /// Greatest rate of a spring in m³/s: more than all rivers of the Earth together.
 pub const MAX_RATE: f64 = 1e7;
+
+const RATE: Entry = Entry { name: "rate", unit: "m³/s", min: 0.0, max: MAX_RATE, about: "Water." };
+
+const ENTRIES: [Entry; 3] = [X, Y, RATE];
 
 /// A spring at a place in the world, whatever its cells.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,12 +50,11 @@ impl Spring {
     /// # Errors
     /// A place north or west of the world, a rate that is negative or too great, anything that is no number.
     pub fn check(&self, name: &str) -> Result<()> {
-        for (key, value) in [("x", self.x), ("y", self.y)] {
-            if !(0.0..f64::INFINITY).contains(&value) {
-                return Err(Error::value(format!("{name}.{key}"), format!("{value} m"), "0 m and more"));
-            }
-        }
-        rate(name, self.rate).map(|_| ())
+        ENTRIES.iter().zip(self.numbers()).try_for_each(|(entry, x)| entry.check(name, x).map(drop))
+    }
+
+    fn numbers(&self) -> [f64; 3] {
+        [self.x, self.y, self.rate]
     }
 
     /// The world cell (row, column) of `grid` that the spring rises in; `name` is said in messages.
@@ -92,41 +96,18 @@ impl Given for Spring {
     const PASSING: bool = true;
 
     fn parse(list: &toml::Value) -> Result<Vec<Self>> {
-        let rows = list.as_array().filter(|rows| rows.len() <= MAX_SPRINGS);
-        let allowed = || format!("a list of up to {MAX_SPRINGS} of {WRITTEN}");
-        let rows = rows.ok_or_else(|| Error::value(SPRINGS, list.type_str(), allowed()))?;
-        let spring = |(number, row): (usize, &toml::Value)| {
-            let name = name(number);
-            let table = row.as_table().ok_or_else(|| Error::value(name.as_str(), row, WRITTEN))?;
-            let keys = ["x", "y", "rate"];
-            if let Some(key) = table.keys().find(|key| !keys.contains(&key.as_str())) {
-                return Err(Error::unknown("key", key, keys));
-            }
-            let read = |key: &str| {
-                let value = table.get(key).ok_or_else(|| Error::value(name.as_str(), row, WRITTEN))?;
-                let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-                number.ok_or_else(|| Error::value(format!("{name}.{key}"), value, "a number"))
-            };
-            let spring = Self { x: read("x")?, y: read("y")?, rate: read("rate")? };
-            spring.check(&name).map(|()| spring)
-        };
-        rows.iter().enumerate().map(spring).collect()
+        rows::list(SPRINGS, list, MAX_SPRINGS, WRITTEN, |owner, row| {
+            let [x, y, rate] = rows::numbers(owner, row, &ENTRIES, &[])?;
+            Ok(Self { x, y, rate })
+        })
     }
 
     fn to_toml(&self) -> String {
-        format!("{{ x = {:?}, y = {:?}, rate = {:?} }}", self.x, self.y, self.rate)
+        format!("{{ {} }}", rows::to_toml(self.numbers(), &ENTRIES))
     }
 
     fn schema() -> serde_json::Value {
-        let metres = |about: &str| json!({"type": "number", "minimum": 0, "description": about});
-        let properties = json!({
-            "x": metres("Metres eastward from the world's north-western corner."),
-            "y": metres("Metres southward from there."),
-            "rate": {"type": "number", "minimum": 0, "maximum": MAX_RATE, "description": "Water in m³/s."},
-        });
-        let spring = json!({"type": "object", "additionalProperties": false, "required": ["x", "y", "rate"],
-                            "properties": properties});
-        json!({"type": "array", "maxItems": MAX_SPRINGS, "items": spring})
+        rows::schema(MAX_SPRINGS, &ENTRIES, Map::new())
     }
 
     fn widen(&mut self, times: f64) {
@@ -203,21 +184,14 @@ pub fn sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
             inside.ok_or_else(|| Error::value(format!("{}.{key}", name(r)), world, allowed()))
         };
         let cell = [local(rows[r], 0, "row")? as usize, local(cols[r], 1, "column")? as usize];
-        Ok(SpringSource { cell, rate: rate(&name(r), f64::from(rates[r]))? })
+        Ok(SpringSource { cell, rate: RATE.check(&name(r), f64::from(rates[r]))? })
     };
     (0..table.len()).map(source).collect()
 }
 
 /// How messages call the spring of that number, counted from 1.
 pub fn name(number: usize) -> String {
-    format!("{SPRINGS}[{}]", number + 1)
-}
-
-fn rate(name: &str, rate: f64) -> Result<f64> {
-    if (0.0..=MAX_RATE).contains(&rate) {
-        return Ok(rate);
-    }
-    Err(Error::value(format!("{name}.rate"), format!("{rate} m³/s"), format!("0 to {MAX_RATE} m³/s")))
+    rows::name(SPRINGS, number)
 }
 
 #[cfg(test)]

@@ -30,11 +30,11 @@ params! {
     /// Breaks: creases along the lattice and its diagonals, from the first levels above all; H above 1 shows them bare.
     pub struct DiamondSquare {
         /// Largest displacement on the first level: the height of the land.
-        amplitude: f64 = 800.0, within 0.0..=16000.0, unit "m", scales Relief, source "document D: half the side";
+        amplitude: f64 = 800.0, within 0.0..=16000.0, unit "m", scales Relief, source "Pineau 2018: half the side";
         /// Largest elevation or depth of the four corners of the world.
-        corners: f64 = 700.0, within 0.0..=16000.0, unit "m", scales Relief, source "document D: the side";
+        corners: f64 = 700.0, within 0.0..=16000.0, unit "m", scales Relief, source "Pineau 2018: the side";
         /// Hurst's H: how fast displacements fall; low is rough, high is smooth.
-        roughness: f64 = 1.0, within 0.0..=2.0, unit "1", source "document D: 1";
+        roughness: f64 = 1.0, within 0.0..=2.0, unit "1", source "Pineau 2018: 1";
         /// Added to all.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.

@@ -42,11 +42,11 @@ params! {
     /// world; its one step takes half a second for 4096² cells on one core, and grows with the world.
     pub struct FourierSynthesis {
         /// How fast waves shrink with frequency: 1.25 rough, 2 hills, 3 swells.
-        beta: f64 = 2.0, within 0.0..=6.0, unit "1", source "document D: 1.25 to 3";
+        beta: f64 = 2.0, within 0.0..=6.0, unit "1", source "Pineau 2018: 1.25 to 3";
         /// Standard deviation of the elevation.
         amplitude: f64 = 350.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Whether sizes of waves scatter around the law.
-        spectrum: Spectrum = Spectrum::Normal, within .., unit "1", source "document D: white noise";
+        spectrum: Spectrum = Spectrum::Normal, within .., unit "1", source "Pineau 2018: white noise";
         /// Added to all: the mean elevation.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.

@@ -55,7 +55,7 @@ params! {
     /// these leave no way the hollow is a lake. What holds a lake back is not cut, nor is protected ground. A river that such a channel comes to,
     /// or whose bank it cuts, is lowered to it.
     ///
-    /// Source: E. & P. (student report on procedural river networks, Université Lyon 1), whose limits it is free of; widths and depths
+    /// Source: Eymard & Peurière (student report, Université Claude Bernard Lyon 1), whose limits it is free of; widths and depths
     /// by Leopold & Maddock (1953, USGS Prof. Paper 252) and Moody & Troutman (2002); bends by Leopold & Wolman (1960); kinds by Montgomery
     /// & Buffington (1997) and Leopold & Wolman (1957); breaching by Lindsay & Dhun (2015, doi:10.1080/13658816.2014.975715).
     ///
@@ -201,7 +201,7 @@ impl Model for RiverNetwork {
         About {
             name: "river_network",
             summary: "Puts rivers and lakes into a terrain: drawn as smooth lines, carved, and true to the land.",
-            source: "E. & P., Génération procédurale d'un réseau de rivières (Université Lyon 1); Leopold & Maddock (1953)",
+            source: "Eymard & Peurière, Génération procédurale d'un réseau de rivières (Université Lyon 1); Leopold & Maddock (1953)",
             family: Family::Erosion,
             needs: &[],
             uses: &[RAIN, HARDNESS, PROTECT],

@@ -15,6 +15,7 @@ pub mod ramps;
 mod raster;
 pub mod relief;
 pub mod rivers;
+pub mod runoff;
 pub mod sample;
 pub mod scene;
 pub mod shade;

@@ -161,6 +161,12 @@ struct Subject<'a> {
     cells: Size,
 }
 
+/// The factor on heights at which land `long` metres long, with `relief` metres between its lowest and highest ground, is in good
+/// proportion; 1 where it is flat.
+pub fn exaggeration(long: f32, relief: f32) -> f32 {
+    if relief > 0.0 { libm::powf(PROPORTION * long / relief, MADE_UP).clamp(0.05, 100.0) } else { 1.0 }
+}
+
 /// Draws each land with what they share: camera, exaggeration, colours, base.
 pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
     let subjects = lands.iter().map(|DrawnLand { terrain, water, trees }| {
@@ -176,11 +182,7 @@ pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Resu
     let long = extent[0].max(extent[1]);
     let low = joint(f32::min, &|r| r.extremes()[0]);
     let high = joint(f32::max, &|r| r.extremes()[1]);
-    let exaggeration = match options.exaggeration {
-        Some(given) => given as f32,
-        None if high > low => libm::powf(PROPORTION * long / (high - low), MADE_UP).clamp(0.05, 100.0),
-        None => 1.0,
-    };
+    let exaggeration = options.exaggeration.map_or_else(|| exaggeration(long, high - low), |given| given as f32);
     let base = low * exaggeration - 0.045 * long;
     let range =
         options.range.unwrap_or_else(|| [joint(f32::min, &|r| r.range()[0]), joint(f32::max, &|r| r.range()[1])]);

@@ -56,6 +56,20 @@ impl<'a> Water<'a> {
         }
     }
 
+    /// Depth of the water over each cell in metres: the sea's, a pool's, or what flows; 0 where it is dry.
+    pub fn depths(terrain: &'a Terrain) -> Field<f32> {
+        let water = Self::of(terrain);
+        let sea = terrain.grid.sea_level;
+        Field::generate(terrain.grid.size, |i, j| {
+            let ground = terrain.ground[(i, j)];
+            let sunk = sea.map_or(0.0, |level| (level.metres() - ground.metres()) as f32);
+            let pool = water.pools.filter(|f| f.size() == terrain.grid.size).map_or(0.0, |f| f[(i, j)].metres_f32());
+            let flow = water.depth.filter(|f| f.size() == terrain.grid.size).map_or(0.0, |f| f[(i, j)]);
+            // NaN counts as dry.
+            sunk.max(pool).max(flow).max(0.0)
+        })
+    }
+
     /// The pools as they are drawn: standing water narrower than three cells in a stream that shows well is the stream's.
     /// A bed that is not level to the cell would else be strewn with puddles, dark in the light blue.
     pub fn lakes(&self) -> Option<Field<Height>> {

@@ -1,5 +1,5 @@
 //! What is made from a finished terrain: other resolutions and cuts, meshes, normal and bump maps, figures and
-//! measures; lakes, streams and wetness.
+//! measures; lakes, streams and wetness; what is laid over the land, and what is read under a cursor.
 //!
 //! Every function is pure: terrain in, data out; writers take any `impl Write`.
 
@@ -10,7 +10,9 @@ pub mod measure;
 pub mod mesh;
 pub mod mesh_files;
 pub mod normals;
+pub mod overlay;
 pub mod plants;
+pub mod probe;
 pub mod resample;
 pub mod ribbon;
 pub mod slope;

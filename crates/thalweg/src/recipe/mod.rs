@@ -29,6 +29,7 @@
 //! muted = true                  # kept here, and not run
 //! ```
 
+mod file;
 mod levels;
 mod source;
 mod stage;
@@ -45,6 +46,7 @@ use crate::pictures::ramps::Ramp;
 use crate::rocks::Rock;
 use crate::terrain::grid::Edges;
 
+pub use file::Overrides;
 pub use levels::{Coarsest, When};
 pub use source::{From, LayerSource};
 pub use stage::{ModelAt, Stage};
@@ -111,6 +113,13 @@ impl Recipe {
             folder: PathBuf::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// A label like `wish` that no stage has: itself, or with a number behind it.
+    pub fn free_label(&self, wish: &str) -> String {
+        let is_free = |label: &String| !self.stages.iter().any(|stage| stage.label == *label);
+        let labels = std::iter::once(wish.to_string()).chain((2..).map(|n| format!("{wish} {n}")));
+        labels.into_iter().find(is_free).unwrap_or_default()
     }
 
     /// The files that its run reads: the terrain that it begins with, layers, and the sidecars beside them.

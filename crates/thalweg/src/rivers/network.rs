@@ -122,7 +122,7 @@ pub struct River {
     /// Its line, downstream.
     pub vertices: Vec<Vertex>,
     /// Its own cells (index in row-major order), downstream, and for each the vertex whose levels it has: the lowest one in it. Of
-    /// the document's rivers it is the vertex that the cell comes after.
+    /// sampled rivers it is the vertex that the cell comes after.
     pub path: Vec<(u32, u32)>,
     /// The same of cells beside the path into which the line only cuts, or by which the ground under it is drawn.
     pub aside: Vec<(u32, u32)>,

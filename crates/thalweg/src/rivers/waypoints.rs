@@ -1,9 +1,10 @@
 //! Mouths and waypoints as tables of a terrain, and as a recipe gives them.
 
-use serde_json::json;
+use serde_json::Map;
 
 use crate::base::error::{Error, Result};
 use crate::given::Given;
+use crate::given::rows::{self, Entry, X, Y};
 use crate::given::springs::cell_of;
 use crate::rivers::Pass;
 use crate::terrain::grid::Grid;
@@ -16,17 +17,13 @@ pub const MOUTHS: &str = "mouths";
 pub const PASSES: &str = "passes";
 
 /// The largest number of either in a stage.
-const MAX_WISHES: usize = 100_000;
+const MOST: usize = 100_000;
 
 /// Farthest that water is drawn to a place, in metres.
 pub const MAX_REACH: f64 = 1e6;
 
-/// A key of a place's in a recipe, and what it says; all are metres.
-type Key = (&'static str, &'static str);
-
-const PLACE: [Key; 2] =
-    [("x", "Metres eastward from the world's north-western corner."), ("y", "Metres southward from there.")];
-const REACH: Key = ("reach", "Metres from which water is drawn to the place.");
+const REACH: Entry =
+    Entry { name: "reach", unit: "m", min: 0.0, max: MAX_REACH, about: "From how far water is drawn to the place." };
 
 /// A place in the world, whatever its cells, that is wished to be the mouth of a river.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,15 +50,18 @@ impl Given for MouthPlace {
     const PASSING: bool = true;
 
     fn parse(list: &toml::Value) -> Result<Vec<Self>> {
-        Ok(rows(MOUTHS, list, PLACE)?.into_iter().map(|[x, y]| Self { x, y }).collect())
+        rows::list(MOUTHS, list, MOST, "{ x = metres, y = metres }", |owner, row| {
+            let [x, y] = rows::numbers(owner, row, &[X, Y], &[])?;
+            Ok(Self { x, y })
+        })
     }
 
     fn to_toml(&self) -> String {
-        format!("{{ x = {:?}, y = {:?} }}", self.x, self.y)
+        format!("{{ {} }}", rows::to_toml([self.x, self.y], &[X, Y]))
     }
 
     fn schema() -> serde_json::Value {
-        schema(&PLACE)
+        rows::schema(MOST, &[X, Y], Map::new())
     }
 
     fn widen(&mut self, times: f64) {
@@ -86,17 +86,18 @@ impl Given for Waypoint {
     const PASSING: bool = true;
 
     fn parse(list: &toml::Value) -> Result<Vec<Self>> {
-        let [x, y] = PLACE;
-        Ok(rows(PASSES, list, [x, y, REACH])?.into_iter().map(|[x, y, reach]| Self { x, y, reach }).collect())
+        rows::list(PASSES, list, MOST, "{ x = metres, y = metres, reach = metres }", |owner, row| {
+            let [x, y, reach] = rows::numbers(owner, row, &[X, Y, REACH], &[])?;
+            Ok(Self { x, y, reach })
+        })
     }
 
     fn to_toml(&self) -> String {
-        format!("{{ x = {:?}, y = {:?}, reach = {:?} }}", self.x, self.y, self.reach)
+        format!("{{ {} }}", rows::to_toml([self.x, self.y, self.reach], &[X, Y, REACH]))
     }
 
     fn schema() -> serde_json::Value {
-        let [x, y] = PLACE;
-        schema(&[x, y, REACH])
+        rows::schema(MOST, &[X, Y, REACH], Map::new())
     }
 
     fn widen(&mut self, times: f64) {
@@ -113,44 +114,10 @@ impl Given for Waypoint {
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
         let mut table = table(PASSES, rows.iter().map(|point| [point.x, point.y]), &terrain.grid)?;
         let reaches = rows.iter().map(|point| point.reach as f32).collect();
-        table.columns.push((REACH.0.into(), "m".into(), Column::Float(reaches)));
+        table.columns.push((REACH.name.into(), "m".into(), Column::Float(reaches)));
         terrain.tables.insert(PASSES.into(), within(&table, &terrain.grid));
         Ok(())
     }
-}
-
-/// The numbers of a recipe's list of places, of each key one; places are checked against a grid later.
-fn rows<const N: usize>(name: &str, value: &toml::Value, keys: [Key; N]) -> Result<Vec<[f64; N]>> {
-    let names = keys.map(|(key, _)| key);
-    let written = format!("{{ {} }}", names.map(|key| format!("{key} = metres")).join(", "));
-    let rows = value.as_array().filter(|rows| rows.len() <= MAX_WISHES);
-    let rows =
-        rows.ok_or_else(|| Error::value(name, value.type_str(), format!("a list of up to {MAX_WISHES} of {written}")))?;
-    let row = |(number, row): (usize, &toml::Value)| {
-        let name = format!("{name}[{}]", number + 1);
-        let table = row.as_table().ok_or_else(|| Error::value(name.as_str(), row, &written))?;
-        if let Some(key) = table.keys().find(|key| !names.contains(&key.as_str())) {
-            return Err(Error::unknown("key", key, names));
-        }
-        let mut numbers = [0.0; N];
-        for (read, key) in numbers.iter_mut().zip(names) {
-            let value = table.get(key).ok_or_else(|| Error::value(name.as_str(), row, &written))?;
-            let most = if key == REACH.0 { MAX_REACH } else { 1e9 };
-            let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-            let number = number.filter(|number| (0.0..=most).contains(number));
-            *read = number.ok_or_else(|| Error::value(format!("{name}.{key}"), value, format!("0 to {most} m")))?;
-        }
-        Ok(numbers)
-    };
-    rows.iter().enumerate().map(row).collect()
-}
-
-fn schema(keys: &[Key]) -> serde_json::Value {
-    let number = |about: &str| json!({"type": "number", "minimum": 0, "description": about});
-    let properties: serde_json::Map<_, _> = keys.iter().map(|(key, about)| (key.to_string(), number(about))).collect();
-    let required: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
-    let row = json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties});
-    json!({"type": "array", "maxItems": MAX_WISHES, "items": row})
 }
 
 /// The table of places, x and y in metres, on `grid`.
@@ -158,7 +125,7 @@ fn schema(keys: &[Key]) -> serde_json::Value {
 /// # Errors
 /// A place outside the world; `name` is said.
 fn table(name: &str, places: impl Iterator<Item = [f64; 2]>, grid: &Grid) -> Result<Table> {
-    let named = places.enumerate().map(|(number, place)| cell_of(&format!("{name}[{}]", number + 1), place, grid));
+    let named = places.enumerate().map(|(number, place)| cell_of(&rows::name(name, number), place, grid));
     let cells = named.collect::<Result<Vec<_>>>()?;
     let column = |axis: usize| Column::Int(cells.iter().map(|cell| cell[axis]).collect());
     let named = [("row", 0), ("column", 1)].map(|(name, axis)| (name.into(), "cell".into(), column(axis)));

@@ -58,6 +58,15 @@ impl Run {
         Ok(budget)
     }
 
+    /// Makes strokes that are due here, which the next step would make first, until so many of this place are made.
+    ///
+    /// # Errors
+    /// As [`Run::step`].
+    pub(crate) fn catch_up(&mut self, strokes: usize) -> Result<()> {
+        self.begin()?;
+        self.make_due(strokes.saturating_sub(self.strokes)).map(drop)
+    }
+
     /// Goes back into the last stage if it is one for strokes, at its end; else adds one.
     fn open_manual(&mut self) -> Result<()> {
         let is_manual = |last: &Stage| last.model.plays(Role::Strokes) && !last.muted;
@@ -70,16 +79,13 @@ impl Run {
             (self.turn, self.step) = (self.turn - 1, step);
             return Ok(());
         }
-        let stages = &mut self.recipe.stages;
+        let stages = &self.recipe.stages;
         if stages.len() >= MAX_STAGES {
             return Err(Error::value("stages", stages.len() + 1, format!("up to {MAX_STAGES}")));
         }
-        let is_free = |label: &String| !stages.iter().any(|stage| stage.label == *label);
         let model = models::playing(Role::Strokes)?;
-        let name = model.about().name;
-        let labels = std::iter::once(name.to_string()).chain((2..).map(|n| format!("{name} {n}")));
-        let label = labels.into_iter().find(is_free).unwrap_or_default();
-        stages.push(Stage { when: When::Last, ..Stage::new(label, model) });
+        let label = self.recipe.free_label(model.about().name);
+        self.recipe.stages.push(Stage { when: When::Last, ..Stage::new(label, model) });
         // On the last level, and so at the end.
         self.turns = planned(&self.recipe, &self.grids)?;
         Ok(())
@@ -87,11 +93,16 @@ impl Run {
 
     /// Makes the strokes of the present step that are not made yet.
     pub(super) fn make_strokes(&mut self) -> Result<Budget> {
+        self.make_due(usize::MAX)
+    }
+
+    /// Makes so many of them at most.
+    fn make_due(&mut self, most: usize) -> Result<Budget> {
         let Some(stage) = self.stage_of(self.turn).filter(|stage| !stage.muted) else {
             return Ok(Budget::default());
         };
         let pass = self.turns.get(self.turn).map_or(0, |turn| turn.pass);
-        let due: Vec<Stroke> = stage.strokes_at(pass, self.step).skip(self.strokes).cloned().collect();
+        let due: Vec<Stroke> = stage.strokes_at(pass, self.step).skip(self.strokes).take(most).cloned().collect();
         due.iter().try_fold(Budget::default(), |mut sum, stroke| {
             sum += self.make(stroke)?;
             Ok(sum)

@@ -39,6 +39,11 @@ impl Mark {
         self.step
     }
 
+    /// Whether a parameter was changed while a stage ran: its recipe alone does not lead here.
+    pub(crate) fn is_turned(&self) -> bool {
+        self.reports.iter().any(|report| !report.changes.is_empty())
+    }
+
     /// Bytes that it holds, its terrain's above all; copies of it hold the same ones.
     pub fn bytes(&self) -> u64 {
         let Terrain { ground, loose, nodata, layers, tables, .. } = &*self.terrain;

@@ -93,25 +93,38 @@ pub struct LayerSpec {
     pub coarser: Coarser,
     /// In which colours it is drawn.
     pub hue: Hue,
+    /// Which part of a vector it is.
+    pub part: VectorPart,
+}
+
+/// Which part of a vector a layer is. Of a model's layers the first eastward part and the first southward one are a vector's, and so on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VectorPart {
+    /// None: it has no direction.
+    None,
+    /// The eastward part.
+    East,
+    /// The southward part.
+    South,
 }
 
 impl LayerSpec {
     /// A layer of elevations or thicknesses: smooth on finer cells, empty on coarser ones.
     pub const fn heights(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
         let (cells, finer, coarser) = (CellType::Height, Finer::Smooth, Coarser::Empty);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain }
+        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
     }
 
     /// A layer of real numbers: the same on finer cells, their mean on coarser ones.
     pub const fn floats(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
         let (cells, finer, coarser) = (CellType::Float, Finer::Same, Coarser::Mean);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain }
+        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
     }
 
     /// A layer of counts: the same on finer cells, empty on coarser ones.
     pub const fn counts(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
         let (cells, finer, coarser) = (CellType::Count, Finer::Same, Coarser::Empty);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain }
+        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
     }
 
     /// The same layer, which becomes this on finer cells.
@@ -130,6 +143,12 @@ impl LayerSpec {
     #[must_use]
     pub const fn hue(self, hue: Hue) -> Self {
         Self { hue, ..self }
+    }
+
+    /// The same layer, which is this part of a vector.
+    #[must_use]
+    pub const fn part(self, part: VectorPart) -> Self {
+        Self { part, ..self }
     }
 
     /// A layer of unit, meaning and cells alone: one that nobody declared.
@@ -272,6 +291,11 @@ impl Table {
         self.len() == 0
     }
 
+    /// The solid that its things carry, each its own, in units; `None` of things that carry none.
+    pub fn carried(&self) -> Option<&[i64]> {
+        self.ints(CARRIED)
+    }
+
     /// The values of a column of whole numbers.
     pub fn ints(&self, name: &str) -> Option<&[i64]> {
         self.columns.iter().find_map(|(n, _, c)| match c {
@@ -315,7 +339,7 @@ impl Table {
             match name.as_str() {
                 "row" => values.iter_mut().for_each(|row| *row = place(0, *row)),
                 "column" => values.iter_mut().for_each(|column| *column = place(1, *column)),
-                "carried" => values.iter_mut().for_each(|carried| *carried = load(*carried)),
+                CARRIED => values.iter_mut().for_each(|carried| *carried = load(*carried)),
                 _ => {}
             }
         }
@@ -385,6 +409,9 @@ pub const POOL: LayerSpec =
     LayerSpec::heights("pool", "m", "Depth of standing water, lakes and ponds: ground and depth together are level.")
         .finer(Finer::Level)
         .hue(Hue::Wet);
+/// The column of a table of things that holds the solid which each carries, in units: the law of mass counts it.
+pub const CARRIED: &str = "carried";
+
 /// Water passing.
 pub const DISCHARGE: LayerSpec =
     LayerSpec::floats("discharge", "m³/s", "Water that runs through the cell, a mean that forgets slowly.")
@@ -396,6 +423,7 @@ pub const MOMENTUM_X: LayerSpec = LayerSpec::floats(
     "m³/s",
     "Eastward part of the discharge: times density and speed, the momentum that passes.",
 )
+.part(VectorPart::East)
 .finer(Finer::Halved);
 /// Water passing, southward.
 pub const MOMENTUM_Y: LayerSpec = LayerSpec::floats(
@@ -403,6 +431,7 @@ pub const MOMENTUM_Y: LayerSpec = LayerSpec::floats(
     "m³/s",
     "Southward part of the discharge: times density and speed, the momentum that passes.",
 )
+.part(VectorPart::South)
 .finer(Finer::Halved);
 /// What the upper ground is.
 pub const SOIL: LayerSpec =
@@ -488,7 +517,7 @@ impl Terrain {
             Cells::Height(field) => total(field),
             _ => 0,
         });
-        let carried = self.tables.values().filter_map(|t| t.ints("carried")).flatten();
+        let carried = self.tables.values().filter_map(|t| t.carried()).flatten();
         total(&self.ground) + suspended + carried.map(|c| i128::from(*c)).sum::<i128>()
     }
 

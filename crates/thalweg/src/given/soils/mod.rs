@@ -3,7 +3,6 @@
 //! A terrain's layer `soil` holds the number of the kind that lies in each cell. Numbers 0 to 5 are the built-in kinds
 //! ([`KINDS`]); a recipe's own ones, the table [`SOILS`], follow. Below the soil lie [`Strata`].
 
-pub(crate) mod rows;
 pub mod strata;
 
 pub use strata::{Bed, STRATA, Strata, strata};
@@ -12,7 +11,7 @@ use serde_json::{Map, json};
 
 use crate::base::error::{Error, Result};
 use crate::given::Given;
-use crate::given::soils::rows::Entry;
+use crate::given::rows::{self, Entry};
 use crate::terrain::field::Field;
 use crate::terrain::{Cells, SOIL, Terrain};
 
@@ -120,7 +119,10 @@ impl Given for Soil {
             let allowed = || format!("a text of 1 to {MAX_NAME} bytes");
             let given = || row.get("name").map_or("missing".to_string(), ToString::to_string);
             let name = name.ok_or_else(|| Error::value(format!("{owner}.name"), given(), allowed()))?;
-            Ok(Self { name: name.into(), kind: SoilKind::of(rows::numbers(owner, row, &ENTRIES, &["name"])?) })
+            Ok(Self {
+                name: name.into(),
+                kind: SoilKind::of(rows::numbers(owner, row, &ENTRIES, &["name"])?.map(|x| x as f32)),
+            })
         })?;
         for (number, soil) in soils.iter().enumerate() {
             let own = soils.iter().take(number).map(|soil| soil.name.as_str());

@@ -5,7 +5,7 @@ use serde_json::Map;
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::given::Given;
-use crate::given::soils::rows::{self, Entry};
+use crate::given::rows::{self, Entry};
 use crate::given::soils::tan;
 use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::terrain::field::Field;
@@ -98,7 +98,7 @@ impl Given for Bed {
     /// The lowest first.
     fn parse(list: &toml::Value) -> Result<Vec<Self>> {
         let beds = rows::list(STRATA, list, MAX_BEDS, WRITTEN, |owner, row| {
-            Ok(Self::of(rows::numbers(owner, row, &ENTRIES, &[])?))
+            Ok(Self::of(rows::numbers(owner, row, &ENTRIES, &[])?.map(|x| x as f32)))
         })?;
         period(&beds).map(|_| beds)
     }
@@ -141,7 +141,7 @@ pub fn lay(terrain: &mut Terrain, lie: &Lie) -> Result<()> {
     let values = [lie.base, lie.dip, lie.direction, lie.warp, lie.wavelength];
     let mut numbers = [0.0; 5];
     for ((number, entry), value) in numbers.iter_mut().zip(&LIE_ENTRIES).zip(values) {
-        *number = entry.check(LIE, value)?;
+        *number = entry.check(LIE, value)? as f32;
     }
     let mut table = rows::table(&[numbers], &LIE_ENTRIES);
     table.columns.push(("seed".into(), "1".into(), Column::Int(vec![lie.seed])));

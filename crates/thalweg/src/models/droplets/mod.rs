@@ -6,7 +6,7 @@ mod pour;
 mod trace;
 
 pub use pour::{Circle, pour};
-pub use trace::{TracePoint, trace};
+pub use trace::{TracePoint, trace, traces};
 
 use rayon::prelude::*;
 
@@ -64,34 +64,34 @@ params! {
         /// Droplets in all, instead of a density; 0 leaves it to the density.
         count: u32 = 0, within 0..=4_000_000_000, unit "1", scales Age Rain, source "ours";
         /// Share of the old direction kept in a stride: 0 follows the steepest slope, near 1 runs straight on.
-        inertia: f64 = 0.1, within 0.0..=0.999, unit "1", source "Beyer 2015; document A";
+        inertia: f64 = 0.1, within 0.0..=0.999, unit "1", source "Beyer 2015; Érosion d'une montagne";
         /// Velocity at the start; more digs deeper at once.
-        velocity: f64 = 1.0, within 0.0..=100.0, unit "1", source "document A";
+        velocity: f64 = 1.0, within 0.0..=100.0, unit "1", source "Érosion d'une montagne";
         /// Water at the start; more carries more.
-        water: f64 = 1.0, within 0.0..=100.0, unit "1", source "document A";
+        water: f64 = 1.0, within 0.0..=100.0, unit "1", source "Érosion d'une montagne";
         /// Gain of squared velocity per metre of fall: how much faster, and deeper, long falls dig.
-        gravity: f64 = 0.001, within 0.0..=100.0, unit "1/m", source "document A, where it is 0.098 a map height";
+        gravity: f64 = 0.001, within 0.0..=100.0, unit "1/m", source "Érosion d'une montagne, where it is 0.098 a map height";
         /// Least slope counted in the capacity: keeps droplets digging on near-flat ground.
-        min_slope: f64 = 0.01, within 0.0..=1000.0, unit "1", scales Size^-1, source "document A";
+        min_slope: f64 = 0.01, within 0.0..=1000.0, unit "1", scales Size^-1, source "Érosion d'une montagne";
         /// Sediment that a droplet can carry, in falls of one stride: more digs deeper before anything is laid down.
-        capacity_factor: f64 = 3.0, within 0.0..=1000.0, unit "1", source "document A";
+        capacity_factor: f64 = 3.0, within 0.0..=1000.0, unit "1", source "Érosion d'une montagne";
         /// Share of the missing sediment that is dug in a stride.
-        erosion: f64 = 0.03, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "document A";
+        erosion: f64 = 0.03, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "Érosion d'une montagne";
         /// Share of the excess sediment that is laid down in a stride.
-        deposition: f64 = 0.03, within 0.0..=1.0, unit "1", source "document A";
+        deposition: f64 = 0.03, within 0.0..=1.0, unit "1", source "Érosion d'une montagne";
         /// Share of the water lost in a stride: how soon a droplet tires.
-        evaporation: f64 = 0.1, within 0.0..=1.0, unit "1", source "document A";
+        evaporation: f64 = 0.1, within 0.0..=1.0, unit "1", source "Érosion d'une montagne";
         /// Radius of the brush that digs, in strides: wide brushes make broad valleys, 0 one-cell trenches.
-        radius: f64 = 2.0, within 0.0..=30.0, unit "stride", source "document A, as started";
+        radius: f64 = 2.0, within 0.0..=30.0, unit "stride", source "Érosion d'une montagne, as started";
         /// Longest path of a droplet, in strides.
-        max_steps: u32 = 600, within 1..=100_000, unit "stride", source "document A";
+        max_steps: u32 = 600, within 1..=100_000, unit "stride", source "Érosion d'une montagne";
         /// A droplet with less water than this ends.
         min_water: f64 = 0.001, within 0.0..=1.0, unit "1", source "ours";
         /// No cell is dug below this elevation.
         floor: f64 = -16_000.0, within -16_000.0..=16_000.0, none -16_000.0, unit "m", scales Relief,
-            source "document A, where it is 0";
+            source "Érosion d'une montagne, where it is 0";
         /// Test of storage: heights kept in so many bits over 1 000 m, as an image would; 32 keeps full precision.
-        store_bits: u32 = 32, within 8..=32, unit "bit", source "document A";
+        store_bits: u32 = 32, within 8..=32, unit "bit", source "Érosion d'une montagne";
         /// Also write how often droplets stepped on each cell.
         visits: bool = false, within .., unit "1", source "ours";
         /// Also write how much was dug from each cell in all.

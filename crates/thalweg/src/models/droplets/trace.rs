@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::base::error::{Error, Result};
+use crate::base::rng::Key;
 use crate::model::{Budget, Model};
 use crate::models::droplets::lanes::{Lanes, act};
 use crate::models::droplets::map::{Corners, Map};
@@ -72,6 +73,22 @@ pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) 
         (alive, _) = particles::round(&watch, &ground.grid, &mut planes, alive)?;
     }
     Ok(watch.seen.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Paths of droplets that start all over the world, one after the other without end, as [`trace`] has them;
+/// none where the model does not suit the world. The same places for every terrain of that extent: paths then change as the land does. A caller takes as
+/// many as it has time for.
+pub fn traces<'a>(
+    model: &'a Droplets,
+    terrain: &'a Terrain,
+    most: usize,
+) -> impl Iterator<Item = Vec<TracePoint>> + 'a {
+    let key = Key::new(0, "seen");
+    let [height, width] = terrain.grid.extent();
+    (0u64..).map_while(move |number| {
+        let [x, y] = key.and(number).pair();
+        trace(model, terrain, [x * width, y * height], most).ok()
+    })
 }
 
 /// The terrain as far as a droplet from `start` can come, and what lies round that.

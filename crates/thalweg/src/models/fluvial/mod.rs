@@ -36,7 +36,7 @@ params! {
     /// the last step is done, all sediment settles where it is. The water stays, as the layer `water`.
     ///
     /// Source: Musgrave, Kolb & Mace (1989), *The synthesis and rendering of eroded fractal terrains*, SIGGRAPH, §4,
-    /// doi:10.1145/74334.74337, and Musgrave's dissertation (1993), p. 58, as document B renders it. We differ. All cells act
+    /// doi:10.1145/74334.74337, and Musgrave's dissertation (1993), p. 58, as Craig 2008 renders it. We differ. All cells act
     /// at once on the state before, so that no order of cells shows; the whole Δw would then make two cells swap for ever,
     /// hence the R + 1. Water is shared among all lower neighbours, not given to the lowest; levels are those of the
     /// water's surface. No cell is dug below the lowest ground that takes its water, without which a spring digs a
@@ -63,7 +63,7 @@ params! {
         /// How long water runs, with the steps that go with it.
         duration: f64 = 7200.0, within 0.0..=1e9, unit "s", scales Age Size, source "ours";
         /// Steps in all, instead of a duration; 0 leaves it to the duration.
-        steps: u32 = 0, within 0..=1_000_000, unit "1", scales Age, source "document B, Iterations";
+        steps: u32 = 0, within 0..=1_000_000, unit "1", scales Age, source "Craig 2008, Iterations";
         /// How fast water runs from cell to cell: sets how long a step is. Slow water gathers deeper from the same springs.
         velocity: f64 = 1.0, within 0.001..=1000.0, unit "m/s", source "ours";
         /// Rain over all land, times the layer `rain` where there is one: rills everywhere, more where waters meet. Where a drop
@@ -72,13 +72,13 @@ params! {
         /// Water that evaporates where there is some: dries films and puddles, ends thin streams.
         evaporation: f64 = 0.0, within 0.0..=100_000.0, unit "mm/h", source "ours";
         /// Water of a single drop, poured before the first step; 0 is none.
-        drop: f64 = 0.0, within 0.0..=1e12, unit "m³", source "document B, WaterPercent";
+        drop: f64 = 0.0, within 0.0..=1e12, unit "m³", source "Craig 2008, WaterPercent";
         /// Where the drop falls, eastward from the world's north-western corner.
-        x: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "document B, X";
+        x: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "Craig 2008, X";
         /// Where the drop falls, southward from there.
-        y: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "document B, Y";
+        y: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "Craig 2008, Y";
         /// Ground that the drop lifts where it falls, down to the floor at most.
-        pickup: f64 = 0.0, within 0.0..=16_000.0, unit "m", source "document B, PickupRate";
+        pickup: f64 = 0.0, within 0.0..=16_000.0, unit "m", source "Craig 2008, PickupRate";
         /// Kc: sediment that moving water can carry, as a share of it; more digs deeper before anything is laid.
         capacity: f64 = 0.3, within 0.0..=1.0, unit "1", source "Musgrave 1989; value ours";
         /// Kd: share of the sediment over capacity that is laid in a step; less carries it farther, into flatter fans.
@@ -90,12 +90,12 @@ params! {
         /// How much of the difference moves.
         moves: Moves = Moves::Share, within .., unit "1", source "ours; Musgrave 1989";
         /// Which water the capacity is reckoned from.
-        capacity_from: CapacityFrom = CapacityFrom::Moved, within .., unit "1", source "Musgrave 1989; document B";
+        capacity_from: CapacityFrom = CapacityFrom::Moved, within .., unit "1", source "Musgrave 1989; Craig 2008";
         /// Whether a cell may be dug below the ground that its water goes to, as in the document: shafts under springs.
-        pits: bool = false, within .., unit "1", source "document B";
+        pits: bool = false, within .., unit "1", source "Craig 2008";
         /// No cell is dug below this elevation.
         floor: f64 = -16_000.0, within -16_000.0..=16_000.0, none -16_000.0, unit "m", scales Relief,
-            source "document B, where it is 0";
+            source "Craig 2008, where it is 0";
     }
 }
 

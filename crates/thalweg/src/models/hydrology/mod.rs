@@ -78,7 +78,7 @@ params! {
     /// 1 − hardness as fast, and stand at their own slope where less than a metre lies on them. Of a soil that takes K of water, a share
     /// 1 − exp(−K/`storm`) of the rain soaks in, and does not come back. Springs put in drops, their rate over the run's years.
     ///
-    /// Source: McDonald (2020), *Procedural hydrology*, and his later rules with momentum (2023), as document C renders them. We
+    /// Source: McDonald (2020), *Procedural hydrology*, and his later rules with momentum (2023), as McDonald 2020 renders them. We
     /// differ: mass is carried, not a concentration, so that solid closes to the unit; lakes are filled by the
     /// rain and not by drops, after Barnes, Callaghan & Wickert (2021, doi:10.5194/esurf-9-105-2021), so that water closes to rounding; a
     /// drop digs no deeper than it falls; no step skips a cell in the maps; drops can rest; discharge is in m³/s, whatever the batch.
@@ -97,11 +97,11 @@ params! {
         /// The length that the other numbers are for: the width of the article's cells; 0 takes the grid's cell.
         stride: f64 = 0.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
         /// How drops move, and how much they carry.
-        rules: RuleSet = RuleSet::Momentum, within .., unit "1", source "document C";
+        rules: RuleSet = RuleSet::Momentum, within .., unit "1", source "McDonald 2020";
         /// Drops that fall on each cell in all: more dig longer.
-        drops: f64 = 2.0, within 0.0..=1000.0, unit "1/cell", scales Age, source "document C";
+        drops: f64 = 2.0, within 0.0..=1000.0, unit "1/cell", scales Age, source "McDonald 2020";
         /// Drops that a batch lets fall on each cell.
-        batch: f64 = 0.0078125, within 1e-5..=1.0, unit "1/cell", source "document C, 512 on 256 × 256 cells";
+        batch: f64 = 0.0078125, within 1e-5..=1.0, unit "1/cell", source "McDonald 2020, 512 on 256 × 256 cells";
         /// Rain, times the layer `rain` where there is one.
         rain: f64 = 1.0, within 0.001..=20.0, unit "m/a", scales Rain, source "ours";
         /// Time in which all of it falls: the water of the lakes. Erosion is that of a far longer time.
@@ -111,33 +111,33 @@ params! {
         /// Mean intensity of rain while it rains, for what soaks into soils.
         storm: f64 = 10.0, within 0.001..=1000.0, unit "mm/h", source "ours";
         /// Time step, of the rule set `stream`.
-        dt: f64 = 1.2, within 0.01..=10.0, unit "1", source "document C";
+        dt: f64 = 1.2, within 0.01..=10.0, unit "1", source "McDonald 2020";
         /// Density of water: heavier drops turn later.
-        density: f64 = 1.0, within 0.01..=100.0, unit "1", source "document C";
+        density: f64 = 1.0, within 0.01..=100.0, unit "1", source "McDonald 2020";
         /// Share of speed lost over a stride.
-        friction: f64 = 0.15, within 0.0..=0.99, unit "1", source "document C";
+        friction: f64 = 0.15, within 0.0..=0.99, unit "1", source "McDonald 2020";
         /// Share of the friction that a stream takes away.
-        stream_friction: f64 = 0.5, within 0.0..=1.0, unit "1", source "document C";
+        stream_friction: f64 = 0.5, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Share of a drop that evaporates over a stride.
-        evaporation: f64 = 0.001, within 0.0..=0.5, unit "1", source "document C";
+        evaporation: f64 = 0.001, within 0.0..=0.5, unit "1", source "McDonald 2020";
         /// Share of the evaporation that a stream takes away.
-        stream_evaporation: f64 = 0.2, within 0.0..=1.0, unit "1", source "document C";
+        stream_evaporation: f64 = 0.2, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Water that evaporates from lakes.
         lake_evaporation: f64 = 0.6, within 0.0..=20.0, unit "m/a", source "ours";
         /// Share of the difference to what can be carried that is dug or laid over a stride.
-        deposition: f64 = 0.1, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "document C";
+        deposition: f64 = 0.1, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "McDonald 2020";
         /// How many times more a full stream can carry.
-        entrainment: f64 = 10.0, within 0.0..=1000.0, unit "1", source "document C";
+        entrainment: f64 = 10.0, within 0.0..=1000.0, unit "1", source "McDonald 2020";
         /// How strongly drops are drawn along with the stream: wide bends.
-        momentum: f64 = 1.0, within 0.0..=100.0, unit "1", source "document C";
+        momentum: f64 = 1.0, within 0.0..=100.0, unit "1", source "McDonald 2020";
         /// Discharge at which a stream is all but full; 0 takes that of 900 strides squared.
-        stream_discharge: f64 = 0.0, within 0.0..=1e6, unit "m³/s", source "document C";
+        stream_discharge: f64 = 0.0, within 0.0..=1e6, unit "m³/s", source "McDonald 2020";
         /// Drops a cell after which the maps have forgotten all but a third.
-        memory: f64 = 0.1, within 0.001..=100.0, unit "1/cell", source "ours; document C 0.02 to 0.8";
+        memory: f64 = 0.1, within 0.001..=100.0, unit "1/cell", source "ours; McDonald 2020 0.02 to 0.8";
         /// What is left of a drop when it ends.
-        min_volume: f64 = 0.01, within 0.0001..=0.9, unit "1", source "document C";
+        min_volume: f64 = 0.01, within 0.0001..=0.9, unit "1", source "McDonald 2020";
         /// Times that a drop which found no way down sets out anew.
-        spill: u32 = 5, within 0..=100, unit "1", source "document C";
+        spill: u32 = 5, within 0..=100, unit "1", source "McDonald 2020";
         /// Way without a new lowest place after which a drop has found no way down.
         patience: f64 = 300.0, within 1.0..=1e5, unit "m", scales Size, source "ours";
         /// Share of its load that settles over a stride under water.
@@ -147,17 +147,17 @@ params! {
         /// Steepest angle of ground under water: how steep deltas' fronts are.
         wet_talus: f64 = 8.0, within 0.1..=89.0, unit "°", scales Repose, source "ours; delta fronts 1 to 30";
         /// Share of what is over it that slides when a drop passes.
-        slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "document C";
+        slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Depth of the deepest dry pit in a bed that water levels.
         grading: f64 = 10.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Drops a cell after which all but a third of what stood over a sill has run out when that is cut down; 0 lets it go at once.
         release: f64 = 0.03, within 0.0..=10.0, unit "1/cell", source "ours";
         /// Years that a forest lives beside the water, spread over the batches; 0 grows none.
-        forest: f64 = 0.0, within 0.0..=10_000.0, unit "a", scales Age, source "ours; document C a step a batch";
+        forest: f64 = 0.0, within 0.0..=10_000.0, unit "a", scales Age, source "ours; McDonald 2020 a step a batch";
         /// Side of the ground that a plant's roots hold.
-        tree_patch: f64 = 10.0, within 0.1..=1000.0, unit "m", source "ours; document C a cell";
+        tree_patch: f64 = 10.0, within 0.1..=1000.0, unit "m", source "ours; McDonald 2020 a cell";
         /// Discharge above which no plant stands.
-        tree_stream: f64 = 0.05, within 0.0..=1e6, unit "m³/s", source "ours; document C 0.3 of a full stream";
+        tree_stream: f64 = 0.05, within 0.0..=1e6, unit "m³/s", source "ours; McDonald 2020 0.3 of a full stream";
         /// Elevation of the tree line above the sea.
         tree_line: f64 = 1800.0, within 0.0..=16_000.0, unit "m", source "ours";
         /// No cell is dug below this elevation.

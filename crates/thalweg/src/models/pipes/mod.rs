@@ -17,7 +17,7 @@ use crate::given::springs::SPRINGS;
 use crate::model::{About, Family, Model, Reach, Stepper, YEAR};
 use crate::params;
 use crate::terrain::grid::Grid;
-use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, WATER};
+use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, SUSPENDED, VectorPart, WATER};
 
 choice! {
     /// How wide a pipe between two cells is.
@@ -141,17 +141,21 @@ params! {
 
 /// Speed in the pipe through the west side of each cell; there while the model runs.
 pub const PIPE_X: LayerSpec =
-    LayerSpec::floats("pipe_x", "m/s", "Speed at which water runs eastward through the cell's west side.");
+    LayerSpec::floats("pipe_x", "m/s", "Speed at which water runs eastward through the cell's west side.")
+        .part(VectorPart::East);
 /// Speed in the pipe through the north side of each cell; there while the model runs.
 pub const PIPE_Y: LayerSpec =
-    LayerSpec::floats("pipe_y", "m/s", "Speed at which water runs southward through the cell's north side.");
+    LayerSpec::floats("pipe_y", "m/s", "Speed at which water runs southward through the cell's north side.")
+        .part(VectorPart::South);
 /// What is yet to be moved of a unit of ground; there while the model runs.
 pub const FRACTION: LayerSpec =
     LayerSpec::floats("fraction", "1", "Part of a unit of height that is to be dug and not yet is.");
 /// Eastward part of the water's velocity.
-pub const VELOCITY_X: LayerSpec = LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.");
+pub const VELOCITY_X: LayerSpec =
+    LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.").part(VectorPart::East);
 /// Southward part of the water's velocity.
-pub const VELOCITY_Y: LayerSpec = LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.");
+pub const VELOCITY_Y: LayerSpec =
+    LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.").part(VectorPart::South);
 
 /// Acceleration of gravity in m/s².
 const GRAVITY: f64 = 9.81;

@@ -174,6 +174,16 @@ impl Stroke {
         stroke
     }
 
+    /// One droplet at a place (metres eastward and southward from the world's north-western corner).
+    pub fn droplet(place: [f64; 2]) -> Self {
+        Self { radius: 0.0, count: 1, ..Self::new(Tool::Droplets, vec![place]) }
+    }
+
+    /// A shower: so many droplets, that fall anywhere.
+    pub fn shower(count: u32) -> Self {
+        Self { count, ..Self::new(Tool::Droplets, Vec::new()) }
+    }
+
     /// The value of one of its tool's settings.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.tool.settings().iter().find(|setting| setting.name == name)?;

@@ -1,4 +1,4 @@
-//! The document's rivers on the grid.
+//! The report's rivers on the grid.
 
 use crate::base::rng::Key;
 use crate::choice;
@@ -196,7 +196,7 @@ fn line(from: [i64; 2], to: [i64; 2], mut visit: impl FnMut([i64; 2])) {
     }
 }
 
-/// Carves the document's profile: within R = √D of a river the ground becomes (1 − α)·ground + α·bed, α = (1 − (r/R)²)³, bed R under
+/// Carves the report's profile: within R = √D of a river the ground becomes (1 − α)·ground + α·bed, α = (1 − (r/R)²)³, bed R under
 /// the river's corrected height at the nearest point, but nowhere higher than it was.
 pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
     let before = site.land.ground.as_slice();

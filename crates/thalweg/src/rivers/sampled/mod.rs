@@ -1,8 +1,8 @@
-//! Rivers as the document has them, to the letter (E. & P., Université Lyon 1): points by Poisson-disc sampling, a graph of near points,
+//! Rivers by sampled points and shortest paths, as the report of Eymard & Peurière (Université Claude Bernard Lyon 1) has them: points by Poisson-disc sampling, a graph of near points,
 //! shortest paths to the sea, heights corrected along them, paths rasterised, drainage counted in points, channels carved.
 //!
 //! Its widths depend on the number of points, it knows no lakes, and it finds a way to the sea through any mountain; the
-//! network that [`plan()`](crate::rivers::plan()) makes is free of that. What the document leaves open is chosen here: where there is
+//! network that [`plan()`](crate::rivers::plan()) makes is free of that. What the report leaves open is chosen here: where there is
 //! no sea, rivers end at open edges, at given mouths, or else in the lowest place; and nothing is raised.
 
 mod buckets;
@@ -17,7 +17,7 @@ use crate::rivers::{Carved, Network, Site};
 
 pub use draw::Rule;
 
-/// How the document's network is made.
+/// How the report's network is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
     /// Least distance r of two points in metres; where points lie closest it counts as four cells at least.
@@ -59,7 +59,7 @@ impl Sampling {
     }
 }
 
-/// Makes and carves the document's network of a site. Discharges are its drainage D, a number of points; a river is 2·√D metres
+/// Makes and carves the report's network of a site. Discharges are its drainage D, a number of points; a river is 2·√D metres
 /// wide and √D deep. Of what is wished it heeds springs (rivers begin at them), mouths and ground to keep off.
 ///
 /// # Errors

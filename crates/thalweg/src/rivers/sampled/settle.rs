@@ -1,4 +1,4 @@
-//! Ground that never rises along the document's rivers.
+//! Ground that never rises along the report's rivers.
 
 use crate::rivers::network::{Mouth, Network, Source};
 use crate::terrain::field::Field;

@@ -1,0 +1,147 @@
+//! What of the land is drawn: its parts, cameras, droplets, paths, the ring of a brush.
+
+use thalweg::recipe::strokes::Tool;
+
+use crate::app::state::Studio;
+use crate::ui::appearance::Compare;
+use crate::ui::scene::{Frame, Part};
+use crate::view::camera::Camera;
+use crate::view::look::{Dot, Line, Look};
+
+/// Green, as the droplets of the first programs were.
+const DROPLET: [f32; 4] = [0.35, 1.0, 0.35, 1.0];
+/// The path of a single droplet.
+const PATH: [f32; 4] = [1.0, 0.85, 0.2, 1.0];
+/// The ring of a brush.
+const RING: [f32; 4] = [1.0, 1.0, 1.0, 0.9];
+/// Most things of a table that are drawn.
+const MOST_DOTS: usize = 40_000;
+/// Steps that a moving droplet takes in a second, and how many are behind it in its tail.
+const PACE: f64 = 60.0;
+const TAIL: usize = 4;
+/// How much farther off the land is seen when two views share the window.
+const BESIDE: f32 = 1.8;
+
+impl Studio {
+    /// The frame to be drawn, so many pixels large.
+    pub fn frame(&self, [width, height]: [u32; 2]) -> Frame {
+        let mut frame = Frame { size: [width, height], ..Frame::default() };
+        let Some(painted) = &self.painted else { return frame };
+        let look = Look { exaggeration: self.exaggeration(), ramp: self.recipe.ramp, ..self.settings.look };
+        let part = |slot: usize, area: [u32; 4], clip: Option<[u32; 4]>| Part {
+            slot,
+            version: painted.version,
+            camera: self.camera(),
+            look,
+            area,
+            clip,
+            marked: slot == 0,
+        };
+        let whole = [0, 0, width, height];
+        let half = (width / 2).max(1);
+        let can_compare = painted.before.is_some();
+        frame.parts = match self.settings.compare {
+            _ if self.held_before && can_compare => vec![part(1, whole, None)],
+            Compare::Swipe if can_compare => {
+                let line = ((width as f32 * self.settings.swipe) as u32).clamp(1, width.max(2) - 1);
+                let right = width.saturating_sub(line).max(1);
+                vec![part(1, whole, Some([0, 0, line, height])), part(0, whole, Some([line, 0, right, height]))]
+            }
+            Compare::Beside if can_compare && width > 1 => {
+                vec![part(1, [0, 0, half, height], None), part(0, [half, 0, width - half, height], None)]
+            }
+            _ => vec![part(0, whole, None)],
+        };
+        if !self.held_before {
+            frame.dots = self.dots();
+            frame.lines = self.lines();
+        }
+        frame
+    }
+
+    /// The camera in use.
+    pub fn camera(&self) -> Camera {
+        let mut camera = if self.map { self.map_camera } else { self.orbit_camera };
+        if self.settings.compare == Compare::Beside && !self.held_before {
+            // Half as wide a view must hold as much.
+            camera.distance *= BESIDE;
+        }
+        camera
+    }
+
+    /// Puts another camera in the place of the one in use.
+    pub fn set_camera(&mut self, camera: Camera) {
+        *self.camera_mut() = camera;
+    }
+
+    pub(super) fn camera_mut(&mut self) -> &mut Camera {
+        self.moved = true;
+        if self.map { &mut self.map_camera } else { &mut self.orbit_camera }
+    }
+
+    /// Lifts a place in metres from the north-western corner to the shown ground.
+    pub(super) fn lifted(&self, place: [f64; 2]) -> Option<[f32; 3]> {
+        let painted = self.painted.as_ref()?;
+        let [height, width] = painted.terrain.grid.extent();
+        let at = [(place[0] - 0.5 * width) as f32, (0.5 * height - place[1]) as f32];
+        let z = painted.now.height_at(at)?;
+        Some([at[0], at[1], z * self.exaggeration()])
+    }
+
+    /// Whether droplets are seen to run.
+    pub(super) fn is_raining(&self) -> bool {
+        self.settings.droplets && (self.snapshot.playing || self.now < self.shower)
+    }
+
+    /// Moving droplets, and springs.
+    pub(super) fn dots(&self) -> Vec<Dot> {
+        let Some(painted) = &self.painted else { return Vec::new() };
+        let terrain = &painted.terrain;
+        let mut dots = Vec::new();
+        let mut add = |table: &str, colour: [f32; 4], pixels: f32| {
+            let Some(table) = terrain.tables.get(table) else { return };
+            let (Some(rows), Some(columns)) = (table.ints("row"), table.ints("column")) else { return };
+            let stride = rows.len().div_ceil(MOST_DOTS).max(1);
+            let places = rows
+                .iter()
+                .zip(columns)
+                .step_by(stride)
+                .map(|(i, j)| [*j, *i].map(|x| (x as f64 + 0.5) * terrain.grid.cell));
+            dots.extend(places.filter_map(|place| self.lifted(place)).map(|at| Dot { at, colour, pixels }));
+        };
+        add(thalweg::given::springs::SPRINGS, [0.2, 0.6, 1.0, 1.0], 7.0);
+        // Each runs along its path again and again, none in step with another.
+        let paths = if self.is_raining() { painted.paths.as_slice() } else { &[] };
+        for (number, path) in paths.iter().enumerate().filter(|(_, path)| path.len() > 1) {
+            let head = (self.now * PACE) as usize + number * 37;
+            for back in 0..TAIL {
+                let fade = 1.0 - back as f32 / TAIL as f32;
+                let at = path[(head + path.len() - back.min(path.len() - 1)) % path.len()];
+                if let Some(at) = self.lifted(at) {
+                    dots.push(Dot { at, colour: [DROPLET[0], DROPLET[1], DROPLET[2], fade], pixels: 1.5 + 1.5 * fade });
+                }
+            }
+        }
+        if let Some(at) = self.snapshot.trace.points.last().and_then(|point| self.lifted(point.place)) {
+            dots.push(Dot { at, colour: PATH, pixels: 6.0 });
+        }
+        dots
+    }
+
+    /// The path of the last droplet, and the ring of the brush.
+    pub(super) fn lines(&self) -> Vec<Line> {
+        let path: Vec<_> = self.snapshot.trace.points.iter().filter_map(|point| self.lifted(point.place)).collect();
+        let line = |pair: &[[f32; 3]], colour, pixels| Line { from: pair[0], to: pair[1], colour, pixels };
+        let mut lines: Vec<Line> = path.windows(2).map(|pair| line(pair, PATH, 2.5)).collect();
+        let radius = if self.hands.tool == Some(Tool::Spring) { 0.0 } else { self.hands.radius() };
+        if let Some(cursor) = self.cursor.filter(|_| radius > 0.0) {
+            let ring = (0..=48).filter_map(|n| {
+                let angle = f64::from(n) * std::f64::consts::TAU / 48.0;
+                self.lifted([cursor.place[0] + radius * angle.cos(), cursor.place[1] + radius * angle.sin()])
+            });
+            let ring: Vec<_> = ring.collect();
+            lines.extend(ring.windows(2).map(|pair| line(pair, RING, 1.5)));
+        }
+        lines
+    }
+}

@@ -1,0 +1,96 @@
+//! Files: opened, dropped on the window, asked for; and the worlds that begin with them.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::TryRecvError;
+
+use eframe::egui::Ui;
+use thalweg::recipe::Recipe;
+
+use crate::app::frames::Frames;
+use crate::app::state::{Left, Studio};
+use crate::platform::Ask;
+use crate::session::Order;
+use crate::ui::history::History;
+
+impl Studio {
+    /// Opens files that were dropped on the window.
+    pub(crate) fn dropped(&mut self, ui: &Ui) {
+        let files = ui.input(|input| input.raw.dropped_files.clone());
+        if let Some(file) = files.first() {
+            self.open_file(file.path());
+        }
+    }
+
+    pub(crate) fn ask(&mut self, question: Ask) {
+        if self.asking.is_none() {
+            self.asking = Some((question, (self.options.asker)(question)));
+        }
+    }
+
+    /// Takes the answer of a dialog.
+    pub(crate) fn answer(&mut self) {
+        let Some((question, receiver)) = &self.asking else { return };
+        let (question, answer) = match receiver.try_recv() {
+            Err(TryRecvError::Empty) => return,
+            Err(TryRecvError::Disconnected) => (*question, None),
+            Ok(answer) => (*question, answer),
+        };
+        self.asking = None;
+        let Some(path) = answer else { return };
+        match question {
+            Ask::Open | Ask::Ground => self.open_file(&path),
+            Ask::Save => self.save_recipe(&path),
+            Ask::Export => self.worker.tell(Order::Export(path)),
+            Ask::Turntable => self.begin_frames(Frames::turntable(&path)),
+            Ask::TimeLapse => self.begin_frames(Frames::time_lapse(&path)),
+        }
+    }
+
+    pub(crate) fn begin_frames(&mut self, frames: Result<Frames, String>) {
+        match frames {
+            Ok(frames) => self.frames = Some(frames),
+            Err(problem) => self.complain(problem),
+        }
+    }
+
+    pub(crate) fn save(&mut self) {
+        match self.path.clone() {
+            Some(path) => self.save_recipe(&path),
+            None => self.ask(Ask::Save),
+        }
+    }
+
+    /// Opens a recipe, or a terrain as the ground of one.
+    pub fn open_file(&mut self, path: &Path) {
+        match Recipe::open(path) {
+            Ok(recipe) => {
+                self.begin(recipe, Recipe::is_named(path).then(|| path.to_path_buf()));
+            }
+            Err(problem) => self.complain(problem.to_string()),
+        }
+    }
+
+    pub(crate) fn open_preset(&mut self, number: usize) {
+        let Some(preset) = self.options.presets.get(number) else { return };
+        match Recipe::parse(&preset.text) {
+            Ok(mut recipe) => match recipe.limit_cells(self.options.cells) {
+                Ok(()) => self.begin(recipe, None),
+                Err(problem) => self.complain(problem.to_string()),
+            },
+            Err(problem) => self.complain(problem.to_string()),
+        }
+    }
+
+    /// Begins another world.
+    pub(crate) fn begin(&mut self, recipe: Recipe, path: Option<PathBuf>) {
+        self.revision += 1;
+        self.worker.tell(Order::Open(Box::new(recipe.clone()), self.revision));
+        self.worker.tell(Order::Play(true));
+        let history = std::mem::replace(&mut self.history, History::new(recipe.to_toml()));
+        let left = std::mem::replace(&mut self.path, path);
+        let folder = std::mem::take(&mut self.recipe.folder);
+        self.left = Some(Left { revision: self.revision, path: left, folder, history });
+        (self.recipe, self.text) = (recipe, None);
+        (self.moved, self.framed, self.world) = (false, false, self.revision);
+    }
+}

@@ -1,0 +1,157 @@
+//! The mouse on the view: it turns the camera, moves the sun, and works on the ground.
+
+use eframe::egui::{self, CursorIcon, Key, PointerButton, Rect, Response, Ui};
+
+use glam::Vec3;
+
+use crate::app::pointer::Cursor;
+use crate::app::state::Studio;
+use crate::session::Order;
+use crate::ui::appearance::Compare;
+
+/// Seconds between two strokes of one drag.
+const DABS: f64 = 0.08;
+
+impl Studio {
+    /// The part of `rect` that the camera fills, where the cursor is in it, from −1 to 1, and the aspect.
+    pub(super) fn pane(&self, rect: Rect, pointer: egui::Pos2) -> (Rect, [f32; 2], f32) {
+        let mut pane = rect;
+        if self.settings.compare == Compare::Beside && !self.held_before {
+            let middle = rect.center().x;
+            if pointer.x < middle { pane.set_right(middle) } else { pane.set_left(middle) }
+        }
+        let x = 2.0 * (pointer.x - pane.left()) / pane.width().max(1.0) - 1.0;
+        let y = 1.0 - 2.0 * (pointer.y - pane.top()) / pane.height().max(1.0);
+        (pane, [x, y], pane.width().max(1.0) / pane.height().max(1.0))
+    }
+
+    /// Where a point of the window lies on the ground.
+    pub(super) fn ground_at(&self, rect: Rect, pointer: egui::Pos2) -> Option<Cursor> {
+        let painted = self.painted.as_ref()?;
+        let (_, ndc, aspect) = self.pane(rect, pointer);
+        let ray = self.camera().ray(ndc, aspect);
+        let at = painted.now.hit(&ray, self.exaggeration())?;
+        let cell = painted.now.cell_at([at[0], at[1]])?;
+        let [height, width] = painted.terrain.grid.extent();
+        let place =
+            [(f64::from(at[0]) + 0.5 * width).clamp(0.0, width), (0.5 * height - f64::from(at[1])).clamp(0.0, height)];
+        Some(Cursor { at, place, cell })
+    }
+
+    pub(super) fn mouse(&mut self, ui: &Ui, response: &Response) {
+        let rect = response.rect;
+        let pointer = response.hover_pos().or(response.interact_pointer_pos());
+        self.cursor = pointer.and_then(|pointer| self.ground_at(rect, pointer));
+        let delta = response.drag_delta();
+        let moved = [delta.x, delta.y];
+        let (modifiers, scroll, dt, now) =
+            ui.input(|input| (input.modifiers, input.smooth_scroll_delta().y, input.stable_dt, input.time));
+        let size = [rect.width(), rect.height()];
+        let near_line = |studio: &Self, pointer: egui::Pos2| {
+            let line = rect.left() + studio.settings.swipe * rect.width();
+            studio.settings.compare == Compare::Swipe && (pointer.x - line).abs() < 8.0
+        };
+        if response.drag_started_by(PointerButton::Primary) {
+            self.drag.swiping = pointer.is_some_and(|pointer| near_line(self, pointer));
+        }
+        if response.dragged_by(PointerButton::Primary) {
+            if self.drag.swiping {
+                self.settings.swipe = (self.settings.swipe + delta.x / rect.width()).clamp(0.02, 0.98);
+            } else if modifiers.shift {
+                let sun = &mut self.settings.look.sun;
+                sun.azimuth = (sun.azimuth + 0.5 * f64::from(delta.x)).rem_euclid(360.0);
+                sun.altitude = (sun.altitude - 0.3 * f64::from(delta.y)).clamp(5.0, 90.0);
+            } else if modifiers.command {
+                self.camera_mut().pan(moved, size);
+            } else if self.hands.is_brush() {
+                self.dab(now);
+            } else if self.map {
+                self.camera_mut().pan(moved, size);
+            } else {
+                self.camera_mut().orbit(moved);
+            }
+        }
+        if response.drag_stopped_by(PointerButton::Primary) {
+            self.send_dabs(now);
+        }
+        if response.dragged_by(PointerButton::Middle) {
+            self.camera_mut().pan(moved, size);
+        }
+        if response.dragged_by(PointerButton::Secondary) {
+            if self.map {
+                self.camera_mut().pan(moved, size);
+            } else {
+                self.camera_mut().turn(moved);
+            }
+        }
+        if self.is_flying(ui) {
+            let speed = self.orbit_camera.distance * if modifiers.shift { 2.0 } else { 0.5 } * dt.min(0.1);
+            let axis = |plus: Key, minus: Key| {
+                ui.input(|input| f32::from(i8::from(input.key_down(plus)) - i8::from(input.key_down(minus))))
+            };
+            let step = [axis(Key::D, Key::A), axis(Key::W, Key::S), axis(Key::E, Key::Q)];
+            if step != [0.0; 3] {
+                self.moved = true;
+                self.orbit_camera.fly(Vec3::from(step) * speed);
+                ui.ctx().request_repaint();
+            }
+        }
+        if response.contains_pointer() && scroll != 0.0 {
+            let toward = self.cursor.map(|cursor| cursor.at);
+            self.camera_mut().zoom((0.003 * scroll).exp(), toward);
+        }
+        if response.clicked_by(PointerButton::Primary)
+            && let Some(cursor) = self.cursor
+        {
+            match self.hands.stroke(vec![cursor.place]) {
+                None => self.hand(Order::Drop(cursor.place)),
+                Some(stroke) => self.hand(Order::Stroke(stroke)),
+            }
+        }
+        if let Some(painted) = &self.painted {
+            let exaggeration = self.exaggeration();
+            if self.is_flying(ui) {
+                self.orbit_camera.lift_above(&painted.now, exaggeration);
+            } else {
+                self.orbit_camera.keep_above(&painted.now, exaggeration);
+            }
+        }
+        let icon = match self.hands.tool {
+            _ if pointer.is_some_and(|pointer| near_line(self, pointer)) => CursorIcon::ResizeHorizontal,
+            None => CursorIcon::Default,
+            Some(_) => CursorIcon::Crosshair,
+        };
+        if response.hovered() {
+            ui.ctx().set_cursor_icon(icon);
+        }
+    }
+
+    /// Whether the right button makes W, A, S, D, Q and E fly.
+    pub fn is_flying(&self, ui: &Ui) -> bool {
+        !self.map && ui.input(|input| input.pointer.secondary_down())
+    }
+
+    /// Takes the brush to where the cursor is, and sends what has come together if it is time.
+    pub(super) fn dab(&mut self, now: f64) {
+        let Some(cursor) = self.cursor else { return };
+        let spacing = 0.25 * self.hands.radius();
+        let far = |last: &[f64; 2]| (last[0] - cursor.place[0]).hypot(last[1] - cursor.place[1]) >= spacing;
+        if self.drag.points.last().is_none_or(far) || now - self.drag.sent > 4.0 * DABS {
+            self.drag.points.push(cursor.place);
+        }
+        if now - self.drag.sent >= DABS {
+            self.send_dabs(now);
+        }
+    }
+
+    pub(super) fn send_dabs(&mut self, now: f64) {
+        let points = std::mem::take(&mut self.drag.points);
+        if points.is_empty() {
+            return;
+        }
+        self.drag.sent = now;
+        if let Some(stroke) = self.hands.stroke(points) {
+            self.hand(Order::Stroke(stroke));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Paths that nothing has yet, and words as a shell takes them.
+
+use std::path::{Path, PathBuf};
+
+use crate::platform;
+
+/// A path that nothing has yet; a number goes before the name's ending.
+pub(super) fn free(folder: &Path, name: &str) -> PathBuf {
+    let (stem, ending) = name.rsplit_once('.').map_or((name, String::new()), |(stem, end)| (stem, format!(".{end}")));
+    let named = |n: u64| match n {
+        1 => folder.join(name),
+        n => folder.join(format!("{stem}-{n}{ending}")),
+    };
+    (1..10_000).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(platform::dice() + 10_000))
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,+:".contains(c);
+    if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

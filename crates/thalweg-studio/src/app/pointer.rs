@@ -1,0 +1,25 @@
+//! Where the mouse is on the ground, and what it has begun.
+
+use glam::Vec3;
+
+/// What the mouse has begun.
+#[derive(Default)]
+pub struct Drag {
+    /// Points of a brush that were not sent yet, in metres from the north-western corner.
+    pub points: Vec<[f64; 2]>,
+    /// When the last were sent.
+    pub sent: f64,
+    /// The swipe's line is being moved.
+    pub swiping: bool,
+}
+
+/// Where the cursor is on the ground.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor {
+    /// Metres east and north of the middle, and exaggerated height.
+    pub at: Vec3,
+    /// Metres from the north-western corner.
+    pub place: [f64; 2],
+    /// Row and column.
+    pub cell: [usize; 2],
+}

@@ -1,0 +1,28 @@
+//! Fonts and small pictures of the window.
+
+use std::sync::Arc;
+
+use eframe::egui::{self, Context};
+use thalweg::pictures::picture::Picture;
+
+use crate::options::Preset;
+
+/// The window's fonts, and one behind them that has the signs of formulas.
+pub(super) fn fonts() -> egui::FontDefinitions {
+    let mut fonts = egui::FontDefinitions::default();
+    let signs = egui::FontData::from_static(dejavu::sans::regular());
+    fonts.font_data.insert("signs".to_string(), Arc::new(signs));
+    for family in fonts.families.values_mut() {
+        family.push("signs".to_string());
+    }
+    fonts
+}
+
+/// The small picture of a preset.
+pub(super) fn thumbnail(ctx: &Context, preset: &Preset) -> Option<egui::TextureHandle> {
+    let picture = Picture::decode(std::io::Cursor::new(preset.thumbnail)).ok()?;
+    let [rows, columns] = picture.size();
+    let pixels: Vec<u8> = picture.rgb.as_slice().iter().flatten().copied().collect();
+    let image = egui::ColorImage::from_rgb([columns, rows], &pixels);
+    Some(ctx.load_texture(preset.name, image, egui::TextureOptions::LINEAR))
+}

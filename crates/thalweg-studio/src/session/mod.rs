@@ -1,0 +1,13 @@
+//! The studio's side of a run: a thread that steps a [`thalweg::Session`], what it is told, and what it shows. Neither the window
+//! nor this thread waits for the other.
+
+mod board;
+mod estimate;
+mod order;
+mod snapshot;
+mod work;
+mod worker;
+
+pub use order::{Export, Order, PACE};
+pub use snapshot::{Snapshot, Trace, TurnAt};
+pub use worker::Worker;

@@ -1,0 +1,43 @@
+//! [`Order`]: what the worker is told.
+
+use std::path::{Path, PathBuf};
+
+use thalweg::recipe::Recipe;
+use thalweg::recipe::strokes::Stroke;
+use thalweg::run::Run;
+use thalweg::session::Position;
+
+/// Steps a second at first: a world that is done in a blink is not watched.
+pub const PACE: f64 = 25.0;
+
+/// What the worker is told.
+pub enum Order {
+    /// Begin this recipe from its start.
+    /// The number comes back in snapshots.
+    Open(Box<Recipe>, u64),
+    /// Go on under an edited recipe: at once where that can be, else from as far back as need be. The number comes
+    /// back in snapshots.
+    /// The second is the number of strokes that the window knew of: later ones are kept.
+    Edit(Box<Recipe>, u64, u64),
+    /// Go on by itself, or stop.
+    Play(bool),
+    /// Take so many steps, then stop.
+    Step(u32),
+    /// At most so many steps a second; as many as can be without.
+    Pace(Option<f64>),
+    /// Begin again.
+    Restart,
+    /// Go back to the mark there, or the last before, and stop.
+    Back(Position),
+    /// Change the ground by hand.
+    Stroke(Stroke),
+    /// Follow one droplet from this place (metres from the north-western corner), then let it fall.
+    Drop([f64; 2]),
+    /// Write all layers into a folder.
+    Export(PathBuf),
+    /// End the thread.
+    Quit,
+}
+
+/// Writes a run's files into a folder: the command's own code.
+pub type Export = dyn Fn(&Run, &Path) -> thalweg::Result<()> + Send + Sync;

@@ -1,0 +1,149 @@
+//! How the land is shown: what lies over it, what it is compared with, sun and heights.
+
+use eframe::egui::{ComboBox, DragValue, RichText, ScrollArea, Slider, Ui};
+
+use crate::view::look::Look;
+use thalweg::products::overlay::Overlay;
+
+/// How the terrain before erosion is shown beside the present one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compare {
+    /// Not at all, but while B is held.
+    Off,
+    /// Left and right of a line that can be dragged.
+    Swipe,
+    /// Side by side under one camera.
+    Beside,
+}
+
+/// The settings of the view.
+pub struct Settings {
+    /// What the renderer draws.
+    pub look: Look,
+    /// Factor on heights; none chooses one that fits the land.
+    pub exaggeration: Option<f32>,
+    /// The layer over the ground.
+    pub overlay: Option<Overlay>,
+    /// The terrain before, beside.
+    pub compare: Compare,
+    /// Where the swipe's line is, 0 to 1.
+    pub swipe: f32,
+    /// Whether moving droplets are drawn.
+    pub droplets: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            look: Look::default(),
+            exaggeration: None,
+            overlay: None,
+            compare: Compare::Off,
+            swipe: 0.5,
+            droplets: true,
+        }
+    }
+}
+
+/// What the panel asks for.
+pub enum AppearanceAct {
+    /// Take up the present terrain, now.
+    Update,
+    /// Take the ground from a file.
+    Ground,
+    /// Frame the land.
+    Frame,
+}
+
+/// Draws the panel; `fits` is the exaggeration that fits the land, `overlays` what can be laid over it.
+pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f32) -> Option<AppearanceAct> {
+    let mut wish = None;
+    ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        ui.label(RichText::new("Overlay").strong());
+        let title = settings.overlay.as_ref().map_or("none".to_string(), Overlay::title);
+        ComboBox::from_id_salt("overlay")
+            .selected_text(title)
+            .width(190.0)
+            .height(420.0)
+            .show_ui(ui, |ui| {
+                ui.selectable_value(&mut settings.overlay, None, "none");
+                for overlay in overlays {
+                    ui.selectable_value(&mut settings.overlay, Some(overlay.clone()), overlay.title());
+                }
+            })
+            .response
+            .accessible_name("overlay");
+        ui.add_space(8.0);
+        ui.label(RichText::new("Compare with before").strong());
+        ui.horizontal(|ui| {
+            for (compare, title, about) in [
+                (Compare::Off, "off", "Hold B to see the land before erosion"),
+                (Compare::Swipe, "swipe", "Before on the left of a line that can be dragged"),
+                (Compare::Beside, "beside", "Before and now side by side under one camera"),
+            ] {
+                ui.selectable_value(&mut settings.compare, compare, title).on_hover_text(about);
+            }
+        });
+        ui.add_space(8.0);
+        ui.label(RichText::new("Shown").strong());
+        let look = &mut settings.look;
+        for (on, title) in [
+            (&mut look.water, "lakes and sea"),
+            (&mut look.streams, "streams"),
+            (&mut look.trees, "trees"),
+            (&mut look.sediment, "loose sediment"),
+            (&mut look.shadows, "shadows"),
+            (&mut settings.droplets, "moving droplets"),
+        ] {
+            ui.checkbox(on, title);
+        }
+        optional(ui, "snow above", &mut look.snow_line, 2000.0, -500.0..=9000.0, " m");
+        optional(ui, "sea level", &mut look.sea_level, 0.0, -12_000.0..=9000.0, " m");
+        ui.add_space(8.0);
+        ui.label(RichText::new("Heights").strong());
+        optional(ui, "exaggerate", &mut settings.exaggeration, fits, 0.05..=50.0, "×");
+        ui.add_space(8.0);
+        ui.label(RichText::new("Sun").strong());
+        ui.add(Slider::new(&mut look.sun.azimuth, 0.0..=360.0).max_decimals(0).suffix("°").text("from"))
+            .on_hover_text("Degrees clockwise from north; Shift + drag moves the sun too");
+        ui.add(Slider::new(&mut look.sun.altitude, 5.0..=90.0).max_decimals(0).suffix("°").text("above"));
+        ui.add_space(8.0);
+        ui.horizontal(|ui| {
+            if ui.button("Frame").on_hover_text("Home").clicked() {
+                wish = Some(AppearanceAct::Frame);
+            }
+            if ui.button("Update").on_hover_text("Take the view up from the present terrain, now").clicked() {
+                wish = Some(AppearanceAct::Update);
+            }
+            if ui.button("From a file …").on_hover_text("Take the ground from an elevation model").clicked() {
+                wish = Some(AppearanceAct::Ground);
+            }
+        });
+    });
+    wish
+}
+
+/// A value that may be left to the program.
+fn optional(
+    ui: &mut Ui,
+    title: &str,
+    value: &mut Option<f32>,
+    usual: f32,
+    range: std::ops::RangeInclusive<f32>,
+    suffix: &str,
+) {
+    ui.horizontal(|ui| {
+        let mut on = value.is_some();
+        ui.checkbox(&mut on, title);
+        let mut number = value.unwrap_or(usual);
+        let speed = (usual.abs() * 0.01).max(0.01);
+        let drag = DragValue::new(&mut number)
+            .range(range)
+            .clamp_existing_to_range(false)
+            .speed(speed)
+            .max_decimals(2)
+            .suffix(suffix);
+        ui.add_enabled(on, drag).accessible_name(format!("{title}: value"));
+        *value = on.then_some(number);
+    });
+}

@@ -1,0 +1,371 @@
+//! The recipe as a list of stages. Everything shown of a parameter is read from its declaration.
+
+use eframe::egui::{
+    self, Align, CollapsingHeader, Color32, ComboBox, DragValue, Layout, RichText, ScrollArea, Sense, Slider, TextEdit,
+    Ui, vec2,
+};
+use thalweg::declare::params::{Param, ParamKind, Value};
+use thalweg::model::{Family, Model};
+use thalweg::models;
+use thalweg::recipe::{Recipe, Stage};
+
+use crate::ui::words::trouble;
+
+/// Width of a parameter's name.
+const NAME: f32 = 120.0;
+/// Width of its slider.
+const SLIDER: f32 = 80.0;
+
+/// What the panel remembers between frames.
+#[derive(Default)]
+pub struct Panel {
+    /// The model whose page is open.
+    page: Option<&'static str>,
+    /// A label being typed, and the stage's number.
+    renaming: Option<(usize, String)>,
+}
+
+/// An act upon the list, done after it was drawn.
+enum Act {
+    Remove(usize),
+    Duplicate(usize),
+    Swap(usize, usize),
+    Add(&'static str),
+}
+
+impl Panel {
+    /// Draws the list; `running` is the stage at work. Returns whether the recipe was changed.
+    pub fn show(&mut self, ui: &mut Ui, recipe: &mut Recipe, running: usize) -> bool {
+        let mut changed = false;
+        let mut act = None;
+        ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            changed |= world(ui, recipe);
+            ui.separator();
+            for number in 0..recipe.stages.len() {
+                changed |= self.stage(ui, recipe, number, running, &mut act);
+            }
+            ui.add_space(6.0);
+            ui.menu_button("+ Add a stage", |ui| {
+                for (family, title) in
+                    [(Family::Base, "Ground"), (Family::Erosion, "Erosion"), (Family::Analysis, "Reading")]
+                {
+                    ui.label(RichText::new(title).strong());
+                    for about in models::all().map(|model| model.about()).filter(|about| about.family == family) {
+                        if ui.button(about.name).on_hover_text(about.summary).clicked() {
+                            act = Some(Act::Add(about.name));
+                            ui.close();
+                        }
+                    }
+                }
+            });
+        });
+        self.page(ui);
+        match act {
+            Some(act) => apply(recipe, act) || changed,
+            None => changed,
+        }
+    }
+
+    fn stage(
+        &mut self,
+        ui: &mut Ui,
+        recipe: &mut Recipe,
+        number: usize,
+        running: usize,
+        act: &mut Option<Act>,
+    ) -> bool {
+        let count = recipe.stages.len();
+        let labels: Vec<String> = recipe.stages.iter().map(|stage| stage.label.clone()).collect();
+        let stage = &mut recipe.stages[number];
+        let about = stage.model.about();
+        let mut title = RichText::new(&stage.label);
+        if stage.muted {
+            title = title.weak().strikethrough();
+        } else if number == running {
+            title = title.color(Color32::from_rgb(120, 190, 250));
+        } else if number > running {
+            title = title.weak();
+        }
+        let mut changed = false;
+        let header = CollapsingHeader::new(title).id_salt(("stage", number)).show(ui, |ui| {
+            ui.horizontal_wrapped(|ui| {
+                if ui.button(about.name).on_hover_text("The model's page").clicked() {
+                    self.page = Some(about.name);
+                }
+                if ui.button("Up").on_hover_text("Earlier").clicked() && number > 0 {
+                    *act = Some(Act::Swap(number, number - 1));
+                }
+                if ui.button("Down").on_hover_text("Later").clicked() && number + 1 < count {
+                    *act = Some(Act::Swap(number, number + 1));
+                }
+                if ui.button("Copy").on_hover_text("The same stage once more").clicked() {
+                    *act = Some(Act::Duplicate(number));
+                }
+                if ui.button("Remove").clicked() {
+                    *act = Some(Act::Remove(number));
+                }
+                changed |= ui.checkbox(&mut stage.muted, "mute").on_hover_text("Keep it, but do not run it").changed();
+            });
+            changed |= self.rename(ui, stage, number, &labels);
+            ui.label(RichText::new(about.summary).weak());
+            for param in stage.model.declared() {
+                changed |= parameter(ui, stage.model.as_mut(), &param);
+            }
+            changed |= given(ui, stage);
+        });
+        header.header_response.on_hover_text(about.summary);
+        changed
+    }
+
+    /// The stage's label. It keys the stage's random numbers, so it changes when the typing is done and not before.
+    fn rename(&mut self, ui: &mut Ui, stage: &mut Stage, number: usize, labels: &[String]) -> bool {
+        let mut text = match &self.renaming {
+            Some((n, text)) if *n == number => text.clone(),
+            _ => stage.label.clone(),
+        };
+        let response = ui
+            .horizontal(|ui| {
+                ui.label("label");
+                ui.add(TextEdit::singleline(&mut text).desired_width(140.0)).accessible_name("label of the stage")
+            })
+            .inner
+            .on_hover_text("Keys the stage's random numbers: another label gives another chance.");
+        let wish = text.trim();
+        if wish != stage.label && labels.iter().any(|label| label == wish) {
+            ui.label(trouble("another stage has this label"));
+        }
+        if response.has_focus() {
+            self.renaming = Some((number, text));
+        } else if response.lost_focus() {
+            self.renaming = None;
+            let text = text.trim();
+            if !text.is_empty() && !labels.iter().any(|label| label == text) {
+                stage.label = text.to_string();
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The page of a model, in a window of its own.
+    fn page(&mut self, ui: &Ui) {
+        let Some(name) = self.page else { return };
+        let Ok(model) = models::find(name) else { return };
+        let mut open = true;
+        let beside = ui.max_rect().right_top() + vec2(30.0, 0.0);
+        let window = egui::Window::new(name).open(&mut open).default_pos(beside).default_size([520.0, 420.0]);
+        window.vscroll(true).show(ui.ctx(), |ui| {
+            ui.label(RichText::new(format!("docs/models/{name}.md")).weak());
+            ui.add_space(6.0);
+            ui.label(model.page());
+        });
+        if !open {
+            self.page = None;
+        }
+    }
+}
+
+/// The world's own settings.
+fn world(ui: &mut Ui, recipe: &mut Recipe) -> bool {
+    let mut changed = false;
+    if !recipe.about.is_empty() {
+        ui.label(RichText::new(recipe.about.trim().replace('\n', " ")).weak());
+    }
+    if let Some([width, height]) = recipe.extent {
+        ui.horizontal(|ui| {
+            ui.label("cells");
+            // Only sizes at which the window is still alive; a build takes any.
+            changed |= ui
+                .add(DragValue::new(&mut recipe.cells).range(1..=4096).clamp_existing_to_range(false).speed(8))
+                .accessible_name("cells")
+                .on_hover_text("Cells on the long side: more make the same world finer.")
+                .changed();
+            ui.label(format!("{:.1} × {:.1} km", width / 1e3, height / 1e3));
+        });
+    } else if let Some(path) = &recipe.from {
+        ui.label(format!("ground from {}", path.display()));
+    }
+    ui.horizontal(|ui| {
+        let mut sea = recipe.sea_level.is_some();
+        changed |= ui.checkbox(&mut sea, "sea").changed();
+        let level = recipe.sea_level.get_or_insert(0.0);
+        let drag = DragValue::new(level).range(-12_000.0..=9_000.0).clamp_existing_to_range(false).suffix(" m");
+        changed |= ui.add_enabled(sea, drag).accessible_name("sea level of the recipe").changed();
+        if !sea {
+            recipe.sea_level = None;
+        }
+    });
+    changed
+}
+
+/// One parameter: its name, a control for its kind, and its meaning under the cursor.
+fn parameter(ui: &mut Ui, model: &mut dyn Model, param: &Param) -> bool {
+    let Some(value) = model.get(param.name) else { return false };
+    let mut next = value;
+    let about = |ui: &mut Ui| {
+        ui.set_max_width(340.0);
+        ui.label(param.meaning);
+        ui.label(RichText::new(format!("{} [{}] · default {}", param.kind, param.unit, param.default)).weak());
+        ui.label(RichText::new("double click on the name: back to the default").weak());
+        ui.label(RichText::new(param.source).weak().italics());
+    };
+    ui.horizontal(|ui| {
+        let name = if value == param.default { RichText::new(param.name) } else { RichText::new(param.name).strong() };
+        let size = vec2(NAME, ui.spacing().interact_size.y);
+        let left = Layout::left_to_right(Align::Center);
+        let label = ui.allocate_ui_with_layout(size, left, |ui| {
+            ui.set_min_width(NAME);
+            ui.add(egui::Label::new(name).truncate()).on_hover_ui(about)
+        });
+        let control = control(ui, param, &mut next).accessible_name(param.name).on_hover_ui(about);
+        // Back to the default by a double click, as is usual, or by the menu.
+        if label.inner.interact(Sense::click()).double_clicked() {
+            next = param.default;
+        }
+        control.context_menu(|ui| {
+            if ui.button(format!("Back to {}", param.default)).clicked() {
+                next = param.default;
+                ui.close();
+            }
+        });
+    });
+    let owner = model.about().name;
+    // What a control allows, the declaration allows: it was made from it.
+    next != value && model.set(owner, param.name, &next.into()).is_ok()
+}
+
+/// A number in at most five digits that matter.
+fn digits(x: f64) -> String {
+    match x.abs() {
+        a if a == 0.0 || (1e-3..1e6).contains(&a) => {
+            let places = if a == 0.0 { 0 } else { (4 - a.log10().floor() as i32).clamp(0, 7) as usize };
+            let text = format!("{x:.places$}");
+            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+        }
+        _ => {
+            let text = format!("{x:.4e}");
+            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+    }
+}
+
+/// A control for a value of this declaration.
+pub fn control(ui: &mut Ui, param: &Param, value: &mut Value) -> egui::Response {
+    ui.spacing_mut().slider_width = SLIDER;
+    let suffix = if param.unit == "1" { String::new() } else { format!(" {}", param.unit) };
+    match (param.kind, value) {
+        (ParamKind::Number { min, max }, Value::Number(x)) => {
+            let usual = if let Value::Number(usual) = param.default { usual.abs() } else { 1.0 };
+            let usual = if usual > 0.0 { usual } else { (max.abs().max(min.abs()) * 1e-4).clamp(1e-6, 1.0) };
+            let wide = (max - min) > 30.0 * usual;
+            ui.add(
+                Slider::new(x, min..=max)
+                    .logarithmic(wide)
+                    .smallest_positive(usual * 1e-3)
+                    .largest_finite(max)
+                    .custom_formatter(|x, _| digits(x))
+                    .suffix(suffix),
+            )
+        }
+        (ParamKind::Count { min, max }, Value::Count(n)) => {
+            ui.add(Slider::new(n, min..=max).logarithmic(max - min > 1000).suffix(suffix))
+        }
+        (ParamKind::Choice(words), Value::Choice(word)) => {
+            let before = *word;
+            let mut response = ComboBox::from_id_salt(param.name)
+                .selected_text(*word)
+                .show_ui(ui, |ui| {
+                    for (choice, meaning) in words {
+                        ui.selectable_value(word, choice, *choice).on_hover_text(*meaning);
+                    }
+                })
+                .response;
+            if *word != before {
+                response.mark_changed();
+            }
+            response
+        }
+        (_, Value::Switch(on)) => ui.checkbox(on, ""),
+        // A value of another kind than its declaration: the macro that declares both rules it out.
+        (_, other) => ui.label(other.to_string()),
+    }
+}
+
+/// What the stage is given beside parameters: layers, tables, strokes; each can be taken away.
+fn given(ui: &mut Ui, stage: &mut Stage) -> bool {
+    let mut changed = false;
+    let mut gone = None;
+    for name in stage.layers.keys() {
+        ui.horizontal(|ui| {
+            ui.label(format!("layer {name}"));
+            if ui.small_button("Remove").clicked() {
+                gone = Some(name.clone());
+            }
+        });
+    }
+    if let Some(name) = gone {
+        stage.layers.remove(&name);
+        changed = true;
+    }
+    let springs = stage.tables.springs.len();
+    if springs > 0 {
+        ui.horizontal(|ui| {
+            ui.label(format!("{springs} springs"));
+            if ui.small_button("Remove").clicked() {
+                stage.tables.springs.clear();
+                changed = true;
+            }
+        });
+    }
+    let strokes = stage.strokes.len();
+    if strokes > 0 {
+        ui.horizontal(|ui| {
+            ui.label(format!("{strokes} strokes by hand"));
+            if ui.small_button("Remove").clicked() {
+                stage.strokes.clear();
+                changed = true;
+            }
+        });
+    }
+    changed
+}
+
+fn apply(recipe: &mut Recipe, act: Act) -> bool {
+    match act {
+        Act::Remove(number) => drop(recipe.stages.remove(number)),
+        Act::Swap(a, b) => recipe.stages.swap(a, b),
+        Act::Duplicate(number) => {
+            let stage = &recipe.stages[number];
+            let copy = Stage { label: recipe.free_label(&stage.label), ..stage.clone() };
+            recipe.stages.insert(number + 1, copy);
+        }
+        Act::Add(name) => {
+            let Ok(model) = models::find(name) else { return false };
+            let label = recipe.free_label(name);
+            recipe.stages.push(Stage::new(label, model));
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_matter() {
+        let cases = [
+            (0.0, "0"),
+            (15.0, "15"),
+            (0.0078125, "0.0078125"),
+            (7e-6, "7e-6"),
+            (4.8e6, "4.8e6"),
+            (30000.0, "30000"),
+            (-0.25, "-0.25"),
+        ];
+        for (x, text) in cases {
+            assert_eq!(digits(x), text);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Time: the row at the bottom. The turns side by side, how far the run is, and the marks it can go back to.
+
+use eframe::egui::{self, Align2, Color32, DragValue, FontId, RichText, Sense, Stroke, Ui, pos2, vec2};
+
+use crate::session::{Order, PACE, Snapshot};
+
+/// What the row remembers.
+pub struct Timeline {
+    /// Steps that one press takes.
+    steps: u32,
+    /// Whether the pace is held, and at how many steps a second.
+    pace: Option<f64>,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self { steps: 1, pace: Some(PACE) }
+    }
+}
+
+const DONE: Color32 = Color32::from_rgb(74, 110, 138);
+const AHEAD: Color32 = Color32::from_rgb(52, 56, 62);
+const MARK: Color32 = Color32::from_rgb(230, 200, 120);
+
+impl Timeline {
+    /// Draws the row; orders go to the worker.
+    pub fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
+        let mut order = None;
+        ui.horizontal(|ui| {
+            if ui.button("Step").on_hover_text("Takes so many steps, then stops").clicked() {
+                order = Some(Order::Step(self.steps));
+            }
+            ui.add(DragValue::new(&mut self.steps).range(1..=100_000)).accessible_name("steps to take");
+            if ui.button("From the start").on_hover_text("Runs the recipe again").clicked() {
+                order = Some(Order::Restart);
+            }
+            ui.separator();
+            let mut held = self.pace.is_some();
+            if ui.checkbox(&mut held, "at most").changed() {
+                self.pace = held.then_some(PACE);
+                order = Some(Order::Pace(self.pace));
+            }
+            let mut pace = self.pace.unwrap_or(PACE);
+            let drag = DragValue::new(&mut pace).range(0.1..=1000.0).speed(0.2).suffix(" steps/s");
+            if ui.add_enabled(held, drag).accessible_name("steps a second").changed() {
+                self.pace = Some(pace);
+                order = Some(Order::Pace(self.pace));
+            }
+            ui.separator();
+            ui.label(said(snapshot));
+        });
+        bar(ui, snapshot).or(order)
+    }
+}
+
+/// Where the run stands, in words.
+fn said(snapshot: &Snapshot) -> RichText {
+    let mut words = match snapshot.turns.get(snapshot.turn) {
+        Some(turn) if !snapshot.done => {
+            format!("{} · step {} of {}", turn.label, snapshot.step, snapshot.steps)
+        }
+        _ => "done".to_string(),
+    };
+    if snapshot.turns.last().is_some_and(|turn| turn.level > 0) {
+        words += &format!(" · {} cells", snapshot.grid.rows().max(snapshot.grid.cols()));
+    }
+    if snapshot.playing && snapshot.pace > 0.0 {
+        words += &format!(" · {:.1}/s", snapshot.pace);
+    }
+    if let Some(years) = snapshot.years.filter(|years| *years > 0.0) {
+        words += &format!(" · {}", time(years));
+    }
+    if snapshot.particles > 0 {
+        words += &format!(" · {} droplets", grouped(snapshot.particles));
+    }
+    if let Some(left) = snapshot.seconds_left.filter(|_| !snapshot.done) {
+        words += &format!(" · {} left", clock(left));
+    }
+    RichText::new(words)
+}
+
+/// Simulated years.
+fn time(years: f64) -> String {
+    match years {
+        y if y >= 1e6 => format!("{:.2} Ma", y / 1e6),
+        y if y >= 1e4 => format!("{:.1} ka", y / 1e3),
+        y if y >= 1.0 => format!("{y:.0} years"),
+        y => format!("{:.1} days", y * 365.25),
+    }
+}
+
+fn clock(seconds: f64) -> String {
+    match seconds.round() as u64 {
+        s if s >= 3600 => format!("{} h {:02} min", s / 3600, s / 60 % 60),
+        s if s >= 60 => format!("{} min {:02} s", s / 60, s % 60),
+        s => format!("{s} s"),
+    }
+}
+
+/// A number in groups of three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The bar of turns: as wide each as the others, for a short one matters as much; marks can be clicked.
+fn bar(ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
+    let (response, painter) = ui.allocate_painter(vec2(ui.available_width(), 22.0), Sense::click_and_drag());
+    let area = response.rect.shrink2(vec2(2.0, 2.0));
+    let turns = &snapshot.turns;
+    let count = turns.len().max(1) as f32;
+    let width = area.width() / count;
+    let share = |number: usize, step: u32| {
+        let steps = turns.get(number).map_or(1, |turn| turn.steps).max(1);
+        (number as f32 + (step as f32 / steps as f32).min(1.0)).min(count)
+    };
+    let x = |share: f32| area.left() + share * width;
+    let here = if snapshot.done { count } else { share(snapshot.turn, snapshot.step) };
+    painter.rect_filled(area, 3.0, AHEAD);
+    painter.rect_filled(egui::Rect::from_min_max(area.min, pos2(x(here), area.bottom())), 3.0, DONE);
+    for (number, turn) in turns.iter().enumerate() {
+        let left = x(number as f32);
+        if number > 0 {
+            // Where a level begins the line is wider.
+            let line = if turns[number - 1].level < turn.level { 3.0 } else { 1.0 };
+            painter
+                .line_segment([pos2(left, area.top()), pos2(left, area.bottom())], Stroke::new(line, Color32::BLACK));
+        }
+        let colour = if turn.muted { Color32::from_gray(110) } else { Color32::from_gray(215) };
+        let inner = egui::Rect::from_min_max(pos2(left, area.top()), pos2(left + width, area.bottom()));
+        painter.with_clip_rect(inner).text(
+            inner.left_center() + vec2(6.0, 0.0),
+            Align2::LEFT_CENTER,
+            &turn.label,
+            FontId::proportional(11.0),
+            colour,
+        );
+    }
+    for mark in &snapshot.marks {
+        let at = x(share(mark.turn, mark.step));
+        painter.line_segment([pos2(at, area.bottom() - 5.0), pos2(at, area.bottom())], Stroke::new(2.0, MARK));
+    }
+    let response = response.on_hover_text("Click to go back to the nearest mark");
+    let pointer = response.interact_pointer_pos().filter(|_| response.clicked() || response.drag_stopped())?;
+    let distance = |mark: &thalweg::session::Position| (x(share(mark.turn, mark.step)) - pointer.x).abs();
+    let nearest = snapshot.marks.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    nearest.map(|mark| Order::Back(*mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_times_read_well() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(1234), "1 234");
+        assert_eq!(grouped(1_000_000), "1 000 000");
+        assert_eq!(time(2.5e6), "2.50 Ma");
+        assert_eq!(clock(3725.0), "1 h 02 min");
+        assert_eq!(clock(59.6), "1 min 00 s");
+    }
+}

@@ -1,0 +1,260 @@
+//! The one row at the top: preset, seed, play, age, rain, rock, export; all else is folded away.
+
+use eframe::egui::{self, Button, ComboBox, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
+use thalweg::knobs::{self, FACTOR};
+use thalweg::recipe::Recipe;
+use thalweg::rocks::ROCKS;
+
+use crate::options::Preset;
+use crate::platform::{self, Ask};
+
+/// What the row asks for.
+pub enum ToolbarAct {
+    /// Begin another recipe.
+    Preset(usize),
+    /// The recipe was changed.
+    Changed,
+    /// Go on, or stop.
+    Play(bool),
+    /// Ask for a file or folder.
+    Ask(Ask),
+    /// Save the recipe where it came from.
+    Save,
+    /// Go back in the recipe's history, or forth again.
+    Undo,
+    /// Forth again.
+    Redo,
+    /// Save a picture of the view, so many times its size.
+    Picture(u32),
+    /// Write no more frames.
+    StopFrames,
+    /// Put the command line that builds this world on the clipboard.
+    CopyCommand,
+    /// Show or hide the keys.
+    Keys,
+}
+
+/// The knobs that turn many parameters at once, and what they turn: the recipe as it was before.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Knobs {
+    /// Where they stand.
+    at: knobs::Knobs,
+    /// The recipe before.
+    base: String,
+    /// The recipe as turned; any other was changed elsewhere, and is what the knobs turn next.
+    turned: String,
+}
+
+impl Knobs {
+    /// Begins anew where the recipe was changed elsewhere.
+    fn meet(&mut self, recipe: &Recipe) {
+        let now = recipe.to_toml();
+        if now != self.turned {
+            *self = Self { base: now.clone(), turned: now, ..Self::default() };
+        }
+    }
+
+    /// Turns the recipe: what it was before, by where the knobs stand.
+    fn turn(&mut self, recipe: &mut Recipe) {
+        let Ok(mut base) = Recipe::parse(&self.base) else { return };
+        // A knob beyond its range turns nothing; the sliders know no such place.
+        if self.at.turn(&mut base).is_ok() {
+            base.folder.clone_from(&recipe.folder);
+            *recipe = base;
+            self.turned = recipe.to_toml();
+        }
+    }
+}
+
+/// What the row shows besides the recipe.
+pub struct Shown<'a> {
+    /// The presets.
+    pub presets: &'a [Preset],
+    /// Their thumbnails.
+    pub thumbnails: &'a [Option<egui::TextureHandle>],
+    /// Whether the run goes on.
+    pub playing: bool,
+    /// Whether something can be undone, redone.
+    pub undo: [bool; 2],
+}
+
+/// Draws the row.
+pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'_>) -> Option<ToolbarAct> {
+    let mut wish = None;
+    ui.horizontal_wrapped(|ui| {
+        ui.menu_button(RichText::new(&recipe.name).strong(), |ui| wish = presets(ui, shown))
+            .response
+            .on_hover_text("Presets and files");
+        ui.separator();
+        ui.label("Seed");
+        let mut seed = recipe.seed as i64;
+        let mut reseeded = ui.add(DragValue::new(&mut seed).speed(0.1)).accessible_name("seed").changed();
+        if ui.button("Dice").on_hover_text("Another world of this kind").clicked() {
+            seed = platform::dice() as i64;
+            reseeded = true;
+        }
+        if reseeded {
+            recipe.seed = seed as u64;
+            wish = Some(ToolbarAct::Changed);
+        }
+        ui.separator();
+        let play = if shown.playing { RichText::new("Pause") } else { RichText::new("Play").strong() };
+        if ui.add(Button::new(play).min_size(vec2(56.0, 0.0))).on_hover_text("P").clicked() {
+            wish = Some(ToolbarAct::Play(!shown.playing));
+        }
+        ui.separator();
+        knobs.meet(recipe);
+        let before = knobs.at.clone();
+        knob(
+            ui,
+            "Age",
+            &mut knobs.at.age,
+            "How long all erosion works: a factor on years, durations and numbers of droplets.",
+        );
+        knob(ui, "Rain", &mut knobs.at.rain, "How much rain falls: a factor on the rain of all stages.");
+        rock(ui, recipe.rock.name, &mut knobs.at);
+        if knobs.at != before {
+            knobs.turn(recipe);
+            wish = Some(ToolbarAct::Changed);
+        }
+        ui.separator();
+        ui.menu_button("Export", |ui| export(ui, &mut wish));
+        ui.separator();
+        let [undo, redo] = shown.undo;
+        if ui.add_enabled(undo, Button::new("Undo")).on_hover_text("Ctrl+Z").clicked() {
+            wish = Some(ToolbarAct::Undo);
+        }
+        if ui.add_enabled(redo, Button::new("Redo")).on_hover_text("Ctrl+Shift+Z, Ctrl+Y").clicked() {
+            wish = Some(ToolbarAct::Redo);
+        }
+        if ui.button("Keys").on_hover_text("F1").clicked() {
+            wish = Some(ToolbarAct::Keys);
+        }
+    });
+    wish
+}
+
+fn knob(ui: &mut Ui, name: &str, value: &mut f64, about: &str) {
+    ui.label(name);
+    let slider = Slider::new(value, FACTOR).logarithmic(true).max_decimals(2).prefix("×");
+    ui.spacing_mut().slider_width = 90.0;
+    ui.add(slider).accessible_name(name).on_hover_text(about);
+}
+
+/// The rock that the land is of.
+fn rock(ui: &mut Ui, now: &str, at: &mut knobs::Knobs) {
+    ui.label("Rock");
+    let list = ComboBox::from_id_salt("rock").selected_text(now).show_ui(ui, |ui| {
+        for rock in &ROCKS {
+            if ui.selectable_label(rock.name == now, rock.name).on_hover_text(rock.about).clicked() {
+                at.rock = Some(rock);
+            }
+        }
+    });
+    let about = "What the land is made of: how readily rivers cut it, and how steep it stands.";
+    list.response.accessible_name("Rock").on_hover_text(about);
+}
+
+fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<ToolbarAct> {
+    let mut wish = None;
+    ScrollArea::vertical().max_height(420.0).show(ui, |ui| {
+        egui::Grid::new("presets").num_columns(2).show(ui, |ui| {
+            for (number, preset) in shown.presets.iter().enumerate() {
+                let chosen = match shown.thumbnails.get(number).and_then(Option::as_ref) {
+                    Some(texture) => ui
+                        .add(Button::image_and_text(
+                            Image::new(texture).fit_to_exact_size(vec2(120.0, 68.0)),
+                            preset.name,
+                        ))
+                        .on_hover_text(preset.name),
+                    None => ui.button(preset.name),
+                };
+                if chosen.clicked() {
+                    wish = Some(ToolbarAct::Preset(number));
+                    ui.close();
+                }
+                if number % 2 == 1 {
+                    ui.end_row();
+                }
+            }
+        });
+    });
+    ui.separator();
+    let mut item = |ui: &mut Ui, text: &str, then: ToolbarAct| {
+        if ui.button(text).clicked() {
+            wish = Some(then);
+            ui.close();
+        }
+    };
+    item(ui, "Open a recipe or an elevation model …   Ctrl+O", ToolbarAct::Ask(Ask::Open));
+    item(ui, "Save the recipe   Ctrl+S", ToolbarAct::Save);
+    item(ui, "Save the recipe as …", ToolbarAct::Ask(Ask::Save));
+    wish
+}
+
+fn export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
+    let mut item = |ui: &mut Ui, text: &str, about: &str, then: ToolbarAct| {
+        if ui.button(text).on_hover_text(about).clicked() {
+            *wish = Some(then);
+            ui.close();
+        }
+    };
+    item(
+        ui,
+        "All layers …",
+        "Heights, layers, map, recipe and report, as `thalweg build` writes them",
+        ToolbarAct::Ask(Ask::Export),
+    );
+    item(ui, "Picture   S", "The view as it is, as PNG", ToolbarAct::Picture(1));
+    item(ui, "Picture, 2× as large", "", ToolbarAct::Picture(2));
+    item(ui, "Picture, 4× as large", "", ToolbarAct::Picture(4));
+    item(ui, "Turntable …", "120 frames once round the land, as PNG", ToolbarAct::Ask(Ask::Turntable));
+    item(
+        ui,
+        "Time-lapse …",
+        "A frame whenever the land has changed, until it is done",
+        ToolbarAct::Ask(Ask::TimeLapse),
+    );
+    item(ui, "Stop writing frames", "", ToolbarAct::StopFrames);
+    item(ui, "Copy command line", "The command that builds this world", ToolbarAct::CopyCommand);
+}
+
+#[cfg(test)]
+mod tests {
+    use thalweg::declare::params::Value;
+    use thalweg::rocks::Rock;
+
+    use super::*;
+
+    #[test]
+    fn knobs_turn_what_they_say_and_back() {
+        let text = "extent = [1000.0, 1000.0]\n\
+                    [[stage]]\nmodel = \"stream_power\"\nyears = 2e6\n[[stage]]\nmodel = \"hydrology\"\n";
+        let mut recipe = Recipe::parse(text).unwrap();
+        recipe.folder = "somewhere".into();
+        let plain = recipe.to_toml();
+        let mut knobs = Knobs::default();
+        for (age, years) in [(2.0, 4e6), (0.1, 2e5), (1.0, 2e6)] {
+            knobs.meet(&recipe);
+            knobs.at.age = age;
+            knobs.turn(&mut recipe);
+            assert_eq!(recipe.stages[0].model.get("years"), Some(Value::Number(years)));
+        }
+        assert_eq!(recipe.to_toml(), plain);
+        for rock in ["shale", "granite"] {
+            knobs.meet(&recipe);
+            knobs.at.rock = Some(Rock::find(rock).unwrap());
+            knobs.turn(&mut recipe);
+            assert_eq!(recipe.rock.name, rock);
+        }
+        // There and back is the recipe as it was, to the bit: it is always what it was before that is turned.
+        assert_eq!((recipe.to_toml(), recipe.folder.to_str()), (plain.clone(), Some("somewhere")));
+        knobs.at.rain = 3.0;
+        knobs.turn(&mut recipe);
+        assert_ne!(recipe.to_toml(), plain);
+        // A recipe that was changed elsewhere is where they begin anew.
+        recipe.seed = 9;
+        knobs.meet(&recipe);
+        assert_eq!(knobs.at, knobs::Knobs::default());
+    }
+}

@@ -1,0 +1,116 @@
+//! The hands: what the left button does on the ground. Tools and their settings are those that strokes declare.
+
+use eframe::egui::{RichText, Ui};
+use thalweg::declare::params::Value;
+use thalweg::recipe::strokes::{Stroke, Tool};
+
+use crate::ui::stages::control;
+
+/// Share of the land's longer side that a brush is wide at first.
+const WIDTH: f64 = 1.0 / 30.0;
+
+/// Height over radius of a heap as it is seen.
+const STEEP: f64 = 0.25;
+
+/// The tool in hand, and how each is set.
+pub struct Hands {
+    /// The tool; none turns the view, and a click drops one droplet.
+    pub tool: Option<Tool>,
+    set: Vec<Stroke>,
+    /// Whether heights were chosen by hand.
+    chosen: bool,
+    /// The land's longer side in metres that the settings were chosen for.
+    extent: f64,
+}
+
+impl Hands {
+    /// No tool in hand, settings that fit land so long.
+    pub fn new(extent: f64) -> Self {
+        let radius = WIDTH * extent;
+        let fitting = |tool: Tool| Stroke { radius, ..Stroke::new(tool, Vec::new()) };
+        let mut hands = Self { tool: None, set: Tool::all().map(fitting).collect(), chosen: false, extent };
+        hands.fit(1.0);
+        hands
+    }
+
+    /// Heaps and hollows that look right at such an exaggeration, unless their height was chosen by hand.
+    pub fn fit(&mut self, exaggeration: f64) {
+        if !self.chosen && exaggeration > 0.0 {
+            let heaps = self.set.iter_mut().filter(|stroke| matches!(stroke.tool, Tool::Raise | Tool::Lower));
+            heaps.for_each(|stroke| stroke.strength = (STEEP * stroke.radius / exaggeration).clamp(0.01, 1000.0));
+        }
+    }
+
+    /// Draws the palette.
+    pub fn show(&mut self, ui: &mut Ui) {
+        ui.horizontal_wrapped(|ui| {
+            ui.selectable_value(&mut self.tool, None, "view")
+                .on_hover_text("Drag turns the view; a click drops one droplet and shows its path");
+            for tool in Tool::all() {
+                ui.selectable_value(&mut self.tool, Some(tool), tool.name()).on_hover_text(tool.meaning());
+            }
+        });
+        let Some(tool) = self.tool else { return };
+        ui.label(RichText::new(tool.meaning()).weak());
+        let Some(stroke) = self.set.iter_mut().find(|stroke| stroke.tool == tool) else { return };
+        for param in tool.settings() {
+            let Some(mut value) = stroke.get(param.name) else { continue };
+            ui.horizontal(|ui| {
+                ui.add_sized([60.0, 18.0], eframe::egui::Label::new(param.name)).on_hover_text(param.meaning);
+                if control(ui, param, &mut value).accessible_name(param.name).on_hover_text(param.meaning).changed() {
+                    // What a control allows, the declaration allows: it was made from it.
+                    let _ = stroke.set(tool.name(), param.name, &value.into());
+                    self.chosen |= param.name == "strength";
+                }
+            });
+        }
+    }
+
+    /// Whether the tool in hand paints along a drag.
+    pub fn is_brush(&self) -> bool {
+        self.tool.is_some_and(|tool| !matches!(tool, Tool::Spring | Tool::Droplets))
+    }
+
+    /// The radius in metres of the tool in hand; 0 without one.
+    pub fn radius(&self) -> f64 {
+        self.now().map_or(0.0, |stroke| stroke.radius)
+    }
+
+    /// Makes the tool in hand wider or narrower.
+    pub fn widen(&mut self, factor: f64) {
+        let (tool, extent) = (self.tool, self.extent);
+        if let Some(stroke) = self.set.iter_mut().find(|stroke| Some(stroke.tool) == tool)
+            && let Some(Value::Number(radius)) = stroke.get("radius")
+        {
+            stroke.radius = (radius * factor).clamp(extent / 2000.0, extent);
+        }
+    }
+
+    /// The stroke of the tool in hand at these points (metres from the north-western corner).
+    pub fn stroke(&self, points: Vec<[f64; 2]>) -> Option<Stroke> {
+        Some(Stroke { points, ..self.now()?.clone() })
+    }
+
+    fn now(&self) -> Option<&Stroke> {
+        self.set.iter().find(|stroke| Some(stroke.tool) == self.tool)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_makes_a_stroke_that_a_recipe_takes() {
+        let mut hands = Hands::new(5000.0);
+        assert_eq!(hands.stroke(vec![[1.0, 1.0]]), None);
+        for tool in Tool::all() {
+            hands.tool = Some(tool);
+            hands.widen(1.5);
+            let stroke = hands.stroke(vec![[10.0, 20.0], [30.0, 40.0]]).unwrap();
+            assert_eq!(stroke.tool, tool);
+            let springs = tool == Tool::Spring;
+            stroke.check("stroke", &thalweg::terrain::grid::Grid::new([64, 64], 100.0).unwrap(), springs).unwrap();
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A terrain on the GPU: its textures, and what is made of them.
+
+use thalweg::terrain::field::{Field, Size};
+
+use crate::view::facts::Facts;
+use crate::view::paint::Paint;
+use crate::view::surface::Surface;
+use crate::view::woods::Stand;
+
+/// What does not depend on the textures' sizes.
+pub(super) struct Layouts {
+    pub land: wgpu::BindGroupLayout,
+    pub paint: wgpu::BindGroupLayout,
+    pub halve: wgpu::BindGroupLayout,
+    pub smooth: wgpu::Sampler,
+    pub linear: wgpu::Sampler,
+}
+
+/// A terrain's textures.
+pub(super) struct GpuTerrain {
+    pub size: Size,
+    ground: wgpu::Texture,
+    level: wgpu::Texture,
+    light: wgpu::Texture,
+    lines: wgpu::Texture,
+    data: wgpu::Texture,
+    /// Both painted textures, level by level.
+    pub painted: Vec<[wgpu::TextureView; 2]>,
+    /// What each level but the first is made from.
+    pub halves: Vec<wgpu::BindGroup>,
+    pub land: wgpu::BindGroup,
+    pub paint: wgpu::BindGroup,
+    pub stand: Option<Stand>,
+    pub facts: Facts,
+    /// What the painted textures were made for.
+    pub painted_for: Option<Paint>,
+}
+
+const SRGB: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
+
+impl GpuTerrain {
+    /// Textures for a surface, filled; those of `before` are used again where the sizes agree.
+    pub fn load(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        layouts: &Layouts,
+        uniform: &wgpu::Buffer,
+        ramps: &wgpu::TextureView,
+        surface: &Surface,
+        before: Option<Self>,
+    ) -> Self {
+        let data = surface.data.is_some();
+        let fits =
+            |slot: &Self| slot.size == surface.size() && (slot.data.width() > 1) == (data && surface.size()[1] > 1);
+        let mut slot = match before.filter(fits) {
+            Some(slot) => slot,
+            None => Self::empty(device, layouts, uniform, ramps, surface),
+        };
+        write(queue, &slot.ground, &surface.heights);
+        write(queue, &slot.level, &surface.level);
+        write(queue, &slot.light, &surface.light);
+        write(queue, &slot.lines, &surface.lines);
+        if let Some(data) = &surface.data {
+            write(queue, &slot.data, data);
+        }
+        slot.stand = Stand::new(device, &surface.plants, surface.half());
+        slot.facts = Facts::of(surface);
+        slot.painted_for = None;
+        slot
+    }
+
+    fn empty(
+        device: &wgpu::Device,
+        layouts: &Layouts,
+        uniform: &wgpu::Buffer,
+        ramps: &wgpu::TextureView,
+        surface: &Surface,
+    ) -> Self {
+        let size = surface.size();
+        let texture = |label, size: Size, format, levels, drawn: bool| {
+            let usage = if drawn { wgpu::TextureUsages::RENDER_ATTACHMENT } else { wgpu::TextureUsages::COPY_DST };
+            device.create_texture(&wgpu::TextureDescriptor {
+                label: Some(label),
+                size: wgpu::Extent3d { width: size[1] as u32, height: size[0] as u32, depth_or_array_layers: 1 },
+                mip_level_count: levels,
+                sample_count: 1,
+                dimension: wgpu::TextureDimension::D2,
+                format,
+                usage: wgpu::TextureUsages::TEXTURE_BINDING | usage,
+                view_formats: &[],
+            })
+        };
+        let view = |texture: &wgpu::Texture| texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let ground = texture("ground", size, wgpu::TextureFormat::R32Float, 1, false);
+        let level = texture("level", size, wgpu::TextureFormat::R32Float, 1, false);
+        let light = texture("light", size, wgpu::TextureFormat::Rgba8Unorm, 1, false);
+        let lines = texture("lines", size, wgpu::TextureFormat::Rgba8Unorm, 1, false);
+        let data = texture("data", if surface.data.is_some() { size } else { [1, 1] }, SRGB, 1, false);
+        let levels = size[0].max(size[1]).ilog2() + 1;
+        let [dry, wet] = ["dry", "wet"].map(|label| texture(label, size, SRGB, levels, true));
+        let one = |texture: &wgpu::Texture, level| {
+            texture.create_view(&wgpu::TextureViewDescriptor {
+                base_mip_level: level,
+                mip_level_count: Some(1),
+                ..wgpu::TextureViewDescriptor::default()
+            })
+        };
+        let painted: Vec<_> = (0..levels).map(|level| [one(&dry, level), one(&wet, level)]).collect();
+        let group = |label, layout, parts: &[wgpu::BindingResource<'_>]| {
+            let entries = parts.iter().cloned().enumerate();
+            let entries: Vec<_> =
+                entries.map(|(n, resource)| wgpu::BindGroupEntry { binding: n as u32, resource }).collect();
+            device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
+        };
+        use wgpu::BindingResource::{Sampler, TextureView};
+        let halves = painted[..painted.len() - 1].iter().map(|[dry, wet]| {
+            group("halve", &layouts.halve, &[TextureView(dry), TextureView(wet), Sampler(&layouts.linear)])
+        });
+        let halves = halves.collect();
+        let [g, l, li, ls, da, dr, we] = [&ground, &level, &light, &lines, &data, &dry, &wet].map(view);
+        let land = [TextureView(&g), TextureView(&l), TextureView(&dr), TextureView(&we), Sampler(&layouts.smooth)];
+        let paint = [
+            uniform.as_entire_binding(),
+            TextureView(&g),
+            TextureView(&l),
+            TextureView(&li),
+            TextureView(&ls),
+            TextureView(&da),
+            TextureView(ramps),
+        ];
+        Self {
+            size,
+            land: group("land", &layouts.land, &land),
+            paint: group("paint", &layouts.paint, &paint),
+            ground,
+            level,
+            light,
+            lines,
+            data,
+            painted,
+            halves,
+            stand: None,
+            facts: Facts::of(surface),
+            painted_for: None,
+        }
+    }
+}
+
+/// Fills a texture with a field's cells.
+fn write<T: bytemuck::Pod>(queue: &wgpu::Queue, texture: &wgpu::Texture, field: &Field<T>) {
+    let [rows, cols] = field.size();
+    let layout = wgpu::TexelCopyBufferLayout {
+        offset: 0,
+        bytes_per_row: Some((cols * size_of::<T>()) as u32),
+        rows_per_image: Some(rows as u32),
+    };
+    queue.write_texture(texture.as_image_copy(), bytemuck::cast_slice(field.as_slice()), layout, texture.size());
+}
+
+impl Layouts {
+    pub fn new(device: &wgpu::Device, software: bool) -> Self {
+        use wgpu::ShaderStages as Stage;
+        let texture = |filtered: bool| wgpu::BindingType::Texture {
+            sample_type: wgpu::TextureSampleType::Float { filterable: filtered },
+            view_dimension: wgpu::TextureViewDimension::D2,
+            multisampled: false,
+        };
+        let sampler = wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering);
+        let uniform = wgpu::BindingType::Buffer {
+            ty: wgpu::BufferBindingType::Uniform,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        };
+        let layout = |label, parts: &[(Stage, wgpu::BindingType)]| {
+            let entries = parts.iter().enumerate().map(|(n, (visibility, ty))| wgpu::BindGroupLayoutEntry {
+                binding: n as u32,
+                visibility: *visibility,
+                ty: *ty,
+                count: None,
+            });
+            let entries: Vec<_> = entries.collect();
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(label), entries: &entries })
+        };
+        let (vertex, fragment) = (Stage::VERTEX, Stage::FRAGMENT);
+        let smooth = wgpu::SamplerDescriptor {
+            label: Some("smooth"),
+            mag_filter: wgpu::FilterMode::Linear,
+            min_filter: wgpu::FilterMode::Linear,
+            mipmap_filter: wgpu::MipmapFilterMode::Linear,
+            anisotropy_clamp: if software { 1 } else { 8 },
+            ..wgpu::SamplerDescriptor::default()
+        };
+        Self {
+            land: layout(
+                "land",
+                &[
+                    (vertex | fragment, texture(false)),
+                    (vertex | fragment, texture(false)),
+                    (fragment, texture(true)),
+                    (fragment, texture(true)),
+                    (fragment, sampler),
+                ],
+            ),
+            paint: layout(
+                "paint",
+                &[
+                    (fragment, uniform),
+                    (fragment, texture(false)),
+                    (fragment, texture(false)),
+                    (fragment, texture(true)),
+                    (fragment, texture(true)),
+                    (fragment, texture(true)),
+                    (fragment, texture(true)),
+                ],
+            ),
+            halve: layout("halve", &[(fragment, texture(true)), (fragment, texture(true)), (fragment, sampler)]),
+            linear: device.create_sampler(&wgpu::SamplerDescriptor { anisotropy_clamp: 1, ..smooth.clone() }),
+            smooth: device.create_sampler(&smooth),
+        }
+    }
+}

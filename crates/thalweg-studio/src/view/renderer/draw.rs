@@ -1,0 +1,205 @@
+//! Shots are drawn into a picture.
+
+use std::ops::Range;
+
+use crate::view::look::Shot;
+use crate::view::marks::{DotMark, LineMark};
+use crate::view::paint::Paint;
+use crate::view::patches::{Patch, Side, patch_indices, side_indices};
+use crate::view::pipelines::Pipelines;
+use crate::view::renderer::scene::Scene;
+use crate::view::renderer::{Renderer, SHOTS, STRIDE};
+use crate::view::target::Target;
+use crate::view::woods::Batch;
+
+/// A shot ready to be drawn.
+struct Ready {
+    slot: Option<usize>,
+    viewport: [f32; 4],
+    scissor: [u32; 4],
+    patches: Range<u32>,
+    sides: Range<u32>,
+    batches: Vec<Batch>,
+    dots: Range<u32>,
+    lines: Range<u32>,
+}
+
+/// The buffers of a frame.
+struct Filled {
+    patches: Option<wgpu::Buffer>,
+    sides: Option<wgpu::Buffer>,
+    dots: Option<wgpu::Buffer>,
+    lines: Option<wgpu::Buffer>,
+}
+
+impl Renderer {
+    /// Draws shots into a picture, over all that was there. Shots beyond the sixteenth, and parts outside the picture, are
+    /// left out. An empty slot shows the sky alone.
+    pub fn draw(&mut self, target: &Target, shots: &[Shot<'_>]) {
+        if self.lost() {
+            return;
+        }
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        self.paint(&mut encoder, shots);
+
+        let (mut patches, mut sides) = (Vec::<Patch>::new(), Vec::<Side>::new());
+        let (mut dots, mut lines) = (Vec::<DotMark>::new(), Vec::<LineMark>::new());
+        let mut ready = Vec::new();
+        for shot in shots.iter().take(SHOTS) {
+            let Some((viewport, scissor)) = framed(target.size(), self.most(), shot) else { continue };
+            let slot = self.slots.get(shot.slot).and_then(Option::as_ref);
+            let (scene, seen, sight) = Scene::of(shot, slot, self.software && !self.fine);
+            let part = |from: usize, to: usize| from as u32..to as u32;
+            let (patch, side, dot, line) = (patches.len(), sides.len(), dots.len(), lines.len());
+            let mut batches = Vec::new();
+            let mut scene = scene;
+            if let Some(slot) = slot {
+                let (more, rims) = slot.facts.pyramid.select(slot.size, &seen);
+                patches.extend(more);
+                sides.extend(rims);
+                if let Some(stand) = slot.stand.as_ref().filter(|_| shot.look.trees) {
+                    let wider;
+                    (batches, wider) = stand.batches(&sight);
+                    scene.half[3] = wider;
+                }
+            }
+            dots.extend(shot.dots.iter().map(DotMark::from));
+            lines.extend(shot.lines.iter().map(LineMark::from));
+            self.queue.write_buffer(&self.scenes, STRIDE * ready.len() as u64, bytemuck::bytes_of(&scene));
+            ready.push(Ready {
+                slot: slot.map(|_| shot.slot),
+                viewport,
+                scissor,
+                patches: part(patch, patches.len()),
+                sides: if shot.look.sides && !shot.camera.map { part(side, sides.len()) } else { 0..0 },
+                batches,
+                dots: part(dot, dots.len()),
+                lines: part(line, lines.len()),
+            });
+        }
+        let kind = usize::from(target.samples > 1);
+        if self.pipelines[kind].is_none() {
+            let (device, module) = (&self.device, &self.module);
+            self.pipelines[kind] =
+                Some(Pipelines::new(device, module, &self.scene_layout, &self.layouts, target.samples));
+        }
+        let filled = Filled {
+            patches: self.patches.fill(&self.device, &self.queue, &patches).cloned(),
+            sides: self.sides.fill(&self.device, &self.queue, &sides).cloned(),
+            dots: self.dots.fill(&self.device, &self.queue, &dots).cloned(),
+            lines: self.lines.fill(&self.device, &self.queue, &lines).cloned(),
+        };
+        if let Some(pipelines) = &self.pipelines[kind] {
+            let mut pass = begin(&mut encoder, target);
+            for (number, ready) in ready.iter().enumerate() {
+                self.draw_one(&mut pass, pipelines, &filled, ready, number);
+            }
+        }
+        self.queue.submit([encoder.finish()]);
+    }
+
+    /// Works out the colours of terrains that are drawn and have changed, or are shown in another way.
+    fn paint(&mut self, encoder: &mut wgpu::CommandEncoder, shots: &[Shot<'_>]) {
+        for (number, slot) in self.slots.iter_mut().enumerate() {
+            let Some(slot) = slot else { continue };
+            let Some(shot) = shots.iter().take(SHOTS).find(|shot| shot.slot == number) else { continue };
+            let paint = Paint::of(shot.look, &slot.facts, slot.size);
+            if slot.painted_for != Some(paint) {
+                self.queue.write_buffer(&self.paints[number], 0, bytemuck::bytes_of(&paint));
+                self.baker.run(encoder, slot);
+                slot.painted_for = Some(paint);
+            }
+        }
+    }
+
+    fn draw_one(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        pipelines: &Pipelines,
+        filled: &Filled,
+        ready: &Ready,
+        number: usize,
+    ) {
+        let [x, y, width, height] = ready.viewport;
+        pass.set_viewport(x, y, width, height, 0.0, 1.0);
+        let [x, y, width, height] = ready.scissor;
+        pass.set_scissor_rect(x, y, width, height);
+        pass.set_bind_group(0, &self.scene, &[STRIDE as u32 * number as u32]);
+        if let Some(slot) = ready.slot.and_then(|slot| self.slots[slot].as_ref()) {
+            pass.set_bind_group(1, &slot.land, &[]);
+            if let Some(patches) = &filled.patches {
+                pass.set_pipeline(if slot.facts.holes { &pipelines.holed } else { &pipelines.land });
+                pass.set_index_buffer(self.patch_order.slice(..), wgpu::IndexFormat::Uint16);
+                pass.set_vertex_buffer(0, patches.slice(..));
+                pass.draw_indexed(0..patch_indices().len() as u32, 0, ready.patches.clone());
+            }
+            if let Some(sides) = filled.sides.as_ref().filter(|_| !ready.sides.is_empty()) {
+                pass.set_pipeline(&pipelines.side);
+                pass.set_index_buffer(self.side_order.slice(..), wgpu::IndexFormat::Uint16);
+                pass.set_vertex_buffer(0, sides.slice(..));
+                pass.draw_indexed(0..side_indices().len() as u32, 0, ready.sides.clone());
+            }
+            if let Some(stand) = slot.stand.as_ref().filter(|_| !ready.batches.is_empty()) {
+                pass.set_pipeline(&pipelines.plants);
+                pass.set_index_buffer(self.ring_order.slice(..), wgpu::IndexFormat::Uint16);
+                pass.set_vertex_buffer(0, self.rings.slice(..));
+                pass.set_vertex_buffer(1, stand.plants.slice(..));
+                for batch in &ready.batches {
+                    pass.draw_indexed(self.shapes[batch.shape].clone(), 0, batch.plants.clone());
+                }
+            }
+        }
+        pass.set_pipeline(&pipelines.sky);
+        pass.draw(0..3, 0..1);
+        let marks = [(&pipelines.lines, &filled.lines, &ready.lines), (&pipelines.dots, &filled.dots, &ready.dots)];
+        for (pipeline, buffer, range) in marks {
+            if let Some(buffer) = buffer.as_ref().filter(|_| !range.is_empty()) {
+                pass.set_pipeline(pipeline);
+                pass.set_vertex_buffer(0, buffer.slice(..));
+                pass.draw(0..4, range.clone());
+            }
+        }
+    }
+}
+
+fn begin<'a>(encoder: &'a mut wgpu::CommandEncoder, target: &Target) -> wgpu::RenderPass<'a> {
+    let paper = wgpu::Color { r: 0.980, g: 0.976, b: 0.965, a: 1.0 };
+    let (view, resolve_target, store) = match &target.smooth {
+        Some(smooth) => (smooth, Some(target.view()), wgpu::StoreOp::Discard),
+        None => (target.view(), None, wgpu::StoreOp::Store),
+    };
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some("picture"),
+        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+            view,
+            depth_slice: None,
+            resolve_target,
+            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(paper), store },
+        })],
+        depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
+            view: &target.depth,
+            depth_ops: Some(wgpu::Operations { load: wgpu::LoadOp::Clear(0.0), store: wgpu::StoreOp::Discard }),
+            stencil_ops: None,
+        }),
+        ..wgpu::RenderPassDescriptor::default()
+    })
+}
+
+/// A shot's viewport and the part of the picture that it may draw on; `None` where there is no such part.
+fn framed([width, height]: [u32; 2], most: usize, shot: &Shot<'_>) -> Option<([f32; 4], [u32; 4])> {
+    let [x, y, w, h] = shot.area;
+    // Beyond this a viewport is refused by the device.
+    let most = most as f32;
+    let sound = shot.area.iter().all(|n| n.is_finite()) && w >= 1.0 && h >= 1.0;
+    if !sound || w.max(h) > most || x.abs().max(y.abs()) >= most {
+        return None;
+    }
+    let clip = shot.clip.unwrap_or(shot.area);
+    let span = |k: usize, limit: u32| {
+        let low = clip[k].max(shot.area[k]).max(0.0).round();
+        let high = (clip[k] + clip[k + 2]).min(shot.area[k] + shot.area[k + 2]).min(limit as f32).round();
+        (high > low).then_some([low as u32, (high - low) as u32])
+    };
+    let ([left, wide], [top, tall]) = (span(0, width)?, span(1, height)?);
+    Some(([x, y, w, h], [left, top, wide, tall]))
+}

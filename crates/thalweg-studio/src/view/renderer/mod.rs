@@ -1,0 +1,194 @@
+//! [`Renderer`]: draws terrains into pictures.
+
+mod draw;
+mod scene;
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wgpu::util::DeviceExt;
+
+use crate::view::bake::Baker;
+use crate::view::gpu::is_software;
+use crate::view::gpu_terrain::{GpuTerrain, Layouts};
+use crate::view::marks::Growing;
+use crate::view::paint::Paint;
+use crate::view::patches::{patch_indices, side_indices};
+use crate::view::pipelines::Pipelines;
+use crate::view::renderer::scene::Scene;
+use crate::view::shader;
+use crate::view::surface::Surface;
+use crate::view::woods::shapes;
+
+/// Terrains that a renderer holds at once: two can be compared.
+pub const SLOTS: usize = 2;
+/// Shots in a picture at most.
+const SHOTS: usize = 16;
+/// Bytes from one shot's numbers to the next one's: what every device aligns them to.
+const STRIDE: u64 = 256;
+
+/// Draws terrains.
+pub struct Renderer {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    software: bool,
+    fine: bool,
+    layouts: Layouts,
+    baker: Baker,
+    module: wgpu::ShaderModule,
+    scene_layout: wgpu::BindGroupLayout,
+    scene: wgpu::BindGroup,
+    scenes: wgpu::Buffer,
+    /// For one sample to a pixel, and for four.
+    pipelines: [Option<Pipelines>; 2],
+    patch_order: wgpu::Buffer,
+    side_order: wgpu::Buffer,
+    rings: wgpu::Buffer,
+    ring_order: wgpu::Buffer,
+    shapes: Vec<Range<u32>>,
+    patches: Growing,
+    sides: Growing,
+    dots: Growing,
+    lines: Growing,
+    paints: [wgpu::Buffer; SLOTS],
+    slots: [Option<GpuTerrain>; SLOTS],
+    fault: Arc<Mutex<Option<String>>>,
+}
+
+impl Renderer {
+    /// A renderer without terrains. From now on what goes wrong with the device is kept ([`Renderer::fault`]) rather than
+    /// ending the process.
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        let fault = Arc::new(Mutex::new(None));
+        let keep = |fault: &Arc<Mutex<Option<String>>>| {
+            let fault = Arc::clone(fault);
+            move |what: String| {
+                fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(what);
+            }
+        };
+        let (uncaptured, lost) = (keep(&fault), keep(&fault));
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| uncaptured(error.to_string())));
+        device.set_device_lost_callback(move |reason, words| {
+            // A device that is given up is not lost.
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                lost(format!("the GPU was lost: {words}"));
+            }
+        });
+
+        let software = is_software(device);
+        let layouts = Layouts::new(device, software);
+        let baker = Baker::new(device, queue, &layouts);
+        let size = size_of::<Scene>() as u64;
+        let scene_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("scene"),
+            entries: &[wgpu::BindGroupLayoutEntry {
+                binding: 0,
+                visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
+                ty: wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Uniform,
+                    has_dynamic_offset: true,
+                    min_binding_size: wgpu::BufferSize::new(size),
+                },
+                count: None,
+            }],
+        });
+        let uniform = |label, size| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let scenes = uniform("scenes", STRIDE * SHOTS as u64);
+        let scene = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("scene"),
+            layout: &scene_layout,
+            entries: &[wgpu::BindGroupEntry {
+                binding: 0,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: &scenes,
+                    offset: 0,
+                    size: wgpu::BufferSize::new(size),
+                }),
+            }],
+        });
+        let fixed = |label, contents: &[u8], usage| {
+            device.create_buffer_init(&wgpu::util::BufferInitDescriptor { label: Some(label), contents, usage })
+        };
+        let order = |label, order: &[u16]| fixed(label, bytemuck::cast_slice(order), wgpu::BufferUsages::INDEX);
+        let (rings, ring_order, shapes) = shapes();
+        let vertex = wgpu::BufferUsages::VERTEX;
+        Self {
+            software,
+            fine: false,
+            baker,
+            module: shader::scene(device),
+            scene_layout,
+            scene,
+            scenes,
+            pipelines: [None, None],
+            patch_order: order("patch", &patch_indices()),
+            side_order: order("side", &side_indices()),
+            rings: fixed("rings", bytemuck::cast_slice(&rings), vertex),
+            ring_order: order("rings", &ring_order),
+            shapes,
+            patches: Growing::new("patches", vertex),
+            sides: Growing::new("sides", vertex),
+            dots: Growing::new("dots", vertex),
+            lines: Growing::new("lines", vertex),
+            paints: std::array::from_fn(|_| uniform("paint", size_of::<Paint>() as u64)),
+            slots: std::array::from_fn(|_| None),
+            layouts,
+            device: device.clone(),
+            queue: queue.clone(),
+            fault,
+        }
+    }
+
+    /// Puts a terrain into a slot, in place of what was there. A slot that does not exist is passed over, and so is a
+    /// surface larger than the device's textures, which becomes a fault.
+    pub fn load(&mut self, slot: usize, surface: &Surface) {
+        if slot >= SLOTS || self.lost() {
+            return;
+        }
+        let most = self.most();
+        if surface.size().iter().any(|n| *n > most) {
+            let [rows, cols] = surface.size();
+            let words = format!("a surface of {rows} × {cols} samples is larger than this GPU's textures of {most}");
+            self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(words);
+            return;
+        }
+        let before = self.slots[slot].take();
+        let (device, queue, layouts) = (&self.device, &self.queue, &self.layouts);
+        let loaded = GpuTerrain::load(device, queue, layouts, &self.paints[slot], &self.baker.ramps, surface, before);
+        self.slots[slot] = Some(loaded);
+    }
+
+    /// Empties a slot.
+    pub fn unload(&mut self, slot: usize) {
+        if let Some(slot) = self.slots.get_mut(slot) {
+            *slot = None;
+        }
+    }
+
+    /// Most samples on a side of a surface, for `Wanted`.
+    pub fn most(&self) -> usize {
+        self.device.limits().max_texture_dimension_2d as usize
+    }
+
+    /// Draws as finely as it can, whatever it takes: for pictures that are kept.
+    pub fn set_fine(&mut self) {
+        self.fine = true;
+    }
+
+    /// Whether drawing goes on no more: the device is lost, or something went wrong on it.
+    pub fn lost(&self) -> bool {
+        self.fault().is_some()
+    }
+
+    /// What went wrong first, in words.
+    pub fn fault(&self) -> Option<String> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

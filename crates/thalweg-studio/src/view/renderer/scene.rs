@@ -1,0 +1,76 @@
+//! What decides how a shot is drawn: numbers for the shaders, for the choice of patches and of plants.
+
+use glam::{Mat4, Vec3, Vec4};
+
+use crate::view::gpu_terrain::GpuTerrain;
+use crate::view::look::Shot;
+use crate::view::paint::sea;
+use crate::view::patches::Seen;
+use crate::view::surface::{DRY, FOOT};
+use crate::view::woods::Sight;
+
+/// Pixels that a quad is wide where it gives way to a coarser one; on software, which is slower by every corner.
+const WIDE: [f32; 2] = [2.5, 5.0];
+/// Plants in a shot at most.
+const PLANTS: [usize; 2] = [250_000, 16_000];
+/// Most of what far land loses to haze.
+const HAZE: f32 = 0.5;
+
+/// What a shot's shaders read.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+pub(super) struct Scene {
+    clip: Mat4,
+    eye: Vec4,
+    right: Vec4,
+    up: Vec4,
+    forward: Vec4,
+    grid: [f32; 4],
+    rise: [f32; 4],
+    sun: Vec4,
+    picture: [f32; 4],
+    air: [f32; 4],
+    pub half: [f32; 4],
+}
+
+impl Scene {
+    /// What a shot's shaders read, and what decides about patches and plants.
+    pub(super) fn of(shot: &Shot<'_>, terrain: Option<&GpuTerrain>, hasty: bool) -> (Self, Seen, Sight) {
+        let Shot { camera, look, .. } = shot;
+        let aspect = shot.aspect();
+        let (clip, eye, [right, up, forward]) = (camera.matrix(aspect), camera.eye(), camera.axes());
+        let exaggeration = if look.exaggeration.is_finite() { look.exaggeration } else { 1.0 };
+        let half = camera.half();
+        let pixel = 2.0 * half / shot.area[3].max(1.0) * if camera.map { camera.distance } else { 1.0 };
+        let facts = terrain.map(|terrain| &terrain.facts);
+        let [north, east] = facts.map_or([1.0; 2], |facts| facts.half);
+        let long = 2.0 * north.max(east);
+        let [low, high] = facts.map_or([0.0; 2], |facts| facts.extremes);
+        let sea = facts.map_or(DRY, |facts| sea(look, facts));
+        let ends = [low, high.max(sea)].map(|z| z * exaggeration);
+        let base = ends[0].min(ends[1]) - FOOT * long;
+        let above = if camera.map { 0.0 } else { (eye.z - ends[0].max(ends[1])).max(0.0) };
+        let size = terrain.map_or([2, 2], |terrain| terrain.size);
+        let sides = facts.map_or([1.0; 2], |facts| facts.sides);
+        let on = |yes: bool| f32::from(u8::from(yes));
+        let hasty = usize::from(hasty);
+        let down = camera.elevation.to_radians().sin().max(0.0);
+        let haze = if look.haze && !camera.map { HAZE * (1.0 - 0.75 * down) } else { 0.0 };
+        let scene = Self {
+            clip,
+            eye: eye.extend(above),
+            right: (right * half * aspect).extend(0.0),
+            up: (up * half).extend(0.0),
+            forward: forward.extend(0.0),
+            grid: [size[1] as f32, size[0] as f32, sides[1], sides[0]],
+            rise: [exaggeration, base, sea, on(look.water)],
+            sun: Vec3::from(look.sun.direction()).extend(on(camera.map)),
+            picture: [shot.area[2], shot.area[3], pixel, long],
+            air: [camera.distance, 1.1 * long, haze, on(look.sides && terrain.is_some())],
+            half: [east, north, exaggeration.clamp(1.0, 1.3), 1.0],
+        };
+        let seen = Seen { clip, eye, above, map: camera.map, pixel, wide: WIDE[hasty], exaggeration, base, sides };
+        let most = PLANTS[hasty];
+        (scene, seen, Sight { eye, forward, map: camera.map, pixel, exaggeration, most })
+    }
+}

@@ -1,0 +1,130 @@
+//! Surfaces, by what is asked of them.
+
+use glam::{Vec3, vec3};
+use thalweg::terrain::field::{Field, Size};
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
+use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
+
+use crate::view::camera::Camera;
+use crate::view::space::{Bounds, Ray};
+use crate::view::surface::{Surface, Wanted};
+
+fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
+    let mut terrain = Terrain::new(Grid::new(size, 10.0).unwrap());
+    for i in 0..size[0] {
+        for j in 0..size[1] {
+            terrain.ground[(i, j)] = Height::saturating(height(i, j));
+        }
+    }
+    terrain
+}
+
+#[test]
+fn places_cells_and_heights_agree() {
+    let land = terrain([31, 41], |i, j| 3.0 * i as f64 + j as f64);
+    let surface = Surface::of(&land, &Wanted { exaggeration: 2.0, ..Wanted::default() }).unwrap();
+    // The middle cell is at the origin, row 0 in the north.
+    assert_eq!((surface.cell_at([0.0, 0.0]), surface.height_at([0.0, 0.0])), (Some([15, 20]), Some(65.0)));
+    assert_eq!((surface.cell_at([-200.0, 150.0]), surface.height_at([-200.0, 150.0])), (Some([0, 0]), Some(0.0)));
+    assert_eq!(surface.cell_at([196.0, -154.0]), Some([30, 40]));
+    assert_eq!((surface.cell_at([206.0, 0.0]), surface.height_at([206.0, 0.0])), (None, None));
+    let bounds = surface.bounds();
+    assert_eq!((bounds.low[0], bounds.low[1]), (-200.0, -150.0));
+    assert_eq!((bounds.high, surface.extremes()), (vec3(200.0, 150.0, 260.0), [0.0, 130.0]));
+}
+
+#[test]
+fn what_a_ray_meets_lies_on_the_surface_and_on_the_ray() {
+    let hill = |i: usize, j: usize| 300.0 / (1.0 + ((i as f64 - 40.0).powi(2) + (j as f64 - 30.0).powi(2)) / 200.0);
+    let surface = Surface::of(&terrain([80, 100], hill), &Wanted { exaggeration: 1.5, ..Wanted::default() }).unwrap();
+    let mut met = 0;
+    for map in [false, true] {
+        for azimuth in [0.0, 100.0, 205.0] {
+            let camera = Camera { azimuth, map, ..Camera::default() }.framed(&surface.bounds(), 1.4);
+            for n in 0..400 {
+                let at = [(n % 20) as f32 / 10.0 - 0.95, (n / 20) as f32 / 10.0 - 0.95];
+                let Some(hit) = surface.hit(&camera.ray(at, 1.4), 1.5) else { continue };
+                met += 1;
+                let top = surface.top_at([hit[0], hit[1]]).unwrap() * 1.5;
+                assert!((hit[2] - top).abs() < 0.05, "{hit:?} {top}");
+                let seen = camera.project(hit, 1.4).unwrap();
+                assert!((0..2).all(|k| (seen[k] - at[k]).abs() < 2e-3), "{seen:?} {at:?}");
+            }
+        }
+    }
+    assert!(met > 800, "{met}");
+    let up = Ray { origin: vec3(0.0, 0.0, 900.0), direction: Vec3::Z };
+    assert_eq!(surface.hit(&up, 1.5), None);
+}
+
+#[test]
+fn the_nearest_of_two_hills_is_met() {
+    let ridges = |_: usize, j: usize| if j == 20 || j == 60 { 100.0 } else { 0.0 };
+    let surface = Surface::of(&terrain([50, 81], ridges), &Wanted { exaggeration: 1.0, ..Wanted::default() }).unwrap();
+    let level = Ray { origin: vec3(-900.0, 0.0, 50.0), direction: Vec3::X };
+    let hit = surface.hit(&level, 1.0).unwrap();
+    assert!((hit[0] + 205.0).abs() < 0.1, "{hit:?}");
+}
+
+#[test]
+fn the_sea_and_pools_lie_over_the_ground() {
+    let mut land = terrain([20, 20], |i, _| i as f64 * 10.0);
+    land.grid.sea_level = Some(Height::saturating(35.0));
+    let pool = Field::generate([20, 20], |i, _| if i == 15 { Height::saturating(4.0) } else { Height::ZERO });
+    land.insert(&POOL, Cells::Height(pool)).unwrap();
+    let surface = Surface::of(&land, &Wanted::default()).unwrap();
+    let top = |i: usize| surface.top_at([5.0, (9.5 - i as f32) * 10.0]).unwrap();
+    assert_eq!([top(0), top(3), top(4), top(15)], [35.0, 35.0, 40.0, 154.0]);
+    assert_eq!(surface.extremes()[0], 0.0);
+}
+
+#[test]
+fn streams_are_there_from_the_start_and_follow_the_discharge() {
+    // A valley along the middle column, falling to the south.
+    let mut land = terrain([64, 65], |i, j| 200.0 - i as f64 + 4.0 * j.abs_diff(32) as f64);
+    let cover = |land: &Terrain| {
+        let surface = Surface::of(land, &Wanted::default()).unwrap();
+        [surface.lines[(60, 32)][0], surface.lines[(60, 10)][0]]
+    };
+    let [middle, side] = cover(&land);
+    assert!(middle > 200 && side < 60, "{middle} {side}");
+    let other = Field::generate([64, 65], |_, j| if j == 10 { 5.0 } else { 0.0 });
+    land.insert(&DISCHARGE, Cells::Float(other)).unwrap();
+    let [middle, side] = cover(&land);
+    assert!(middle == 0 && side > 200, "{middle} {side}");
+    // A layer in which nothing runs yet hides no streams.
+    land.insert(&DISCHARGE, Cells::Float(Field::new([64, 65], 0.0))).unwrap();
+    assert!(cover(&land)[0] > 200);
+}
+
+#[test]
+fn every_shape_and_height_is_made_ready() {
+    for size in [[1, 1], [1, 9], [9, 1], [2, 2], [3, 3], [3000, 7]] {
+        for height in [0.0, -11_000.0, 9_000.0] {
+            let land = terrain(size, |i, _| height + if i % 2 == 0 { 0.0 } else { height / 9.0 });
+            for wanted in [Wanted { most: 64, ..Wanted::default() }, Wanted { least: 50, ..Wanted::default() }] {
+                let surface = Surface::of(&land, &wanted).unwrap();
+                assert!(surface.size().iter().all(|n| (2..=3000).contains(n)), "{size:?} {:?}", surface.size());
+                assert!(wanted.most > 64 || surface.size().iter().all(|n| *n <= 64));
+                let Bounds { low, high } = surface.bounds();
+                assert!((0..3).all(|k| low[k] < high[k] && (high[k] - low[k]).is_finite()), "{size:?} {height}");
+                assert!(surface.height_at([0.0, 0.0]).is_some());
+            }
+        }
+    }
+    assert!(Surface::of(&terrain([4, 4], |_, _| 0.0), &Wanted { most: 1, ..Wanted::default() }).is_err());
+}
+
+#[test]
+fn holes_are_no_ground() {
+    let mut land = terrain([40, 40], |_, _| 100.0);
+    land.nodata = Some(Field::generate([40, 40], |i, _| i < 20));
+    let surface = Surface::of(&land, &Wanted::default()).unwrap();
+    assert_eq!((surface.height_at([0.0, 100.0]), surface.height_at([0.0, -100.0])), (None, Some(100.0)));
+    let down = |y: f32| Ray { origin: vec3(0.0, y, 5000.0), direction: Vec3::NEG_Z };
+    assert!(surface.hit(&down(100.0), 1.0).is_none() && surface.hit(&down(-100.0), 1.0).is_some());
+    land.nodata = Some(Field::new([40, 40], true));
+    let none = Surface::of(&land, &Wanted::default()).unwrap();
+    assert!(none.hit(&down(0.0), 1.0).is_none());
+}

@@ -1,0 +1,152 @@
+//! Tables of numbers within limits, a thing a row: from a recipe's list, as its schema, as a terrain's table, and back.
+
+use serde_json::{Map, json};
+
+use crate::base::error::{Error, Result};
+use crate::terrain::{Column, Table};
+
+/// A number of each row: a key in a recipe, a column in a terrain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub min: f64,
+    pub max: f64,
+    pub about: &'static str,
+}
+
+/// Farthest place from the world's corner in metres: ten times as far as the widest world's.
+const FARTHEST: f64 = 1e9;
+
+/// Where a row's thing lies from west to east.
+pub(crate) const X: Entry =
+    Entry { name: "x", unit: "m", min: 0.0, max: FARTHEST, about: "Eastward from the world's north-western corner." };
+
+/// Where it lies from north to south.
+pub(crate) const Y: Entry = Entry { name: "y", unit: "m", min: 0.0, max: FARTHEST, about: "Southward from there." };
+
+impl Entry {
+    fn with_unit(&self, text: String) -> String {
+        match self.unit {
+            "1" => text,
+            "°" => text + "°",
+            unit => format!("{text} {unit}"),
+        }
+    }
+
+    /// The number, within its limits; `owner` is said in messages.
+    pub fn check(&self, owner: &str, x: f64) -> Result<f64> {
+        if (self.min..=self.max).contains(&x) {
+            return Ok(x);
+        }
+        let allowed = self.with_unit(format!("{} to {}", self.min, self.max));
+        Err(Error::value(format!("{owner}.{}", self.name), self.with_unit(x.to_string()), allowed))
+    }
+}
+
+/// How messages call row `number` of a table, counted from 1.
+pub(crate) fn name(table: &str, number: usize) -> String {
+    format!("{table}[{}]", number + 1)
+}
+
+/// The rows of a recipe's list of at most `most`; `written` shows how one is written.
+///
+/// # Errors
+/// When it is no such list, and what `read` refuses.
+pub(crate) fn list<T>(
+    table: &str,
+    value: &toml::Value,
+    most: usize,
+    written: &str,
+    read: impl Fn(&str, &toml::Table) -> Result<T>,
+) -> Result<Vec<T>> {
+    let rows = value.as_array().filter(|rows| rows.len() <= most);
+    let allowed = || format!("a list of up to {most} of {written}");
+    let rows = rows.ok_or_else(|| Error::value(table, value.type_str(), allowed()))?;
+    let row = |(number, row): (usize, &toml::Value)| {
+        let name = name(table, number);
+        let keys = row.as_table().ok_or_else(|| Error::value(name.as_str(), row, written))?;
+        read(&name, keys)
+    };
+    rows.iter().enumerate().map(row).collect()
+}
+
+/// The numbers of one row of a recipe's list, all of which it must have; `others` are its further keys.
+///
+/// # Errors
+/// A key that is missing or unknown, a number out of its limits.
+pub(crate) fn numbers<const N: usize>(
+    owner: &str,
+    row: &toml::Table,
+    entries: &[Entry; N],
+    others: &[&'static str],
+) -> Result<[f64; N]> {
+    let known = || others.iter().copied().chain(entries.iter().map(|entry| entry.name));
+    if let Some(key) = row.keys().find(|key| !known().any(|known| known == *key)) {
+        return Err(Error::unknown("key", key, known()));
+    }
+    let mut numbers = [0.0; N];
+    for (number, entry) in numbers.iter_mut().zip(entries) {
+        let named = || format!("{owner}.{}", entry.name);
+        let value = row.get(entry.name).ok_or_else(|| Error::value(named(), "missing", "a number"))?;
+        let read = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+        *number = entry.check(owner, read.ok_or_else(|| Error::value(named(), value, "a number"))?)?;
+    }
+    Ok(numbers)
+}
+
+/// A row's numbers as they stand in a recipe.
+pub(crate) fn to_toml<T: std::fmt::Debug, const N: usize>(numbers: [T; N], entries: &[Entry; N]) -> String {
+    let pairs: Vec<_> = entries.iter().zip(numbers).map(|(entry, x)| format!("{} = {x:?}", entry.name)).collect();
+    pairs.join(", ")
+}
+
+/// The JSON Schema of a recipe's list of at most `most` rows of these numbers and the further keys of `others`.
+pub(crate) fn schema(most: usize, entries: &[Entry], others: Map<String, serde_json::Value>) -> serde_json::Value {
+    let mut properties = others;
+    for entry in entries {
+        let about = format!("{} [{}]", entry.about, entry.unit);
+        let number = json!({"type": "number", "minimum": entry.min, "maximum": entry.max, "description": about});
+        properties.insert(entry.name.into(), number);
+    }
+    let required: Vec<String> = properties.keys().cloned().collect();
+    let row = json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties});
+    json!({"type": "array", "maxItems": most, "items": row})
+}
+
+/// The numbers as a terrain's table.
+pub(crate) fn table<const N: usize>(rows: &[[f32; N]], entries: &[Entry; N]) -> Table {
+    let column = |(c, entry): (usize, &Entry)| {
+        let values = rows.iter().map(|row| row[c]).collect();
+        (entry.name.to_string(), entry.unit.to_string(), Column::Float(values))
+    };
+    Table { columns: entries.iter().enumerate().map(column).collect() }
+}
+
+/// The numbers of a terrain's table, which may come from anywhere.
+///
+/// # Errors
+/// When a column is missing or shorter than another, a number is out of its limits, or there are more than `most` rows.
+pub(crate) fn read<const N: usize>(
+    name: &str,
+    table: &Table,
+    entries: &[Entry; N],
+    most: usize,
+) -> Result<Vec<[f32; N]>> {
+    let names = || entries.map(|entry| entry.name).join(", ");
+    if !table.is_even() || entries.iter().any(|entry| table.floats(entry.name).is_none()) {
+        return Err(Error::layer(name, format!("is a table without the columns {} of one length", names())));
+    }
+    if table.len() > most {
+        return Err(Error::layer(name, format!("is a table of {} rows; up to {most} are allowed", table.len())));
+    }
+    let row = |r: usize| {
+        let mut row = [0.0; N];
+        for (number, entry) in row.iter_mut().zip(entries) {
+            let value = table.floats(entry.name).and_then(|values| values.get(r)).copied().unwrap_or(f32::NAN);
+            *number = entry.check(&self::name(name, r), f64::from(value))? as f32;
+        }
+        Ok(row)
+    };
+    (0..table.len()).map(row).collect()
+}
