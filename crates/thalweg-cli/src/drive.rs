@@ -1,23 +1,19 @@
 //! The one loop that steps a run: progress, Ctrl-C, checkpoints.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use thalweg::base::names::{quoted, to_text};
 use thalweg::run::checkpoint::{Glance, glance};
 use thalweg::run::{Progress, Run};
 use thalweg::{Error, Result};
 
+use crate::console::Voice;
 use crate::job::Job;
-use crate::rescue::{INTERRUPTED, Rescue, ending, hold, is_asked, listen};
-use crate::voice::Voice;
-
-/// The shortest time between two lines of progress.
-const THROTTLE: Duration = Duration::from_millis(250);
+use crate::progress::Show;
+use crate::signals::{INTERRUPTED, Rescue, ending, hold, is_asked, listen};
 
 /// A step that took longer may do so again: before the next one a copy of the run is held.
 const LONG: Duration = Duration::from_millis(250);
@@ -161,104 +157,5 @@ fn after_step(job: &mut Job, saved: &mut Instant, run: &Run, progress: &Progress
             voice.warn(&format!("no checkpoint: {error}"));
         }
         *saved = Instant::now();
-    }
-}
-
-/// One of several worlds.
-#[derive(Debug, Clone)]
-pub struct World {
-    /// What it is called.
-    pub name: String,
-    /// Its number, from 1, and how many there are.
-    pub number: [usize; 2],
-}
-
-/// Progress as it is shown, of that world where there are several.
-pub enum Show {
-    /// On a terminal: one bar a stage.
-    Bar(ProgressBar, Option<usize>, Option<World>),
-    /// Lines of JSON; when the last one was written.
-    Lines(Voice, Instant, Option<Instant>, Option<World>),
-    /// Not at all.
-    Nothing,
-}
-
-impl Show {
-    /// Nothing shown yet.
-    pub fn new(voice: Voice, world: Option<World>) -> Self {
-        if voice.json {
-            return Self::Lines(voice, Instant::now(), None, world);
-        }
-        if voice.quiet || !std::io::stderr().is_terminal() {
-            return Self::Nothing;
-        }
-        let bar = ProgressBar::new(0);
-        let style = ProgressStyle::with_template("{prefix} {msg:20} {wide_bar} {pos}/{len} {eta_precise} left");
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
-        Self::Bar(bar, None, world)
-    }
-
-    fn step(&mut self, progress: &Progress, run: &Run) {
-        match self {
-            Self::Nothing => {}
-            Self::Bar(bar, stage, world) => {
-                // Stages differ too much for one estimate over all of them.
-                if *stage != Some(progress.turn) {
-                    *stage = Some(progress.turn);
-                    bar.reset();
-                    bar.set_length(progress.steps.into());
-                    let world = world
-                        .as_ref()
-                        .map_or(String::new(), |World { name, number: [n, all] }| format!("[{n}/{all}] {name} "));
-                    bar.set_prefix(format!("{world}[{}/{}]", progress.turn + 1, progress.turns));
-                    let [rows, cols] = run.terrain().grid.size;
-                    let on = if progress.level[1] > 1 { format!(" · {}", rows.max(cols)) } else { String::new() };
-                    bar.set_message(format!("{}{on}", progress.label));
-                }
-                bar.set_position(progress.step.into());
-                if run.is_done() {
-                    bar.finish_and_clear();
-                }
-            }
-            Self::Lines(voice, start, last, world) => {
-                let stage_ends = progress.step >= progress.steps;
-                if !stage_ends && last.is_some_and(|last| last.elapsed() < THROTTLE) {
-                    return;
-                }
-                *last = Some(Instant::now());
-                let [done, all] = run.steps();
-                let mut line = json!({
-                    "event": "progress",
-                    "stage": progress.turn + 1,
-                    "stages": progress.turns,
-                    "level": progress.level[0] + 1,
-                    "levels": progress.level[1],
-                    "cells": run.terrain().grid.size.iter().max(),
-                    "label": progress.label,
-                    "step": progress.step,
-                    "steps": progress.steps,
-                    "done": done,
-                    "all": all,
-                    "seconds": start.elapsed().as_secs_f64(),
-                });
-                if let Some(world) = world {
-                    line["world"] = world.name.as_str().into();
-                    line["number"] = world.number[0].into();
-                    line["worlds"] = world.number[1].into();
-                }
-                voice.event(&line);
-            }
-        }
-    }
-}
-
-impl Drop for Show {
-    fn drop(&mut self) {
-        // Whatever is said next must not stand behind a bar.
-        if let Self::Bar(bar, ..) = self {
-            bar.finish_and_clear();
-        }
     }
 }

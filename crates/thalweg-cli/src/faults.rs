@@ -56,7 +56,7 @@ fn watch() {
         if !strikes {
             return Ok(());
         }
-        crate::voice::eprint(&format!("fault {now}: {act:?} {}\n", thalweg::base::names::shown(path)));
+        crate::console::eprint(&format!("fault {now}: {act:?} {}\n", thalweg::base::names::shown(path)));
         if kind == "die" {
             // Nothing is tidied up.
             #[cfg(unix)]

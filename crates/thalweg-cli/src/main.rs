@@ -1,38 +1,27 @@
 //! The command `thalweg`: a thin face of the library of that name.
 
-mod apply;
 mod args;
-mod build;
-mod drain;
+mod commands;
+mod console;
 mod drive;
 mod faults;
-mod frames;
-mod info;
 mod job;
-mod knobs;
-mod measure;
 mod memory;
-mod models;
-mod output;
-#[cfg(feature = "studio")]
-mod picture;
-mod pictures;
-mod presets;
-mod rescue;
-mod reshape;
-mod resume;
-mod rivers;
-mod studio;
-mod vary;
-mod voice;
-mod water;
+mod progress;
+mod recipes;
+mod signals;
+mod terrains;
 
 use std::process::ExitCode;
 
 use thalweg::{Error, Result, base::names};
 
-use crate::args::{Command, MOST_THREADS};
-use crate::voice::Voice;
+use crate::args::Command;
+use crate::args::values::MOST_THREADS;
+use crate::commands::{
+    apply, build, drain, info, measure, mesh, models, pictures, reshape, resume, rivers, studio, vary,
+};
+use crate::console::Voice;
 
 fn main() -> ExitCode {
     faults::prepare();
@@ -43,7 +32,7 @@ fn main() -> ExitCode {
         voice.problem(&problem);
         ExitCode::FAILURE
     });
-    presets::tidy();
+    recipes::tidy();
     code
 }
 
@@ -74,7 +63,7 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Apply(args) => return apply::apply(&args, voice),
         Command::Resume(args) => return resume::resume(&args, voice),
         Command::Models { name } => models::models(name.as_deref())?,
-        Command::Presets => presets::list()?,
+        Command::Presets => models::presets()?,
         Command::Rocks => models::rocks()?,
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
@@ -86,9 +75,9 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::View(args) => pictures::view(&args, voice)?,
         Command::Compare(args) => pictures::compare(&args, voice)?,
         #[cfg(feature = "studio")]
-        Command::Picture(args) => picture::picture(&args, voice)?,
-        Command::Mesh(args) => pictures::mesh(&args, voice)?,
-        Command::Normals(args) => pictures::normals(&args, voice)?,
+        Command::Picture(args) => commands::picture::picture(&args, voice)?,
+        Command::Mesh(args) => mesh::mesh(&args, voice)?,
+        Command::Normals(args) => mesh::normals(&args, voice)?,
         Command::Resample(args) => reshape::resample(&args, voice)?,
         Command::Crop(args) => reshape::crop(&args, voice)?,
         Command::Completions { shell } => models::completions(shell)?,

@@ -5,13 +5,8 @@
 
 use thalweg::Result;
 use thalweg::base::memory::room;
-use thalweg::recipe::Recipe;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::grid::Grid;
-
-/// Bytes a cell that reading, drawing and writing take for their copies, beyond what the run itself holds. Measured: a
-/// build of 4096² cells that holds 4 bytes a cell came to 17.7.
-const COPIES: u64 = 14;
 
 /// What a command takes beside the terrains that were read.
 #[derive(Debug, Clone, Copy)]
@@ -39,8 +34,6 @@ pub const RESAMPLE: Need = Need { cell: 20, pixel: 0 };
 pub const CROP: Need = Need { cell: 20, pixel: 0 };
 /// `measure`, all that it looks at.
 pub const MEASURE: Need = Need { cell: 116, pixel: 0 };
-/// `drain`, all at its height.
-pub const DRAIN: Need = Need { cell: 60, pixel: 0 };
 /// `rivers`, all at its height.
 pub const RIVERS: Need = Need { cell: 140, pixel: 0 };
 
@@ -62,15 +55,6 @@ impl Need {
     pub fn over(self, what: &str, terrain: &Terrain) -> Result<()> {
         self.check(&format!("{what} of {}", shown(&terrain.grid)), terrain.grid.size, [0, 0])
     }
-}
-
-/// Refuses a run that cannot fit.
-///
-/// # Errors
-/// When the estimate is more than the system has free.
-pub fn check(recipe: &Recipe, grid: &Grid) -> Result<()> {
-    let need = recipe.memory(grid).saturating_add(COPIES.saturating_mul(grid.len() as u64));
-    room(&format!("{} at {}", recipe.name, shown(grid)), need)
 }
 
 fn shown(grid: &Grid) -> String {

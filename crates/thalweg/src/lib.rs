@@ -38,6 +38,8 @@
 //!   recipes know it by its name, and [`laws`] try it.
 //! - [`flow`] says where water goes: depressions, directions, accumulation, basins, streams. [`rivers`] puts rivers into ground that has
 //!   none. [`products`] are what is made of a terrain: measures, meshes, normal maps, lakes, other resolutions. [`pictures`] draws it.
+//! - A [`Survey`](survey::Survey) is all of that worked out on an elevation model in one call, with a folder of files for GIS. A
+//!   [world's folder](world_folder) holds what a finished run leaves: heights, layers, trees, water, map, recipe, report.
 //!
 //! Programs for each of these are in `examples/`: a preset, an array eroded, a model of one's own, the drainage of a GeoTIFF, a run
 //! with progress.
@@ -71,7 +73,9 @@ pub mod rivers;
 pub mod rocks;
 pub mod run;
 pub mod session;
+pub mod survey;
 pub mod terrain;
+pub mod world_folder;
 
 /// The programs of the README and of CONTRIBUTING are tests.
 #[cfg(doctest)]

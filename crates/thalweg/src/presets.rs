@@ -1,6 +1,11 @@
 //! The recipes that come with the library: finished worlds to begin with.
 
+use std::io::Write as _;
+use std::path::Path;
+
 use crate::base::error::{Error, Result};
+use crate::io::atomic::{atomic, is_temporary};
+use crate::io::output::absolute;
 use crate::recipe::Recipe;
 
 /// A recipe that comes with the library.
@@ -51,6 +56,24 @@ impl Preset {
     pub fn recipe(&self) -> Result<Recipe> {
         Recipe::parse(self.text)
     }
+}
+
+/// A preset that finds its elevation model, if it begins with one, in this folder: it is laid there.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn laid(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
+    if recipe.from.as_deref() == Some(Path::new(ELEVATION_MODEL.0)) {
+        let path = folder.join(ELEVATION_MODEL.0);
+        atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
+        recipe.folder = absolute(folder)?;
+    }
+    Ok(recipe)
+}
+
+/// Whether a path is that of a preset's elevation model in a folder that goes with a process.
+pub(crate) fn is_passing(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ELEVATION_MODEL.0) && path.parent().is_some_and(is_temporary)
 }
 
 /// The recipe of that name.

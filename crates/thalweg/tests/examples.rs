@@ -47,7 +47,7 @@ fn a_model_of_one_s_own_runs_in_a_recipe() {
 fn a_geotiff_is_drained() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = run("drain_geotiff", &[], folder.path());
-    let text = std::fs::read_to_string(folder.path().join("streams.geojson")).expect("the streams");
+    let text = std::fs::read_to_string(folder.path().join("drained/streams.geojson")).expect("the streams");
     let lines: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let count = lines["features"].as_array().expect("features").len();
     assert!(count > 50 && said.starts_with(&format!("{count} stream links")), "{said}");

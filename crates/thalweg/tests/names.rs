@@ -13,19 +13,19 @@ const ROOTS: [&str; 3] = ["src", "../thalweg-cli/src", "../thalweg-studio/src"];
 
 /// Words that mean another thing: in which files (or folders), which, and what.
 const OTHERWISE: &[(&str, &[&str], &str)] = &[
-    ("thalweg-cli/src/args.rs", &["trees"], "an option of the command"),
-    ("thalweg-cli/src/drain.rs", &["outlets"], "a key of a report"),
-    ("thalweg-cli/src/job.rs", &["trees"], "a folder of files"),
-    ("thalweg-cli/src/knobs.rs", &["rain"], "a knob"),
-    ("thalweg-cli/src/presets.rs", &["rivers", "uplift"], "recipes"),
-    ("thalweg-cli/src/rivers.rs", &["rivers"], "the command, and a key of its report"),
+    ("thalweg-cli/src/args/pictures.rs", &["trees"], "an option of the command"),
+    ("thalweg-cli/src/args/knobs.rs", &["rain"], "a knob"),
+    ("thalweg-cli/src/recipes.rs", &["rivers", "uplift"], "recipes"),
+    ("thalweg-cli/src/commands/rivers.rs", &["rivers"], "the command, and a key of its report"),
     ("thalweg-studio/src/ui/appearance.rs", &["trees"], "a switch of the window"),
     ("thalweg-studio/src/picture.rs", &["elevation"], "an angle of the camera"),
     ("thalweg-studio/src/view/gpu_terrain.rs", &["ground"], "a texture"),
     ("src/flow/", &["ground", "pool", "water"], "arguments, in messages"),
     ("src/process/forest/kinds.rs", &["dwarf_pine"], "a kind of plant"),
     ("src/io/npy.rs", &["shape"], "a key of NumPy's files"),
+    ("src/io/river_folder.rs", &["rivers"], "a key of a report"),
     ("src/io/rivers.rs", &["lake", "river", "rivers"], "how a river ends, and layers of a file"),
+    ("src/io/trees.rs", &["trees"], "what a collection of points is called"),
     ("src/knobs/mod.rs", &["rain"], "a knob"),
     ("src/models/hydrology/state.rs", &["water"], "a column of a table"),
     (

@@ -41,9 +41,23 @@ fn fits(what: &str, need: u64, have: u64) -> Result<()> {
 
 /// Bytes that this process can have without swapping; `None` where the system does not say.
 pub fn available() -> Option<u64> {
-    system::available()
+    [free(), system::left()].into_iter().flatten().min()
 }
 
+/// What the whole system has free.
+fn free() -> Option<u64> {
+    #[cfg(any(target_os = "linux", target_os = "macos", target_os = "windows", target_os = "freebsd"))]
+    {
+        let mut system = sysinfo::System::new().ok()?;
+        system.refresh_memory();
+        Some(system.available_memory()).filter(|bytes| *bytes > 0)
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "windows", target_os = "freebsd")))]
+    None
+}
+
+/// What limits leave to this process. `sysinfo` knows no limits on address space and data, and counts pages of files that are given back
+/// when memory runs short as used by a control group: whoever has read a large file in a container would be refused work that fits.
 #[cfg(target_os = "linux")]
 mod system {
     use std::path::{Path, PathBuf};
@@ -52,10 +66,9 @@ mod system {
     /// started later, as the one that waits for signals.
     const RESERVE: u64 = (32 + 64) << 20;
 
-    pub fn available() -> Option<u64> {
+    pub fn left() -> Option<u64> {
         let text = |path: &Path| std::fs::read_to_string(path).ok();
         let own = |name: &str| text(&Path::new("/proc/self").join(name));
-        let free = text(Path::new("/proc/meminfo")).and_then(|meminfo| kilobytes(&meminfo, "MemAvailable:"));
         let groups = own("cgroup").zip(own("mountinfo")).and_then(|(groups, mounts)| in_groups(&groups, &mounts, text));
         let limits = own("limits").unwrap_or_default();
         let under = |limit: &str, used: &str| {
@@ -66,7 +79,7 @@ mod system {
         };
         let address = under("Max address space", "VmSize:");
         let data = under("Max data size", "VmData:");
-        [free, groups, address, data].into_iter().flatten().min()
+        [groups, address, data].into_iter().flatten().min()
     }
 
     /// What the limit on address space leaves, if there is one.
@@ -142,26 +155,13 @@ mod system {
     }
 }
 
-#[cfg(any(target_os = "macos", target_os = "windows", target_os = "freebsd"))]
+#[cfg(not(target_os = "linux"))]
 mod system {
     pub fn address_space() -> Option<u64> {
         None
     }
 
-    pub fn available() -> Option<u64> {
-        let mut system = sysinfo::System::new().ok()?;
-        system.refresh_memory();
-        Some(system.available_memory()).filter(|bytes| *bytes > 0)
-    }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "windows", target_os = "freebsd")))]
-mod system {
-    pub fn address_space() -> Option<u64> {
-        None
-    }
-
-    pub fn available() -> Option<u64> {
+    pub fn left() -> Option<u64> {
         None
     }
 }

@@ -6,7 +6,7 @@ use crate::flow::{Directions, LENGTHS, Land};
 use crate::terrain::field::Field;
 
 /// A reach of a stream without tributaries.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Link {
     /// Its number: its place in the list, from 0.
     pub id: u32,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufWriter, ErrorKind};
+use std::io::{BufWriter, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,6 +37,15 @@ pub fn atomic(path: impl AsRef<Path>, write: impl FnOnce(&mut BufWriter<File>) -
     // The new name is in the folder: best made lasting too, but the file is there already.
     let _ = disk::sync_folder(folder_of(path));
     Ok(())
+}
+
+/// Writes a text file whole or not at all; see [`atomic`].
+///
+/// # Errors
+/// What the system refuses.
+pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
+    let path = path.as_ref();
+    atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
 }
 
 /// Whether a folder takes new files; and clears it of what runs that are dead have left there, see [`sweep`].
@@ -139,6 +148,11 @@ const TAIL: &str = ".tmp";
 fn process_of(name: &std::ffi::OsStr) -> Option<u32> {
     let (process, number) = name.to_str()?.strip_prefix(HEAD)?.strip_suffix(TAIL)?.split_once('-')?;
     number.bytes().all(|digit| digit.is_ascii_digit()).then(|| process.parse().ok())?
+}
+
+/// Whether a path bears the name of a temporary file or folder.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| process_of(name).is_some())
 }
 
 /// Whether the process that made this temporary file or folder has ended.

@@ -1,4 +1,4 @@
-//! Lines and areas with properties as GeoJSON and FlatGeobuf; see [`vector`](super::vector) on coordinates.
+//! Lines and areas with properties as GeoJSON and FlatGeobuf; see [`place`](super::place) on coordinates.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,8 +9,9 @@ use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType};
 use serde_json::{Map, json};
 
 use super::atomic;
-use super::vector::{Place, unnamed};
+use super::place::{Place, unnamed};
 use crate::base::error::{Error, Result};
+use crate::flow::Link;
 use crate::products::lakes::LakeOutline;
 use crate::products::streams::StreamReach;
 use crate::terrain::grid::Grid;
@@ -48,33 +49,48 @@ pub struct Feature {
     pub properties: Vec<(&'static str, Property)>,
 }
 
-/// Writes streams as lines with the properties of [`save_links`](super::vector::save_links) and `discharge_m3_s`,
-/// `width_m`, `depth_m` and `velocity_m_s`. Endings and answer as of [`save_features`].
+/// Writes links, each a line through its cells' centres with the properties `id`, `order`, `magnitude`, `length_m`, `drop_m`, `slope`,
+/// `catchment_m2` and `downstream` (null at an outlet). Endings and answer as of [`save_features`].
+///
+/// # Errors
+/// As [`save_features`].
+pub fn save_links(path: impl AsRef<Path>, links: &[Link], grid: &Grid) -> Result<Vec<String>> {
+    save_all(path.as_ref(), links, |link| link_feature(link, Vec::new()), grid)
+}
+
+/// Writes streams as lines with the properties of [`save_links`] and `discharge_m3_s`, `width_m`, `depth_m` and `velocity_m_s`. Endings
+/// and answer as of [`save_features`].
 ///
 /// # Errors
 /// As [`save_features`].
 pub fn save_reaches(path: impl AsRef<Path>, reaches: &[StreamReach], grid: &Grid) -> Result<Vec<String>> {
     let feature = |reach: &StreamReach| {
-        let link = &reach.link;
-        let count = |n| Property::Count(Some(n));
-        let properties = vec![
-            ("id", count(link.id)),
-            ("order", count(link.order)),
-            ("magnitude", count(link.magnitude)),
-            ("length_m", Property::Real(link.length)),
-            ("drop_m", Property::Real(link.drop)),
-            ("slope", Property::Real(link.slope)),
-            ("catchment_m2", Property::Real(link.catchment)),
-            ("downstream", Property::Count(link.downstream)),
-            ("discharge_m3_s", Property::Real(reach.discharge)),
-            ("width_m", Property::Real(reach.width)),
-            ("depth_m", Property::Real(reach.depth)),
-            ("velocity_m_s", Property::Real(reach.velocity)),
+        let more = [
+            ("discharge_m3_s", reach.discharge),
+            ("width_m", reach.width),
+            ("depth_m", reach.depth),
+            ("velocity_m_s", reach.velocity),
         ];
-        let line = link.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
-        Feature { shape: Geometry::Line(line), properties }
+        link_feature(&reach.link, more.map(|(name, value)| (name, Property::Real(value))).into())
     };
-    save_features(path, &reaches.iter().map(feature).collect::<Vec<_>>(), grid)
+    save_all(path.as_ref(), reaches, feature, grid)
+}
+
+/// A link as a line, with its own properties and `more`.
+fn link_feature(link: &Link, more: Vec<(&'static str, Property)>) -> Feature {
+    let count = |n| Property::Count(Some(n));
+    let own = [
+        ("id", count(link.id)),
+        ("order", count(link.order)),
+        ("magnitude", count(link.magnitude)),
+        ("length_m", Property::Real(link.length)),
+        ("drop_m", Property::Real(link.drop)),
+        ("slope", Property::Real(link.slope)),
+        ("catchment_m2", Property::Real(link.catchment)),
+        ("downstream", Property::Count(link.downstream)),
+    ];
+    let line = link.cells.iter().map(|cell| cell.map(|n| n as f64 + 0.5)).collect();
+    Feature { shape: Geometry::Line(line), properties: own.into_iter().chain(more).collect() }
 }
 
 /// Writes lakes as polygons, islands left out, with `id`, `level_m`, `area_m2`, `volume_m3`, `mean_depth_m`, `max_depth_m`
@@ -97,24 +113,43 @@ pub fn save_lakes(path: impl AsRef<Path>, lakes: &[LakeOutline], grid: &Grid) ->
         ];
         Feature { shape: Geometry::Area(vec![lake.outline.clone()]), properties }
     };
-    save_features(path, &lakes.iter().map(feature).collect::<Vec<_>>(), grid)
+    save_all(path.as_ref(), lakes, feature, grid)
 }
 
 /// Writes features of one kind; the ending picks the format, `.fgb` or `.geojson`. Returns what could not be kept, in words.
 ///
+/// FlatGeobuf names the CRS in its header. RFC 7946 would have GeoJSON in WGS 84; we write the terrain's own coordinates,
+/// with the `crs` member of the format's first version (2008), which GDAL reads.
+///
 /// # Errors
 /// Another ending, a file that cannot be written.
 pub fn save_features(path: impl AsRef<Path>, features: &[Feature], grid: &Grid) -> Result<Vec<String>> {
-    let path = path.as_ref();
+    write(path.as_ref(), features, features, grid)
+}
+
+/// Writes things as features. Where there is none the file still says what they would be: kind of shape and columns are a blank's.
+fn save_all<T: Default>(
+    path: &Path,
+    things: &[T],
+    feature: impl Fn(&T) -> Feature,
+    grid: &Grid,
+) -> Result<Vec<String>> {
+    let features: Vec<Feature> = things.iter().map(&feature).collect();
+    let blank = [feature(&T::default())];
+    write(path, &features, if features.is_empty() { &blank } else { &features }, grid)
+}
+
+/// Writes features whose kind is that of `kinds`.
+fn write(path: &Path, features: &[Feature], kinds: &[Feature], grid: &Grid) -> Result<Vec<String>> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let write = match ending.as_str() {
-        "fgb" => flatgeobuf,
-        "geojson" => geojson,
-        _ => return Err(Error::file(path, "its ending names no format of features; known are .fgb, .geojson")),
-    };
     let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let place = Place::of(grid);
-    atomic(path, |file| write(file, &name, features, &place).map_err(Error::io(path, "write")))?;
+    let said = Error::io(path, "write");
+    match ending.as_str() {
+        "fgb" => atomic(path, |file| flatgeobuf(file, &name, features, kinds, &place).map_err(said))?,
+        "geojson" => atomic(path, |file| geojson(file, &name, features, &place).map_err(said))?,
+        _ => return Err(Error::file(path, "its ending names no format of features; known are .fgb, .geojson")),
+    }
     Ok(unnamed(path, grid))
 }
 
@@ -144,42 +179,56 @@ impl Geometry {
     }
 }
 
-/// A feature to a line, so that the file can be read and compared as text.
+/// Features as objects of JSON.
 fn geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
+    let value = |property: &Property| match property {
+        Property::Count(count) => json!(count),
+        Property::Real(real) => json!(real),
+        Property::Word(word) => json!(word),
+        Property::Reals(reals) => json!(reals),
+    };
+    let lines = features.iter().map(|feature| {
+        let properties = feature.properties.iter().map(|(name, property)| ((*name).to_string(), value(property)));
+        let properties: Map<String, serde_json::Value> = properties.collect();
+        json!({"type": "Feature", "properties": properties, "geometry": feature.shape.geojson(place)})
+    });
+    collection(file, name, place, lines)
+}
+
+/// A collection of GeoJSON, a feature to a line, so that the file can be read and compared as text.
+pub(super) fn collection(
+    file: &mut impl Write,
+    name: &str,
+    place: &Place,
+    features: impl Iterator<Item = impl std::fmt::Display>,
+) -> io::Result<()> {
     writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
     if let Some(code) = place.epsg {
         let crs = json!({"type": "name", "properties": {"name": format!("urn:ogc:def:crs:EPSG::{code}")}});
         writeln!(file, "\"crs\": {crs},")?;
     }
     writeln!(file, "\"features\": [")?;
-    for (number, feature) in features.iter().enumerate() {
-        let properties: Map<String, serde_json::Value> = feature
-            .properties
-            .iter()
-            .map(|(name, value)| {
-                let value = match value {
-                    Property::Count(count) => json!(count),
-                    Property::Real(real) => json!(real),
-                    Property::Word(word) => json!(word),
-                    Property::Reals(reals) => json!(reals),
-                };
-                (name.to_string(), value)
-            })
-            .collect();
-        let feature = json!({"type": "Feature", "properties": properties, "geometry": feature.shape.geojson(place)});
-        writeln!(file, "{feature}{}", if number + 1 < features.len() { "," } else { "" })?;
+    let mut features = features.peekable();
+    while let Some(feature) = features.next() {
+        writeln!(file, "{feature}{}", if features.peek().is_some() { "," } else { "" })?;
     }
     writeln!(file, "]}}")
 }
 
 /// Features in the order of the format's spatial index.
-fn flatgeobuf(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
+fn flatgeobuf(
+    file: &mut impl Write,
+    name: &str,
+    features: &[Feature],
+    kinds: &[Feature],
+    place: &Place,
+) -> io::Result<()> {
     let other = |error: flatgeobuf::Error| match error {
         flatgeobuf::Error::IO(error) => error,
         error => io::Error::other(error.to_string()),
     };
     let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
-    let all = |holds: fn(&Geometry) -> bool| features.iter().all(|feature| holds(&feature.shape));
+    let all = |holds: fn(&Geometry) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
     let profiles = all(|shape| matches!(shape, Geometry::Profile(_)));
     let whole = all(|shape| matches!(shape, Geometry::Area(parts) if parts.len() == 1));
     let kind = if all(|shape| !matches!(shape, Geometry::Area(_))) {
@@ -193,7 +242,7 @@ fn flatgeobuf(file: &mut impl Write, name: &str, features: &[Feature], place: &P
     let options =
         FgbWriterOptions { crs, write_index: !features.is_empty(), has_z: profiles, ..FgbWriterOptions::default() };
     let mut writer = FgbWriter::create_with_options(name, kind, options).map_err(other)?;
-    let columns: Vec<(&str, ColumnType)> = features.first().map_or(Vec::new(), |first| {
+    let columns: Vec<(&str, ColumnType)> = kinds.first().map_or(Vec::new(), |first| {
         let kind = |property: &Property| match property {
             Property::Count(_) => Some(ColumnType::UInt),
             Property::Real(_) => Some(ColumnType::Double),
@@ -286,6 +335,7 @@ mod tests {
     use crate::products::{lakes::lakes, streams::reaches};
     use crate::terrain::Terrain;
     use crate::terrain::field::Field;
+    use crate::terrain::grid::Georeference;
     use crate::terrain::height::Height;
     use flatgeobuf::{FallibleStreamingIterator, FeatureProperties, FgbReader};
 
@@ -337,5 +387,85 @@ mod tests {
         let lake = features.next().unwrap().unwrap();
         assert_eq!(lake.property::<f64>("volume_m3").unwrap(), 4800.0);
         assert!(save_lakes(path("lakes.shp"), &found, &terrain.grid).is_err());
+    }
+
+    fn two() -> Vec<Link> {
+        let link = Link {
+            id: 0,
+            order: 1,
+            magnitude: 1,
+            cells: vec![[0, 0], [1, 1]],
+            length: 14.5,
+            drop: 3.25,
+            slope: 0.125,
+            catchment: 800.0,
+            downstream: Some(1),
+        };
+        let below = Link { id: 1, cells: vec![[1, 1], [2, 1]], downstream: None, ..link.clone() };
+        vec![link, below]
+    }
+
+    fn placed(keys: &[u16]) -> Grid {
+        let transform = Some([500_000.0, 10.0, 0.0, 4_000_000.0, 0.0, -10.0]);
+        let georeference = Georeference { transform, keys: keys.to_vec(), ..Georeference::default() };
+        Grid { georeference: Some(georeference), ..Grid::new([3, 2], 10.0).unwrap() }
+    }
+
+    #[test]
+    fn geojson_holds_lines_properties_and_crs() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.geojson");
+        let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32611]);
+        assert!(save_links(&path, &two(), &grid).unwrap().is_empty());
+        let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(found["crs"]["properties"]["name"], "urn:ogc:def:crs:EPSG::32611");
+        let line = &found["features"][0];
+        let expected = json!([[500_005.0, 3_999_995.0], [500_015.0, 3_999_985.0]]);
+        assert_eq!(line["geometry"], json!({"type": "LineString", "coordinates": expected}));
+        assert_eq!((&line["properties"]["downstream"], &line["properties"]["drop_m"]), (&json!(1), &json!(3.25)));
+        assert_eq!(found["features"][1]["properties"]["downstream"], json!(null));
+        // Without a system of its own the north-west corner is at 0, 0.
+        save_links(&path, &two(), &Grid::new([3, 2], 10.0).unwrap()).unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(found["features"][0]["geometry"]["coordinates"], json!([[5.0, -5.0], [15.0, -15.0]]));
+        assert!(found.get("crs").is_none());
+        save_links(&path, &[], &grid).unwrap();
+        let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert_eq!(found["features"], json!([]));
+    }
+
+    #[test]
+    fn flatgeobuf_holds_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.fgb");
+        let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32611]);
+        save_links(&path, &two(), &grid).unwrap();
+        let mut file = io::BufReader::new(std::fs::File::open(&path).unwrap());
+        let reader = FgbReader::open(&mut file).unwrap();
+        assert_eq!(reader.header().crs().unwrap().code(), 32611);
+        let mut lines = reader.select_all().unwrap();
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            seen.push((line.property::<u32>("id").unwrap(), line.properties().unwrap().get("downstream").cloned()));
+        }
+        seen.sort();
+        assert_eq!(seen, [(0, Some("1".to_string())), (1, None)]);
+        // The same bytes each time, and none is a file too.
+        let first = std::fs::read(&path).unwrap();
+        save_links(&path, &two(), &grid).unwrap();
+        assert_eq!(first, std::fs::read(&path).unwrap());
+        save_links(&path, &[], &grid).unwrap();
+    }
+
+    #[test]
+    fn a_crs_without_a_code_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let grid = placed(&[1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 32767]);
+        for ending in ["fgb", "geojson"] {
+            let said = save_links(folder.path().join(format!("a.{ending}")), &two(), &grid).unwrap();
+            assert!(said.len() == 1 && said[0].contains("no EPSG code"), "{said:?}");
+        }
+        let error = save_links(folder.path().join("a.shp"), &two(), &grid).unwrap_err().to_string();
+        assert!(error.contains(".fgb, .geojson"), "{error}");
     }
 }

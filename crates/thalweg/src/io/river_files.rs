@@ -9,8 +9,8 @@ use std::path::Path;
 use serde::de::{DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::place::Place;
 use super::plain;
-use super::vector::Place;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::rivers::check::{WrittenLake, WrittenReach};

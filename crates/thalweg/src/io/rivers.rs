@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::features::{Feature, Geometry, Property, save_features};
 use super::terrain::{LoadOptions, SaveOptions, load, save};
-use super::{SampleType, Samples, atomic, read, river_files, save_samples};
+use super::{SampleType, Samples, read, river_files, save_samples, write_text};
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::flow::{Drainage, Land, basins};
@@ -79,10 +79,7 @@ pub fn save_network(
         "sea_level": grid.sea_level.map(Height::metres),
         (MOUTHS): waypoints::mouths(terrain)?,
     });
-    let note = path("network.json");
-    atomic(&note, |file| {
-        std::io::Write::write_all(file, format!("{about:#}\n").as_bytes()).map_err(Error::io(&note, "write"))
-    })?;
+    write_text(path("network.json"), &format!("{about:#}\n"))?;
     Ok((files, said))
 }
 

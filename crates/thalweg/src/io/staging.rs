@@ -7,12 +7,11 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::atomic::{Temporary, atomic, folder_of, sweep};
+use super::atomic::{Temporary, folder_of, sweep, write_text};
 use super::disk;
 use crate::base::error::{Error, Result};
 use crate::base::names::{from_text, shown, to_text};
@@ -159,8 +158,7 @@ pub fn claim(
     let old = if begins { world_of(&path, &[]) } else { BTreeSet::new() };
     let old = old.iter().filter(|old| *old != name).map(|old| dir.join(old)).filter(|file| is_file(file));
     old.into_iter().try_for_each(|file| disk::remove(&file).map_err(Error::io(&file, "remove")))?;
-    let text = list(name, recipe, files);
-    atomic(&path, |file| file.write_all(text.as_bytes()).map_err(Error::io(&path, "write")))
+    write_text(&path, &list(name, recipe, files))
 }
 
 /// Refuses to write files of these names into `dir`, where `report` will speak for them, while another report there speaks for
@@ -213,7 +211,7 @@ impl Former {
         let old = self.files.iter().filter_map(|file| Some(to_text(Path::new(file.file_name()?))));
         let names: BTreeSet<String> = old.chain(self.comes.iter().cloned()).collect();
         let path = self.dir.join(JOURNAL);
-        atomic(&path, |file| writeln!(file, "{}", json!({"files": names})).map_err(Error::io(&path, "write")))
+        write_text(&path, &format!("{}\n", json!({"files": names})))
     }
 }
 
@@ -261,12 +259,12 @@ mod tests {
         let mut staging = Staging::new();
         let at = staging.folder(dir)?;
         for name in files.iter().chain(&["height.tif", "recipe.toml"]) {
-            atomic(at.join(name), |file| write!(file, "{content}").map_err(Error::io(name, "write")))?;
+            write_text(at.join(name), content)?;
         }
         let all = files.iter().chain(&["height.tif", "recipe.toml", "report.json"]);
         let all: Vec<String> = all.map(|name| to_text(&dir.join(name))).collect();
         let report = json!({"thalweg": "0", "files": all}).to_string();
-        atomic(at.join("report.json"), |file| write!(file, "{report}").map_err(Error::io("r", "write")))?;
+        write_text(at.join("report.json"), &report)?;
         let report = [dir.join("report.json")];
         staging.commit(&report, &report, &[])
     }

@@ -1,15 +1,16 @@
 //! Trees as points: tables of values separated by commas, and GeoJSON.
 //!
-//! Coordinates are those of the rasters written with them (see [`vector`](super::vector)). A line to a tree, written
+//! Coordinates are those of the rasters written with them (see [`place`](super::place)). A line to a tree, written
 //! as they come, so that a forest of millions takes no more memory than it has.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
-use serde_json::json;
+use csv::StringRecord;
 
-use super::vector::Place;
-use super::{atomic, geokeys, plain};
+use super::features::collection;
+use super::place::{Place, unnamed};
+use super::{atomic, plain};
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::process::forest::{self, KINDS, Tree};
@@ -23,12 +24,12 @@ const HEAD: &str = "id,x,y,z,kind,height_m,crown_m,age_years";
 const TREE_BYTES: u64 = 10;
 
 /// Longest line of a table that is read.
-const MAX_LINE: u64 = 4096;
+const MAX_LINE: usize = 4096;
 
 /// Writes trees, each with its number, place (x, y), elevation of the ground (z), kind, height and crown in metres, and
 /// age. The ending picks the format: `.csv` or `.geojson`.
 ///
-/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::vector::save_links). Returns what could not be
+/// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_links). Returns what could not be
 /// kept, in words.
 ///
 /// # Errors
@@ -37,16 +38,13 @@ pub fn save_trees(path: impl AsRef<Path>, trees: &[Tree], terrain: &Terrain) -> 
     let path = path.as_ref();
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
     let write = match ending.as_str() {
-        "csv" => csv,
+        "csv" => table,
         "geojson" => geojson,
         _ => return Err(Error::file(path, "its ending names no format of points; known are .csv, .geojson")),
     };
     let sheet = Sheet::of(terrain);
     atomic(path, |file| write(file, trees, &sheet).map_err(Error::io(path, "write")))?;
-    let crs = terrain.grid.georeference.as_ref().is_some_and(geokeys::has_crs);
-    let warning = "names no coordinate reference system: that of the terrain has no EPSG code; the rasters keep it";
-    let unnamed = ending == "geojson" && crs && sheet.place.epsg.is_none();
-    Ok(unnamed.then(|| format!("{} {warning}", path.display())).into_iter().collect())
+    Ok(if ending == "geojson" { unnamed(path, &terrain.grid) } else { Vec::new() })
 }
 
 /// Where trees stand, and how their coordinates are written.
@@ -78,7 +76,8 @@ impl<'a> Sheet<'a> {
     }
 }
 
-fn csv(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
+/// Numbers, and kinds in words of our own: nothing that needs quotes.
+fn table(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
     writeln!(file, "{HEAD}")?;
     let d = sheet.decimals;
     for tree in trees {
@@ -89,27 +88,17 @@ fn csv(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<(
     Ok(())
 }
 
-/// A feature to a line, so that the file can be read and compared as text.
 fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
-    writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": \"trees\",")?;
-    if let Some(code) = sheet.place.epsg {
-        let crs = json!({"type": "name", "properties": {"name": format!("urn:ogc:def:crs:EPSG::{code}")}});
-        writeln!(file, "\"crs\": {crs},")?;
-    }
-    writeln!(file, "\"features\": [")?;
     let d = sheet.decimals;
-    for (number, tree) in trees.iter().enumerate() {
+    let feature = |tree: &Tree| {
         let ([x, y, z], kind) = (sheet.point(tree), tree.kind().name);
-        let (height, crown, age) = (tree.height(), tree.crown(), tree.age);
-        let comma = if number + 1 < trees.len() { "," } else { "" };
-        writeln!(
-            file,
-            "{{\"type\":\"Feature\",\"properties\":{{\"id\":{},\"kind\":\"{kind}\",\"height_m\":{height:.3},\"crown_m\":{crown:.2},\
-             \"age_years\":{age}}},\"geometry\":{{\"type\":\"Point\",\"coordinates\":[{x:.d$},{y:.d$},{z:.2}]}}}}{comma}",
-            tree.number
-        )?;
-    }
-    writeln!(file, "]}}")
+        let (id, height, crown, age) = (tree.number, tree.height(), tree.crown(), tree.age);
+        format!(
+            "{{\"type\":\"Feature\",\"properties\":{{\"id\":{id},\"kind\":\"{kind}\",\"height_m\":{height:.3},\"crown_m\":{crown:.2},\
+             \"age_years\":{age}}},\"geometry\":{{\"type\":\"Point\",\"coordinates\":[{x:.d$},{y:.d$},{z:.2}]}}}}"
+        )
+    };
+    collection(file, "trees", &sheet.place, trees.iter().map(feature))
 }
 
 /// Reads trees from a table as [`save_trees`] writes it: columns `x`, `y`, `kind` and `height_m`, with `id` and
@@ -123,18 +112,19 @@ pub fn load_trees(path: impl AsRef<Path>, grid: &Grid) -> Result<(Vec<Tree>, Vec
     let (file, length) = plain::open(path)?;
     memory::room(&path.display().to_string(), length.saturating_mul(TREE_BYTES))?;
     // What is added while it is read is not read.
-    let mut reader = BufReader::new(io::Read::take(file, length));
-    parse_trees(&mut reader, path, grid)
+    parse_trees(file.take(length), path, grid)
 }
 
 /// Reads trees from the text of a table; `path` is said in messages.
 ///
 /// # Errors
 /// As [`load_trees`].
-pub fn parse_trees(mut reader: impl BufRead, path: &Path, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
-    let head = line(&mut reader, path)?.unwrap_or_default();
-    let names: Vec<&str> = head.trim_start_matches('\u{feff}').split(',').map(str::trim).collect();
-    let column = |name: &str| names.iter().position(|known| *known == name);
+pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
+    let mut table =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).trim(csv::Trim::All).from_reader(reader);
+    let mut names = StringRecord::new();
+    next(&mut table, &mut names, path)?;
+    let column = |name: &str| names.iter().position(|known| known == name);
     let needed = |name: &str| {
         let problem =
             format!("is no table of trees: its first line names no column `{name}`; needed are x, y, kind, height_m");
@@ -143,15 +133,10 @@ pub fn parse_trees(mut reader: impl BufRead, path: &Path, grid: &Grid) -> Result
     let (x, y, kind, height) = (needed("x")?, needed("y")?, needed("kind")?, needed("height_m")?);
     let (id, age) = (column("id"), column("age_years"));
     let place = Place::of(grid);
-    let (mut trees, mut outside, mut count) = (Vec::new(), 0, 1u64);
-    while let Some(text) = line(&mut reader, path)? {
-        count += 1;
-        if text.is_empty() {
-            continue;
-        }
-        let cells: Vec<&str> = text.split(',').map(str::trim).collect();
+    let (mut trees, mut outside, mut cells) = (Vec::new(), 0, StringRecord::new());
+    while let Some(count) = next(&mut table, &mut cells, path)? {
         let wrong = |what: &str, at: usize, allowed: &str| {
-            let value = cells.get(at).unwrap_or(&"");
+            let value = cells.get(at).unwrap_or_default();
             Error::file(path, format!("line {count}: {what} `{value}`; allowed is {allowed}"))
         };
         let number = |what: &str, at: usize| {
@@ -182,18 +167,16 @@ pub fn parse_trees(mut reader: impl BufRead, path: &Path, grid: &Grid) -> Result
     Ok((trees, said.into_iter().collect()))
 }
 
-/// The next line, without its end.
-fn line(reader: &mut impl BufRead, path: &Path) -> Result<Option<String>> {
-    let mut text = String::new();
-    let mut part = io::Read::take(&mut *reader, MAX_LINE);
-    let read = part.read_line(&mut text).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => Error::file(path, "is no text in UTF-8"),
-        _ => Error::io(path, "read")(error),
+/// Reads the next row that is not empty; gives the number of its line, from 1.
+fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path) -> Result<Option<u64>> {
+    let there = table.read_record(row).map_err(|error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => Error::io(path, "read")(error),
+        _ => Error::file(path, "is no text in UTF-8"),
     })?;
-    if read as u64 == MAX_LINE && !text.ends_with('\n') {
+    if row.as_slice().len() + row.len() > MAX_LINE {
         return Err(Error::file(path, format!("has a line of over {MAX_LINE} bytes; it is no table of trees")));
     }
-    Ok((read > 0).then(|| text.trim_end().to_string()))
+    Ok(there.then(|| row.position().map_or(0, csv::Position::line)))
 }
 
 #[cfg(test)]
@@ -202,6 +185,7 @@ mod tests {
     use crate::terrain::field::Field;
     use crate::terrain::grid::Georeference;
     use crate::terrain::height::Height;
+    use serde_json::json;
 
     fn land(georeference: Option<Georeference>) -> Terrain {
         let grid = Grid { georeference, ..Grid::new([30, 40], 10.0).unwrap() };
@@ -299,5 +283,11 @@ mod tests {
         std::fs::write(&path, "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n").unwrap();
         let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
         assert_eq!((trees.len(), trees[0].cell, trees[0].kind().name), (1, [1, 0], "reed"));
+        // As a spreadsheet saves it: cells in quotes, a mark of the encoding in front.
+        let text = "\u{feff}\"x\",\"y\",\"kind\",\"height_m\",\"note\"\r\n7,-15.5,\"reed\",\"2.4\",\"a, b\"\r\n1,-2,palm,3,\r\n";
+        assert!(refusal(text).contains("line 3: kind `palm`"));
+        std::fs::write(&path, text.replace("palm", "reed")).unwrap();
+        let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
+        assert_eq!((trees.len(), trees[0].cell, trees[0].number, trees[1].number), (2, [1, 0], 0, 1));
     }
 }

@@ -119,7 +119,7 @@ impl Model for DrainageLayers {
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Survey(self.clone())))
+        Ok(Box::new(Look(self.clone())))
     }
 }
 
@@ -154,9 +154,9 @@ impl DrainageLayers {
     }
 }
 
-struct Survey(DrainageLayers);
+struct Look(DrainageLayers);
 
-impl Stepper for Survey {
+impl Stepper for Look {
     fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
         let land = Land::of(terrain);
         let drainage = flow::Drainage::of(&land);

@@ -15,6 +15,9 @@ use crate::process::forest::Tree;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 
+/// Longer side in pixels of a map that a screen shows whole.
+pub const SCREEN: usize = 2048;
+
 /// How to draw a shaded map.
 #[derive(Debug, Clone)]
 pub struct ShadeOptions<'a> {

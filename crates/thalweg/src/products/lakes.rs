@@ -12,7 +12,7 @@ use crate::terrain::{POOL, Terrain};
 const LEVEL: i64 = 256;
 
 /// A lake.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LakeOutline {
     /// Its number: its place in the list, from 1; 0 is dry in the field of numbers.
     pub id: u32,

@@ -11,7 +11,7 @@ use crate::terrain::{DISCHARGE, POOL, Terrain};
 const GAP: usize = 6;
 
 /// A reach without tributaries, and how much water it carries.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct StreamReach {
     /// Where it runs.
     pub link: Link,

@@ -7,6 +7,8 @@ mod manual;
 pub mod mark;
 pub mod tiles;
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -98,6 +100,18 @@ pub struct Run {
     pub(crate) strokes: usize,
     pub(crate) reports: Vec<StageReport>,
     stepper: Option<Box<dyn Stepper>>,
+    input: Input,
+}
+
+/// What is to be said of the elevation model that a run began with; nothing of a run that was resumed, or began otherwise.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Input {
+    /// What was assumed, left out or looks doubtful ([`io::Loaded::warnings`]).
+    pub warnings: Vec<String>,
+    /// What the file says of its units that was overridden ([`io::Loaded::overridden`]).
+    pub overridden: Vec<String>,
+    /// The value that stood for no data.
+    pub nodata: Option<f64>,
 }
 
 /// The label of turns in which the ground is made finer.
@@ -114,9 +128,26 @@ impl Run {
             let first = grids.first().cloned().ok_or_else(|| Error::Recipe("has no level".into()))?;
             return Self::on(recipe, Terrain::new(first), grids);
         };
-        let loaded = io::terrain::load(recipe.folder.join(path), &io::terrain::LoadOptions::default())?;
-        let terrain = recipe.over(loaded.terrain)?;
-        Self::over(recipe, terrain)
+        let path = recipe.folder.join(path);
+        Self::over_file(recipe, &path, &io::LoadOptions::default())
+    }
+
+    /// A run over the elevation model in a file, whatever the recipe says that it begins with; it is brought to the recipe's cells. What
+    /// the reader said is kept: [`Run::input`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, there is no memory for the run, or a stage's parameters contradict the grid.
+    pub fn over_file(recipe: Recipe, path: &Path, options: &io::LoadOptions) -> Result<Self> {
+        let io::Loaded { terrain, warnings, nodata, overridden, .. } = io::load(path, options)?;
+        recipe.check_memory(&Grid::new(recipe.size_over(terrain.grid.size), terrain.grid.cell)?)?;
+        let terrain = recipe.over(terrain)?;
+        let input = Input { warnings, overridden, nodata };
+        Ok(Self { input, ..Self::over(recipe, terrain)? })
+    }
+
+    /// What is to be said of the elevation model that it began with.
+    pub fn input(&self) -> &Input {
+        &self.input
     }
 
     /// A run over a given terrain, whose grid it keeps: the recipe's levels do not count.
@@ -141,7 +172,18 @@ impl Run {
     fn on(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
         let turns = planned(&recipe, &grids)?;
         let reports = Vec::new();
-        Ok(Self { recipe, terrain, grids, turns, turn: 0, step: 0, strokes: 0, reports, stepper: None })
+        Ok(Self {
+            recipe,
+            terrain,
+            grids,
+            turns,
+            turn: 0,
+            step: 0,
+            strokes: 0,
+            reports,
+            stepper: None,
+            input: Input::default(),
+        })
     }
 
     /// Takes the next step, after the strokes that are made before it; `None` when all is done. A muted stage is passed in

@@ -176,13 +176,13 @@ impl Model for Soils {
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
-        Ok(Box::new(Survey(self.clone())))
+        Ok(Box::new(Look(self.clone())))
     }
 }
 
-struct Survey(Soils);
+struct Look(Soils);
 
-impl Stepper for Survey {
+impl Stepper for Look {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let model = &self.0;
         let count = kinds(terrain)?.len();

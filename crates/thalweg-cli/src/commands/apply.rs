@@ -5,19 +5,18 @@ use std::process::ExitCode;
 
 use thalweg::declare::params::typed;
 use thalweg::io::Sidecar;
-use thalweg::io::terrain::load;
 use thalweg::model::{Family, give};
 use thalweg::recipe::{From, LayerSource, Recipe};
 use thalweg::run::Run;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::grid::Grid;
+use thalweg::world_folder::Ending;
 use thalweg::{Error, Result, models};
 
 use crate::args::{Apply, Generate, ModelArgs, RunArgs};
+use crate::console::Voice;
 use crate::drive::drive;
-use crate::job::{Ending, Job, sample_type};
-use crate::memory;
-use crate::voice::Voice;
+use crate::job::{Job, sample_type};
 
 /// Runs a model over an elevation model.
 ///
@@ -26,15 +25,13 @@ use crate::voice::Voice;
 pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
     let mut job = job(&args.model, &args.run, &recipe, &Sidecar::files(&args.input))?;
-    let loaded = load(&args.input, &args.load.options())?;
-    voice.warn_all(loaded.warnings);
-    job.units_overridden = loaded.overridden;
+    let run = Run::over_file(recipe, &args.input, &args.load.options())?;
+    let input = run.input();
+    voice.warn_all(&input.warnings);
+    job.units_overridden = input.overridden.clone();
     if let Ending::File { nodata, .. } = &mut job.ending {
-        *nodata = loaded.nodata;
+        *nodata = input.nodata;
     }
-    let grid = recipe.framed(loaded.terrain.grid.clone())?;
-    memory::check(&recipe, &grid)?;
-    let run = Run::over(recipe, Terrain { grid, ..loaded.terrain })?;
     drive(run, job, voice)
 }
 
@@ -52,7 +49,7 @@ pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
     }
     let size = [args.cells.rows.unwrap_or(args.cells.cols), args.cells.cols];
     let grid = recipe.framed(Grid::new(size, args.cell_size)?)?;
-    memory::check(&recipe, &grid)?;
+    recipe.check_memory(&grid)?;
     let job = job(&args.model, &args.run, &recipe, &[])?;
     drive(Run::over(recipe, Terrain::new(grid))?, job, voice)
 }

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use thalweg::io::atomic::try_folder;
-use thalweg::io::staging::unclaimed;
-use thalweg::io::{Format, SampleType, Sidecar, writes_sidecar};
-use thalweg::{Error, Result};
+use super::atomic::{folder_of, try_folder};
+use super::staging::unclaimed;
+use super::{Format, SampleType};
+use crate::base::error::{Error, Result};
 
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
 ///
@@ -24,8 +24,7 @@ pub fn check(path: &Path) -> Result<()> {
     {
         return Err(Error::io(path, "write")(error));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    try_folder(folder).map_err(Error::io(path, "write"))
+    try_folder(folder_of(path)).map_err(Error::io(path, "write"))
 }
 
 /// Whether no other thing than a plain file stands at `path`.
@@ -38,15 +37,6 @@ pub fn check_plain(path: &Path) -> Result<()> {
         return Err(Error::file(path, "is no plain file; the name of one is needed"));
     }
     Ok(())
-}
-
-/// The files that are written of a terrain: itself, and a sidecar where the format needs one.
-///
-/// # Errors
-/// An ending that names no format.
-pub fn terrain(path: &Path, sample: Option<SampleType>) -> Result<Vec<PathBuf>> {
-    let sidecar = writes_sidecar(path, sample)?.then(|| Sidecar::path(path));
-    Ok([path.to_path_buf()].into_iter().chain(sidecar).collect())
 }
 
 /// Makes a folder, with those above it, and checks that it takes files.
@@ -79,7 +69,7 @@ pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
         return Err(Error::file(path, format!("{format} is only read, not written")));
     }
     if let Some(sample) = sample.filter(|sample| !known.contains(sample)) {
-        return Err(Error::value("--type", sample, format!("none for {format}, or another ending: .tif, .npy")));
+        return Err(Error::value("sample type", sample, format!("none for {format}, or another ending: .tif, .npy")));
     }
     check(path)
 }

@@ -6,7 +6,8 @@ use thalweg::rocks::{HEADS, ROCKS, Rock};
 use thalweg::{Error, Result, model::page};
 
 use crate::args::command;
-use crate::voice::print;
+use crate::console::print;
+use crate::recipes::{find, names};
 
 /// Lists the models, or prints one's page.
 ///
@@ -85,4 +86,17 @@ pub fn man(name: Option<&str>) -> Result<()> {
     let mut text = Vec::new();
     clap_mangen::Man::new(page).render(&mut text).map_err(Error::io("the man page", "write"))?;
     print(&String::from_utf8_lossy(&text))
+}
+
+/// Prints name, extent and landform of each.
+///
+/// # Errors
+/// When nothing can be printed.
+pub fn presets() -> Result<()> {
+    for name in names() {
+        let recipe = find(name).unwrap_or_else(|| Err(Error::unknown("preset", name, names())))?;
+        let extent = recipe.extent.map_or(String::new(), |[w, h]| format!(" [{} × {} km]", w / 1e3, h / 1e3));
+        print(&format!("{name:<16} {}{extent}\n", recipe.about.trim()))?;
+    }
+    Ok(())
 }

@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use thalweg::Result;
-use thalweg::io::Sidecar;
 use thalweg::io::apart::apart;
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
+use thalweg::io::{Sidecar, output, writes_sidecar};
 use thalweg::products::resample::{crop as cropped, resample as resampled};
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Window;
 
-use crate::args::{Crop, LoadArgs, Resample, Sample, Sides};
-use crate::job::sample_type;
-use crate::voice::Voice;
-use crate::{memory, output};
+use crate::args::values::{Sample, Sides};
+use crate::args::{Crop, LoadArgs, Resample};
+use crate::console::Voice;
+use crate::job::{as_typed, sample_type};
+use crate::memory;
 
 /// Changes the number of cells over the same extent.
 ///
@@ -55,12 +56,14 @@ fn reshape(
     change: impl FnOnce(&Terrain) -> Result<Terrain>,
 ) -> Result<()> {
     let sample = sample.map(sample_type);
-    output::check_terrain(output, sample)?;
-    apart(&Sidecar::files(input), &output::terrain(output, sample)?)?;
+    output::check_terrain(output, sample).map_err(as_typed)?;
+    let sidecar = writes_sidecar(output, sample)?.then(|| Sidecar::path(output));
+    let writes: Vec<_> = std::iter::once(output.to_path_buf()).chain(sidecar).collect();
+    apart(&Sidecar::files(input), &writes)?;
     let Loaded { terrain, warnings, nodata, .. } = load(input, &args.options())?;
-    voice.warn_all(warnings);
+    voice.warn_all(&warnings);
     let terrain = change(&terrain)?;
     let options = SaveOptions { sample, nodata, ..SaveOptions::default() };
-    voice.warn_all(save(output, &terrain, &options)?);
+    voice.warn_all(&save(output, &terrain, &options)?);
     Ok(())
 }

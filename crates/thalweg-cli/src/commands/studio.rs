@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use thalweg::Result;
 
 use crate::args::Studio;
-use crate::voice::Voice;
+use crate::console::Voice;
 
 /// Says how to come by a studio.
 ///
@@ -32,7 +32,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     use thalweg::Error;
     use thalweg_studio::{Options, Preset};
 
-    use crate::presets;
+    use crate::recipes as presets;
 
     let path = PathBuf::from(&args.recipe);
     let preset = args.recipe.to_str().and_then(presets::find).map(|preset| preset.and_then(presets::borrowed));
@@ -52,7 +52,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
     if recipe.from.is_none() {
-        crate::memory::check(&recipe, &recipe.grid()?)?;
+        recipe.check_memory(&recipe.grid()?)?;
     }
     let options = Options {
         recipe,
@@ -60,7 +60,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
         playing: !args.paused,
         presets: presets::with_thumbnails().map(|(name, text, thumbnail)| Preset { name, text, thumbnail }).collect(),
         cells: args.cells.unwrap_or(CELLS),
-        export: Some(Arc::new(crate::job::export)),
+        export: Some(Arc::new(thalweg::world_folder::export)),
         pictures: args.pictures.clone().unwrap_or_default(),
         asker: Box::new(thalweg_studio::platform::ask),
     };

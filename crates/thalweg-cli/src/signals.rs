@@ -14,8 +14,7 @@ use std::time::Duration;
 
 use thalweg::io::atomic::abandon;
 
-use crate::presets;
-use crate::voice::{Voice, eprint};
+use crate::console::{Voice, eprint};
 
 /// Set by the first signal.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -103,6 +102,5 @@ fn leave() {
 /// Ends the process, and leaves nothing half-written.
 fn end() -> ! {
     abandon();
-    presets::tidy();
     exit(INTERRUPTED.into())
 }

@@ -9,7 +9,7 @@ use thalweg::terrain::grid::Georeference;
 use thalweg::terrain::height::Height;
 
 use crate::args::Info;
-use crate::voice::{Voice, print};
+use crate::console::{Voice, print};
 
 /// Prints what the file holds, and whether it can be worked on.
 ///

@@ -7,15 +7,17 @@ use serde_json::json;
 use thalweg::base::names::{shown, to_text};
 use thalweg::io::apart::apart;
 use thalweg::io::atomic::atomic;
+use thalweg::io::output;
 use thalweg::products::agreement::{Agreement, agreement};
 use thalweg::products::measure::{Group, Measure, MeasureSettings, Measures, measure as measured, sheet};
 use thalweg::terrain::Terrain;
 use thalweg::{Error, Result};
 
 use crate::args;
-use crate::pictures::{input, reads_of};
-use crate::voice::{Voice, print};
-use crate::{memory, output};
+use crate::console::{Voice, print};
+use crate::memory;
+use crate::terrains::input;
+use thalweg::world_folder::reads_of;
 
 /// Measures one terrain, or two side by side.
 ///

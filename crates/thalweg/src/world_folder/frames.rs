@@ -1,23 +1,22 @@
-//! Pictures of a run under way, and the animation made of them.
+//! [`Frames`]: pictures of a run under way, numbered, and the animation made of them.
 
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use thalweg::io::apart::same;
-use thalweg::io::atomic::atomic;
-use thalweg::io::staging::{claim, listed};
-use thalweg::pictures::animation;
-use thalweg::pictures::picture::Picture;
-use thalweg::pictures::shade::ShadeOptions;
-use thalweg::recipe::{Recipe, Stage};
-use thalweg::run::{Progress, Run};
-use thalweg::{Error, Result, base::names};
 
-use crate::args::FramesArgs;
-use crate::output::{self, absolute};
-use crate::pictures::shaded;
+use crate::base::error::{Error, Result};
+use crate::base::names;
+use crate::io::apart::same;
+use crate::io::output::{self, absolute};
+use crate::io::staging::{claim, listed};
+use crate::io::{atomic, save_map};
+use crate::pictures::animation;
+use crate::pictures::picture::Picture;
+use crate::pictures::shade::ShadeOptions;
+use crate::recipe::{Recipe, Stage};
+use crate::run::{Progress, Run};
 
 /// Frames in a second of the animation.
 const RATE: u16 = 12;
@@ -27,6 +26,21 @@ const LIST: &str = ".thalweg-frames.json";
 
 /// Frames that the list names at first.
 const FEW: u32 = 64;
+
+/// Which frames are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FramesOptions {
+    /// The folder that they are drawn into.
+    pub folder: PathBuf,
+    /// Steps between two frames, 1 or more; a stage's last step is drawn in any case.
+    pub every: u32,
+    /// The label of the stage that is drawn; all are if it is not said.
+    pub of: Option<String>,
+    /// Longer side of a frame in pixels at most.
+    pub size: usize,
+    /// The animated PNG to make of them when the run is done.
+    pub animation: Option<PathBuf>,
+}
 
 /// Which frames are drawn, and how many there are. It travels in the checkpoint, so that the numbers go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -54,26 +68,22 @@ struct Look {
 }
 
 impl Frames {
-    /// What was asked for, if anything was.
+    /// None drawn yet.
     ///
     /// # Errors
-    /// When the recipe has no such stage, or there is no current folder.
-    pub fn new(args: &FramesArgs, recipe: &Recipe) -> Result<Option<Self>> {
-        let Some(dir) = &args.frames else { return Ok(None) };
+    /// When the recipe has no such stage, a number is 0, or there is no current folder.
+    pub fn new(options: FramesOptions, recipe: &Recipe) -> Result<Self> {
+        let FramesOptions { folder, every, of, size, animation } = options;
         let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
-        if let Some(label) = args.frames_of.as_deref().filter(|label| labels().all(|known| known != *label)) {
+        if let Some(label) = of.as_deref().filter(|label| labels().all(|known| known != *label)) {
             return Err(Error::unknown("stage", label, labels()));
         }
-        Ok(Some(Self {
-            dir: absolute(dir)?,
-            every: args.frames_every,
-            of: args.frames_of.clone(),
-            size: args.frames_size,
-            animation: args.animation.as_deref().map(absolute).transpose()?,
-            taken: 0,
-            claimed: 0,
-            look: None,
-        }))
+        if every == 0 {
+            return Err(Error::value("steps between frames", every, "1 or more"));
+        }
+        let dir = absolute(&folder)?;
+        let animation = animation.as_deref().map(absolute).transpose()?;
+        Ok(Self { dir, every, of, size, animation, taken: 0, claimed: 0, look: None })
     }
 
     /// Whether what will be written can be.
@@ -130,7 +140,7 @@ impl Frames {
         // A frame that fails keeps its number free: the animation leaves it out.
         self.taken += 1;
         self.claim(run.recipe())?;
-        shaded(terrain, options, &self.path(self.taken))
+        save_map(self.path(self.taken), terrain, options)
     }
 
     /// Sees to it that the list in the folder names the next frame, and that a former run's are gone. It names more than are

@@ -6,11 +6,10 @@ use thalweg::run::Run;
 use thalweg::{Error, Result};
 
 use crate::args::Resume;
-use crate::build::Lock;
+use crate::console::Voice;
 use crate::drive::drive;
-use crate::job::{Ending, Job};
-use crate::output::absolute;
-use crate::voice::Voice;
+use crate::job::{Job, locked};
+use thalweg::io::output::absolute;
 
 /// Goes on with a run and ends it as the command that began it would have.
 ///
@@ -25,9 +24,6 @@ pub fn resume(args: &Resume, voice: Voice) -> Result<ExitCode> {
     job.checkpoint = absolute(path)?;
     job.check_apart(run.recipe(), &[])?;
     job.check(run.recipe())?;
-    let _lock = match &job.ending {
-        Ending::World { dir, .. } => Some(Lock::take(dir, voice)?),
-        Ending::File { .. } => None,
-    };
+    let _lock = job.ending.world().map(|folder| locked(folder, voice)).transpose()?;
     drive(run, job, voice)
 }

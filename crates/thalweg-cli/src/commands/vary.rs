@@ -1,15 +1,13 @@
 //! `vary`: variations of a recipe on one sheet.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use serde_json::json;
 use thalweg::base::names::shown;
 use thalweg::io::apart::apart;
+use thalweg::io::output;
+use thalweg::io::save_picture;
 use thalweg::knobs::Knobs;
 use thalweg::pictures::perspective::{DrawnLand, ViewOptions};
 use thalweg::pictures::sheet::{Face, Labels, contact};
@@ -20,13 +18,13 @@ use thalweg::run::Run;
 use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
 use thalweg::{Error, Result};
 
-use crate::args::{LookArgs, VoiceArgs, pair, seed, threads};
-use crate::build::{each_once, end_at, named, recipe_file, set, start};
-use crate::drive::{Show, World as Shown, steps};
-use crate::knobs::{KnobArgs, Turn};
-use crate::rescue::{INTERRUPTED, Rescue, ending, listen};
-use crate::voice::{Voice, texts};
-use crate::{memory, output, pictures};
+use crate::args::Vary;
+use crate::args::knobs::Turn;
+use crate::console::{Voice, texts};
+use crate::drive::steps;
+use crate::progress::{Show, World as Shown};
+use crate::recipes::{each_once, end_at, named, recipe_file, set, start};
+use crate::signals::{INTERRUPTED, Rescue, ending, listen};
 
 /// Most worlds on a sheet.
 const MOST: usize = 100;
@@ -36,49 +34,6 @@ const CELLS: usize = 256;
 const ROW: usize = 5;
 /// Seeds where nothing is varied.
 const SEEDS: &str = "9";
-
-/// `vary`.
-#[derive(Args)]
-pub struct Vary {
-    /// A preset's name (see `thalweg presets`) or a recipe file.
-    pub recipe: OsString,
-    /// The PNG to write.
-    #[arg(short, long, value_name = "PNG")]
-    pub output: PathBuf,
-    /// Seeds: a number of them, from the recipe's own on, or a list [default: 9 where nothing else varies].
-    #[arg(long, value_name = "N|LIST")]
-    pub seeds: Option<String>,
-    /// The first of the seeds.
-    #[arg(long, value_name = "N", value_parser = seed())]
-    pub seed: Option<u64>,
-    /// Values of a parameter of a stage: LABEL.PARAMETER=VALUE,VALUE,…; one value sets it in all pictures.
-    #[arg(long, value_name = "SET", value_parser = pair)]
-    pub set: Vec<(String, String)>,
-    /// Cells on the long side [default: 256, or the recipe's level that is nearest].
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
-    pub cells: Option<usize>,
-    /// Leave out the stages after this one.
-    #[arg(long, value_name = "LABEL")]
-    pub until: Option<String>,
-    /// Draw perspective views instead of maps.
-    #[arg(long)]
-    pub view: bool,
-    /// Width of each picture in pixels.
-    #[arg(long, value_name = "PIXELS", default_value = "256", value_parser = RangedU64ValueParser::<usize>::new().range(32..=2048))]
-    pub pixels: usize,
-    /// A line above the sheet.
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
-    /// Threads to work with [default: all cores]; the result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = threads())]
-    pub threads: Option<usize>,
-    #[command(flatten)]
-    pub knobs: KnobArgs,
-    #[command(flatten)]
-    pub look: LookArgs,
-    #[command(flatten)]
-    pub voice: VoiceArgs,
-}
 
 /// One value of what is varied.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,7 +99,7 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     let face = if args.view { Face::View } else { Face::Map };
     let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
     let sheet = contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, &options)?;
-    pictures::write(&args.output, &sheet)?;
+    save_picture(&args.output, &sheet)?;
     voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), shown(&args.output)));
     voice.event(&json!({"event": "result", "files": texts(std::slice::from_ref(&args.output)), "worlds": names}));
     Ok(ExitCode::SUCCESS)
@@ -304,7 +259,7 @@ fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choi
     sets.into_iter().try_for_each(|(key, value)| set(&mut recipe, key, value))?;
     args.until.as_deref().map_or(Ok(()), |label| end_at(&mut recipe, label))?;
     if recipe.extent.is_some() {
-        memory::check(&recipe, &recipe.grid()?)?;
+        recipe.check_memory(&recipe.grid()?)?;
         Run::check(&recipe)?;
     }
     Ok(recipe)

@@ -7,8 +7,6 @@ use serde_json::{Value, json};
 use thalweg::base::names::{lines, shown, to_text};
 use thalweg::{Error, Result};
 
-use crate::args::VoiceArgs;
-
 /// How much is said, and whether as JSON.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Voice {
@@ -16,12 +14,6 @@ pub struct Voice {
     pub quiet: bool,
     /// Lines of JSON on standard output.
     pub json: bool,
-}
-
-impl From<VoiceArgs> for Voice {
-    fn from(args: VoiceArgs) -> Self {
-        Self { quiet: args.quiet, json: args.json }
-    }
 }
 
 impl Voice {
@@ -40,7 +32,7 @@ impl Voice {
     }
 
     /// All that a reader or a writer had to say.
-    pub fn warn_all(self, messages: Vec<String>) {
+    pub fn warn_all(self, messages: &[String]) {
         messages.iter().for_each(|message| self.warn(message));
     }
 

@@ -1,19 +1,19 @@
-//! The recipes that come with the command.
+//! The recipes that a command names: presets and files; and what it changes in them.
 
-use std::io::Write as _;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use thalweg::io::atomic::{Temporary, atomic, sweep};
-use thalweg::presets::{ELEVATION_MODEL, PRESETS};
+use thalweg::base::names::shown;
+use thalweg::declare::params::typed;
+use thalweg::io::atomic::{Temporary, sweep};
+use thalweg::io::output::absolute;
+use thalweg::presets::{PRESETS, laid};
 use thalweg::recipe::Recipe;
+use thalweg::run::Run;
 use thalweg::{Error, Result};
 
-use crate::output::absolute;
-use crate::voice::print;
-
-/// What a preset's elevation model is called.
-pub const MODEL_NAME: &str = ELEVATION_MODEL.0;
+use crate::console::Voice;
 
 /// The names.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -28,19 +28,6 @@ pub fn find(name: &str) -> Option<Result<Recipe>> {
     Some(PRESETS.iter().find(|preset| preset.name == name)?.recipe())
 }
 
-/// A preset whose elevation model, if it has one, lies in this folder.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn laid(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
-    if let Some(name) = model_of(&recipe) {
-        let path = folder.join(name);
-        atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;
-        recipe.folder = absolute(folder)?;
-    }
-    Ok(recipe)
-}
-
 /// A preset whose elevation model, if it has one, lies in a folder that goes with this process.
 ///
 /// # Errors
@@ -50,24 +37,6 @@ pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
         Some(_) => laid(recipe, &own_folder()?),
         None => Ok(recipe),
     }
-}
-
-/// A recipe as it is written into a world's folder: an elevation model that goes with the process is laid there, to stay.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn kept(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
-    let own = held().as_ref().map(|(folder, _)| folder.clone());
-    if recipe.from.as_deref().zip(own).is_some_and(|(from, own)| from.starts_with(own)) {
-        recipe.from = Some(MODEL_NAME.into());
-        recipe = laid(recipe, folder)?;
-    }
-    Ok(recipe)
-}
-
-/// The elevation model that lies beside a recipe of a preset.
-pub fn model_of(recipe: &Recipe) -> Option<&'static str> {
-    (recipe.from.as_deref() == Some(Path::new(MODEL_NAME))).then_some(MODEL_NAME)
 }
 
 /// Removes what goes with the process.
@@ -135,36 +104,96 @@ const THUMBNAILS: &[(&str, &[u8])] = &[
     ("volcanic_island", include_bytes!("../thumbnails/volcanic_island.png")),
 ];
 
-/// Prints name, extent and landform of each.
+/// Sets LABEL.PARAMETER to a value as typed.
 ///
 /// # Errors
-/// When nothing can be printed.
-pub fn list() -> Result<()> {
-    for name in names() {
-        let recipe = find(name).unwrap_or_else(|| Err(Error::unknown("preset", name, names())))?;
-        let extent = recipe.extent.map_or(String::new(), |[w, h]| format!(" [{} × {} km]", w / 1e3, h / 1e3));
-        print(&format!("{name:<16} {}{extent}\n", recipe.about.trim()))?;
+/// No such stage or parameter, a value that it does not take.
+pub fn set(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
+    let Some((label, param)) = key.split_once('.') else {
+        return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
+    };
+    let number = stage(recipe, label)?;
+    recipe.stages[number].model.set(label, param, &typed(value))
+}
+
+/// Refuses a parameter that is given twice.
+///
+/// # Errors
+/// When one is.
+pub fn each_once(sets: &[(String, String)]) -> Result<()> {
+    for (number, (key, value)) in sets.iter().enumerate() {
+        if let Some((_, before)) = sets[..number].iter().find(|(known, _)| known == key) {
+            return Err(Error::value("--set", format!("{key}={before} and {key}={value}"), "each parameter once"));
+        }
     }
     Ok(())
+}
+
+/// Leaves out the stages after that one.
+///
+/// # Errors
+/// No such stage.
+pub fn end_at(recipe: &mut Recipe, label: &str) -> Result<()> {
+    let number = stage(recipe, label)?;
+    recipe.stages.truncate(number + 1);
+    Ok(())
+}
+
+/// The preset of that name, its elevation model at hand as long as this process is, or the recipe in that file.
+///
+/// # Errors
+/// When there is neither.
+pub fn named(name: &OsStr) -> Result<Recipe> {
+    match found(name)? {
+        (preset, true) => borrowed(preset),
+        (recipe, false) => Ok(recipe),
+    }
+}
+
+/// The file that a recipe is read from, if it is none of the presets.
+pub fn recipe_file(name: &OsStr) -> Option<PathBuf> {
+    name.to_str().is_none_or(|name| find(name).is_none()).then(|| name.into())
+}
+
+/// The preset of that name, or the recipe in that file; and whether it is a preset.
+///
+/// # Errors
+/// When there is neither.
+pub fn found(name: &OsStr) -> Result<(Recipe, bool)> {
+    let path = Path::new(name);
+    match name.to_str().and_then(find) {
+        Some(preset) => Ok((preset?, true)),
+        None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Ok((Recipe::read(path)?, false)),
+        None => Err(Error::unknown("preset", &shown(path), names())),
+    }
+}
+
+/// The number of the stage of that label.
+fn stage(recipe: &Recipe, label: &str) -> Result<usize> {
+    let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
+    labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
+}
+
+/// The run from the recipe's own start, warnings said.
+///
+/// # Errors
+/// When the recipe cannot be run, or its own terrain not be read.
+pub fn start(recipe: Recipe, voice: Voice) -> Result<Run> {
+    let run = Run::new(recipe)?;
+    voice.warn_all(&run.input().warnings);
+    Ok(run)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg::presets::ELEVATION_MODEL;
 
     #[test]
-    fn an_elevation_model_is_laid_where_it_is_wanted_or_goes_with_the_process() {
-        let folder = tempfile::tempdir().unwrap();
-        let recipe = laid(find("aged").unwrap().unwrap(), folder.path()).unwrap();
-        assert_eq!(std::fs::read(recipe.folder.join(recipe.from.unwrap())).unwrap(), ELEVATION_MODEL.1);
+    fn an_elevation_model_goes_with_the_process() {
         let own = borrowed(find("aged").unwrap().unwrap()).unwrap();
         let path = own.folder.join(own.from.unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), ELEVATION_MODEL.1);
-        // A world that is written keeps it, and names it from its own folder on.
-        let world = tempfile::tempdir().unwrap();
-        let recipe = borrowed(find("aged").unwrap().unwrap()).unwrap().within(world.path()).unwrap();
-        let recipe = kept(recipe, world.path()).unwrap();
-        assert!(recipe.to_toml().contains("from = \"jacksboro.tif\"") && world.path().join(MODEL_NAME).is_file());
         tidy();
         assert!(!path.exists() && !own.folder.exists());
     }

@@ -1,0 +1,90 @@
+//! `picture`, in builds with the studio.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, RangedU64ValueParser};
+use clap::{Args, ValueEnum};
+use thalweg_studio::picture::View;
+
+use super::shared::LoadArgs;
+use super::values::{pixels, seed, two_numbers};
+
+/// `picture`.
+#[derive(Args)]
+pub struct Picture {
+    /// The terrain file to read, a folder that `build` wrote, or a preset or recipe, which is built first.
+    pub input: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// From where it is seen.
+    #[arg(long, value_name = "VIEW", default_value = "iso")]
+    pub view: ViewWord,
+    /// Width and height in pixels.
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1280x800")]
+    pub size: [usize; 2],
+    /// Where the camera stands instead, degrees clockwise from north.
+    #[arg(long, value_name = "DEGREES", allow_negative_numbers = true)]
+    pub azimuth: Option<f32>,
+    /// Degrees above the horizon that it stands instead.
+    #[arg(long, value_name = "DEGREES")]
+    pub elevation: Option<f32>,
+    /// How near it looks: 1 frames the whole terrain.
+    #[arg(long, value_name = "X", default_value = "1")]
+    pub zoom: f32,
+    /// The sun's azimuth (clockwise from north) and altitude in degrees.
+    #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers("AZIMUTH,ALTITUDE"), default_value = "315,45", allow_hyphen_values = true)]
+    pub sun: [f64; 2],
+    /// Factor on heights [default: chosen so that relief and extent are in good proportion].
+    #[arg(long, value_name = "X")]
+    pub exaggeration: Option<f32>,
+    /// Data laid over the land, such as height, slope, catchment or basins, or a layer's name.
+    #[arg(long, value_name = "NAME")]
+    pub overlay: Option<String>,
+    /// The terrain at the start, for overlays that compare with it.
+    #[arg(long, value_name = "FILE")]
+    pub start: Option<PathBuf>,
+    /// Draw snow above this height in metres.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub snow_line: Option<f32>,
+    /// Draw sea up to this height in metres.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// Draw no water: no sea, lakes or streams.
+    #[arg(long)]
+    pub no_water: bool,
+    /// Draw no trees.
+    #[arg(long)]
+    pub no_trees: bool,
+    /// Cells on the long side of a world that is built first.
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
+    pub cells: Option<usize>,
+    /// The seed of a world that is built first.
+    #[arg(long, value_name = "N", value_parser = seed())]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// A view's name.
+#[derive(Clone, Copy)]
+pub struct ViewWord(pub View);
+
+impl ValueEnum for ViewWord {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [ViewWord; View::ALL.len()] = {
+            let mut all = [ViewWord(View::Iso); View::ALL.len()];
+            let mut k = 0;
+            while k < all.len() {
+                all[k] = ViewWord(View::ALL[k]);
+                k += 1;
+            }
+            all
+        };
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}

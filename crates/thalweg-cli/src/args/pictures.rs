@@ -1,0 +1,271 @@
+//! Commands that make a terrain visible.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use thalweg::Result;
+use thalweg::io::load_layer_of;
+use thalweg::pictures::light::Sun;
+use thalweg::pictures::perspective::ViewOptions;
+use thalweg::pictures::ramps::Ramp;
+use thalweg::pictures::water::{Streams, Water};
+use thalweg::recipe::Recipe;
+use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
+use thalweg::world_folder::recipe_of;
+
+use super::shared::LoadArgs;
+use super::values::{factor, pixels, ramps, two_numbers};
+
+/// `shade`.
+#[derive(Args)]
+pub struct Shade {
+    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water is drawn too.
+    pub input: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// Draw a layer of the folder over grey relief instead: its name, or `momentum` or `wetness`.
+    #[arg(long, value_name = "NAME")]
+    pub layer: Option<String>,
+    #[command(flatten)]
+    pub water: WaterArgs,
+    /// Trees to draw: a table that `build` or `apply trees` wrote; of a folder, its own where none is given.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
+    /// Draw sea up to this height in metres.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// Draw a scale bar.
+    #[arg(long)]
+    pub scale: bool,
+    /// Draw a legend of heights.
+    #[arg(long)]
+    pub legend: bool,
+    /// Longer side of the map in pixels at most [default: a pixel a cell].
+    #[arg(long, value_name = "PIXELS", value_parser = RangedU64ValueParser::<usize>::new().range(1..=65535))]
+    pub max_size: Option<usize>,
+    #[command(flatten)]
+    pub look: LookArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `view`.
+#[derive(Args)]
+pub struct View {
+    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water is drawn too.
+    pub input: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub water: WaterArgs,
+    /// Trees to draw: a table that `build` or `apply trees` wrote; of a folder, its own where none is given.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
+    #[command(flatten)]
+    pub camera: CameraArgs,
+    #[command(flatten)]
+    pub look: LookArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `compare`.
+#[derive(Args)]
+pub struct Compare {
+    /// Two terrains or more, files or folders that `build` wrote, from the left; two are of one size.
+    #[arg(required = true, num_args = 2..)]
+    pub inputs: Vec<PathBuf>,
+    /// Draw a sheet, maps above views, each under its caption; more than two always are.
+    #[arg(long)]
+    pub sheet: bool,
+    /// A terrain's caption on a sheet, once for each [default: its folder's or file's name].
+    #[arg(long, value_name = "TEXT")]
+    pub caption: Vec<String>,
+    #[command(flatten)]
+    pub water: WaterArgs,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub camera: CameraArgs,
+    #[command(flatten)]
+    pub look: LookArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// Water over a terrain; over the last where there are several.
+#[derive(Args)]
+pub struct WaterArgs {
+    /// Depth of flowing water in metres, a layer of the same size.
+    #[arg(long, value_name = "FILE")]
+    pub water: Option<PathBuf>,
+    /// Depth of standing water in metres, a layer of the same size.
+    #[arg(long, value_name = "FILE")]
+    pub pools: Option<PathBuf>,
+    /// Discharge in m³/s, a layer of the same size: draws streams.
+    #[arg(long, value_name = "FILE")]
+    pub streams: Option<PathBuf>,
+    /// Discharges in m³/s at which streams begin to show and are opaque [default: chosen by the map].
+    #[arg(long, value_name = "LOW,HIGH", value_parser = two_numbers("LOW,HIGH"))]
+    pub stream_range: Option<[f64; 2]>,
+    /// Draw streams from this discharge in m³/s on, all alike.
+    #[arg(long, value_name = "Q", conflicts_with = "stream_range")]
+    pub stream_threshold: Option<f64>,
+}
+
+/// Where a perspective view is seen from.
+#[derive(Args)]
+pub struct CameraArgs {
+    /// Width and height of a view in pixels.
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = pixels, default_value = "1080x720")]
+    pub size: [usize; 2],
+    /// Where the camera stands: azimuth (clockwise from north) and degrees above the horizon.
+    #[arg(long, value_name = "AZIMUTH,ELEVATION", value_parser = two_numbers("AZIMUTH,ELEVATION"), default_value = "205,34", allow_hyphen_values = true)]
+    pub from: [f64; 2],
+    /// How near it looks: 1 frames the whole block.
+    #[arg(long, value_name = "X", default_value = "1")]
+    pub zoom: f64,
+    /// Draw sea up to this height in metres.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    /// A line above the picture.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+}
+
+/// Colour and light.
+#[derive(Args)]
+pub struct LookArgs {
+    /// Colours of the ground by height.
+    #[arg(long, value_name = "NAME", value_parser = ramps())]
+    pub ramp: Option<String>,
+    /// The sun's azimuth (clockwise from north) and altitude in degrees.
+    #[arg(long, value_name = "AZIMUTH,ALTITUDE", value_parser = two_numbers("AZIMUTH,ALTITUDE"), default_value = "315,45", allow_hyphen_values = true)]
+    pub sun: [f64; 2],
+    /// Factor on heights [default: chosen so that the relief reads well].
+    #[arg(long, value_name = "X")]
+    pub exaggeration: Option<f64>,
+}
+
+/// `mesh`.
+#[derive(Args)]
+pub struct Mesh {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The file to write: .glb, .obj or .stl.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Scale heights so that the highest ground stands at so many metres.
+    #[arg(long, value_name = "M")]
+    pub max_height: Option<f64>,
+    /// Put the shaded map on the mesh (.glb).
+    #[arg(long)]
+    pub texture: bool,
+    /// Trees to stand on the mesh (.glb): a table that `build` or `apply trees` wrote.
+    #[arg(long, value_name = "CSV")]
+    pub trees: Option<PathBuf>,
+    /// Most trees in the file; of more, so many are taken evenly.
+    #[arg(long, value_name = "N", requires = "trees", default_value = "20000", value_parser = RangedU64ValueParser::<usize>::new().range(1..=200_000))]
+    pub max_trees: usize,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `normals`.
+#[derive(Args)]
+pub struct Normals {
+    /// The terrain file to read.
+    pub input: PathBuf,
+    /// The PNG to write.
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// Write a bump map (grey heights) instead.
+    #[arg(long)]
+    pub bump: bool,
+    /// 16 bits to a channel instead of 8.
+    #[arg(long)]
+    pub sixteen: bool,
+    /// Green points down (DirectX, Unreal) instead of up (OpenGL, glTF, Blender, Unity, Godot).
+    #[arg(long)]
+    pub directx: bool,
+    /// Factor on heights for the normals.
+    #[arg(long, value_name = "X", default_value = "1", value_parser = factor)]
+    pub scale: f64,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+impl WaterArgs {
+    /// Lays the water of the files over the terrain, in place of what its folder had.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is none of this terrain.
+    pub fn lay(&self, terrain: &mut Terrain) -> Result<()> {
+        let files = [(&self.water, WATER), (&self.pools, POOL), (&self.streams, DISCHARGE)];
+        for (path, spec) in files.iter().filter_map(|(path, spec)| Some((path.as_ref()?, spec))) {
+            let cells = load_layer_of(path, terrain, spec)?;
+            terrain.insert(spec, cells)?;
+        }
+        Ok(())
+    }
+
+    /// The terrain's water, its streams as they were asked for.
+    pub fn over<'a>(&self, terrain: &'a Terrain) -> Water<'a> {
+        let water = Water::of(terrain);
+        let range = self.stream_range.map(|range| range.map(|q| q as f32));
+        let threshold = self.stream_threshold.map(|q| q as f32);
+        Water { streams: water.streams.map(|streams| Streams { range, threshold, ..streams }), ..water }
+    }
+}
+
+impl LookArgs {
+    /// The ramp that was asked for; else that of the world's recipe.
+    ///
+    /// # Errors
+    /// An unknown ramp.
+    pub fn ramp(&self, recipe: Option<&Recipe>) -> Result<&'static Ramp> {
+        let own = || recipe.map_or(Ramp::land(), |recipe| recipe.ramp);
+        self.ramp.as_deref().map_or_else(|| Ok(own()), Ramp::find)
+    }
+
+    /// The sun.
+    pub fn sun(&self) -> Sun {
+        let [azimuth, altitude] = self.sun;
+        Sun { azimuth, altitude }
+    }
+
+    /// A view of this look from the usual place, in the colours of `recipe` where none were asked for.
+    ///
+    /// # Errors
+    /// An unknown ramp.
+    pub fn options<'a>(&self, recipe: Option<&Recipe>) -> Result<ViewOptions<'a>> {
+        Ok(ViewOptions {
+            ramp: self.ramp(recipe)?,
+            sun: self.sun(),
+            exaggeration: self.exaggeration,
+            ..ViewOptions::default()
+        })
+    }
+}
+
+impl CameraArgs {
+    /// A view from there in these colours, or, where none were asked for, in those of the recipe in the folder `input`.
+    ///
+    /// # Errors
+    /// An unknown ramp; a recipe that cannot be read.
+    pub fn options(&self, look: &LookArgs, input: &Path) -> Result<ViewOptions<'_>> {
+        let [azimuth, elevation] = self.from;
+        Ok(ViewOptions {
+            size: self.size,
+            azimuth,
+            elevation,
+            zoom: self.zoom,
+            title: self.title.as_deref(),
+            ..look.options(recipe_of(input)?.as_ref())?
+        })
+    }
+}

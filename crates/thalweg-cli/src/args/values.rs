@@ -1,0 +1,168 @@
+//! Values as they are typed.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, TypedValueParser};
+use thalweg::io::Unit;
+use thalweg::pictures::ramps::RAMPS;
+use thalweg::terrain::grid::{Edge, Edges};
+
+/// Columns, and rows if they were given.
+#[derive(Debug, Clone, Copy)]
+pub struct Sides {
+    /// Columns, 1 or more.
+    pub cols: usize,
+    /// Rows, 1 or more.
+    pub rows: Option<usize>,
+}
+
+/// Type of written samples.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Sample {
+    /// 32-bit floats: to a millimetre or better.
+    F32,
+    /// 64-bit floats: exact.
+    F64,
+}
+
+/// A unit that a file is taken in.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum UnitWord {
+    /// Metres.
+    Metre,
+}
+
+impl UnitWord {
+    /// As the library takes it.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Metre => Unit::Metre,
+        }
+    }
+}
+
+/// What happens at the sides of the terrain.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum EdgeWord {
+    /// Water and sediment leave.
+    Open,
+    /// A wall keeps everything inside.
+    Closed,
+}
+
+impl EdgeWord {
+    /// All four sides alike.
+    pub fn edges(self) -> Edges {
+        match self {
+            Self::Open => [Edge::Open; 4],
+            Self::Closed => [Edge::Closed; 4],
+        }
+    }
+}
+
+/// Recipes hold seeds as TOML integers, which end at 2⁶³ − 1.
+pub fn seed() -> RangedU64ValueParser<u64> {
+    RangedU64ValueParser::new().range(0..=i64::MAX as u64)
+}
+
+pub fn threads() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=MOST_THREADS as u64)
+}
+
+/// Most threads.
+pub const MOST_THREADS: usize = 1024;
+
+pub fn ramps() -> clap::builder::PossibleValuesParser {
+    RAMPS.iter().map(|ramp| PossibleValue::new(ramp.name).help(ramp.about)).collect::<Vec<_>>().into()
+}
+
+pub fn seconds(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|s| (0.0..=1e9).contains(s)).ok_or_else(|| "allowed is 0 to 1000000000 seconds".into())
+}
+
+pub fn factor(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|x| (1e-6..=1e6).contains(x)).ok_or_else(|| "allowed is 0.000001 to 1000000".into())
+}
+
+pub fn area(text: &str) -> Result<f64, String> {
+    let (number, factor) = match (text.strip_suffix("km2"), text.strip_suffix("m2")) {
+        (Some(number), _) => (number, 1e6),
+        (None, Some(number)) => (number, 1.0),
+        (None, None) => (text, 1.0),
+    };
+    let area = number.trim().parse::<f64>().ok().map(|number| number * factor);
+    area.filter(|m2| (0.0..=1e15).contains(m2))
+        .ok_or_else(|| "allowed is an area of 0 to 1e15 m2, such as 0.5km2".into())
+}
+
+pub fn cell(text: &str) -> Result<[usize; 2], String> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let numbers = numbers.and_then(|n| <[usize; 2]>::try_from(n).ok());
+    numbers.ok_or_else(|| "allowed is ROW,COL, two whole numbers from 0".into())
+}
+
+pub fn placed(text: &str) -> Result<([usize; 2], f64), String> {
+    let wrong = || "allowed is ROW,COL,NUMBER, with whole ROW and COL from 0".to_string();
+    let (place, number) = text.rsplit_once(',').ok_or_else(wrong)?;
+    let number = number.trim().parse().ok().filter(|x: &f64| x.is_finite()).ok_or_else(wrong)?;
+    Ok((cell(place).map_err(|_| wrong())?, number))
+}
+
+pub fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("allowed is NAME=VALUE")?;
+    Ok((name.trim().to_string(), value.trim().to_string()))
+}
+
+/// NAME=FILE, a file of any name.
+pub fn named_file() -> impl TypedValueParser<Value = (String, PathBuf)> {
+    OsStringValueParser::new().try_map(|text| {
+        let bytes = text.as_encoded_bytes();
+        let at = bytes.iter().position(|byte| *byte == b'=').ok_or("allowed is NAME=FILE")?;
+        let name = std::str::from_utf8(&bytes[..at]).map_err(|_| "allowed is NAME=FILE")?.trim().to_string();
+        // Blanks about a name that is text are cut off, as in other pairs.
+        let file = text.to_str().map(|text| PathBuf::from(text[at + 1..].trim()));
+        Ok::<_, &str>((name, file.unwrap_or_else(|| behind(&text, at + 1))))
+    })
+}
+
+/// What stands from a byte on.
+fn behind(text: &OsStr, at: usize) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt as _;
+        PathBuf::from(OsStr::from_bytes(&text.as_bytes()[at..]))
+    }
+    #[cfg(not(unix))]
+    PathBuf::from(text.to_string_lossy().chars().skip(at).collect::<String>())
+}
+
+pub fn sides(text: &str) -> Result<Sides, String> {
+    let number = |text: &str| text.trim().parse().ok().filter(|n| *n > 0);
+    let sides = match text.split_once(['x', 'X']) {
+        None => number(text).map(|cols| Sides { cols, rows: None }),
+        Some((cols, rows)) => number(cols).zip(number(rows)).map(|(cols, rows)| Sides { cols, rows: Some(rows) }),
+    };
+    sides.ok_or_else(|| "allowed is COLSxROWS or COLS, whole numbers from 1".into())
+}
+
+pub fn pixels(text: &str) -> Result<[usize; 2], String> {
+    let Sides { cols, rows } = sides(text)?;
+    rows.map(|rows| [rows, cols]).ok_or_else(|| "allowed is WIDTHxHEIGHT in pixels".into())
+}
+
+/// Two numbers with a comma between them; `names` says which.
+pub fn two_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 2], String> + Clone + Send + Sync {
+    move |text| {
+        let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+        let numbers = numbers.and_then(|n| <[f64; 2]>::try_from(n).ok());
+        numbers.filter(|n| n.iter().all(|x| x.is_finite())).ok_or_else(|| format!("allowed is {names}, two numbers"))
+    }
+}
+
+pub fn window(text: &str) -> Result<[usize; 4], String> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let numbers = numbers.and_then(|n| <[usize; 4]>::try_from(n).ok());
+    numbers.ok_or_else(|| "allowed is COL,ROW,COLS,ROWS, four whole numbers".into())
+}

@@ -1,0 +1,17 @@
+//! The commands: each says what was typed to the library, and prints what it answers. None uses another.
+
+pub mod apply;
+pub mod build;
+pub mod drain;
+pub mod info;
+pub mod measure;
+pub mod mesh;
+pub mod models;
+#[cfg(feature = "studio")]
+pub mod picture;
+pub mod pictures;
+pub mod reshape;
+pub mod resume;
+pub mod rivers;
+pub mod studio;
+pub mod vary;

@@ -1,0 +1,95 @@
+//! `picture`: a terrain as the studio shows it, drawn without a window.
+
+use std::path::PathBuf;
+
+use thalweg::io::apart::apart;
+use thalweg::io::output;
+use thalweg::io::save_picture;
+use thalweg::pictures::light::Sun;
+use thalweg::pictures::ramps::Ramp;
+use thalweg::products::overlay::Overlay;
+use thalweg::recipe::Recipe;
+use thalweg::terrain::Terrain;
+use thalweg::world_folder::{reads_of, recipe_of};
+use thalweg::{Error, Result};
+use thalweg_studio::picture::{PictureOptions, picture as draw};
+use thalweg_studio::view::look::Look;
+
+use crate::args::picture::Picture;
+use crate::console::Voice;
+use crate::memory;
+use crate::recipes::{named, start};
+use crate::terrains::shown;
+
+/// Draws a terrain.
+///
+/// # Errors
+/// An unusable input or option, nothing that can draw, an output that cannot be written.
+pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
+    output::check_ending(&args.output, &["png"])?;
+    let recipe = recipe(args)?;
+    let inputs = [Some(&args.input), args.start.as_ref()].into_iter().flatten();
+    let mut reads: Vec<PathBuf> = inputs.flat_map(|input| reads_of(input)).collect();
+    reads.extend(recipe.iter().flat_map(Recipe::reads));
+    apart(&reads, std::slice::from_ref(&args.output))?;
+    let (terrain, ramp) = terrain(args, recipe, voice)?;
+    let begun = args.start.as_deref().map(|path| shown(path, &args.load, None, voice)).transpose()?;
+    let [height, width] = args.size;
+    let what =
+        format!("picture of {} × {} cells at {width} × {height} pixels", terrain.grid.cols(), terrain.grid.rows());
+    memory::PICTURE.check(&what, terrain.grid.size, args.size)?;
+    let overlay = args.overlay.as_deref().map(|name| Overlay::find(name, &terrain)).transpose()?;
+    let side = |n: usize| u32::try_from(n).map_err(|_| Error::value("size", n, "1 to 16384 pixels"));
+    let [azimuth, altitude] = args.sun;
+    let options = PictureOptions {
+        size: [side(width)?, side(height)?],
+        view: args.view.0,
+        azimuth: args.azimuth,
+        elevation: args.elevation,
+        zoom: args.zoom,
+        exaggeration: args.exaggeration,
+        overlay,
+        start: begun.as_ref(),
+        look: Look {
+            sun: Sun { azimuth, altitude },
+            snow_line: args.snow_line,
+            water: !args.no_water,
+            streams: !args.no_water,
+            trees: !args.no_trees,
+            ramp,
+            ..Look::default()
+        },
+    };
+    let picture = draw(&terrain, &options).map_err(|problem| Error::file(&args.output, problem))?;
+    save_picture(&args.output, &picture)
+}
+
+/// The recipe of a world that is to be built first, if one was named.
+fn recipe(args: &Picture) -> Result<Option<Recipe>> {
+    let path = &args.input;
+    let ending = path.extension();
+    let is_recipe = ending.is_some_and(|ending| ending == "toml") || (ending.is_none() && !path.exists());
+    if !is_recipe {
+        return Ok(None);
+    }
+    let mut recipe = named(path.as_os_str())?;
+    recipe.cells = args.cells.unwrap_or(recipe.cells);
+    recipe.seed = args.seed.unwrap_or(recipe.seed);
+    recipe.sea_level = args.sea_level.or(recipe.sea_level);
+    Ok(Some(recipe))
+}
+
+/// The terrain of a file or folder, or of a world that is built now; and its colours.
+fn terrain(args: &Picture, recipe: Option<Recipe>, voice: Voice) -> Result<(Terrain, &'static Ramp)> {
+    let Some(recipe) = recipe else {
+        let path = &args.input;
+        let ramp = recipe_of(path)?.map_or(Ramp::land(), |recipe| recipe.ramp);
+        return Ok((shown(path, &args.load, args.sea_level, voice)?, ramp));
+    };
+    if recipe.from.is_none() {
+        recipe.check_memory(&recipe.grid()?)?;
+    }
+    let mut run = start(recipe, voice)?;
+    while run.step()?.is_some() {}
+    Ok((run.terrain().clone(), run.recipe().ramp))
+}

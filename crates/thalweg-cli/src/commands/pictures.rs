@@ -1,0 +1,156 @@
+//! `shade`, `view`, `compare`: a terrain drawn.
+
+use std::path::Path;
+
+use thalweg::base::names::shown;
+use thalweg::io::{output, save_picture};
+use thalweg::pictures::layer::{self, LayerOptions};
+use thalweg::pictures::momentum::momentum;
+use thalweg::pictures::perspective::{self, DrawnLand, ViewOptions};
+use thalweg::pictures::picture::Picture;
+use thalweg::pictures::shade::{self, ShadeOptions};
+use thalweg::pictures::sheet::{Shown, sheet};
+use thalweg::products::wetness::{WetnessRules, wetness};
+use thalweg::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain};
+use thalweg::world_folder::{SHOWN, recipe_of};
+use thalweg::{Error, Result};
+
+use crate::args::{Compare, Shade, View};
+use crate::console::Voice;
+use crate::memory;
+use crate::terrains::{check_apart, input, trees};
+
+/// Draws a shaded map, or a layer's.
+///
+/// # Errors
+/// An unusable input, water of another size, a layer that is not there, an output that cannot be written.
+pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
+    output::check_ending(&args.output, &["png"])?;
+    check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
+    let mut terrain = input(&args.input, &args.load, args.sea_level, voice)?;
+    memory::SHADE.over("shade", &terrain)?;
+    args.water.lay(&mut terrain)?;
+    if let Some(name) = &args.layer {
+        return save_picture(&args.output, &layer(&terrain, name, args)?);
+    }
+    let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
+    let options = ShadeOptions {
+        ramp: args.look.ramp(recipe_of(&args.input)?.as_ref())?,
+        sun: args.look.sun(),
+        exaggeration: args.look.exaggeration,
+        water: args.water.over(&terrain),
+        trees: &trees,
+        scale_bar: args.scale,
+        legend: args.legend,
+        max_size: args.max_size,
+        ..ShadeOptions::default()
+    };
+    save_picture(&args.output, &shade::shade(&terrain, &options)?)
+}
+
+/// Draws a terrain in perspective.
+///
+/// # Errors
+/// As [`shade`].
+pub fn view(args: &View, voice: Voice) -> Result<()> {
+    output::check_ending(&args.output, &["png"])?;
+    check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
+    let mut terrain = input(&args.input, &args.load, args.camera.sea_level, voice)?;
+    room("view", args.camera.size, [&terrain])?;
+    args.water.lay(&mut terrain)?;
+    let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
+    let water = args.water.over(&terrain);
+    let options = ViewOptions { water, trees: &trees, ..args.camera.options(&args.look, &args.input)? };
+    save_picture(&args.output, &perspective::view(&terrain, &options)?)
+}
+
+/// Draws two terrains in perspective, or a sheet of several.
+///
+/// # Errors
+/// As [`shade`]; two terrains of unequal size, captions that are not one for each.
+pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
+    output::check_ending(&args.output, &["png"])?;
+    check_apart(&args.inputs, &args.water, None, &args.output)?;
+    let count = args.inputs.len();
+    if !args.caption.is_empty() && args.caption.len() != count {
+        return Err(Error::value("number of captions", args.caption.len(), format!("{count}, one for each terrain")));
+    }
+    let sea = args.camera.sea_level;
+    let terrains = args.inputs.iter().map(|path| input(path, &args.load, sea, voice)).collect::<Result<Vec<_>>>();
+    let mut terrains = terrains?;
+    if let [before, after] = terrains.as_slice()
+        && before.grid.size != after.grid.size
+    {
+        let size = |terrain: &Terrain| format!("{} × {}", terrain.grid.cols(), terrain.grid.rows());
+        let allowed = format!("{} (columns × rows of {})", size(before), shown(&args.inputs[0]));
+        return Err(Error::value(shown(&args.inputs[1]), size(after), allowed));
+    }
+    room("compare", args.camera.size, &terrains)?;
+    if let Some(last) = terrains.last_mut() {
+        args.water.lay(last)?;
+    }
+    let options = args.camera.options(&args.look, &args.inputs[0])?;
+    let woods = args.inputs.iter().zip(&terrains).map(|(path, terrain)| trees(path, None, terrain, voice));
+    let woods = woods.collect::<Result<Vec<_>>>()?;
+    let lands = terrains.iter().zip(&woods);
+    let lands = lands.map(|(terrain, trees)| DrawnLand { terrain, water: args.water.over(terrain), trees });
+    let lands: Vec<DrawnLand<'_>> = lands.collect();
+    if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
+        return save_picture(&args.output, &perspective::compare(*before, *after, &options)?);
+    }
+    let named = args.inputs.iter().map(|path| name(path));
+    let captions: Vec<String> = if args.caption.is_empty() { named.collect() } else { args.caption.clone() };
+    let shown: Vec<Shown<'_>> =
+        lands.into_iter().zip(&captions).map(|(land, caption)| Shown { land, caption }).collect();
+    save_picture(&args.output, &sheet(&shown, &options)?)
+}
+
+/// What a terrain is called under its picture.
+fn name(path: &Path) -> String {
+    let folder = path.is_dir();
+    let part = if folder { path.file_name() } else { path.file_stem() };
+    part.map_or_else(|| shown(path), |part| shown(Path::new(part)))
+}
+
+/// The picture of one layer over grey relief.
+fn layer(terrain: &Terrain, name: &str, args: &Shade) -> Result<Picture> {
+    let shown = |unit| LayerOptions {
+        title: name,
+        scale_bar: args.scale,
+        max_size: args.max_size,
+        ..LayerOptions::fitting(name, unit)
+    };
+    if name == "momentum" {
+        let parts = [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float(&spec).ok_or(spec));
+        let [Ok(east), Ok(south)] = parts else { return Err(unknown_layer(terrain, name)) };
+        return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
+    }
+    if name == "wetness" && !terrain.layers.contains_key(name) {
+        return layer::layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown("1"));
+    }
+    let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
+    let values = match (loose, terrain.layers.get(name)) {
+        (Some(loose), _) => loose.map(|h| h.metres_f32()),
+        (None, Some(layer)) => layer.cells.to_float(),
+        (None, None) => return Err(unknown_layer(terrain, name)),
+    };
+    let unit = SHOWN.iter().find(|spec| spec.name == name).map_or("", |spec| spec.unit);
+    layer::layer(terrain, &values, &shown(unit))
+}
+
+fn unknown_layer(terrain: &Terrain, name: &str) -> Error {
+    let loose = terrain.loose.as_ref().map(|_| LOOSE.name);
+    let known = terrain.layers.keys().map(String::as_str).chain(loose).chain(["wetness"]);
+    Error::unknown("layer", name, known)
+}
+
+/// Refuses views of this size, one after the other, that cannot fit.
+fn room<'a>(what: &str, size: [usize; 2], terrains: impl IntoIterator<Item = &'a Terrain>) -> Result<()> {
+    let [height, width] = size;
+    let sizes: Vec<_> = terrains.into_iter().map(|terrain| terrain.grid.size).collect();
+    let largest = sizes.iter().copied().max_by_key(|[rows, cols]| rows * cols).unwrap_or_default();
+    let what = format!("{what} of {} × {} cells at {width} × {height} pixels", largest[1], largest[0]);
+    // Each picture is kept until all are side by side.
+    let need = memory::Need { pixel: memory::VIEW.pixel + 8 * sizes.len() as u64, ..memory::VIEW };
+    need.check(&what, largest, size)
+}

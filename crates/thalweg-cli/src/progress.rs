@@ -1,0 +1,178 @@
+//! Progress as it is shown: a bar on a terminal, lines of JSON, or nothing.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use thalweg::run::{Progress, Run};
+
+use crate::console::Voice;
+
+/// The shortest time between two lines of progress.
+const THROTTLE: Duration = Duration::from_millis(250);
+
+/// The parts of a work, one after the other.
+pub struct Phases {
+    voice: Voice,
+    start: Instant,
+    done: u64,
+    all: u64,
+    label: &'static str,
+    bar: Option<ProgressBar>,
+}
+
+impl Phases {
+    /// Of `all` parts none yet.
+    pub fn new(voice: Voice, all: u64) -> Self {
+        let shown = !voice.json && !voice.quiet && std::io::stderr().is_terminal();
+        let bar = shown.then(|| {
+            let style = ProgressStyle::with_template("{msg:20} {wide_bar} {pos}/{len}");
+            ProgressBar::new(all).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Self { voice, start: Instant::now(), done: 0, all, label: "", bar }
+    }
+
+    /// Ends the part before, if there is one, and begins another.
+    pub fn begin(&mut self, label: &'static str) {
+        self.step();
+        self.label = label;
+        if let Some(bar) = &self.bar {
+            bar.set_message(label);
+            bar.set_position(self.done);
+        }
+    }
+
+    /// Ends the last part.
+    pub fn end(mut self) {
+        self.step();
+    }
+
+    fn step(&mut self) {
+        let label = std::mem::take(&mut self.label);
+        if label.is_empty() {
+            return;
+        }
+        self.done += 1;
+        self.voice.event(&json!({
+            "event": "progress",
+            "stage": self.done,
+            "stages": self.all,
+            "label": label,
+            "step": 1,
+            "steps": 1,
+            "done": self.done,
+            "all": self.all,
+            "seconds": self.start.elapsed().as_secs_f64(),
+        }));
+    }
+}
+
+impl Drop for Phases {
+    fn drop(&mut self) {
+        // Whatever is said next must not stand behind a bar.
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// One of several worlds.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// What it is called.
+    pub name: String,
+    /// Its number, from 1, and how many there are.
+    pub number: [usize; 2],
+}
+
+/// Progress as it is shown, of that world where there are several.
+pub enum Show {
+    /// On a terminal: one bar a stage.
+    Bar(ProgressBar, Option<usize>, Option<World>),
+    /// Lines of JSON; when the last one was written.
+    Lines(Voice, Instant, Option<Instant>, Option<World>),
+    /// Not at all.
+    Nothing,
+}
+
+impl Show {
+    /// Nothing shown yet.
+    pub fn new(voice: Voice, world: Option<World>) -> Self {
+        if voice.json {
+            return Self::Lines(voice, Instant::now(), None, world);
+        }
+        if voice.quiet || !std::io::stderr().is_terminal() {
+            return Self::Nothing;
+        }
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{prefix} {msg:20} {wide_bar} {pos}/{len} {eta_precise} left");
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        Self::Bar(bar, None, world)
+    }
+
+    /// After a step.
+    pub fn step(&mut self, progress: &Progress, run: &Run) {
+        match self {
+            Self::Nothing => {}
+            Self::Bar(bar, stage, world) => {
+                // Stages differ too much for one estimate over all of them.
+                if *stage != Some(progress.turn) {
+                    *stage = Some(progress.turn);
+                    bar.reset();
+                    bar.set_length(progress.steps.into());
+                    let world = world
+                        .as_ref()
+                        .map_or(String::new(), |World { name, number: [n, all] }| format!("[{n}/{all}] {name} "));
+                    bar.set_prefix(format!("{world}[{}/{}]", progress.turn + 1, progress.turns));
+                    let [rows, cols] = run.terrain().grid.size;
+                    let on = if progress.level[1] > 1 { format!(" · {}", rows.max(cols)) } else { String::new() };
+                    bar.set_message(format!("{}{on}", progress.label));
+                }
+                bar.set_position(progress.step.into());
+                if run.is_done() {
+                    bar.finish_and_clear();
+                }
+            }
+            Self::Lines(voice, start, last, world) => {
+                let stage_ends = progress.step >= progress.steps;
+                if !stage_ends && last.is_some_and(|last| last.elapsed() < THROTTLE) {
+                    return;
+                }
+                *last = Some(Instant::now());
+                let [done, all] = run.steps();
+                let mut line = json!({
+                    "event": "progress",
+                    "stage": progress.turn + 1,
+                    "stages": progress.turns,
+                    "level": progress.level[0] + 1,
+                    "levels": progress.level[1],
+                    "cells": run.terrain().grid.size.iter().max(),
+                    "label": progress.label,
+                    "step": progress.step,
+                    "steps": progress.steps,
+                    "done": done,
+                    "all": all,
+                    "seconds": start.elapsed().as_secs_f64(),
+                });
+                if let Some(world) = world {
+                    line["world"] = world.name.as_str().into();
+                    line["number"] = world.number[0].into();
+                    line["worlds"] = world.number[1].into();
+                }
+                voice.event(&line);
+            }
+        }
+    }
+}
+
+impl Drop for Show {
+    fn drop(&mut self) {
+        // Whatever is said next must not stand behind a bar.
+        if let Self::Bar(bar, ..) = self {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a terrain's layers of water are made into, as files: lakes, rivers, wetness.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::atomic::write_text;
+use super::draft::Saved;
+use super::features::{save_lakes, save_reaches};
+use super::save_layer;
+use crate::base::error::Result;
+use crate::products::lakes::{LakeOutline, csv, lakes};
+use crate::products::streams::{reaches, threshold};
+use crate::products::wetness::{WetnessRules, wetness};
+use crate::terrain::{Cells, DISCHARGE, POOL, Terrain};
+
+/// The files of [`save_water`].
+pub const FILES: [&str; 6] = ["lakes.geojson", "lakes.fgb", "lakes.csv", "rivers.geojson", "rivers.fgb", "wetness.tif"];
+
+/// All lakes of a world in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LakeSums {
+    /// How many there are.
+    pub count: usize,
+    /// Their area in m².
+    pub area_m2: f64,
+    /// Their volume in m³.
+    pub volume_m3: f64,
+}
+
+impl LakeSums {
+    fn of(lakes: &[LakeOutline]) -> Self {
+        let sum = |of: fn(&LakeOutline) -> f64| lakes.iter().map(of).sum();
+        Self { count: lakes.len(), area_m2: sum(|lake| lake.area), volume_m3: sum(|lake| lake.volume) }
+    }
+}
+
+/// Writes what follows from the terrain's layers of water: of [`POOL`] `lakes.geojson`, `.fgb` and `.csv`; of [`DISCHARGE`]
+/// `rivers.geojson`, `.fgb` and `wetness.tif`. Nothing where there are none. Gives the lakes in numbers, if there is a layer of pools.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn save_water(folder: &Path, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
+    let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));
+    let (mut saved, mut sums) = (Saved::default(), None);
+    let pools = terrain.heights(&POOL);
+    if let Some(pools) = pools {
+        let (found, _) = lakes(terrain, pools)?;
+        saved.said.extend(save_lakes(&lakes_json, &found, &terrain.grid)?);
+        save_lakes(&lakes_flat, &found, &terrain.grid)?;
+        write_text(&table, &csv(&found))?;
+        sums = Some(LakeSums::of(&found));
+        saved.files.extend([lakes_json, lakes_flat, table]);
+    }
+    if let Some(discharge) = terrain.float(&DISCHARGE) {
+        let least = threshold(discharge);
+        let found = least.map_or(Ok(Vec::new()), |least| reaches(terrain, discharge, pools, least))?;
+        saved.said.extend(save_reaches(&rivers_json, &found, &terrain.grid)?);
+        save_reaches(&rivers_flat, &found, &terrain.grid)?;
+        save_layer(&wet, terrain, "wetness", &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
+        saved.files.extend([rivers_json, rivers_flat, wet]);
+    }
+    Ok((saved, sums))
+}

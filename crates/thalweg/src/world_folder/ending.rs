@@ -1,0 +1,290 @@
+//! [`Ending`]: what becomes of a finished run, checked before the work and written after it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::lock;
+use super::{Frames, HEIGHT, MAP, RECIPE, REPORT, TREES};
+use crate::base::error::{Error, Result};
+use crate::base::names;
+use crate::io::apart::apart;
+use crate::io::output::{self, absolute};
+use crate::io::staging::{JOURNAL, LAYERS};
+use crate::io::trees::save_trees;
+use crate::io::water::{self, save_water};
+use crate::io::{
+    Draft, SampleType, SaveOptions, Saved, Sidecar, save, save_layer_as, save_map, write_text, writes_sidecar,
+};
+use crate::pictures::shade::{SCREEN, ShadeOptions};
+use crate::presets;
+use crate::process::forest::{self, Forest};
+use crate::recipe::Recipe;
+use crate::run::Run;
+use crate::terrain::{Cells, LOOSE, Terrain};
+
+/// What becomes of a finished run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Ending {
+    /// A whole folder.
+    World {
+        /// The folder.
+        #[serde(with = "names::path")]
+        dir: PathBuf,
+        /// Type of the samples of heights and layers; 32-bit floats if not said.
+        #[serde(default)]
+        sample: Option<SampleType>,
+        /// Whether a preset's elevation model, with which it began, is laid beside it.
+        #[serde(default)]
+        model: bool,
+    },
+    /// One file of heights, and maybe a folder of other layers.
+    File {
+        /// The file of heights.
+        #[serde(with = "names::path")]
+        output: PathBuf,
+        /// Type of the samples, where the format leaves a choice.
+        sample: Option<SampleType>,
+        /// The value that stands for no data, if the input had one.
+        nodata: Option<f64>,
+        /// The folder of other layers.
+        #[serde(with = "names::path_option", default)]
+        layers: Option<PathBuf>,
+    },
+}
+
+/// Writes a finished run's world into a folder, which is made if need be.
+///
+/// # Errors
+/// A folder that cannot be written or is read by the recipe, a file that cannot be written.
+pub fn export(run: &Run, folder: &Path) -> Result<()> {
+    let ending = Ending::World { dir: absolute(folder)?, sample: None, model: false };
+    let recipe = run.recipe();
+    apart(&recipe.reads(), &ending.writes(recipe)?)?;
+    ending.check(recipe)?;
+    let mut draft = ending.draft(run, None, None)?;
+    draft.report["seconds"] = run.reports().iter().map(|report| report.seconds).sum::<f64>().into();
+    draft.commit(&recipe.reads()).map(drop)
+}
+
+impl Ending {
+    /// The same with paths from the root on.
+    ///
+    /// # Errors
+    /// When there is no current folder.
+    pub fn absolute(mut self) -> Result<Self> {
+        match &mut self {
+            Self::World { dir, .. } => *dir = absolute(dir)?,
+            Self::File { output, layers, .. } => {
+                *output = absolute(output)?;
+                *layers = layers.as_deref().map(absolute).transpose()?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// The folder, if it is a world's.
+    pub fn world(&self) -> Option<&Path> {
+        match self {
+            Self::World { dir, .. } => Some(dir),
+            Self::File { .. } => None,
+        }
+    }
+
+    /// The elevation model of a preset that is laid beside the world: it may be named by the recipe, and be written.
+    pub fn lays(&self) -> Option<PathBuf> {
+        match self {
+            Self::World { dir, model: true, .. } => Some(dir.join(presets::ELEVATION_MODEL.0)),
+            _ => None,
+        }
+    }
+
+    /// Whether all that a run of this recipe may leave can be written; folders are made.
+    ///
+    /// # Errors
+    /// When a folder cannot be made or written, a name is taken by something else, an ending names no format.
+    pub fn check(&self, recipe: &Recipe) -> Result<()> {
+        match self {
+            Self::World { dir, .. } => {
+                output::make_folder(dir)?;
+                output::check_names(dir, REPORT, &names_in(dir, &self.writes(recipe)?))
+            }
+            Self::File { output, sample, layers, .. } => {
+                output::check_terrain(output, *sample)?;
+                if let Some(folder) = layers {
+                    output::make_folder(folder)?;
+                    output::check_names(folder, LAYERS, &names_in(folder, &layers_in(folder, recipe)))?;
+                }
+                // The longest of the names that are made of it.
+                if plants(recipe) { output::check(&trees_beside(output)[1]) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// Every file that a run of this recipe may leave.
+    ///
+    /// # Errors
+    /// An ending that names no format.
+    pub fn writes(&self, recipe: &Recipe) -> Result<Vec<PathBuf>> {
+        Ok(match self {
+            Self::World { dir, .. } => {
+                let own = [HEIGHT, "height.png", "height.png.json", MAP, RECIPE, REPORT, lock::NAME, JOURNAL];
+                let own = own.into_iter().chain(TREES).chain(water::FILES).map(|name| dir.join(name));
+                let mut files: Vec<PathBuf> = own.chain(self.lays()).collect();
+                let layers = layers_in(dir, recipe).into_iter().filter(|layer| !files.contains(layer));
+                files.extend(layers.collect::<Vec<_>>());
+                files
+            }
+            Self::File { output, sample, layers: folder, .. } => {
+                let mut files = vec![output.clone()];
+                files.extend(writes_sidecar(output, *sample)?.then(|| Sidecar::path(output)));
+                if let Some(folder) = folder {
+                    files.extend(layers_in(folder, recipe));
+                    files.extend([LAYERS, JOURNAL].map(|name| folder.join(name)));
+                }
+                if plants(recipe) {
+                    files.extend(trees_beside(output));
+                }
+                files
+            }
+        })
+    }
+
+    /// Writes what a finished run leaves, with the animation of `frames` if one is wanted, and the report to `report` too. Files get
+    /// their names by [`Draft::commit`]; until then a face may add to the report.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn draft(&self, run: &Run, frames: Option<&Frames>, report: Option<&Path>) -> Result<Draft> {
+        Draft::new(|draft| {
+            draft.report = run.report();
+            match self {
+                Self::World { dir, sample, model } => {
+                    let at = draft.folder(dir)?;
+                    draft.take(world(run, dir, &at, *sample, *model)?);
+                    let (saved, lakes) = save_water(&at, run.terrain())?;
+                    draft.take(saved);
+                    if let Some(lakes) = lakes {
+                        draft.report["lakes"] = json!(lakes);
+                    }
+                }
+                Self::File { output, sample, nodata, layers } => {
+                    let path = draft.place(output)?;
+                    let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run) };
+                    let said = save(&path, run.terrain(), &options)?;
+                    draft.take(Saved { files: vec![path.clone()], said });
+                    if let Some(folder) = layers {
+                        let saved = save_layers(&draft.folder(folder)?, run.terrain(), *sample)?;
+                        draft.list(folder, LAYERS, &run.recipe().hash(), &saved.files)?;
+                        draft.take(saved);
+                    }
+                    draft.take(save_forest(&trees_beside(&path), run.terrain())?);
+                }
+            }
+            if let Some((frames, animation)) = frames.and_then(|frames| Some((frames, frames.animation()?))) {
+                let path = draft.place(animation)?;
+                frames.finish(&path)?;
+                draft.take(Saved { files: vec![path], said: Vec::new() });
+            }
+            // A world's own comes last: it says that all is there.
+            let own = self.world().map(|dir| dir.join(REPORT));
+            for path in report.map(Path::to_path_buf).into_iter().chain(own) {
+                draft.report_to(&path, self.world().is_some() && path.parent() == self.world());
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Writes all files of a world in `dir` but those of its water, `at` another place for the time being.
+fn world(run: &Run, dir: &Path, at: &Path, sample: Option<SampleType>, model: bool) -> Result<Saved> {
+    let terrain = run.terrain();
+    let mut saved = Saved::default();
+    // A picture's samples are what a picture holds.
+    for (name, sample) in [(HEIGHT, sample), ("height.png", None)] {
+        let path = at.join(name);
+        saved.said.extend(save(&path, terrain, &SaveOptions { sample, ..save_options(run) })?);
+        saved.add(path);
+    }
+    saved.extend(save_layers(at, terrain, sample)?);
+    saved.extend(save_forest(&TREES.map(|name| at.join(name)), terrain)?);
+    let map = at.join(MAP);
+    let options = ShadeOptions { ramp: run.recipe().ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
+    save_map(&map, terrain, options)?;
+    saved.add(map);
+    // The folder it is written to is not the one it was read from.
+    let mut recipe = run.recipe().within(dir)?;
+    let lays = model || recipe.from.as_deref().is_some_and(presets::is_passing);
+    if lays {
+        recipe.from = Some(presets::ELEVATION_MODEL.0.into());
+        recipe = presets::laid(recipe, at)?;
+    }
+    if recipe.from.as_deref() == Some(Path::new(presets::ELEVATION_MODEL.0)) {
+        saved.add(at.join(presets::ELEVATION_MODEL.0));
+    }
+    let path = at.join(RECIPE);
+    write_text(&path, &recipe.to_toml())?;
+    saved.add(path);
+    Ok(saved)
+}
+
+/// Writes every layer but the ground, each as a TIFF of its name.
+fn save_layers(folder: &Path, terrain: &Terrain, sample: Option<SampleType>) -> Result<Saved> {
+    let mut saved = Saved::default();
+    let mut write = |name: &str, cells: &Cells| {
+        let path = folder.join(format!("{name}.tif"));
+        save_layer_as(&path, terrain, name, cells, sample)?;
+        saved.add(path);
+        Ok::<_, Error>(())
+    };
+    terrain.loose.clone().map_or(Ok(()), |loose| write(LOOSE.name, &Cells::Height(loose)))?;
+    terrain.layers.iter().try_for_each(|(name, layer)| write(name, &layer.cells))?;
+    Ok(saved)
+}
+
+/// Writes the trees, if there are any, as a table and as points.
+fn save_forest(files: &[PathBuf; 2], terrain: &Terrain) -> Result<Saved> {
+    let forest = Forest::read(terrain)?;
+    let mut saved = Saved::default();
+    for path in files.iter().filter(|_| !forest.trees().is_empty()) {
+        saved.said.extend(save_trees(path, forest.trees(), terrain)?);
+        saved.add(path.clone());
+    }
+    Ok(saved)
+}
+
+fn save_options(run: &Run) -> SaveOptions {
+    let recipe = run.recipe();
+    SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() }
+}
+
+/// Whether trees may grow.
+fn plants(recipe: &Recipe) -> bool {
+    recipe.stages.iter().any(|stage| stage.model.about().tables.contains(&forest::TREES))
+}
+
+/// Where the trees of a file's terrain go.
+fn trees_beside(output: &Path) -> [PathBuf; 2] {
+    ["csv", "geojson"].map(|ending| {
+        let mut name = output.with_extension("").into_os_string();
+        name.push(format!("_trees.{ending}"));
+        name.into()
+    })
+}
+
+/// The layers that a recipe's run may leave, as files in a folder.
+fn layers_in(folder: &Path, recipe: &Recipe) -> Vec<PathBuf> {
+    let given = recipe.stages.iter().flat_map(|stage| stage.layers.keys().map(String::as_str));
+    let made = recipe.stages.iter().flat_map(|stage| stage.model.about().writes).map(|spec| spec.name);
+    let layers: BTreeSet<&str> = given.chain(made).chain([LOOSE.name]).collect();
+    layers.iter().map(|name| folder.join(format!("{name}.tif"))).collect()
+}
+
+/// The names of those among the files that lie in a folder.
+fn names_in(folder: &Path, files: &[PathBuf]) -> Vec<String> {
+    let here = files.iter().filter(|path| path.parent() == Some(folder));
+    here.filter_map(|path| Some(path.file_name()?.to_str()?.to_string())).collect()
+}

@@ -1,0 +1,100 @@
+//! A world's folder, or a file of heights, as a terrain again.
+
+use std::path::{Path, PathBuf};
+
+use super::{HEIGHT, MORE, RECIPE, REPORT, SHOWN, TREES};
+use crate::base::error::{Error, Result};
+use crate::io::trees::load_trees;
+use crate::io::{LoadOptions, Sidecar, load, load_layer_of, plain};
+use crate::process::forest::{Forest, Tree};
+use crate::recipe::Recipe;
+use crate::terrain::{LayerSpec, Terrain};
+
+/// The longest report that is looked into.
+const LONGEST: u64 = 16 << 20;
+
+/// A terrain and what is to be said of it. `path` is a file, or a folder that was written as a world's or by
+/// [a survey](crate::survey::Survey::draft) with runoff: then with the layers of [`SHOWN`] and, from its recipe, edges and sea level.
+///
+/// # Errors
+/// When a file cannot be read, or is none of this terrain; a folder without heights.
+pub fn read(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
+    if !path.is_dir() {
+        let loaded = load(path, options)?;
+        return Ok((loaded.terrain, loaded.warnings));
+    }
+    let Some(height) = file_in(path, HEIGHT) else {
+        let problem = "is a folder without a height.tif, which `build` writes, and `drain` with --runoff";
+        return Err(Error::file(path, problem));
+    };
+    let loaded = load(&height, options)?;
+    let mut terrain = loaded.terrain;
+    add_layers(path, &SHOWN, &mut terrain)?;
+    if let Some(recipe) = recipe_of(path)? {
+        terrain.grid = recipe.framed(terrain.grid)?;
+    }
+    Ok((terrain, loaded.warnings))
+}
+
+/// As [`read`], with all that a live view shows: soil, what water carries, and the trees.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
+    let (mut terrain, mut warnings) = read(path, options)?;
+    add_layers(path, &MORE, &mut terrain)?;
+    let (trees, said) = trees_of(path, None, &terrain)?;
+    warnings.extend(said);
+    if !trees.is_empty() {
+        Forest::of(trees, &terrain.grid)?.write(&mut terrain)?;
+    }
+    Ok((terrain, warnings))
+}
+
+/// The trees of the table `given`, or else of the folder's own, and what is to be said of them; none where there is no table.
+///
+/// # Errors
+/// As [`load_trees`].
+pub fn trees_of(path: &Path, given: Option<&Path>, terrain: &Terrain) -> Result<(Vec<Tree>, Vec<String>)> {
+    let table = given.map(Path::to_path_buf).or_else(|| file_in(path, TREES[0]));
+    table.map_or(Ok(Default::default()), |table| load_trees(table, &terrain.grid))
+}
+
+/// The files that are read of a terrain: a file and its sidecar, or those of a folder.
+pub fn reads_of(path: &Path) -> Vec<PathBuf> {
+    if !path.is_dir() {
+        return Sidecar::files(path);
+    }
+    let layers = SHOWN.iter().chain(&MORE).map(|spec| format!("{}.tif", spec.name));
+    let names = layers.chain([HEIGHT, RECIPE, TREES[0]].map(String::from));
+    names.filter_map(|name| file_in(path, &name)).collect()
+}
+
+/// The recipe in a world's folder, if there is one.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn recipe_of(path: &Path) -> Result<Option<Recipe>> {
+    file_in(path, RECIPE).as_deref().map(Recipe::read).transpose()
+}
+
+/// Whether the world of another recipe lies in a folder.
+pub fn is_of_another(folder: &Path, recipe: &Recipe) -> bool {
+    let report = plain::read(&folder.join(REPORT), LONGEST).ok();
+    let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());
+    report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
+}
+
+fn add_layers(folder: &Path, specs: &[LayerSpec], terrain: &mut Terrain) -> Result<()> {
+    for spec in specs {
+        if let Some(file) = file_in(folder, &format!("{}.tif", spec.name)) {
+            let cells = load_layer_of(file, terrain, spec)?;
+            terrain.insert(spec, cells)?;
+        }
+    }
+    Ok(())
+}
+
+fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
+    Some(folder.join(name)).filter(|file| file.is_file())
+}
