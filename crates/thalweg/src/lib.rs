@@ -60,6 +60,7 @@ pub mod given;
 pub mod io;
 pub mod knobs;
 pub mod laws;
+pub mod local;
 pub mod model;
 pub mod models;
 pub mod noise;

@@ -1,11 +1,12 @@
 //! The figures of docs/benchmarks.md, printed as the rows of its tables: `cargo xtask bench [PART]…`.
 //!
 //! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `flow`, `stream_power`,
-//! `river_network`, `fluvial`, `pipes`, `hydrology`, `pools`, `trees` and `presets`; all of them without one. Times are the
+//! `river_network`, `fluvial`, `pipes`, `hydrology`, `pools`, `local`, `trees` and `presets`; all of them without one. Times are the
 //! least of many short pieces of work: on a shared machine the mean says more about the neighbours.
 
 mod figures;
 mod hydrology;
+mod local;
 mod memory;
 mod pools;
 #[path = "../../tests/same/mod.rs"]
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 14] = [
+const PARTS: [(&str, Part); 15] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
@@ -30,6 +31,7 @@ const PARTS: [(&str, Part); 14] = [
     ("pipes", figures::pipes),
     ("hydrology", hydrology::hydrology),
     ("pools", pools::pools),
+    ("local", local::local),
     ("trees", figures::trees),
     ("presets", figures::presets),
 ];

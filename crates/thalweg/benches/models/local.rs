@@ -1,0 +1,48 @@
+//! Refinement of finite reach: nanoseconds a cell of a level, and what each operator's sweeps take of it.
+
+use std::hint::black_box;
+
+use thalweg::Result;
+use thalweg::base::rng::Key;
+use thalweg::local::{Frame, LocalWindow, Rect, Rules, needed, refine};
+
+use crate::work::{mountains, now, with_threads};
+
+/// Prints the rows: a whole level, a tile with its margins, and the difference that leaving out an operator's sweeps makes.
+pub fn local() -> Result<()> {
+    let (frame, first) = LocalWindow::of(&mountains(512)?)?;
+    let usual = Rules::default();
+    with_threads(1, || {
+        println!("| a level of finite reach, one thread | ns a cell |\n|---|---|");
+        let whole = frame.world(1);
+        let all = measure(&frame, &usual, &first, whole)?;
+        println!("| 1024², whole | {all:.0} |");
+        let middle = Rect::new([256, 256], [512, 512]);
+        let part = first.part(needed(&frame, &usual, 1, middle))?;
+        println!("| 512², with its margins | {:.0} |", measure(&frame, &usual, &part, middle)?);
+        let without = [
+            ("water over hills", Rules { water_sweeps: 1, ..usual.clone() }),
+            ("uplift", Rules { rise_sweeps: 0, ..usual.clone() }),
+            ("cuts", Rules { cut_sweeps: 0, ..usual.clone() }),
+            ("creep", Rules { creep: 0.0, ..usual.clone() }),
+            ("slides", Rules { limit_sweeps: 0, ..usual.clone() }),
+            ("catchments, 24 sweeps of 32", Rules { river: 2, ..usual.clone() }),
+        ];
+        for (name, rules) in without {
+            println!("| of it {name} | {:.0} |", all - measure(&frame, &rules, &first, whole)?);
+        }
+        Ok(())
+    })
+}
+
+/// The least of five, in nanoseconds a wanted cell.
+fn measure(frame: &Frame, rules: &Rules, coarse: &LocalWindow, wanted: Rect) -> Result<f64> {
+    let [rows, cols] = wanted.size();
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let start = now();
+        black_box(refine(frame, rules, Key::new(1, "bench"), coarse, wanted)?);
+        least = least.min(now() - start);
+    }
+    Ok(least * 1e9 / (rows * cols) as f64)
+}

@@ -1,0 +1,74 @@
+//! [`Ledger`]: what each operator of a level gave to the ground and took from it.
+
+use crate::terrain::height::Height;
+
+/// What changes the ground of a level, in its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(usize)]
+pub enum Operator {
+    /// The coarse cell's height, bent over its four: what a whole block gains its neighbours' slopes take from no other.
+    Smooth,
+    /// The next octaves of noise.
+    Noise,
+    /// Beds of rivers' and hills' ways; what is raised beside them.
+    Ways,
+    /// Beds dug by their rivers.
+    Beds,
+    /// Uplift.
+    Uplift,
+    /// Rivers' cuts on hills.
+    Cuts,
+    /// Creep.
+    Creep,
+    /// Slides to the steepest slope, and floors.
+    Slides,
+    /// Ground under the sea, taken up again as it was before the ways.
+    Seabed,
+}
+
+/// Operators, in their order.
+pub const OPERATORS: [Operator; 9] = [
+    Operator::Smooth,
+    Operator::Noise,
+    Operator::Ways,
+    Operator::Beds,
+    Operator::Uplift,
+    Operator::Cuts,
+    Operator::Creep,
+    Operator::Slides,
+    Operator::Seabed,
+];
+
+/// What each operator gave to the wanted cells and took from them, in units of height × cells; `before` is four times the coarse
+/// cells' ground, cell by cell. The ground after is before plus what was given less what was taken, to the unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ledger {
+    /// Ground before: each wanted cell as high as the coarse cell that it is a part of.
+    pub before: i128,
+    /// Given, by operator.
+    pub given: [i128; OPERATORS.len()],
+    /// Taken, by operator.
+    pub taken: [i128; OPERATORS.len()],
+}
+
+impl Ledger {
+    /// Books the change from the ground that was seen last to the one now, and takes that for seen.
+    pub(super) fn book(&mut self, operator: Operator, seen: &mut [Height], now: impl Iterator<Item = i32>) {
+        for (seen, now) in seen.iter_mut().zip(now) {
+            let change = i128::from(now) - i128::from(seen.0);
+            let side = if change > 0 { &mut self.given } else { &mut self.taken };
+            side[operator as usize] += change.abs();
+            seen.0 = now;
+        }
+    }
+
+    /// Ground after.
+    pub fn after(&self) -> i128 {
+        self.before + self.given.iter().sum::<i128>() - self.taken.iter().sum::<i128>()
+    }
+
+    /// What an operator gave less what it took.
+    pub fn net(&self, operator: Operator) -> i128 {
+        self.given[operator as usize] - self.taken[operator as usize]
+    }
+}

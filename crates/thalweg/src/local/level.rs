@@ -1,0 +1,390 @@
+//! A level out of the one before: all operators, in their order.
+
+use crate::base::cast;
+use crate::base::error::{Error, Result};
+use crate::base::power::{exp2, log2};
+use crate::base::rng::Key;
+use crate::flow::OUT;
+use crate::local::ledger::{Ledger, Operator};
+use crate::local::paths::{Carved, RIVER, SEA};
+use crate::local::plane::{LANES, NOWHERE, Part, Plane, WALL, put, take};
+use crate::local::reach::{COARSE, FINE, Margins};
+use crate::local::{
+    Frame, LocalWindow, Rect, Rules, creep, cut, floors, limit, nodes, receive, rise, smooth, tree, water,
+};
+use crate::noise::gradient::mix;
+use crate::terrain::field::Field;
+use crate::terrain::height::{Height, UNITS_F32};
+
+/// The cells of level `level` − 1 that the cells `wanted` of `level` are made of: [`refine`] needs them, and no others.
+pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: Rect) -> Rect {
+    let blocks = wanted.grown(Margins::of(rules).carved, frame.world(level)).coarser();
+    blocks.grown(COARSE, frame.world(level.saturating_sub(1)))
+}
+
+/// Cells of half the width: the next level's `wanted` ones.
+///
+/// The result is a function of the world's cells alone: whatever window it is made in, a cell has the same bits. `coarse` must hold
+/// what [`needed`] says; more changes nothing. `key` is the world's, the level is mixed in.
+///
+/// # Errors
+/// When `wanted` is empty, outside the world or of too many cells, the level's cells would be too narrow, the rules are out of range, or
+/// `coarse` does not hold what is needed.
+pub fn refine(frame: &Frame, rules: &Rules, key: Key, coarse: &LocalWindow, wanted: Rect) -> Result<LocalWindow> {
+    Ok(Work::new(frame, rules, key, coarse, wanted)?.run())
+}
+
+/// [`refine`], and what each operator gave to and took from the wanted cells.
+///
+/// # Errors
+/// As [`refine`].
+pub fn refine_with_ledger(
+    frame: &Frame,
+    rules: &Rules,
+    key: Key,
+    coarse: &LocalWindow,
+    wanted: Rect,
+) -> Result<(LocalWindow, Ledger)> {
+    let mut work = Work::new(frame, rules, key, coarse, wanted)?;
+    work.ledger = Some(Ledger::default());
+    let window = work.run();
+    Ok((window, work.ledger.unwrap_or_default()))
+}
+
+/// A rectangle of any level, out of level 0: each level's window out of the one before, as large as the next one needs.
+///
+/// # Errors
+/// As [`refine`]; also when a window that is needed between has too many cells, or `whole` is not a whole level 0.
+pub fn tile(
+    frame: &Frame,
+    rules: &Rules,
+    key: Key,
+    whole: &LocalWindow,
+    level: u32,
+    wanted: Rect,
+) -> Result<LocalWindow> {
+    rules.check()?;
+    frame.check(level)?;
+    wanted.check(frame.world(level))?;
+    if whole.level != 0 || whole.rect != frame.world(0) {
+        let told = format!("level {} of {} × {} cells", whole.level, whole.size()[0], whole.size()[1]);
+        return Err(Error::value("level 0", told, "the whole level 0"));
+    }
+    let mut windows = vec![wanted];
+    for finer in (1..=level).rev() {
+        let coarse = needed(frame, rules, finer, windows[windows.len() - 1]);
+        coarse.check(frame.world(finer - 1))?;
+        windows.push(coarse);
+    }
+    let mut now: Option<LocalWindow> = None;
+    for window in windows.into_iter().rev().skip(1) {
+        now = Some(refine(frame, rules, key, now.as_ref().unwrap_or(whole), window)?);
+    }
+    now.map_or_else(|| whole.part(wanted), Ok)
+}
+
+/// What is worked with.
+struct Work<'a> {
+    frame: &'a Frame,
+    rules: &'a Rules,
+    coarse: &'a LocalWindow,
+    wanted: Rect,
+    /// Coarse cells to be carved, and those with fine ground.
+    blocks: Rect,
+    all: Rect,
+    level: u32,
+    /// The level's cell in metres.
+    width: f32,
+    sea: i32,
+    seed: u32,
+    /// World cell of the planes' first one, and their size.
+    origin: [i64; 2],
+    size: [usize; 2],
+    margins: Margins,
+    /// Kept if it is asked for, with the wanted ground as it has last seen it.
+    ledger: Option<Ledger>,
+    seen: Field<Height>,
+}
+
+impl<'a> Work<'a> {
+    fn new(frame: &'a Frame, rules: &'a Rules, key: Key, coarse: &'a LocalWindow, wanted: Rect) -> Result<Self> {
+        let level = coarse.level.saturating_add(1);
+        rules.check()?;
+        coarse.check_sizes()?;
+        frame.check(level)?;
+        wanted.check(frame.world(level))?;
+        let needed = needed(frame, rules, level, wanted);
+        if !coarse.rect.contains(&needed) {
+            let [rows, cols] = [0, 1].map(|axis| format!("{} to {}", needed.start[axis], needed.end[axis]));
+            let told = format!(
+                "rows {} to {}, columns {} to {}",
+                coarse.rect.start[0], coarse.rect.end[0], coarse.rect.start[1], coarse.rect.end[1]
+            );
+            return Err(Error::value("coarse window", told, format!("rows {rows}, columns {cols} or more")));
+        }
+        let blocks = wanted.grown(Margins::of(rules).carved, frame.world(level)).coarser();
+        let all = blocks.grown(FINE, frame.world(level - 1));
+        all.finer().check(frame.world(level))?;
+        let fine = all.finer();
+        Ok(Self {
+            frame,
+            rules,
+            coarse,
+            wanted,
+            blocks,
+            all,
+            level,
+            width: frame.width(level) as f32,
+            sea: frame.sea_units(),
+            seed: key.and(level.into()).bits() as u32,
+            origin: fine.start,
+            size: fine.size(),
+            margins: Margins::of(rules),
+            ledger: None,
+            seen: Field::new([0, 0], Height::ZERO),
+        })
+    }
+
+    /// The part of the planes that reaches so many cells beyond the wanted ones.
+    fn part(&self, beyond: i64) -> Part {
+        Part::of(self.wanted.grown(beyond, self.frame.world(self.level)), self.origin)
+    }
+
+    fn run(&mut self) -> LocalWindow {
+        let (mut carved, slope, raw) = self.carved();
+        let cells = self.part(self.margins.carved);
+        self.dig(&mut carved, &cells);
+        self.book(Operator::Beds, &carved.ground);
+        let (ground, codes) = self.eroded(&carved, &slope);
+        self.finished(&carved, &raw, ground, codes)
+    }
+
+    /// Smooth ground with noise, rivers and hills' ways carved into it; its slope; and the ground before, for what is under the sea.
+    fn carved(&mut self) -> (Carved, Plane<f32>, Plane<i32>) {
+        let (world, fine) = (self.frame.world(self.level - 1), self.all.finer());
+        let mut ground = Plane::new(self.size, WALL);
+        let mut slope = Plane::new(self.size, 0.0);
+        let width = self.frame.width(self.level - 1) as f32;
+        smooth::smooth(self.coarse, world, self.all, self.origin, width, (&mut ground, &mut slope));
+        self.begin();
+        self.book(Operator::Smooth, &ground);
+        let whole = Part::of(fine, self.origin);
+        let amplitude = self.rules.roughness * self.width * UNITS_F32;
+        for i in whole.rows.clone() {
+            let [row, col] = [self.origin[0] + i as i64 - 1, self.origin[1]];
+            let seed = mix(self.seed ^ 0x6e6f_6973);
+            smooth::roughen(ground.span_mut(i, &whole.cols), slope.span(i, &whole.cols), row, col, amplitude, seed);
+        }
+        self.book(Operator::Noise, &ground);
+        let raw = if self.frame.sea.is_some() { ground.clone() } else { Plane::new([0, 0], 0) };
+        let rivers_seed = mix(self.seed ^ 0x6e6f_6465);
+        let mut nodes =
+            nodes::nodes(self.coarse, (self.frame, self.rules), self.all, (&ground, self.origin), rivers_seed);
+        let mut carved = Carved {
+            origin: self.origin,
+            ground,
+            flags: Plane::new(self.size, 0),
+            receivers: Plane::new(self.size, NOWHERE),
+            area: Plane::new(self.size, 0.0),
+        };
+        let ring = |by| self.blocks.grown(by, world);
+        carved.rivers(&nodes, self.frame, ring(3));
+        carved.raise(&nodes, ring(2), &mut Plane::new(self.size, 0));
+        carved.find_hollows(&mut nodes, ring(1));
+        carved.hollows(&nodes, ring(0));
+        self.book(Operator::Ways, &carved.ground);
+        (carved, slope, raw)
+    }
+
+    /// Digs rivers' beds: the larger the river the deeper, so that no river rises on its way; not under the sea.
+    fn dig(&self, carved: &mut Carved, cells: &Part) {
+        let least = self.sea.saturating_add(1);
+        for i in cells.rows.clone() {
+            for j in cells.cols.clone() {
+                let area = carved.area.at(i, j);
+                if area > 0.0 && carved.flags.at(i, j) & RIVER != 0 {
+                    let height = carved.ground.at(i, j);
+                    let lower = height.saturating_sub(depth(area, self.width)).max(least.min(height));
+                    carved.ground.set(i, j, lower.max(Height::MIN.0));
+                }
+            }
+        }
+    }
+
+    /// Uplift, cuts, creep and slides: the finished ground and its receivers.
+    fn eroded(&mut self, carved: &Carved, slope: &Plane<f32>) -> (Plane<i32>, Plane<u8>) {
+        let margins = self.margins;
+        let flags = &carved.flags;
+        let mut codes = Plane::new(self.size, NOWHERE);
+        receive::receivers(&carved.ground, flags, &carved.receivers, &self.part(margins.receivers), &mut codes);
+        let mut floor = Plane::new(self.size, i32::MIN);
+        carved.floors(&self.part(margins.cut), self.sea, &mut floor);
+        let (wanted, left) = self.wishes(carved, slope, &codes);
+        let mut drop = Plane::new(self.size, 0.0);
+        let parts = (&self.part(margins.slide), &self.part(margins.slide + floors::REACH));
+        let ground = (&carved.ground, flags, &carved.receivers);
+        floors::steepness(self.rules, self.width, ground, (&carved.area, slope), parts, &mut drop);
+
+        let mut now = carved.ground.clone();
+        let mut next = Plane::new(self.size, WALL);
+        for sweep in 1..=i64::from(self.rules.rise_sweeps) {
+            rise::sweep(&now, &wanted, &codes, &self.part(margins.rise - sweep), &mut next);
+            std::mem::swap(&mut now, &mut next);
+        }
+        std::mem::drop(wanted);
+        self.book(Operator::Uplift, &now);
+        let before = now.clone();
+        for sweep in 1..=i64::from(self.rules.cut_sweeps) {
+            cut::sweep(&now, (&before, &left, &floor), &codes, &self.part(margins.cut - sweep), &mut next);
+            std::mem::swap(&mut now, &mut next);
+        }
+        self.book(Operator::Cuts, &now);
+        if self.rules.creep > 0.0 {
+            creep::fill(&now, flags, &codes, self.rules.creep, &self.part(margins.creep - 1), &mut next);
+            std::mem::swap(&mut now, &mut next);
+            creep::wear(&now, (flags, &floor), &codes, self.rules.creep, &self.part(margins.creep - 2), &mut next);
+            std::mem::swap(&mut now, &mut next);
+        }
+        self.book(Operator::Creep, &now);
+        let least = self.sea.saturating_add(1);
+        for sweep in 1..=i64::from(self.rules.limit_sweeps) {
+            limit::sweep(&now, (flags, &drop), least, &codes, &self.part(margins.slide - sweep), &mut next);
+            std::mem::swap(&mut now, &mut next);
+        }
+        self.book(Operator::Slides, &now);
+        let mut finished = Plane::new(self.size, NOWHERE);
+        receive::receivers(&now, flags, &codes, &self.part(margins.tree), &mut finished);
+        (now, finished)
+    }
+
+    /// Where each cell wants to rise to, and which part of what it stands over its receiver it keeps when rivers cut.
+    fn wishes(&self, carved: &Carved, slope: &Plane<f32>, codes: &Plane<u8>) -> (Plane<i32>, Plane<f32>) {
+        let (margins, rules) = (self.margins, self.rules);
+        let mut shares = [0; 8].map(|_| Plane::new(self.size, 0u8));
+        water::shares(&carved.ground, &carved.flags, codes, &self.part(margins.water), &mut shares);
+        let mut now = Plane::new(self.size, 1.0f32);
+        let mut next = now.clone();
+        for sweep in 1..=i64::from(rules.water_sweeps) {
+            water::sweep(&now, &shares, &self.part(margins.water - sweep), &mut next);
+            std::mem::swap(&mut now, &mut next);
+        }
+        let mut wanted = carved.ground.clone();
+        let mut left = Plane::new(self.size, 1.0f32);
+        let part = self.part(margins.rise);
+        let unit = self.width * UNITS_F32 * rules.time;
+        let grain = rules.grain * std::f32::consts::LOG2_E * 1.732;
+        for i in part.rows.clone() {
+            let row = mix((self.origin[0] + i as i64 - 1) as u32 ^ mix(self.seed ^ 0x726f_636b));
+            let ground = carved.ground.span(i, &part.cols);
+            let (flags, codes) = (carved.flags.span(i, &part.cols), codes.span(i, &part.cols));
+            let (slope, water) = (slope.span(i, &part.cols), now.span(i, &part.cols));
+            let wanted = wanted.span_mut(i, &part.cols);
+            let left = left.span_mut(i, &part.cols);
+            let col = self.origin[1] + part.cols.start as i64 - 1;
+            wish(rules, [unit, grain], (row, col), (ground, flags, codes), (slope, water), (wanted, left));
+        }
+        (wanted, left)
+    }
+
+    /// The wanted cells, with their tree.
+    fn finished(&mut self, carved: &Carved, raw: &Plane<i32>, ground: Plane<i32>, mut codes: Plane<u8>) -> LocalWindow {
+        let most = (4 * self.rules.river) as u8;
+        let mut now = Plane::new(self.size, 1u8);
+        let mut next = now.clone();
+        for sweep in 1..=self.margins.tree {
+            tree::sweep(&now, &codes, most, &self.part(self.margins.tree - sweep), &mut next);
+            std::mem::swap(&mut now, &mut next);
+        }
+        let cell = self.frame.width(self.level) * self.frame.width(self.level);
+        let cell = cell as f32;
+        let size = self.wanted.size();
+        let mut heights = Vec::with_capacity(size[0] * size[1]);
+        let mut receivers = Vec::with_capacity(size[0] * size[1]);
+        let mut area = Vec::with_capacity(size[0] * size[1]);
+        let part = self.part(0);
+        for i in part.rows.clone() {
+            for (j, code) in part.cols.clone().zip(codes.span_mut(i, &part.cols)) {
+                let height = ground.at(i, j);
+                let under = carved.flags.at(i, j) & SEA != 0;
+                heights.push(Height(if under { raw.at(i, j).min(self.sea) } else { height }));
+                receivers.push(if height <= self.sea { OUT } else { *code });
+                let counted = f32::from(now.at(i, j)) * cell;
+                area.push(carved.area.at(i, j).max(counted));
+            }
+        }
+        let heights = Field::from_vec(size, heights).unwrap_or_else(|_| Field::new(size, Height::ZERO));
+        if let Some(ledger) = &mut self.ledger {
+            let rows = heights.as_slice().iter().map(|h| h.0);
+            ledger.book(Operator::Seabed, self.seen.as_mut_slice(), rows);
+        }
+        LocalWindow {
+            level: self.level,
+            rect: self.wanted,
+            ground: heights,
+            receivers: Field::from_vec(size, receivers).unwrap_or_else(|_| Field::new(size, OUT)),
+            area: Field::from_vec(size, area).unwrap_or_else(|_| Field::new(size, cell)),
+        }
+    }
+
+    /// Begins the ledger: the wanted cells as high as the coarse ones that they are parts of.
+    fn begin(&mut self) {
+        let Some(ledger) = &mut self.ledger else { return };
+        let size = self.wanted.size();
+        self.seen = Field::generate(size, |i, j| {
+            let world = [self.wanted.start[0] + i as i64, self.wanted.start[1] + j as i64];
+            let [r, c] = [0, 1].map(|axis| (world[axis].div_euclid(2) - self.coarse.rect.start[axis]) as usize);
+            self.coarse.ground[(r, c)]
+        });
+        ledger.before = self.seen.as_slice().iter().map(|h| i128::from(h.0)).sum();
+    }
+
+    /// Books what an operator did to the wanted cells.
+    fn book(&mut self, operator: Operator, ground: &Plane<i32>) {
+        let part = self.part(0);
+        let Some(ledger) = &mut self.ledger else { return };
+        for (i, row) in part.rows.clone().enumerate() {
+            ledger.book(operator, self.seen.row_mut(i), ground.span(row, &part.cols).iter().copied());
+        }
+    }
+}
+
+/// Depth of a river's bed that a level digs, in units. It grows with the river, so that the order of beds is kept.
+///
+/// A bed of depth 0.3·A^0.3 m and width 3·A^0.45 m (A in km²; Leopold & Maddock 1953, "The hydraulic geometry of stream channels"), spread
+/// over a cell: half of it, for the level before dug the other half; and never more than a thirtieth of the cell's width.
+fn depth(area: f32, width: f32) -> i32 {
+    let log = log2((area * 1e-6).max(1e-30));
+    let bed = 0.9 * exp2(0.75 * log) / (2.0 * width);
+    (bed.min(width / 30.0) * UNITS_F32) as i32
+}
+
+/// A row of [`Work::wishes`].
+#[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn wish(
+    rules: &Rules,
+    [unit, grain]: [f32; 2],
+    (row, col): (u32, i64),
+    (ground, flags, codes): (&[i32], &[u8], &[u8]),
+    (slope, water): (&[f32], &[f32]),
+    (wanted, left): (&mut [i32], &mut [f32]),
+) {
+    let (time, exponent, balance) = (rules.time, rules.exponent, 1.0 / rules.balance);
+    for x in (0..wanted.len()).step_by(LANES) {
+        let (ground, flags, codes) =
+            (take::<_, LANES>(ground, x), take::<_, LANES>(flags, x), take::<_, LANES>(codes, x));
+        let (slope, water) = (take::<_, LANES>(slope, x), take::<_, LANES>(water, x));
+        let (mut rises, mut keeps) = (ground, [1.0f32; LANES]);
+        for l in 0..LANES {
+            let hash = mix(row ^ (col as u32).wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
+            // Uniform with a deviation of 1.
+            let rock = grain * (hash as f32 * (1.0 / 2_147_483_648.0) - 1.0);
+            let strength = time * exp2(exponent * log2(water[l].max(1.0) * balance) + rock);
+            let free = flags[l] & (RIVER | SEA) == 0 && codes[l] != OUT;
+            let up = cast::floor((unit * slope[l]).min(268_435_456.0));
+            rises[l] = if free { ground[l].wrapping_add(up).min(Height::MAX.0) } else { ground[l] };
+            keeps[l] = if free { 1.0 / (1.0 + strength) } else { 1.0 };
+        }
+        put(wanted, x, &rises);
+        put(left, x, &keeps);
+    }
+}

@@ -1,0 +1,71 @@
+//! Refinement of finite reach: a level's cells out of the coarser level's cells around them, and of nothing else.
+//!
+//! A world is solved whole on its coarsest cells, level 0 ([`LocalWindow::of`]). Every finer level is a local operator: [`refine`]
+//! makes any rectangle of cells of half the width out of a coarse window that reaches a fixed number of cells beyond it
+//! ([`needed`]). So any tile of any level is made alone, in any order, on any number of threads, and has the bits that it has in the
+//! whole ([`tile`]).
+//!
+//! # The tree is carried
+//!
+//! A level holds the ground, each cell's receiver and each cell's catchment, and two things hold whatever the sweeps: **I1**, no
+//! receiver is higher than its donor, and receivers make a tree; **I2**, catchments never fall downstream, so rivers (catchments of N cells and
+//! more) drain to rivers. Every operator keeps them by its form:
+//!
+//! | operator | why the order of the tree holds |
+//! |---|---|
+//! | nodes | a bed lies in an interval of its cell; the intervals of a cell and of its receiver do not overlap |
+//! | ways | two sequences that fall from bed to bed, and their mean; a shared cell takes the lowest |
+//! | raised ground | above its block's node, which is beside it |
+//! | receivers | a lower cell where there is one, else the tree as it was: a level circle would be one of kept receivers |
+//! | dug beds | deeper the larger the catchment |
+//! | uplift, hollows filled | no higher than the lowest donor stood before the sweep, and donors do not sink |
+//! | cuts, crests worn, rivers that slide | no lower than the receiver stood before the sweep, and receivers do not rise |
+//! | slopes that slide | above the cell that held them |
+//!
+//! So drainage is complete however few sweeps there are; sweeps govern looks alone, and are part of the definition. Heights are whole
+//! units, and on level ground there may be none left between a cell and its receiver: then they are equal, and the tree alone says where
+//! water goes.
+//!
+//! # The journey of the data
+//!
+//! 1. `smooth`: coarse heights, each bent over its four cells, the mean kept; the next octaves of noise, as high as the ground is steep.
+//! 2. `nodes`: of each coarse cell the child that carries its water on, and its bed.
+//! 3. `paths`: ways from node to node; sea and rim; what is beside is raised, what cannot drain is carved.
+//! 4. `receive`, `water`: receivers, and catchments of hills by multiple flow.
+//! 5. `rise`, `cut`, `creep`, `floors`, `limit`: one step of uplift against rivers' cuts, towards slopes that the coarse level shows; creep;
+//!    floors along rivers; the steepest slope.
+//! 6. `tree`: receivers of the finished ground; catchments of hills, counted, no larger than the smallest river's that came from above.
+//!
+//! `level` is their order. A sweep reads one cell around, so each sweep is done on one cell less on each side: `reach` adds the reaches up,
+//! from what is wanted back to what is read, and no cell is ever worked on whose neighbours are not right. At the edges of the world
+//! nothing is taken off: cells beyond are walls. Over an open edge water leaves; what is not above the sea is an outlet, and where all
+//! around is sea it stays sea, where all is land it stays land.
+//!
+//! Every operator is a pass over rows of planes with a ring of pads round them, compiled to vectors; random numbers are hashes of world
+//! cells.
+//!
+//! What it does not do yet: lakes are filled and tilted on level 0; nothing is laid down; rock is the same everywhere but for its
+//! grain; rivers' beds lie between those of the coarser level, so no fall wanders; receivers are eight.
+
+mod creep;
+mod cut;
+mod floors;
+mod ledger;
+mod level;
+mod limit;
+mod nodes;
+mod paths;
+mod plane;
+mod reach;
+mod receive;
+mod rise;
+mod rules;
+mod smooth;
+mod tree;
+mod water;
+mod window;
+
+pub use ledger::{Ledger, OPERATORS, Operator};
+pub use level::{needed, refine, refine_with_ledger, tile};
+pub use rules::Rules;
+pub use window::{Frame, LocalWindow, MOST_CELLS, NARROWEST, Rect};

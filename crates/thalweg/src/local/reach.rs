@@ -1,0 +1,48 @@
+//! [`Margins`]: how far beyond what is wanted each operator works, by the reach of those after it.
+
+use crate::local::Rules;
+use crate::local::floors;
+
+/// How far, in fine cells, the ground of each operator must lie beyond what is wanted: sums of reaches, from the last operator
+/// back to the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Margins {
+    /// Receivers of the finished ground: one for each sweep that counts catchments.
+    pub tree: i64,
+    /// Ground before slopes slide.
+    pub slide: i64,
+    /// Ground before creep, after the cuts.
+    pub creep: i64,
+    /// Ground before the cuts, after the uplift.
+    pub cut: i64,
+    /// Ground before the uplift.
+    pub rise: i64,
+    /// Water over hills, before its sweeps.
+    pub water: i64,
+    /// Receivers over the carved ground.
+    pub receivers: i64,
+    /// The carved ground.
+    pub carved: i64,
+}
+
+/// Coarse cells that the carved ground reaches beyond its blocks: hill paths 1, raised ground 2, rivers' paths 3, nodes 4, beds 5, the
+/// smooth ground and its slope 6.
+pub(super) const COARSE: i64 = 6;
+
+/// Coarse cells beyond the carved ground's blocks on which there is fine ground at all.
+pub(super) const FINE: i64 = 4;
+
+impl Margins {
+    pub fn of(rules: &Rules) -> Self {
+        let [water, rise, cut, limit] =
+            [rules.water_sweeps, rules.rise_sweeps, rules.cut_sweeps, rules.limit_sweeps].map(i64::from);
+        let tree = 4 * i64::from(rules.river);
+        let slide = tree + 1 + limit;
+        let creep = slide + 2;
+        let cut = creep + cut;
+        let rise = cut + rise;
+        let water = cut + water;
+        let receivers = rise.max(water) + 1;
+        Self { tree, slide, creep, cut, rise, water, receivers, carved: (receivers + 1).max(slide + floors::REACH) }
+    }
+}

@@ -1,0 +1,97 @@
+//! [`Rules`]: how a level is made out of the one before.
+
+use crate::base::error::{Error, Result};
+
+/// How a level is made out of the one before. Every number is one of the definition: another one, another world.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rules {
+    /// Catchment from which on a stream is a river that keeps its course for ever, in cells of its level, N.
+    pub river: u32,
+    /// Height of the new octaves of noise: in fine cells, for a slope of 1.
+    pub roughness: f32,
+    /// How far slopes go towards balance between uplift and rivers' cuts, as the ratio of what is cut in a cell of
+    /// `balance` to what stands there.
+    pub time: f32,
+    /// Catchment, in fine cells, of which the slope stays as it is: steeper above it, gentler below.
+    pub balance: f32,
+    /// Exponent m of the catchment in what is cut.
+    pub exponent: f32,
+    /// Deviation of the logarithm of the rock's erodibility, from cell to cell.
+    pub grain: f32,
+    /// The steepest slope, rise over run.
+    pub limit: f32,
+    /// How far creep takes a cell towards the mean of those around it.
+    pub creep: f32,
+    /// Half the width of a valley's floor, in metres, for each metre of its catchment's root.
+    pub floor: f32,
+    /// Slope of floors towards their river, rise over run.
+    pub rise: f32,
+    /// Sweeps by which water finds its way over hills.
+    pub water_sweeps: u32,
+    /// Sweeps by which uplift finds room under what is upstream.
+    pub rise_sweeps: u32,
+    /// Sweeps by which cuts go upstream.
+    pub cut_sweeps: u32,
+    /// Sweeps by which slopes slide.
+    pub limit_sweeps: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            river: 8,
+            roughness: 0.2,
+            time: 0.6,
+            balance: 7.0,
+            exponent: 0.45,
+            grain: 0.35,
+            limit: 0.8,
+            creep: 0.5,
+            floor: 0.02,
+            rise: 0.015,
+            water_sweeps: 16,
+            rise_sweeps: 6,
+            cut_sweeps: 16,
+            limit_sweeps: 24,
+        }
+    }
+}
+
+impl Rules {
+    /// Refuses what no level can be made with.
+    ///
+    /// # Errors
+    /// When a number is out of its range, naming it.
+    pub fn check(&self) -> Result<()> {
+        let numbers = [
+            ("local.roughness", self.roughness, [0.0, 4.0]),
+            ("local.time", self.time, [0.0, 100.0]),
+            ("local.balance", self.balance, [0.1, 1e4]),
+            ("local.exponent", self.exponent, [0.0, 2.0]),
+            ("local.grain", self.grain, [0.0, 2.0]),
+            ("local.limit", self.limit, [0.01, 100.0]),
+            ("local.creep", self.creep, [0.0, 1.0]),
+            ("local.floor", self.floor, [0.0, 1.0]),
+            ("local.rise", self.rise, [0.0, 1.0]),
+        ];
+        for (name, value, [low, high]) in numbers {
+            if !(low..=high).contains(&value) {
+                return Err(Error::value(name, value, format!("{low} to {high}")));
+            }
+        }
+        let counts = [
+            // A hill's catchment is counted in bytes: four times the river's must fit.
+            ("local.river", self.river, [2, 48]),
+            ("local.water_sweeps", self.water_sweeps, [1, 64]),
+            ("local.rise_sweeps", self.rise_sweeps, [0, 64]),
+            ("local.cut_sweeps", self.cut_sweeps, [0, 64]),
+            ("local.limit_sweeps", self.limit_sweeps, [0, 64]),
+        ];
+        for (name, value, [low, high]) in counts {
+            if !(low..=high).contains(&value) {
+                return Err(Error::value(name, value, format!("{low} to {high}")));
+            }
+        }
+        Ok(())
+    }
+}

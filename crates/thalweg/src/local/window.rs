@@ -1,0 +1,301 @@
+//! [`Frame`]: the world at all its levels. [`Rect`]: cells of one. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
+
+use crate::base::error::{Error, Result};
+use crate::flow::{Drainage, Land, OUT};
+use crate::terrain::Terrain;
+use crate::terrain::field::{Field, Size};
+use crate::terrain::grid::{Edge, Edges, Grid};
+use crate::terrain::height::Height;
+
+/// The narrowest cell that a level may have, in metres: a height's unit is 1/65 536 m, and a slope of 1 in 65 is then still one.
+pub const NARROWEST: f64 = 1e-3;
+
+/// The most cells that a window may have: 2²⁸, which take some 12 GiB while they are made.
+pub const MOST_CELLS: u64 = 1 << 28;
+
+/// A world at all its levels: level 0 is solved whole, a cell of level L is 2⁻ᴸ of its cell wide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Frame {
+    /// Rows and columns of level 0.
+    pub cells: Size,
+    /// Width of level 0's cells in metres.
+    pub cell: f64,
+    /// North, east, south, west: over open sides water leaves.
+    pub edges: Edges,
+    /// What is not higher is sea.
+    pub sea: Option<Height>,
+}
+
+impl Frame {
+    /// The frame of a world whose level 0 has this grid.
+    ///
+    /// # Errors
+    /// When the grid is only a part of its world.
+    pub fn of(grid: &Grid) -> Result<Self> {
+        grid.check()?;
+        if grid.size != grid.world {
+            let [rows, cols] = grid.size;
+            return Err(Error::value("level 0", format!("a part of {rows} × {cols} cells"), "a whole world"));
+        }
+        Ok(Self { cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
+    }
+
+    /// Refuses a level whose cells are too narrow.
+    ///
+    /// # Errors
+    /// When they are narrower than [`NARROWEST`].
+    pub fn check(&self, level: u32) -> Result<()> {
+        let finest = (0..64).take_while(|level| self.width(level + 1) >= NARROWEST).count();
+        if level as usize > finest {
+            let allowed =
+                format!("0 to {finest}: cells of {NARROWEST} m, which heights of 1/65536 m can still resolve");
+            return Err(Error::value("level", level, allowed));
+        }
+        Ok(())
+    }
+
+    /// Width of a level's cells in metres.
+    pub fn width(&self, level: u32) -> f64 {
+        self.cell / libm::exp2(f64::from(level))
+    }
+
+    /// All cells of a level.
+    pub fn world(&self, level: u32) -> Rect {
+        let last = |n: usize| i64::try_from((n as i128) << level.min(63)).unwrap_or(i64::MAX);
+        Rect { start: [0, 0], end: self.cells.map(last) }
+    }
+
+    /// Whether water leaves the world at a cell of a level, over an open edge.
+    pub(super) fn is_rim(&self, level: u32, [row, col]: [i64; 2]) -> bool {
+        let [last_row, last_col] = self.world(level).end.map(|end| end - 1);
+        let at = [row == 0, col == last_col, row == last_row, col == 0];
+        at.into_iter().zip(self.edges).any(|(at, edge)| at && edge == Edge::Open)
+    }
+
+    /// The sea's level in units; under all ground where there is none.
+    pub(super) fn sea_units(&self) -> i32 {
+        self.sea.map_or(i32::MIN + 1, |sea| sea.0)
+    }
+}
+
+/// A rectangle of world cells of some level: first row and column, and those after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Rect {
+    /// First row and column.
+    pub start: [i64; 2],
+    /// The row and column after the last.
+    pub end: [i64; 2],
+}
+
+impl Rect {
+    /// Rows and columns from a first one on.
+    pub fn new(start: [i64; 2], size: Size) -> Self {
+        Self { start, end: [start[0].saturating_add(size[0] as i64), start[1].saturating_add(size[1] as i64)] }
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        [0, 1].map(|axis| self.end[axis].saturating_sub(self.start[axis]).max(0) as usize)
+    }
+
+    /// Larger by so many cells on each side, as far as the world goes.
+    #[must_use]
+    pub fn grown(&self, by: i64, world: Rect) -> Self {
+        Self {
+            start: [0, 1].map(|axis| self.start[axis].saturating_sub(by).max(world.start[axis])),
+            end: [0, 1].map(|axis| self.end[axis].saturating_add(by).min(world.end[axis])),
+        }
+    }
+
+    /// Whether the other lies in it.
+    pub fn contains(&self, other: &Self) -> bool {
+        (0..2).all(|axis| self.start[axis] <= other.start[axis] && other.end[axis] <= self.end[axis])
+    }
+
+    /// The cells of half the width in it.
+    #[must_use]
+    pub fn finer(&self) -> Self {
+        let twice = |x: i64| x.saturating_mul(2);
+        Self { start: self.start.map(twice), end: self.end.map(twice) }
+    }
+
+    /// The cells of twice the width that it touches.
+    #[must_use]
+    pub fn coarser(&self) -> Self {
+        Self { start: self.start.map(|x| x.div_euclid(2)), end: self.end.map(|x| x.saturating_add(1).div_euclid(2)) }
+    }
+
+    /// Refuses an empty rectangle, one that is not inside `world`, and one of more than [`MOST_CELLS`].
+    ///
+    /// # Errors
+    /// When it is one of these.
+    pub fn check(&self, world: Rect) -> Result<()> {
+        let [rows, cols] = self.size();
+        let told = format!("rows {} to {}, columns {} to {}", self.start[0], self.end[0], self.start[1], self.end[1]);
+        if rows == 0 || cols == 0 || !world.contains(self) {
+            let [rows, cols] = world.end;
+            return Err(Error::value(
+                "window",
+                told,
+                format!("1 cell or more of rows 0 to {rows}, columns 0 to {cols}"),
+            ));
+        }
+        if (rows as u64).checked_mul(cols as u64).is_none_or(|cells| cells > MOST_CELLS) {
+            return Err(Error::value("window", told, format!("{MOST_CELLS} cells at most")));
+        }
+        Ok(())
+    }
+}
+
+/// A rectangle of a level: its ground, where each cell drains to, and what drains through it.
+///
+/// Two things hold ([`LocalWindow::check`] tries those that a window alone can show). I1: a cell's receiver is not higher than it,
+/// and following receivers never comes back. I2: of land, catchments never fall downstream, so that cells of `area ≥ N · cell²` drain
+/// to such cells, for any N.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LocalWindow {
+    /// The level.
+    pub level: u32,
+    /// Which of its cells.
+    pub rect: Rect,
+    /// Heights.
+    pub ground: Field<Height>,
+    /// For each cell the neighbour it drains to, 0 to 7 (see [`crate::flow`]), or [`OUT`].
+    pub receivers: Field<u8>,
+    /// For each cell the catchment in m². Whole numbers of cells as they are counted, then carried: nothing is summed twice.
+    pub area: Field<f32>,
+}
+
+/// What a cell of a filled depression stands over the one that it drains to, at least, on level 0, in units: 4 mm. Levels
+/// share it out; when no unit is left, level ground drains by its tree alone.
+const TILT: i32 = 256;
+
+impl LocalWindow {
+    /// Level 0 of a world: a whole terrain, its depressions filled and tilted to their outlets, with its drainage.
+    ///
+    /// # Errors
+    /// When the terrain is a part of its world, or has cells without data.
+    pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
+        let frame = Frame::of(&terrain.grid)?;
+        if terrain.nodata.is_some() {
+            return Err(Error::value("level 0", "ground with cells without data", "data in all cells"));
+        }
+        let land = Land::of(terrain);
+        land.check()?;
+        let drainage = Drainage::of(&land);
+        let mut ground = drainage.filled().clone();
+        for &k in drainage.order().iter().rev() {
+            let k = k as usize;
+            if let Some(next) = drainage.next(k) {
+                let least = ground.as_slice()[next].0.saturating_add(TILT);
+                let height = &mut ground.as_mut_slice()[k].0;
+                *height = (*height).max(least).min(Height::MAX.0);
+            }
+        }
+        let each = terrain.grid.cell_area();
+        let window = Self {
+            level: 0,
+            rect: frame.world(0),
+            ground,
+            receivers: drainage.directions().clone(),
+            area: drainage.yields(each),
+        };
+        Ok((frame, window))
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        self.rect.size()
+    }
+
+    /// A part of it.
+    ///
+    /// # Errors
+    /// When the rectangle is empty or not inside.
+    pub fn part(&self, rect: Rect) -> Result<Self> {
+        rect.check(self.rect)?;
+        let start = [0, 1].map(|axis| (rect.start[axis] - self.rect.start[axis]) as usize);
+        let window = crate::terrain::field::Window { start, size: rect.size() };
+        Ok(Self {
+            level: self.level,
+            rect,
+            ground: self.ground.window(window),
+            receivers: self.receivers.window(window),
+            area: self.area.window(window),
+        })
+    }
+
+    /// Refuses layers that are not of the rectangle's size, heights that are none, receivers that lead uphill, out of the world or
+    /// nowhere, and catchments that fall downstream.
+    ///
+    /// # Errors
+    /// When one is, naming the cell.
+    pub fn check(&self, frame: &Frame) -> Result<()> {
+        frame.check(self.level)?;
+        let world = frame.world(self.level);
+        self.rect.check(world)?;
+        self.check_sizes()?;
+        let size = self.size();
+        let sea = frame.sea_units();
+        for i in 0..size[0] {
+            for j in 0..size[1] {
+                let place =
+                    || format!("at row {}, column {}", self.rect.start[0] + i as i64, self.rect.start[1] + j as i64);
+                let (z, code, area) = (self.ground[(i, j)], self.receivers[(i, j)], self.area[(i, j)]);
+                if !(Height::MIN..=Height::MAX).contains(&z) {
+                    return Err(Error::value("height", format!("{z} {}", place()), "-16000 to 16000 m"));
+                }
+                if !(area > 0.0 && area < f32::MAX) {
+                    return Err(Error::value("area", format!("{area} m² {}", place()), "more than 0 m²"));
+                }
+                if code > OUT {
+                    return Err(Error::value("receiver", format!("{code} {}", place()), "0 to 8"));
+                }
+                let Some([di, dj]) = crate::flow::STEPS.get(usize::from(code)) else { continue };
+                let to = [i as i64 + *di as i64, j as i64 + *dj as i64];
+                let on = [to[0] + self.rect.start[0], to[1] + self.rect.start[1]];
+                if !world.contains(&Rect::new(on, [1, 1])) {
+                    return Err(Error::value("receiver", format!("{code} {}", place()), "a cell of the world, or 8"));
+                }
+                if !self.rect.contains(&Rect::new(on, [1, 1])) {
+                    continue;
+                }
+                let to = (to[0] as usize, to[1] as usize);
+                if self.ground[to] > z && self.ground[to].0 > sea {
+                    let allowed = format!("{z} or less (receivers are no higher)");
+                    return Err(Error::value(
+                        "height of the receiver",
+                        format!("{} {}", self.ground[to], place()),
+                        allowed,
+                    ));
+                }
+                if self.area[to] < area && self.ground[to].0 > sea {
+                    let allowed = format!("{area} m² or more (catchments grow downstream)");
+                    return Err(Error::value(
+                        "area of the receiver",
+                        format!("{} m² {}", self.area[to], place()),
+                        allowed,
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses layers that are not of the rectangle's size.
+    pub(super) fn check_sizes(&self) -> Result<()> {
+        let size = self.size();
+        let layers = [
+            ("local.ground", self.ground.size()),
+            ("local.receivers", self.receivers.size()),
+            ("local.area", self.area.size()),
+        ];
+        match layers.into_iter().find(|(_, is)| *is != size) {
+            Some((name, is)) => {
+                let allowed = format!("{} × {} (the window)", size[0], size[1]);
+                Err(Error::value(name, format!("{} × {} cells", is[0], is[1]), allowed))
+            }
+            None => Ok(()),
+        }
+    }
+}

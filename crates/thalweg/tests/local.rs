@@ -1,0 +1,583 @@
+//! Laws of refinement of finite reach ([`thalweg::local`]), tried as a stranger would: on the heights and receivers that come out, with
+//! methods of the test's own.
+
+mod long;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rayon::prelude::*;
+use thalweg::base::rng::Key;
+use thalweg::local::{Frame, LocalWindow, OPERATORS, Operator, Rect, Rules, needed, refine, refine_with_ledger, tile};
+use thalweg::terrain::grid::Edge;
+use thalweg::{Field, Grid, Height, Run, Terrain, presets};
+
+const OUT: u8 = 8;
+/// Clockwise from the east, as the library's receivers are numbered.
+const STEPS: [[i64; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
+
+/// Sums of cosines of hashed directions, an octave after the other: rough ground of its own making.
+fn rough(size: [usize; 2], cell: f64, relief: f64, seed: u64) -> Field<f64> {
+    let key = Key::new(seed, "rough");
+    let mut field = Field::new(size, 0.0f64);
+    for wave in 0..48u64 {
+        let key = key.and(wave);
+        let octave = 2f64.powi((wave / 8) as i32);
+        let [angle, phase] = key.pair().map(|x| x * std::f64::consts::TAU);
+        let rate = std::f64::consts::TAU * octave / (24.0 * cell) * (0.7 + 0.6 * key.and(1).unit());
+        for i in 0..size[0] {
+            for j in 0..size[1] {
+                let along = (i as f64 * angle.sin() + j as f64 * angle.cos()) * cell;
+                field[(i, j)] += relief / octave * (along * rate + phase).cos() / 8.0;
+            }
+        }
+    }
+    field
+}
+
+fn terrain(cell: f64, metres: &Field<f64>, edges: [Edge; 4], sea: Option<f64>) -> Terrain {
+    let mut grid = Grid::new(metres.size(), cell).unwrap();
+    grid.edges = edges;
+    grid.sea_level = sea.map(|sea| Height::from_metres(sea).unwrap());
+    let mut terrain = Terrain::new(grid);
+    terrain.ground = Field::generate(metres.size(), |i, j| Height::from_metres(metres[(i, j)]).unwrap());
+    terrain
+}
+
+const OPEN: [Edge; 4] = [Edge::Open; 4];
+const CLOSED: [Edge; 4] = [Edge::Closed; 4];
+
+/// Grounds of all sorts, by name.
+fn grounds(side: usize, seed: u64) -> Vec<(&'static str, Terrain)> {
+    let size = [side, side];
+    let half = side as f64 / 2.0;
+    let hills = rough(size, 30.0, 200.0, seed);
+    let of = |f: &dyn Fn(usize, usize) -> f64| {
+        let mut field = Field::new(size, 0.0);
+        (0..side).for_each(|i| (0..side).for_each(|j| field[(i, j)] = f(i, j)));
+        field
+    };
+    let island = of(&|i, j| {
+        let r = ((i as f64 - half).powi(2) + (j as f64 - half).powi(2)).sqrt() / half;
+        400.0 * (0.8 - r) + 0.5 * hills[(i, j)]
+    });
+    let one = |n: usize| rough([1, n], 30.0, 100.0, seed);
+    vec![
+        ("hills", terrain(30.0, &hills, OPEN, None)),
+        ("hills in walls", terrain(30.0, &hills, CLOSED, None)),
+        ("one open side", terrain(30.0, &hills, [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed], None)),
+        ("steep", terrain(1.0, &of(&|i, j| 50.0 * hills[(i, j)]), OPEN, None)),
+        ("terraces", terrain(30.0, &of(&|i, j| (hills[(i, j)] / 40.0).round() * 40.0), OPEN, None)),
+        ("a plain", terrain(30.0, &of(&|_, _| 7.0), OPEN, None)),
+        ("a plain in walls", terrain(30.0, &of(&|_, _| 7.0), CLOSED, None)),
+        ("an island", terrain(30.0, &island, OPEN, Some(0.0))),
+        ("islands in walls", terrain(30.0, &hills, CLOSED, Some(20.0))),
+        ("all sea", terrain(30.0, &hills, OPEN, Some(5000.0))),
+        ("ridges without a river", terrain(30.0, &of(&|i, _| if i % 2 == 0 { 100.0 } else { 0.0 }), OPEN, None)),
+        ("a cone", terrain(30.0, &of(&|i, j| -((i as f64 - half).hypot(j as f64 - half))), OPEN, None)),
+        ("a ramp", terrain(30.0, &of(&|i, j| 0.01 * i as f64 + 1e-5 * j as f64), CLOSED, None)),
+        ("high", terrain(1000.0, &of(&|i, j| if (i + j) % 2 == 0 { 16_000.0 } else { -16_000.0 }), OPEN, None)),
+        ("one row", terrain(30.0, &one(side), OPEN, None)),
+        ("one cell", terrain(30.0, &one(1), OPEN, None)),
+        ("one cell in walls", terrain(30.0, &one(1), CLOSED, None)),
+    ]
+}
+
+/// A preset's world on few cells.
+fn preset(name: &str, cells: usize, seed: u64) -> Terrain {
+    let mut recipe = presets::find(name).unwrap();
+    (recipe.cells, recipe.seed) = (cells, seed);
+    let mut run = Run::new(recipe).unwrap();
+    while run.step().unwrap().is_some() {}
+    run.into_terrain()
+}
+
+/// The whole of each level.
+fn wholes(frame: &Frame, rules: &Rules, key: Key, first: &LocalWindow, levels: u32) -> Vec<LocalWindow> {
+    let mut all = vec![first.clone()];
+    for level in 1..=levels {
+        let finer = refine(frame, rules, key, &all[level as usize - 1], frame.world(level)).unwrap();
+        all.push(finer);
+    }
+    all
+}
+
+fn is_sea(frame: &Frame, z: Height) -> bool {
+    frame.sea.is_some_and(|sea| z <= sea)
+}
+
+fn on_open_rim(frame: &Frame, size: [usize; 2], [i, j]: [usize; 2]) -> bool {
+    let at = [i == 0, j + 1 == size[1], i + 1 == size[0], j == 0];
+    at.iter().zip(frame.edges).any(|(at, edge)| *at && edge == Edge::Open)
+}
+
+/// I1 and I2 of a whole level, and that all water arrives: said of every cell, with what is wrong.
+fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
+    let size = window.size();
+    let cols = size[1];
+    let next = |k: usize| {
+        let code = window.receivers.as_slice()[k];
+        let [di, dj] = STEPS.get(usize::from(code)).copied()?;
+        let (i, j) = ((k / cols) as i64 + di, (k % cols) as i64 + dj);
+        assert!(
+            (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j),
+            "{what}: {k} leads out of the world"
+        );
+        Some(i as usize * cols + j as usize)
+    };
+    let (z, area) = (window.ground.as_slice(), window.area.as_slice());
+    let mut inner = 0;
+    for k in 0..z.len() {
+        assert!((Height::MIN..=Height::MAX).contains(&z[k]), "{what}: {} at {k}", z[k]);
+        assert!(area[k] > 0.0 && area[k].is_finite(), "{what}: area {} at {k}", area[k]);
+        match next(k) {
+            Some(to) if !is_sea(frame, z[to]) => {
+                assert!(
+                    z[to] <= z[k],
+                    "{what}, level {}: {k} at {} drains up to {to} at {}",
+                    window.level,
+                    z[k],
+                    z[to]
+                );
+                assert!(
+                    area[to] >= area[k],
+                    "{what}, level {}: catchment falls from {} to {}",
+                    window.level,
+                    area[k],
+                    area[to]
+                );
+            }
+            Some(_) => assert!(!is_sea(frame, z[k]), "{what}: sea drains on"),
+            None => {
+                let sink = !is_sea(frame, z[k]) && !on_open_rim(frame, size, [k / cols, k % cols]);
+                inner += usize::from(sink);
+            }
+        }
+    }
+    // Without any way out the lowest cell of level 0 takes the water: it has one descendant a level.
+    assert!(inner <= sinks, "{what}, level {}: {inner} outlets inland", window.level);
+    // Each cell's way ends: colours as in a depth-first search.
+    let mut state = vec![0u8; z.len()];
+    for start in 0..z.len() {
+        let (mut k, mut path) = (start, vec![]);
+        while state[k] == 0 {
+            state[k] = 1;
+            path.push(k);
+            match next(k) {
+                Some(to) => k = to,
+                None => break,
+            }
+        }
+        assert!(
+            state[k] != 1 || next(k).is_none() || path.last() == Some(&k) && next(k).is_none(),
+            "{what}: a circle at {k}"
+        );
+        path.into_iter().for_each(|k| state[k] = 2);
+    }
+    window.check(frame).unwrap();
+}
+
+/// Cells of land from which heights alone show no way that never rises, to sea or open rim (or to `sinks` given cells): priority-flood
+/// of the test's own.
+fn trapped(frame: &Frame, window: &LocalWindow) -> usize {
+    let size = window.size();
+    let cols = size[1];
+    let z = window.ground.as_slice();
+    let mut done = vec![false; z.len()];
+    let mut heap = BinaryHeap::new();
+    for k in 0..z.len() {
+        let out = window.receivers.as_slice()[k] == OUT;
+        if is_sea(frame, z[k]) || on_open_rim(frame, size, [k / cols, k % cols]) || out {
+            done[k] = true;
+            heap.push(Reverse((z[k].max(frame.sea.unwrap_or(Height::MIN)), k)));
+        }
+    }
+    let mut trapped = 0;
+    while let Some(Reverse((level, k))) = heap.pop() {
+        for [di, dj] in STEPS {
+            let (i, j) = ((k / cols) as i64 + di, (k % cols) as i64 + dj);
+            if (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j) {
+                let to = i as usize * cols + j as usize;
+                if !done[to] {
+                    done[to] = true;
+                    trapped += usize::from(z[to] < level);
+                    heap.push(Reverse((z[to].max(level), to)));
+                }
+            }
+        }
+    }
+    trapped
+}
+
+#[test]
+fn all_water_arrives_on_any_ground() {
+    for seed in 0..long::or(2, 12) {
+        for (name, terrain) in grounds(long::or(20, 48), seed) {
+            let (frame, first) = LocalWindow::of(&terrain).unwrap();
+            let rules = rules_of(seed);
+            let walled = frame.edges == CLOSED;
+            for window in wholes(&frame, &rules, Key::new(seed, "laws"), &first, 3) {
+                check_laws(name, &frame, &window, usize::from(walled));
+                assert_eq!(trapped(&frame, &window), 0, "{name}, level {}, seed {seed}", window.level);
+            }
+        }
+    }
+}
+
+/// The usual rules for seed 0, others for others: some that nobody would choose.
+fn rules_of(seed: u64) -> Rules {
+    let key = Key::new(seed, "rules");
+    let among = |n: u64, low: f64, high: f64| (low + (high - low) * key.and(n).unit()) as f32;
+    let count = |n: u64, most: u32| (key.and(n).unit() * f64::from(most)) as u32;
+    match seed {
+        0 => Rules::default(),
+        _ => Rules {
+            river: 2 + count(1, 20),
+            roughness: among(2, 0.0, 2.0),
+            time: among(3, 0.0, 6.0),
+            balance: among(4, 1.0, 20.0),
+            exponent: among(5, 0.0, 1.0),
+            grain: among(6, 0.0, 1.0),
+            limit: among(7, 0.05, 2.0),
+            creep: among(8, 0.0, 1.0),
+            floor: among(9, 0.0, 0.2),
+            rise: among(10, 0.0, 0.1),
+            water_sweeps: 1 + count(11, 8),
+            rise_sweeps: count(12, 8),
+            cut_sweeps: count(13, 8),
+            limit_sweeps: count(14, 12),
+        },
+    }
+}
+
+#[test]
+fn a_tile_is_the_part_of_the_whole() {
+    let side = 40;
+    let names = ["hills", "an island", "terraces", "one open side", "one row"];
+    let key = Key::new(5, "tiles");
+    for (name, terrain) in grounds(side, 3).into_iter().filter(|(name, _)| names.contains(name)) {
+        let (frame, first) = LocalWindow::of(&terrain).unwrap();
+        let rules = Rules::default();
+        let wholes = wholes(&frame, &rules, key, &first, 3);
+        for (tile_side, threads) in [(64, 1), (97, 2), (256, 7)] {
+            let mut tiles = vec![];
+            for level in [3, 1] {
+                let world = frame.world(level);
+                for i in (0..world.end[0]).step_by(tile_side) {
+                    for j in (0..world.end[1]).step_by(tile_side) {
+                        tiles.push((level, Rect::new([i, j], [tile_side, tile_side]).grown(0, world)));
+                    }
+                }
+            }
+            // Hashed order; the corners of the finest level always, of the others as many as there is time for.
+            let lot = |(level, rect): &(u32, Rect)| {
+                let world = frame.world(*level);
+                let corner = (0..2).all(|axis| rect.start[axis] == 0 || rect.end[axis] == world.end[axis]);
+                (!(corner && *level == 3), key.cell(rect.start).and(tile_side as u64).bits())
+            };
+            tiles.sort_by_key(lot);
+            tiles.truncate(long::or(7, usize::MAX));
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                tiles.par_iter().for_each(|(level, rect)| {
+                    let alone = tile(&frame, &rules, key, &first, *level, *rect).unwrap();
+                    let part = wholes[*level as usize].part(*rect).unwrap();
+                    assert!(alone == part, "{name}: level {level}, {rect:?}: {}", difference(&alone, &part));
+                });
+            });
+        }
+    }
+}
+
+#[test]
+fn margins_of_few_sweeps_are_wide_enough() {
+    // With few sweeps margins are narrow, and what is a cell too near shows: many small tiles, rules under which much moves.
+    for seed in 0..long::or(6, 40) {
+        let key = Key::new(seed, "narrow");
+        let rules = Rules {
+            river: 2,
+            water_sweeps: 1,
+            rise_sweeps: (seed % 3) as u32,
+            cut_sweeps: (seed % 2) as u32,
+            limit_sweeps: (seed % 4) as u32,
+            creep: 1.0,
+            time: 3.0,
+            limit: [0.02, 0.3][seed as usize % 2],
+            floor: 0.1,
+            ..Rules::default()
+        };
+        for (name, terrain) in grounds(48, seed).into_iter().filter(|(name, _)| ["hills", "an island"].contains(name)) {
+            let (frame, first) = LocalWindow::of(&terrain).unwrap();
+            let world = frame.world(1);
+            let whole = refine(&frame, &rules, key, &first, world).unwrap();
+            for k in 0..144 {
+                let rect = Rect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
+                let coarse = first.part(needed(&frame, &rules, 1, rect)).unwrap();
+                let alone = refine(&frame, &rules, key, &coarse, rect).unwrap();
+                let part = whole.part(rect).unwrap();
+                assert!(alone == part, "{name}, seed {seed}: {rect:?}: {}", difference(&alone, &part));
+            }
+        }
+    }
+}
+
+/// How many cells differ, and where the first is.
+fn difference(a: &LocalWindow, b: &LocalWindow) -> String {
+    let cells = a.ground.as_slice().iter().zip(b.ground.as_slice()).enumerate();
+    let other: Vec<usize> = cells.filter(|(_, (a, b))| a != b).map(|(k, _)| k).collect();
+    format!("{} heights differ, the first {:?} of {:?}", other.len(), other.first(), a.size())
+}
+
+#[test]
+fn more_margin_changes_nothing_and_less_is_refused() {
+    let (_, terrain) = grounds(96, 1).swap_remove(0);
+    let (frame, first) = LocalWindow::of(&terrain).unwrap();
+    let (rules, key) =
+        (Rules { limit_sweeps: 4, cut_sweeps: 4, water_sweeps: 4, ..Rules::default() }, Key::new(1, "margin"));
+    let wanted = Rect::new([90, 101], [13, 7]);
+    let least = needed(&frame, &rules, 1, wanted);
+    assert!(least != frame.world(0), "{least:?}");
+    let expected = refine(&frame, &rules, key, &first.part(least).unwrap(), wanted).unwrap();
+    assert_eq!(refine(&frame, &rules, key, &first, wanted).unwrap(), expected);
+    for axis in 0..2 {
+        for end in [false, true] {
+            let mut less = least;
+            *(if end { &mut less.end } else { &mut less.start }).get_mut(axis).unwrap() += if end { -1 } else { 1 };
+            let error = refine(&frame, &rules, key, &first.part(less).unwrap(), wanted).unwrap_err().to_string();
+            assert!(error.contains("coarse window"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let (_, terrain) = grounds(12, 1).swap_remove(0);
+    let (frame, first) = LocalWindow::of(&terrain).unwrap();
+    let (rules, key) = (Rules::default(), Key::new(1, "bad"));
+    let ask = |level, rect| tile(&frame, &rules, key, &first, level, rect).unwrap_err().to_string();
+    let one = Rect::new([0, 0], [1, 1]);
+    assert!(ask(40, one).starts_with("level = 40: allowed is 0 to 14"), "{}", ask(40, one));
+    assert!(ask(u32::MAX, one).starts_with("level = 4294967295"));
+    assert!(ask(1, Rect::new([0, 0], [0, 5])).starts_with("window = rows 0 to 0"));
+    assert!(ask(1, Rect::new([20, 20], [5, 5])).contains("of rows 0 to 24, columns 0 to 24"));
+    assert!(ask(1, Rect::new([-1, 0], [5, 5])).starts_with("window = rows -1 to 4"));
+    assert!(ask(1, Rect { start: [i64::MIN; 2], end: [i64::MAX; 2] }).starts_with("window"));
+    assert!(ask(1, Rect { start: [5, 5], end: [2, 2] }).starts_with("window"));
+    let level = 14;
+    let huge = ask(level, frame.world(level));
+    assert!(huge.contains("268435456 cells at most"), "{huge}");
+    let bad = Rules { river: 1000, ..rules.clone() };
+    let error = tile(&frame, &bad, key, &first, 1, one).unwrap_err().to_string();
+    assert_eq!(error, "local.river = 1000: allowed is 2 to 48");
+    for bad in [f32::NAN, -1.0, 1e9] {
+        assert!(refine(&frame, &Rules { creep: bad, ..rules.clone() }, key, &first, one).is_err());
+    }
+    let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
+    assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
+    let part = first.part(Rect::new([2, 2], [4, 4])).unwrap();
+    assert!(tile(&frame, &rules, key, &part, 1, one).unwrap_err().to_string().contains("whole level 0"));
+    // The finest level of all is made like any other.
+    let deep = tile(&frame, &rules, key, &first, level, Rect::new([100_000, 90_000], [40, 40])).unwrap();
+    deep.check(&frame).unwrap();
+    let mut holes = terrain.clone();
+    holes.nodata = Some(Field::new([12, 12], true));
+    assert!(LocalWindow::of(&holes).unwrap_err().to_string().contains("cells without data"));
+}
+
+#[test]
+fn the_ledger_of_a_core_closes_to_the_unit() {
+    for (name, terrain) in grounds(long::or(20, 64), 9) {
+        let (frame, first) = LocalWindow::of(&terrain).unwrap();
+        let world = frame.world(1);
+        let core = Rect { start: world.end.map(|n| n / 4), end: world.end.map(|n| (3 * n + 3) / 4) };
+        let (window, ledger) =
+            refine_with_ledger(&frame, &Rules::default(), Key::new(2, "book"), &first, core).unwrap();
+        let sum: i128 = window.ground.as_slice().iter().map(|h| i128::from(h.0)).sum();
+        assert_eq!(ledger.after(), sum, "{name}");
+        let mut before = 0i128;
+        for i in core.start[0]..core.end[0] {
+            for j in core.start[1]..core.end[1] {
+                before += i128::from(first.ground[((i / 2) as usize, (j / 2) as usize)].0);
+            }
+        }
+        assert_eq!(ledger.before, before, "{name}");
+        for operator in OPERATORS {
+            assert!(ledger.given[operator as usize] >= 0 && ledger.taken[operator as usize] >= 0);
+        }
+        assert_eq!(ledger.given[Operator::Cuts as usize], 0, "{name}: cuts give nothing");
+        assert_eq!(ledger.taken[Operator::Uplift as usize], 0, "{name}: uplift takes nothing");
+        if name == "hills" {
+            assert!(ledger.taken[Operator::Cuts as usize] > 0 && ledger.given[Operator::Uplift as usize] > 0);
+        }
+    }
+}
+
+/// D8 of the test's own on heights alone: the steepest lower neighbour; catchments in cells.
+fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
+    let size = window.size();
+    let cols = size[1];
+    let z = window.ground.as_slice();
+    let next: Vec<Option<usize>> = (0..z.len())
+        .map(|k| {
+            let falls = STEPS.iter().filter_map(|[di, dj]| {
+                let (i, j) = ((k / cols) as i64 + di, (k % cols) as i64 + dj);
+                let inside = (0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j);
+                let to = inside.then(|| i as usize * cols + j as usize)?;
+                let fall = f64::from(z[k].0 - z[to].0) / ((di * di + dj * dj) as f64).sqrt();
+                (fall > 0.0).then_some((fall, to))
+            });
+            falls.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, to)| to)
+        })
+        .collect();
+    // Level ground drains over its lower rim, by the fewest cells: a search from that rim, and each cell's number in it.
+    let (mut crossed, mut turn) = (next.clone(), vec![0u32; z.len()]);
+    let around = |k: usize| {
+        STEPS.iter().filter_map(move |[di, dj]| {
+            let (i, j) = ((k / cols) as i64 + di, (k % cols) as i64 + dj);
+            ((0..size[0] as i64).contains(&i) && (0..cols as i64).contains(&j)).then(|| i as usize * cols + j as usize)
+        })
+    };
+    let mut queue: std::collections::VecDeque<usize> =
+        (0..z.len()).filter(|k| next[*k].is_some() && around(*k).any(|n| next[n].is_none() && z[n] == z[*k])).collect();
+    while let Some(k) = queue.pop_front() {
+        for n in around(k).filter(|n| z[*n] == z[k]) {
+            if crossed[n].is_none() {
+                (crossed[n], turn[n]) = (Some(k), turn[k] + 1);
+                queue.push_back(n);
+            }
+        }
+    }
+    let mut order: Vec<usize> = (0..z.len()).collect();
+    order.sort_by_key(|k| Reverse((z[*k], turn[*k])));
+    let mut cells = vec![1.0; z.len()];
+    for k in order {
+        if let Some(to) = crossed[k] {
+            cells[to] += cells[k];
+        }
+    }
+    (next, cells)
+}
+
+#[test]
+fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
+    for (name, cells) in long::or(
+        vec![("alpine", 128), ("hills", 128)],
+        vec![("alpine", 256), ("hills", 256), ("badlands", 256), ("canyon", 256), ("uplift", 256)],
+    ) {
+        let terrain = preset(name, cells, 2);
+        let (frame, first) = LocalWindow::of(&terrain).unwrap();
+        let wholes = wholes(&frame, &Rules::default(), Key::new(2, "land"), &first, 3);
+        for pair in wholes.windows(2) {
+            let [coarse, fine] = pair else { unreachable!() };
+            let what = format!("{name}, level {}", fine.level);
+            assert_eq!(trapped(&frame, fine), 0, "{what}");
+            let square = frame.width(fine.level).powi(2);
+            let (next, recomputed) = d8(fine);
+            let cols = fine.size()[1];
+            // No pit by the heights alone but for level ground, of which there is next to none.
+            let pits = next
+                .iter()
+                .enumerate()
+                .filter(|(k, next)| next.is_none() && !on_open_rim(&frame, fine.size(), [k / cols, k % cols]));
+            let pits = pits.count();
+            assert!(pits * 20_000 <= fine.ground.len(), "{what}: {pits} cells with no lower neighbour");
+            // Catchments along the carried tree, and what a river of a km² should have.
+            let mut own = vec![1.0f64; fine.ground.len()];
+            let mut waiting = vec![0u8; own.len()];
+            let down = |k: usize| {
+                let step = STEPS.get(usize::from(fine.receivers.as_slice()[k]))?;
+                Some((k as i64 + step[0] * cols as i64 + step[1]) as usize)
+            };
+            (0..own.len()).filter_map(down).for_each(|to| waiting[to] += 1);
+            let mut ready: Vec<usize> = (0..own.len()).filter(|k| waiting[*k] == 0).collect();
+            while let Some(k) = ready.pop() {
+                if let Some(to) = down(k) {
+                    own[to] += own[k];
+                    waiting[to] -= 1;
+                    if waiting[to] == 0 {
+                        ready.push(to);
+                    }
+                }
+            }
+            let rivers: Vec<usize> = (0..own.len()).filter(|k| fine.area.as_slice()[*k] >= 1e6).collect();
+            let near = |a: f64, b: f64| a <= 1.5 * b && b <= 1.5 * a;
+            let right = rivers.iter().filter(|k| near(f64::from(fine.area.as_slice()[**k]), own[**k] * square)).count();
+            let share = right as f64 / rivers.len() as f64;
+            println!("{what}: {} cells of rivers, {:.4} of them with their catchments", rivers.len(), share);
+            assert!(rivers.len() > 100 && share >= 0.99, "{what}: {share}");
+            // The stranger's rivers, from heights alone, within a coarse cell of the coarse ones.
+            let (mut kept, mut all) = (0u32, 0u32);
+            let [rows, width] = coarse.size();
+            for i in 0..rows {
+                for j in 0..width {
+                    let area = f64::from(coarse.area[(i, j)]);
+                    if area < 1e6 {
+                        continue;
+                    }
+                    all += 1;
+                    let mut largest = 0.0f64;
+                    for r in (2 * i).saturating_sub(2)..(2 * i + 4).min(2 * rows) {
+                        for c in (2 * j).saturating_sub(2)..(2 * j + 4).min(2 * width) {
+                            largest = largest.max(recomputed[r * cols + c] * square);
+                        }
+                    }
+                    kept += u32::from(1.5 * largest >= area);
+                }
+            }
+            let share = f64::from(kept) / f64::from(all);
+            println!("{what}: {share:.4} of {all} cells of rivers keep their way");
+            assert!(share >= 0.99, "{what}: {share}");
+            let means = |i: usize, j: usize| {
+                [[0, 0], [0, 1], [1, 0], [1, 1]]
+                    .iter()
+                    .map(|[a, b]| fine.ground[(2 * i + a, 2 * j + b)].metres())
+                    .sum::<f64>()
+                    / 4.0
+            };
+            let pairs: Vec<(f64, f64)> = (0..rows * width)
+                .map(|k| (coarse.ground[(k / width, k % width)].metres(), means(k / width, k % width)))
+                .collect();
+            let r = correlation(&pairs);
+            println!("{what}: heights correlate by {r:.5}");
+            assert!(r >= 0.999, "{what}: {r}");
+        }
+    }
+}
+
+fn correlation(pairs: &[(f64, f64)]) -> f64 {
+    let n = pairs.len() as f64;
+    let (a, b) = pairs.iter().fold((0.0, 0.0), |(a, b), (x, y)| (a + x / n, b + y / n));
+    let sums = pairs
+        .iter()
+        .fold([0.0; 3], |[xx, yy, xy], (x, y)| [xx + (x - a).powi(2), yy + (y - b).powi(2), xy + (x - a) * (y - b)]);
+    sums[2] / (sums[0] * sums[1]).sqrt()
+}
+
+#[test]
+fn a_flat_world_stays_flat_and_a_sea_a_sea() {
+    for (name, terrain) in grounds(16, 4) {
+        let (frame, first) = LocalWindow::of(&terrain).unwrap();
+        let fine = refine(&frame, &Rules::default(), Key::new(3, "flat"), &first, frame.world(1)).unwrap();
+        if name == "all sea" {
+            assert!(fine.ground.as_slice().iter().all(|z| is_sea(&frame, *z)));
+            assert!(fine.receivers.as_slice().iter().all(|code| *code == OUT));
+        }
+        if name == "a plain" {
+            // Level 0 is tilted by 256 units a cell to its outlets; no more comes of it.
+            let [low, high] = [Field::as_slice(&fine.ground).iter().min(), fine.ground.as_slice().iter().max()];
+            assert!(high.unwrap().0 - low.unwrap().0 < 256 * 16, "{low:?} {high:?}");
+        }
+    }
+}
+
+#[test]
+fn another_key_is_another_land_of_the_same_rivers() {
+    let (_, terrain) = grounds(48, 8).swap_remove(0);
+    let (frame, first) = LocalWindow::of(&terrain).unwrap();
+    let [a, b] =
+        [1, 2].map(|seed| refine(&frame, &Rules::default(), Key::new(seed, "key"), &first, frame.world(1)).unwrap());
+    let other = a.ground.as_slice().iter().zip(b.ground.as_slice()).filter(|(a, b)| a != b).count();
+    assert!(other * 10 > 9 * a.ground.len(), "{other}");
+    let sum = |w: &LocalWindow| w.area.as_slice().iter().map(|a| f64::from(*a)).fold(0.0, f64::max);
+    assert_eq!(sum(&a), sum(&b), "the largest river is the same");
+}
