@@ -31,7 +31,9 @@ fn a_recipe_of_the_version_before_gives_its_world_and_says_what_has_another_name
     let now = recipe.to_toml();
     assert!(!now.contains("hands") && !now.contains("letter"), "{now}");
     assert_eq!(Recipe::parse(&now).unwrap().warnings, Vec::<String>::new());
-    assert_eq!(ground(Run::new(recipe).unwrap()), GROUND);
+    let run = Run::new(recipe.clone()).unwrap();
+    assert_eq!(run.input().warnings, recipe.warnings, "a face is told");
+    assert_eq!(ground(run), GROUND);
     assert_eq!(ground(Run::new(Recipe::parse(&now).unwrap()).unwrap()), GROUND);
 }
 

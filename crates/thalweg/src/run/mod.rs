@@ -103,10 +103,10 @@ pub struct Run {
     input: Input,
 }
 
-/// What is to be said of the elevation model that a run began with; nothing of a run that was resumed, or began otherwise.
+/// What is to be said of the recipe and of the elevation model that a run began with; nothing of a run that was resumed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Input {
-    /// What was assumed, left out or looks doubtful ([`io::Loaded::warnings`]).
+    /// What has another name now ([`Recipe::warnings`]); what was assumed, left out or looks doubtful ([`io::Loaded::warnings`]).
     pub warnings: Vec<String>,
     /// What the file says of its units that was overridden ([`io::Loaded::overridden`]).
     pub overridden: Vec<String>,
@@ -141,11 +141,13 @@ impl Run {
         let io::Loaded { terrain, warnings, nodata, overridden, .. } = io::load(path, options)?;
         recipe.check_memory(&Grid::new(recipe.size_over(terrain.grid.size), terrain.grid.cell)?)?;
         let terrain = recipe.over(terrain)?;
-        let input = Input { warnings, overridden, nodata };
-        Ok(Self { input, ..Self::over(recipe, terrain)? })
+        let mut run = Self::over(recipe, terrain)?;
+        run.input.warnings.extend(warnings);
+        (run.input.overridden, run.input.nodata) = (overridden, nodata);
+        Ok(run)
     }
 
-    /// What is to be said of the elevation model that it began with.
+    /// What is to be said of what it began with.
     pub fn input(&self) -> &Input {
         &self.input
     }
@@ -172,18 +174,8 @@ impl Run {
     fn on(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
         let turns = planned(&recipe, &grids)?;
         let reports = Vec::new();
-        Ok(Self {
-            recipe,
-            terrain,
-            grids,
-            turns,
-            turn: 0,
-            step: 0,
-            strokes: 0,
-            reports,
-            stepper: None,
-            input: Input::default(),
-        })
+        let input = Input { warnings: recipe.warnings.clone(), ..Input::default() };
+        Ok(Self { recipe, terrain, grids, turns, turn: 0, step: 0, strokes: 0, reports, stepper: None, input })
     }
 
     /// Takes the next step, after the strokes that are made before it; `None` when all is done. A muted stage is passed in
