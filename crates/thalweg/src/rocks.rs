@@ -7,6 +7,7 @@ use crate::declare::params::Knob;
 
 /// What land is made of.
 #[derive(Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Rock {
     /// Its name in recipes.
     pub name: &'static str,

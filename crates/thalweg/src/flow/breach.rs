@@ -42,6 +42,7 @@ impl Limits {
 
 /// Breached ground, and what was done to it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Breached {
     /// The ground with its channels.
     pub ground: Field<Height>,

@@ -17,6 +17,7 @@ use crate::terrain::height::Height;
 /// Sills are in order of their level, then of a hash of the sill's world cell. At one sill cell, the cells beside it
 /// are connected in order of their height, then of their hash, and the way out of the land last.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Hierarchy {
     /// For each cell the leaf whose pit its water runs down to, by D8; [`OUTSIDE`] if it leaves.
     pub leaf: Field<u32>,
@@ -27,6 +28,7 @@ pub struct Hierarchy {
 
 /// Ground from which water cannot run off until it stands as high as the spill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Depression {
     /// Index in row-major order of its lowest cell; of several the first in the order of hashes.
     pub pit: u32,

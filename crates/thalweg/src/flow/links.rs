@@ -7,6 +7,7 @@ use crate::terrain::field::Field;
 
 /// A reach of a stream without tributaries.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Link {
     /// Its number: its place in the list, from 0.
     pub id: u32,

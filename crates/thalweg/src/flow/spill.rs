@@ -10,6 +10,7 @@ use crate::terrain::height::Height;
 
 /// Water at rest.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct StandingWater {
     /// Depth of the water at each cell.
     pub depth: Field<Height>,

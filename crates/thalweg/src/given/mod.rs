@@ -1,4 +1,4 @@
-//! [`Given`]: a row of a table that a recipe gives to a stage. Springs, kinds of soil, beds of rock, mouths and waypoints are such
+//! `Given`: a row of a table that a recipe gives to a stage. Springs, kinds of soil, beds of rock, mouths and waypoints are such
 //! rows; [`crate::recipe::tables`] has the one list of them.
 
 pub(crate) mod rows;

@@ -149,7 +149,7 @@ mod tests {
         };
         let names = || std::fs::read_dir(dir).unwrap().count();
         let error = draft("x", true).unwrap_err().to_string();
-        assert!(error.contains("a.txt is no good") && !error.contains(".tmp"), "{error}");
+        assert!(error.contains("a.txt: is no good") && !error.contains(".tmp"), "{error}");
         drop(draft("x", false).unwrap());
         assert_eq!(names(), 0);
         let mut good = draft("x", false).unwrap();

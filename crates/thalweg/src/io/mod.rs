@@ -60,6 +60,7 @@ const MAX_BYTES: u64 = 16 * MAX_CELLS;
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// TIFF, GeoTIFF, BigTIFF: `.tif`, `.tiff`.
     Tiff,

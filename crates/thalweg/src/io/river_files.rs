@@ -74,6 +74,7 @@ pub fn parse_lakes(text: &[u8]) -> Result<Vec<WrittenLake>, String> {
 
 /// What is said of a network beside its lines.
 #[derive(Deserialize)]
+#[non_exhaustive]
 pub struct Header {
     /// Sea level in metres.
     pub sea_level: Option<f64>,

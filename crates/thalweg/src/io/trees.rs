@@ -120,8 +120,14 @@ pub fn load_trees(path: impl AsRef<Path>, grid: &Grid) -> Result<(Vec<Tree>, Vec
 /// # Errors
 /// As [`load_trees`].
 pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
-    let mut table =
-        csv::ReaderBuilder::new().has_headers(false).flexible(true).trim(csv::Trim::All).from_reader(reader);
+    // Lines end with a line feed; a carriage return before it is trimmed off. (Taken for an end too, it would be counted as a line only
+    // when the next is read.)
+    let mut table = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(reader);
     let mut names = StringRecord::new();
     next(&mut table, &mut names, path)?;
     let column = |name: &str| names.iter().position(|known| known == name);
@@ -133,7 +139,7 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
     let (x, y, kind, height) = (needed("x")?, needed("y")?, needed("kind")?, needed("height_m")?);
     let (id, age) = (column("id"), column("age_years"));
     let place = Place::of(grid);
-    let (mut trees, mut outside, mut cells) = (Vec::new(), 0, StringRecord::new());
+    let (mut trees, mut outside, mut cells) = (Vec::new(), 0u64, StringRecord::new());
     while let Some(count) = next(&mut table, &mut cells, path)? {
         let wrong = |what: &str, at: usize, allowed: &str| {
             let value = cells.get(at).unwrap_or_default();
@@ -149,14 +155,14 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
             value.ok_or_else(|| wrong(what, at, "a whole number"))
         };
         let known = || KINDS.map(|kind| kind.name).join(", ");
-        let named = cells.get(kind).and_then(|name| forest::find(name)).ok_or_else(|| wrong("kind", kind, &known()))?;
+        let named = cells.get(kind).and_then(forest::find).ok_or_else(|| wrong("kind", kind, &known()))?;
         let tall = number("height_m", height)?;
         let Some((cell, part)) = Tree::placed(place.back([number("x", x)?, number("y", y)?]), grid.size) else {
             outside += 1;
             continue;
         };
         let age = whole("age_years", age, 0)?.min(u32::MAX.into()) as u32;
-        let number = whole("id", id, count - 2)?;
+        let number = whole("id", id, trees.len() as u64 + outside)?;
         let mut tree = Tree { number, cell, part, kind: named, size: 1.0, age, patch: 1.0 };
         tree.size = (tall as f32 / tree.height()).clamp(1e-3, 1.0);
         trees.push(tree);
@@ -169,14 +175,19 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
 
 /// Reads the next row that is not empty; gives the number of its line, from 1.
 fn next(table: &mut csv::Reader<impl Read>, row: &mut StringRecord, path: &Path) -> Result<Option<u64>> {
-    let there = table.read_record(row).map_err(|error| match error.into_kind() {
-        csv::ErrorKind::Io(error) => Error::io(path, "read")(error),
-        _ => Error::file(path, "is no text in UTF-8"),
-    })?;
-    if row.as_slice().len() + row.len() > MAX_LINE {
-        return Err(Error::file(path, format!("has a line of over {MAX_LINE} bytes; it is no table of trees")));
+    loop {
+        let there = table.read_record(row).map_err(|error| match error.into_kind() {
+            csv::ErrorKind::Io(error) => Error::io(path, "read")(error),
+            _ => Error::file(path, "is no text in UTF-8"),
+        })?;
+        if row.as_slice().len() + row.len() > MAX_LINE {
+            return Err(Error::file(path, format!("has a line of over {MAX_LINE} bytes; it is no table of trees")));
+        }
+        // A line of nothing but blanks is a row of one empty cell.
+        if !there || row.iter().any(|cell| !cell.is_empty()) {
+            return Ok(there.then(|| row.position().map_or(0, csv::Position::line)));
+        }
     }
-    Ok(there.then(|| row.position().map_or(0, csv::Position::line)))
 }
 
 #[cfg(test)]
@@ -283,6 +294,7 @@ mod tests {
         std::fs::write(&path, "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n").unwrap();
         let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
         assert_eq!((trees.len(), trees[0].cell, trees[0].kind().name), (1, [1, 0], "reed"));
+        assert!(refusal("\r\n \r\nx,y,kind,height_m\r\n\r\n1,-2,palm,3\r\n").contains("line 5: kind `palm`"));
         // As a spreadsheet saves it: cells in quotes, a mark of the encoding in front.
         let text = "\u{feff}\"x\",\"y\",\"kind\",\"height_m\",\"note\"\r\n7,-15.5,\"reed\",\"2.4\",\"a, b\"\r\n1,-2,palm,3,\r\n";
         assert!(refusal(text).contains("line 3: kind `palm`"));

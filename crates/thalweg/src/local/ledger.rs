@@ -42,6 +42,7 @@ pub const OPERATORS: [Operator; 9] = [
 /// What each operator gave to the wanted cells and took from them, in units of height × cells; `before` is four times the coarse
 /// cells' ground, cell by cell. The ground after is before plus what was given less what was taken, to the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Ledger {
     /// Ground before: each wanted cell as high as the coarse cell that it is a part of.
     pub before: i128,

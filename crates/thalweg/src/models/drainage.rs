@@ -1,4 +1,4 @@
-//! Where the ground drains to: see [`Drainage`].
+//! Where the ground drains to: see [`DrainageLayers`].
 
 use crate::base::error::Result;
 use crate::flow::accumulate::{SHARES, shares};

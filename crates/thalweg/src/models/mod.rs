@@ -94,8 +94,8 @@ impl Models {
     /// # Errors
     /// When there is none.
     pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
-        let is_called = |model: &Box<dyn Model>| model.about().name == name || model.formerly() == Some(name);
-        self.all().find(is_called).ok_or_else(|| {
+        let is_called = |model: &dyn Model| model.about().name == name || model.formerly() == Some(name);
+        self.all().find(|model| is_called(&**model)).ok_or_else(|| {
             let names: Vec<&str> = self.all().map(|model| model.about().name).collect();
             Error::unknown("model", name, names)
         })

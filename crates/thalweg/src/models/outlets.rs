@@ -1,4 +1,4 @@
-//! Land all of which drains: see [`Outlets`].
+//! Land all of which drains: see [`OpenOutlets`].
 
 use crate::base::error::Result;
 use crate::flow::{Land, outlets};

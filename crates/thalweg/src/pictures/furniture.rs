@@ -17,6 +17,7 @@ const LEGEND: usize = 160;
 
 /// A ramp with its ends' values.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Legend {
     /// The ramp.
     pub ramp: &'static Ramp,

@@ -24,6 +24,7 @@ const NEAR: f64 = 2.0;
 
 /// How far two terrains of one extent agree.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Agreement {
     /// Correlation of heights, means over equal cells: half as many as the coarser terrain has, up to 256 on the long side.
     pub heights: f64,

@@ -11,6 +11,7 @@ const LENGTH: [f64; 2] = [0.980, 1.386];
 
 /// Widths of the channels of a map.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Widths {
     /// Half of all middle lines' length has less width, in metres.
     pub median: f64,

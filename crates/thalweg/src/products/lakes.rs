@@ -13,6 +13,7 @@ const LEVEL: i64 = 256;
 
 /// A lake.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LakeOutline {
     /// Its number: its place in the list, from 1; 0 is dry in the field of numbers.
     pub id: u32,

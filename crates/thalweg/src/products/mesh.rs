@@ -25,6 +25,7 @@ pub struct MeshOptions {
 
 /// A heightfield as triangles. The middle of the terrain is the horizontal origin, heights are elevations.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Mesh {
     /// Metres.
     pub positions: Vec<[f32; 3]>,

@@ -29,6 +29,7 @@ pub enum Green {
 
 /// Unit normals by cell.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct NormalMap {
     /// East, north, up.
     pub normals: Field<[f32; 3]>,
@@ -59,6 +60,7 @@ impl NormalMap {
 
 /// Heights as grey, for renderers that want a bump or displacement map.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct BumpMap {
     /// 0 at the lowest ground, 1 at the highest; 0 where there is no data or all is level.
     pub grey: Field<f64>,

@@ -34,6 +34,7 @@ pub struct Stand {
 
 /// A tree on a mesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct StandingTree {
     /// Number of its shape.
     pub plant: usize,

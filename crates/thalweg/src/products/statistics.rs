@@ -10,6 +10,7 @@ use crate::terrain::height::UNITS;
 
 /// A terrain in a few figures; cells without data are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Statistics {
     /// Lowest elevation in metres.
     pub minimum: f64,

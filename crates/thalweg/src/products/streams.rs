@@ -12,6 +12,7 @@ const GAP: usize = 6;
 
 /// A reach without tributaries, and how much water it carries.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct StreamReach {
     /// Where it runs.
     pub link: Link,

@@ -97,6 +97,7 @@ impl Recipe {
 
 /// What was set in a recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Overrides {
     /// Cells on the long side.
     pub cells: Option<usize>,

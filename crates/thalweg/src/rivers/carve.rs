@@ -17,6 +17,7 @@ const SHOWN: usize = 6;
 
 /// Ground with its rivers.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Carved {
     /// The ground; nowhere higher than it was, but on levees.
     pub ground: Field<Height>,

@@ -8,6 +8,7 @@ use crate::terrain::field::Field;
 
 /// A reach as it was written.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct WrittenReach {
     /// Its number.
     pub id: u32,
@@ -37,6 +38,7 @@ pub struct WrittenReach {
 
 /// A lake as it was written.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct WrittenLake {
     /// Its number, as in the raster.
     pub id: u32,
@@ -48,6 +50,7 @@ pub struct WrittenLake {
 
 /// All that was written.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RiverFiles {
     /// Side of a cell in metres.
     pub cell: f64,
@@ -75,6 +78,7 @@ pub struct RiverFiles {
 
 /// One check and how it went.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Check {
     /// What was checked.
     pub name: &'static str,

@@ -10,6 +10,7 @@ pub const FLOW: f64 = 68_719_476_736.0;
 
 /// A point of a river.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Vertex {
     /// Row and column in cells; cell (i, j) reaches from i to i + 1 and from j to j + 1.
     pub place: [f64; 2],
@@ -50,6 +51,7 @@ impl Vertex {
 /// What kind of river (Montgomery & Buffington 1997, doi:10.1130/0016-7606(1997)109<0596:CRMICD>2.3.CO;2; braiding after
 /// Leopold & Wolman 1957, USGS Prof. Paper 282-B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum RiverKind {
     /// A mountain torrent: steeper than 0.065.
     Torrent,
@@ -76,6 +78,7 @@ impl RiverKind {
 
 /// Where a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Source {
     /// Of itself, or at a spring.
     Head,
@@ -92,6 +95,7 @@ pub enum Source {
 
 /// Where a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mouth {
     /// In a vertex of another run.
     Joins {
@@ -112,6 +116,7 @@ pub enum Mouth {
 
 /// A river from its source or a lake down to where it ends; tributaries join it on the way.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct River {
     /// Number of its name: what lies above and below a lake, and the arms of a delta, share it.
     pub number: u32,
@@ -135,6 +140,7 @@ pub struct River {
 
 /// Standing water with one level.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Lake {
     /// Its level.
     pub level: Height,
@@ -144,6 +150,7 @@ pub struct Lake {
 
 /// All rivers and lakes.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Network {
     /// Rivers, each after those that it joins or parts from.
     pub rivers: Vec<River>,
@@ -168,6 +175,7 @@ pub struct Network {
 
 /// A part of a run without tributaries.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RiverReach {
     /// Its run.
     pub river: u32,

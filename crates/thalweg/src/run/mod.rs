@@ -26,6 +26,7 @@ use crate::terrain::{STANDING, Terrain};
 
 /// What one stage did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StageReport {
     /// The stage's label.
     pub label: String,
@@ -67,6 +68,7 @@ pub struct Change {
 
 /// Where a run stands after a step.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Progress {
     /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage.
     pub turn: usize,
@@ -105,6 +107,7 @@ pub struct Run {
 
 /// What is to be said of the recipe and of the elevation model that a run began with; nothing of a run that was resumed.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Input {
     /// What has another name now ([`Recipe::warnings`]); what was assumed, left out or looks doubtful ([`io::Loaded::warnings`]).
     pub warnings: Vec<String>,

@@ -59,6 +59,7 @@ pub struct SurveyOptions {
 
 /// What a survey is at, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Phase {
     /// Channels are cut out of depressions.
     Breach,

@@ -13,6 +13,7 @@ use crate::terrain::height::{Height, UNITS};
 
 /// A survey in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Summary {
     /// The library's version.
     pub thalweg: &'static str,
@@ -46,6 +47,7 @@ pub struct Summary {
 
 /// Depressions, full to their brims.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct LakeSummary {
     /// Cells under water.
     pub cells: usize,
@@ -57,6 +59,7 @@ pub struct LakeSummary {
 
 /// Basins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct BasinSummary {
     /// How many there are.
     pub count: usize,
@@ -66,6 +69,7 @@ pub struct BasinSummary {
 
 /// Streams.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct StreamSummary {
     /// Cells in which there is one.
     pub cells: usize,
@@ -81,6 +85,7 @@ pub struct StreamSummary {
 
 /// The links of one order.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct OrderSummary {
     /// The order, from 1.
     pub order: u32,
@@ -92,6 +97,7 @@ pub struct OrderSummary {
 
 /// Channels cut out of depressions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ChannelSummary {
     /// Pits that were given a way out.
     pub pits: usize,

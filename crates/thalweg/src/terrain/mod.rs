@@ -163,6 +163,7 @@ impl LayerSpec {
 
 /// A named layer of a terrain.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Layer {
     /// Unit of the values.
     pub unit: String,

@@ -10,6 +10,7 @@ const TURNS: u32 = 64;
 
 /// What became of water in a balance.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Balance {
     /// What evaporated from standing water, in units of height × cells, as all amounts here.
     pub evaporated: i64,
@@ -25,6 +26,7 @@ pub struct Balance {
 
 /// A sill that water ran over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Outlet {
     /// Index of the sill.
     pub cell: u32,

@@ -85,6 +85,7 @@ pub struct Overflow {
 
 /// A lake or pond: water with one level surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pool {
     /// Number of the depression in [`Hierarchy::depressions`]: all below it are full, it is not part of a greater pool.
     pub depression: u32,

@@ -18,6 +18,7 @@ use crate::terrain::{HARDNESS, LayerSpec, PROTECT, Terrain};
 
 /// A droplet where it takes a step, or ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct TracePoint {
     /// Metres eastward and southward from the world's north-western corner.
     pub place: [f64; 2],

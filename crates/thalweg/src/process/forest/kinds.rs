@@ -1,7 +1,8 @@
 //! [`Kind`]: the kinds of plants, and what each can bear.
 
-/// A kind of plant: what it looks like, where it takes root, and how it lives beside the common [`Rules`](super::Rules).
+/// A kind of plant: what it looks like, where it takes root, and how it lives beside the common [`ForestRules`](super::ForestRules).
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct PlantKind {
     /// Its one name: tables, files, parameters.
     pub name: &'static str,

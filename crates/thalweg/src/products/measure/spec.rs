@@ -40,6 +40,7 @@ impl Group {
 
 /// What is known of a measure before anything is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Spec {
     /// Its name in JSON; never changed.
     pub name: &'static str,
@@ -59,6 +60,7 @@ pub struct Spec {
 
 /// A measure of one terrain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Measure {
     /// What it is.
     #[serde(flatten)]
@@ -86,6 +88,7 @@ pub enum Scale {
 
 /// The power law y = factor · x^exponent; over orders (Horton's laws) y = factor · e^(exponent · x).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PowerLaw {
     /// y at x = 1.
     pub factor: f64,
@@ -99,6 +102,7 @@ pub struct PowerLaw {
 
 /// A curve behind the measures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Curve {
     /// Its name in JSON; never changed.
     pub name: &'static str,
@@ -159,7 +163,7 @@ pub struct Measures {
     pub cell_size_m: f64,
     /// What was chosen.
     pub settings: MeasureSettings,
-    /// The measures, in the order of [`specs`].
+    /// The measures, in the order of [`specs`](super::specs).
     pub measures: Vec<Measure>,
     /// The curves behind them; one that cannot be had is left out.
     pub curves: Vec<Curve>,
@@ -205,6 +209,7 @@ impl Measures {
 
 /// How far two terrains lie apart in one measure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Difference {
     /// The measure.
     pub name: &'static str,

@@ -34,6 +34,7 @@ impl Colours {
 
 /// How to read an overlay's colours.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct OverlayLegend {
     /// What is shown.
     pub title: String,
