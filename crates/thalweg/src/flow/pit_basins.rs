@@ -18,7 +18,7 @@ const BAND: usize = 1 << 17;
 /// Not labelled yet.
 const UNSET: u32 = u32::MAX;
 
-/// PitBasins of a land, and how the labels of its cells lead to them.
+/// Basins of the pits of a land, and how the labels of its cells lead to them.
 ///
 /// Bands of rows are labelled side by side. A band numbers its own roots: 0 is the outside, then come its pits and the
 /// cells from which water goes on into another band.

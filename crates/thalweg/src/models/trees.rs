@@ -16,7 +16,7 @@ params! {
     /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
     /// size and an age, and roots that hold the soil for later stages.
     ///
-    /// In a year every plant grows by size += grow·(1 − size), from 0.5, and with the chance `seed` pit_basins a seed that flies
+    /// In a year every plant grows by size += grow·(1 − size), from 0.5, and with the chance `seed` sheds a seed that flies
     /// up to `spread` along either axis; `spawn` seeds a km² come from elsewhere. A seed takes root with the chance
     /// s·(1 − density/cap), the density being the mean under the roots that it would have; s is 1 where the ground suits its
     /// kind, and falls to 0 over a tenth before the kind's limits of slope, of elevation (as a share of `tree_line`) and of

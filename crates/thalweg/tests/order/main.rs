@@ -43,7 +43,9 @@ fn faults(sources: &Sources, rows: &[Vec<&str>], ranks: &[(&str, Vec<Vec<&str>>)
         };
         let (folder, name) = module.rsplit_once('/').unwrap_or(("", module));
         let order = ranks.iter().find(|(of, _)| *of == folder).map(|(_, order)| order);
-        let rank = |name: &str| order.and_then(|order| order.iter().position(|rank| rank.contains(&name)));
+        // A star stands for all that is not named.
+        let at = |name: &str| order.and_then(|order| order.iter().position(|rank| rank.contains(&name)));
+        let rank = |name: &str| at(name).or_else(|| at("*"));
         let siblings =
             sources.0.keys().filter(|other| other.rsplit_once('/').is_some_and(|(of, _)| of == folder)).count();
         if !folder.is_empty() && siblings > 1 && rank(name).is_none() {
@@ -69,7 +71,8 @@ fn faults(sources: &Sources, rows: &[Vec<&str>], ranks: &[(&str, Vec<Vec<&str>>)
         }
     }
     for (folder, order) in ranks {
-        for name in order.iter().flatten().filter(|name| !sources.0.contains_key(&format!("{folder}/{name}"))) {
+        let named = order.iter().flatten().filter(|name| **name != "*");
+        for name in named.filter(|name| !sources.0.contains_key(&format!("{folder}/{name}"))) {
             faults.push(format!("{folder}/{name} has a rank and is not there"));
         }
     }
