@@ -126,6 +126,7 @@ impl Job {
         }
         draft.report["seconds"] = seconds.into();
         draft.report["threads"] = rayon::current_num_threads().into();
+        draft.seal()?;
         // From here on the run is done, whoever calls, and however often.
         let _ending = ending();
         let mut naming = naming();

@@ -40,6 +40,7 @@ pub struct Draft {
     lists: Vec<PathBuf>,
     reports: Vec<PathBuf>,
     whole: Vec<PathBuf>,
+    is_sealed: bool,
     /// What the reports say, an object; their member `files` is added when they are written.
     pub report: Value,
 }
@@ -51,8 +52,8 @@ impl Draft {
     /// Those of `write`.
     pub fn new(write: impl FnOnce(&mut Self) -> Result<()>) -> Result<Self> {
         let (lists, reports, whole) = (Vec::new(), Vec::new(), Vec::new());
-        let mut draft =
-            Self { staging: Staging::new(), saved: Saved::default(), lists, reports, whole, report: json!({}) };
+        let (staging, saved, is_sealed) = (Staging::new(), Saved::default(), false);
+        let mut draft = Self { staging, saved, lists, reports, whole, is_sealed, report: json!({}) };
         write(&mut draft).map_err(|error| draft.staging.error(error))?;
         draft.saved.said = draft.staging.said(std::mem::take(&mut draft.saved.said));
         Ok(draft)
@@ -111,19 +112,32 @@ impl Draft {
         &self.saved.said
     }
 
-    /// Writes the reports and gives all files their names; see [`Staging::commit`]. Files in `keep` stay, whoever speaks for them. Gives
-    /// the report as it was written.
+    /// Writes the reports beside the other files, still without names: what follows is renaming alone. [`Draft::commit`] does it where
+    /// nobody has; what the report is told later is not written.
     ///
     /// # Errors
-    /// What the system refuses. Files may then have their names already, but no report speaks for them.
-    pub fn commit(mut self, keep: &[PathBuf]) -> Result<Value> {
-        let files = self.files();
-        self.report["files"] = json!(files.iter().map(|file| to_text(file)).collect::<Vec<_>>());
+    /// What the system refuses.
+    pub fn seal(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_sealed, true) {
+            return Ok(());
+        }
+        self.report["files"] = json!(self.files().iter().map(|file| to_text(file)).collect::<Vec<_>>());
         let text = format!("{:#}\n", self.report);
         for path in &self.reports {
             let place = self.staging.place(path)?;
             write_text(&place, &text).map_err(|error| self.staging.error(error))?;
         }
+        Ok(())
+    }
+
+    /// Gives all files their names, the reports last; see [`Staging::commit`]. Files in `keep` stay, whoever speaks for them. Gives
+    /// the report as it was written.
+    ///
+    /// # Errors
+    /// What the system refuses. Files may then have their names already, but no report speaks for them.
+    pub fn commit(mut self, keep: &[PathBuf]) -> Result<Value> {
+        self.seal()?;
+        let files = self.files();
         self.staging.commit(&[self.lists, self.reports].concat(), &self.whole, &[keep, &files].concat())?;
         Ok(self.report)
     }
