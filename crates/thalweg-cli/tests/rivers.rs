@@ -48,7 +48,7 @@ fn wishes_are_taken_and_what_cannot_be_is_refused() {
         "rivers dem.tif -o a --catchment 0.02km2 --spring 10,10,2 --pass 20,30,200 --mouth 29,5 --seed 4 --quiet",
     );
     place.works("check-rivers a");
-    place.works("rivers dem.tif -o b --catchment 20000 --set method=letter --set spacing=150 --quiet");
+    place.works("rivers dem.tif -o b --catchment 20000 --set method=sampled --set spacing=150 --quiet");
     assert!(place.json("b/rivers.json")["rivers"].as_u64().unwrap() > 0);
     place.refuses("rivers dem.tif -o c --spring 99,1,1", &["springs[1].row = 99", "0 to 29"]);
     place.refuses("rivers dem.tif -o c --spring 5,5,1 --sea-level 9000", &["spring", "not in the sea"]);
