@@ -1,5 +1,6 @@
-//! Rivers by sampled points and shortest paths, as the report of Eymard & Peurière (Université Claude Bernard Lyon 1) has them: points by Poisson-disc sampling, a graph of near points,
-//! shortest paths to the sea, heights corrected along them, paths rasterised, drainage counted in points, channels carved.
+//! Rivers by sampled points and shortest paths, as the report of Eymard & Peurière (Université Claude Bernard Lyon 1) has them: points
+//! by Poisson-disc sampling, a graph of near points, shortest paths to the sea, heights corrected along them, paths rasterised,
+//! drainage counted in points, channels carved.
 //!
 //! Its widths depend on the number of points, it knows no lakes, and it finds a way to the sea through any mountain; the
 //! network that [`plan()`](crate::rivers::plan()) makes is free of that. What the report leaves open is chosen here: where there is
