@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use thalweg::{model::page, models};
+use thalweg::{model::page, models, presets};
 
 use crate::shell::{Outcome, root};
 
@@ -45,8 +45,26 @@ fn pages() -> BTreeMap<String, String> {
         let _ = writeln!(index, "- [{0}]({0}.md): {1}", about.name, about.summary);
         pages.insert(format!("{}.md", about.name), page::markdown(&*model));
     }
+    index.push_str("\nWhat of each goes on on local levels, preset by preset: [local_forms](local_forms.md).\n");
     pages.insert("README.md".to_string(), index);
+    pages.insert("local_forms.md".to_string(), local_forms());
     pages
+}
+
+/// For each preset, which of its stages have a local form.
+fn local_forms() -> String {
+    let mut page = "# Local forms\n\nGenerated from the models' declarations by `cargo xtask book`.\n\n\
+        Levels beyond the global one (`beyond = \"local\"` in a recipe, and all of a world's tiles) are made cell by cell of what lies\n\
+        around. A stage goes on there in as far as its model has a local form; all others end at the global level, and what they made of\n\
+        the land is refined with it.\n\n| preset | stage | model | on local levels |\n|---|---|---|---|\n"
+        .to_string();
+    for preset in presets::PRESETS {
+        let (name, Ok(recipe)) = (preset.name, preset.recipe()) else { continue };
+        for (stage, (label, form)) in recipe.stages.iter().zip(recipe.local_forms()) {
+            let _ = writeln!(page, "| {name} | {label} | {} | {} |", stage.model.about().name, form.unwrap_or("–"));
+        }
+    }
+    page
 }
 
 /// File names and texts of the pages that are there.

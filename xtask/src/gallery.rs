@@ -30,6 +30,18 @@ const PICTURES: &[(&str, &str)] = &[
         "vary canyon --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_canyon_rock_relief.png",
     ),
     ("canyon", "vary canyon --size 0.5,1,2 --sea 100,300 --pixels 148 -o knobs_canyon_size_sea.png"),
+    // From a whole continent into a valley: these are shown in docs/endless.md.
+    ("endless", "tile endless --level 3 --at 40000,20000 -o worlds/endless_3"),
+    ("endless", "shade worlds/endless_3/height.tif --sea-level 0 --scale --max-size 448 -o endless_3.png"),
+    ("endless", "tile endless --level 6 --at 40000,20000 -o worlds/endless_6"),
+    ("endless", "view worlds/endless_6/height.tif --size 760x480 -o endless_6.png"),
+    ("endless", "tile endless --level 8 --at 40000,20000 -o worlds/endless_8"),
+    ("endless", "view worlds/endless_8/height.tif --size 760x480 -o endless_8.png"),
+    // The explorer's zoom, from the whole into a valley.
+    ("endless", "explore endless --at 33000,61000 --distance 1600000 --size 680x420 -o endless_zoom_1.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 150000 --size 680x420 -o endless_zoom_2.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 20000 --size 680x420 -o endless_zoom_3.png"),
+    ("endless", "explore endless --at 33000,61000 --distance 2500 --size 680x420 -o endless_zoom_4.png"),
     // The three settings that McDonald's article compares.
     (
         "forest",

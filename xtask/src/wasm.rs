@@ -143,7 +143,7 @@ mod tests {
     fn recipes_without_files_are_recipes() {
         let target = std::env::temp_dir().join(format!("thalweg-wasm-{}", std::process::id()));
         for (name, path) in recipes(&target).unwrap() {
-            let answer = thalweg_fingerprints::world(&fs::read_to_string(path).unwrap(), 8);
+            let answer = thalweg_fingerprints::world(&fs::read_to_string(path).unwrap(), 32);
             assert!(answer.contains("ground "), "{name}: {answer}");
         }
         fs::remove_dir_all(target).unwrap();

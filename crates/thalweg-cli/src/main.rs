@@ -11,6 +11,7 @@ mod progress;
 mod recipes;
 mod signals;
 mod terrains;
+mod worlds;
 
 use std::process::ExitCode;
 
@@ -19,7 +20,7 @@ use thalweg::{Error, Result, base::names};
 use crate::args::Command;
 use crate::args::values::MOST_THREADS;
 use crate::commands::{
-    apply, build, drain, info, measure, mesh, models, pictures, reshape, resume, rivers, studio, vary,
+    apply, build, drain, info, measure, mesh, models, pictures, reshape, resume, rivers, serve, studio, tile, vary,
 };
 use crate::console::Voice;
 
@@ -45,6 +46,8 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
         Command::Vary(vary) => return (vary.threads, vary.voice.into()),
         Command::Drain(drain) => return (drain.threads, drain.voice.into()),
         Command::Rivers(rivers) => return (rivers.threads, rivers.voice.into()),
+        Command::Tile(tile) => return (tile.world.threads, tile.world.voice.into()),
+        Command::Serve(serve) => return (serve.world.threads, serve.world.voice.into()),
         Command::CheckRivers { json, .. } => return (None, Voice { quiet: false, json: *json }),
         Command::Resume(resume) => return (resume.threads, resume.voice.into()),
         Command::Info(info) => return (None, Voice { quiet: false, json: info.json }),
@@ -57,8 +60,12 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
 fn act(command: Command, voice: Voice) -> Result<ExitCode> {
     match command {
         Command::Build(args) => return build::build(&args, voice),
+        Command::Tile(args) => return tile::tile(&args, voice),
+        Command::Serve(args) => serve::serve(&args, voice)?,
         Command::Vary(args) => return vary::vary(&args, voice),
         Command::Studio(args) => return studio::studio(&args, voice),
+        #[cfg(feature = "studio")]
+        Command::Explore(args) => return commands::explore::explore(&args, voice),
         Command::Generate(args) => return apply::generate(&args, voice),
         Command::Apply(args) => return apply::apply(&args, voice),
         Command::Resume(args) => return resume::resume(&args, voice),

@@ -77,6 +77,60 @@ impl Drop for Phases {
     }
 }
 
+/// What is counted, one thing after the other.
+pub struct Counting {
+    voice: Voice,
+    start: Instant,
+    last: Option<Instant>,
+    bar: Option<ProgressBar>,
+}
+
+impl Counting {
+    /// Nothing counted yet.
+    pub fn new(voice: Voice) -> Self {
+        let shown = !voice.json && !voice.quiet && std::io::stderr().is_terminal();
+        let bar = shown.then(|| {
+            let style = ProgressStyle::with_template("{msg:36} {wide_bar} {pos}/{len}");
+            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Self { voice, start: Instant::now(), last: None, bar }
+    }
+
+    /// So many of all are done.
+    pub fn step(&mut self, label: &str, [done, all]: [u64; 2]) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(label.to_string());
+            bar.set_length(all);
+            bar.set_position(done);
+        }
+        if done < all && self.last.is_some_and(|last| last.elapsed() < THROTTLE) {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let seconds = self.start.elapsed().as_secs_f64();
+        self.voice.event(&json!({
+            "event": "progress",
+            "stage": 1,
+            "stages": 1,
+            "label": label,
+            "step": done,
+            "steps": all,
+            "done": done,
+            "all": all,
+            "seconds": seconds,
+        }));
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        // Whatever is said next must not stand behind a bar.
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// One of several worlds.
 #[derive(Debug, Clone)]
 pub struct World {

@@ -35,7 +35,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         playing: false,
         presets: Vec::new(),
         cells: CELLS,
-        export: None,
         pictures: ".".into(),
         asker: Box::new(platform::ask),
     });

@@ -1,12 +1,10 @@
 //! [`Options`]: with what the studio opens.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use thalweg::recipe::Recipe;
 
 use crate::platform::Asker;
-use crate::session::Export;
 
 /// A recipe that comes with the program.
 #[derive(Debug, Clone)]
@@ -31,8 +29,6 @@ pub struct Options {
     pub presets: Vec<Preset>,
     /// Cells on the long side at which presets are opened.
     pub cells: usize,
-    /// Writes all layers of a run into a folder.
-    pub export: Option<Arc<Export>>,
     /// The folder in which pictures are saved.
     pub pictures: PathBuf,
     /// How the user is asked for files: [`platform::ask`](crate::platform::ask), but in tests.

@@ -1,6 +1,5 @@
 //! The window's panels, driven and drawn without a window.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use eframe::egui::accesskit::Role;
@@ -75,18 +74,17 @@ impl Bench {
                         playing,
                         presets: vec![Preset { name: "small", text: HILLS.to_string(), thumbnail: &[] }],
                         cells: 64,
-                        export: Some(Arc::new(|run, folder| {
-                            let path = folder.join("hash.txt");
-                            std::fs::write(&path, run.recipe().hash()).map_err(thalweg::Error::io(&path, "write"))
-                        })),
                         pictures: pictures.clone(),
                         asker: {
                             let (other, folder) = (other.clone(), pictures.clone());
                             Box::new(move |ask| {
                                 let (sender, receiver) = std::sync::mpsc::channel();
-                                let folders = [Ask::Export, Ask::Turntable, Ask::TimeLapse];
-                                let answer = if folders.contains(&ask) { &folder } else { &other };
-                                sender.send(Some(answer.clone())).unwrap();
+                                let answer = match ask {
+                                    Ask::Export => folder.join("world"),
+                                    Ask::Turntable | Ask::TimeLapse => folder.clone(),
+                                    _ => other.clone(),
+                                };
+                                sender.send(Some(answer)).unwrap();
                                 receiver
                             })
                         },
@@ -451,9 +449,10 @@ fn layers_and_frames_are_exported() {
     let path = |bench: &Bench, name: &str| bench.folder.path().join(name);
     bench.click("Export");
     bench.click("All layers …");
-    let hash = path(&bench, "hash.txt");
-    bench.until("the layers are written", |_| hash.exists());
-    assert_eq!(std::fs::read_to_string(&hash).unwrap(), Recipe::parse(&bench.studio().recipe_text()).unwrap().hash());
+    let world = path(&bench, "world");
+    bench.until("the layers are written", |_| world.join(thalweg::world_folder::REPORT).exists());
+    let written = thalweg::world_folder::recipe_of(&world).unwrap().unwrap();
+    assert_eq!(written.hash(), Recipe::parse(&bench.studio().recipe_text()).unwrap().hash());
     bench.click("Export");
     bench.click("Picture, 2× as large");
     let large = bench.pictures();

@@ -181,7 +181,7 @@ fn pictures_of_one_pixel_and_strange_areas_are_no_fault() {
         for w in [f32::NAN, -5.0, 0.0, 0.5, 30.0, 1e9] {
             let shot = Shot::whole(0, camera, &look, [50, 40]);
             let odd = Shot { area: [x, x, w, w], clip: Some([w, 0.0, 20.0, x]), ..shot };
-            renderer.draw(&target, &[odd, Shot { slot: 7, ..shot }]);
+            renderer.draw(&target, &[odd, Shot { slot: 70, ..shot }]);
         }
     }
     let many = vec![Shot::whole(1, camera, &look, [50, 40]); 40];

@@ -39,7 +39,7 @@ fn recipe() -> Recipe {
 }
 
 fn worker(playing: bool) -> Worker {
-    let worker = Worker::start(recipe(), playing, None, || {}).unwrap();
+    let worker = Worker::start(recipe(), playing, || {}).unwrap();
     worker.tell(Order::Pace(None));
     worker
 }
@@ -231,7 +231,7 @@ fn worlds_of_any_shape_are_stepped_and_shown() {
         "extent = [100.0, 100.0]\ncells = 8\n",
         "extent = [100.0, 100.0]\ncells = 8\n[[stage]]\nmodel = \"gradient_noise\"\nmuted = true\n",
     ] {
-        let worker = Worker::start(Recipe::parse(text).unwrap(), true, None, || {}).unwrap();
+        let worker = Worker::start(Recipe::parse(text).unwrap(), true, || {}).unwrap();
         let done = until(&worker, text, |snapshot| snapshot.done);
         assert!(done.terrain.grid.size.iter().all(|n| (1..=4096).contains(n)), "{text}: {:?}", done.terrain.grid.size);
     }

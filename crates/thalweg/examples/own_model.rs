@@ -25,16 +25,9 @@ impl Model for Terraces {
             summary: "Ground is drawn towards levels of one spacing.",
             source: "ours",
             family: Family::Erosion,
-            needs: &[],
-            uses: &[],
-            writes: &[],
-            tables: &[],
             placed: false,
+            ..About::default()
         }
-    }
-
-    fn steps(&self, _: &Grid) -> u32 {
-        1
     }
 
     fn reach(&self, _: &Grid) -> Reach {

@@ -19,7 +19,7 @@
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::declare::params::{ParamKind, Value};
-use crate::model::{Budget, Model, Reach, Tick};
+use crate::model::{Budget, Family, Model, Reach, Role, Tick};
 use crate::run::tiles;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
@@ -37,7 +37,7 @@ pub struct Law {
 }
 
 /// All of them.
-pub const LAWS: [Law; 8] = [
+pub const LAWS: &[Law] = &[
     Law { name: "threads", says: "Any number of threads gives the same bits.", holds: threads },
     Law { name: "state", says: "A stepper that is dropped between any two steps gives the same bits.", holds: state },
     Law { name: "tiles", says: "Where its reach is finite, the model gives the same bits by tiles.", holds: tiled },
@@ -54,6 +54,11 @@ pub const LAWS: [Law; 8] = [
     },
     Law { name: "declaration", says: "What the model is, reads and leaves is declared.", holds: declaration },
     Law { name: "factors", says: "A layer that holds nothing back changes nothing.", holds: factors },
+    Law {
+        name: "family",
+        says: "Base models and erosion change the ground of one land at least; analysis changes that of none.",
+        holds: family,
+    },
 ];
 
 impl Law {
@@ -409,4 +414,32 @@ fn factors(model: &dyn Model) -> Result<(), How> {
     run(model, &mut plain)?;
     run(model, &mut masked)?;
     ask(plain.ground == masked.ground, || "the ground differs where hardness and protect are 0 and rain is 1".into())
+}
+
+fn family(model: &dyn Model) -> Result<(), How> {
+    let land = |edit: fn(&mut Terrain)| {
+        let mut terrain = rough(model, [90, 70])?;
+        edit(&mut terrain);
+        Ok::<_, How>(terrain)
+    };
+    let mut lands = vec![
+        ("hills", land(|_| ())?),
+        ("hills by the sea", land(|terrain| terrain.grid.sea_level = Some(Height::saturating(40.0)))?),
+        (
+            "high mountains",
+            land(|terrain| terrain.ground = terrain.ground.map(|h| Height::saturating(9.0 * h.metres() + 3000.0)))?,
+        ),
+    ];
+    lands.extend(awkward()?);
+    let only_looks = model.about().family == Family::Analysis;
+    for (name, mut land) in lands.into_iter().filter(|(_, land)| model.check(&land.grid).is_ok()) {
+        furnish(model, &mut land)?;
+        let before = land.ground.clone();
+        run(model, &mut land)?;
+        if land.ground != before {
+            return ask(!only_looks, || format!("the ground of {name} is another"));
+        }
+    }
+    // What only keeps the strokes of a hand does nothing of its own.
+    ask(only_looks || model.plays(Role::Strokes), || "it changes the ground of no land".into())
 }

@@ -30,12 +30,15 @@
 //!   it can be saved to a file ([`Run::save`]) and taken up again ([`Run::resume`]) with the same bits to come.
 //! - A [`Session`] is a run that is watched, changed and gone back in: an edited recipe goes on from where it must, what is done by hand
 //!   is undone, memory stays within a bound.
+//! - A [`World`] has all levels of a recipe at once: [any tile of any level](World::tile) is made as it is asked for, the same bits in any order,
+//!   with [rivers](World::rivers) that all arrive and can be [followed](World::follow).
 //! - A [`Terrain`] is what a run works on and leaves: the ground, loose sediment upon it, and layers such as water or hardness, each a
 //!   [`Field`] over a [`Grid`]. It comes from numbers of your own ([`Terrain::from_metres`]), from a file ([`io::load`]: GeoTIFF, PNG,
 //!   NPY, ESRI ASCII, raw, SRTM) and goes into one ([`io::save`]).
 //! - A [`Model`] is what changes ground. The library's are in [`models`], each with its page: what happens, formula,
 //!   source. One of your own is a struct declared with [`params!`] and two small traits; with [`Models::with`](models::Models::with)
 //!   recipes know it by its name, and [`laws`] try it.
+//!   It may use [`noise`] (functions of the place), [`flow`], and [`process`]: digging to the unit, slopes, the scheduler of particles.
 //! - [`flow`] says where water goes: depressions, directions, accumulation, basins, streams. [`rivers`] puts rivers into ground that has
 //!   none. [`products`] are what is made of a terrain: measures, meshes, normal maps, lakes, other resolutions. [`pictures`] draws it.
 //! - A [`Survey`](survey::Survey) is all of that worked out on an elevation model in one call, with a folder of files for GIS. A
@@ -52,6 +55,7 @@
 //! back as an [`Error`] that names the thing, its value and what is allowed.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 pub mod base;
 pub mod declare;
@@ -74,8 +78,11 @@ pub mod rivers;
 pub mod rocks;
 pub mod run;
 pub mod session;
+pub mod strata;
 pub mod survey;
 pub mod terrain;
+pub mod world;
+pub mod world_files;
 pub mod world_folder;
 
 /// The programs of the README and of CONTRIBUTING are tests.
@@ -94,3 +101,4 @@ pub use terrain::Terrain;
 pub use terrain::field::Field;
 pub use terrain::grid::Grid;
 pub use terrain::height::Height;
+pub use world::World;

@@ -21,11 +21,11 @@ use crate::base::memory;
 use crate::declare::params::ParamType;
 use crate::model::{Blend, Family};
 use crate::products::resample::resample;
-use crate::recipe::{Coarsest, Recipe, Stage, When};
-use crate::terrain::Terrain;
+use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage, When};
 use crate::terrain::field::Size;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
+use crate::terrain::{CATCHMENT, LAKE, POOL, RECEIVER, Terrain};
 
 /// Fewest cells on the long side of a first level that is chosen: the largest valleys are some cells wide there, and a
 /// thousand steps take a second or two.
@@ -33,6 +33,9 @@ pub const FEWEST: usize = 128;
 
 /// The largest share by which whole cells of the first of several levels may miss the short side of the extent.
 pub const OFF: f64 = 0.01;
+
+/// Most cells on the long side of a global level that is chosen: what is solved over the whole terrain takes seconds there.
+pub const GLOBAL: usize = 512;
 
 /// A preview is the first level with more cells than this on the long side.
 pub const PREVIEW: usize = 256;
@@ -42,11 +45,14 @@ pub const PREVIEW: usize = 256;
 pub struct Turn {
     /// The level, from 0, the coarsest.
     pub level: usize,
-    /// Number of the stage in the recipe; `None` where the ground is made finer.
+    /// Number of the stage in the recipe; `None` where the ground is made finer, or the whole level is a local one.
     pub stage: Option<usize>,
     /// On how many coarser levels the stage has run.
     pub pass: u32,
 }
+
+/// Bytes that a thread takes while it makes a piece of a local level, as reckoned.
+const LOCAL_SCRATCH: u64 = 96 << 20;
 
 /// Bytes a cell that reading, drawing and writing take for their copies, beyond what a run itself holds. Measured: a
 /// build of 4096² cells that holds 4 bytes a cell came to 17.7.
@@ -58,17 +64,30 @@ impl Stage {
         self.model.about().family == Family::Base
     }
 
-    /// Whether it runs on level `level` of `levels`, on cells `cell` metres wide. Where there is one level, all do.
-    fn runs_on(&self, level: usize, levels: usize, cell: f64) -> bool {
+    /// Whether it only reads what is there.
+    fn reads(&self) -> bool {
+        self.model.about().family == Family::Analysis
+    }
+
+    /// Whether it runs on level `level`, on cells `cell` metres wide, of so many `levels` of which the first `global` ones are solved
+    /// over the whole terrain. Where there is one level, all do. What changes ground ends at the global level; what reads it may
+    /// read any.
+    fn runs_on(&self, level: usize, [global, levels]: [usize; 2], cell: f64) -> bool {
+        let levels = if self.reads() { levels } else { global };
         match self.when {
+            _ if level >= levels => false,
             _ if levels == 1 => true,
-            When::All => self.model.about().family != Family::Analysis || level + 1 == levels,
+            When::All => !self.reads() || level + 1 == levels,
             When::First => level == 0,
             When::Last => level + 1 == levels,
-            // Widths are quotients: half a thousandth either way.
-            When::Widths([finest, coarsest]) => (finest * 0.9995..=coarsest * 1.0005).contains(&cell),
+            When::Widths(widths) => within(widths, cell),
         }
     }
+}
+
+/// Whether cells are of such a width. Widths are quotients: half a thousandth either way.
+fn within([finest, coarsest]: [f64; 2], cell: f64) -> bool {
+    (finest * 0.9995..=coarsest * 1.0005).contains(&cell)
 }
 
 impl Recipe {
@@ -149,7 +168,7 @@ impl Recipe {
     /// # Errors
     /// As [`Recipe::grids`].
     pub fn level_near(&self, cells: usize) -> Result<usize> {
-        if self.coarsest == Coarsest::None {
+        if !self.has_levels() {
             return Ok(cells);
         }
         let levels = (0..=self.halvings()?).map(|k| self.cells >> k);
@@ -169,12 +188,71 @@ impl Recipe {
         Ok(())
     }
 
+    /// Whether it is built in levels of its own, and not on the grid that it is given.
+    pub fn has_levels(&self) -> bool {
+        self.coarsest != Coarsest::None || self.beyond != Beyond::Global
+    }
+
+    /// How many of its levels are local.
+    ///
+    /// # Errors
+    /// When there is no extent, or the global level's cells doubled never come to `cells`.
+    pub fn local_levels(&self) -> Result<u32> {
+        if self.beyond == Beyond::Global {
+            return Ok(0);
+        }
+        let [width, height] =
+            self.extent.ok_or_else(|| Error::Recipe("has no `extent`, with which `beyond` goes".into()))?;
+        let cell = width.max(height) / self.cells as f64;
+        let is_global = |halved: &u32| {
+            let parts = f64::from(1u32 << halved);
+            match self.local_from {
+                LocalFrom::Auto => self.cells >> halved <= GLOBAL,
+                LocalFrom::Cells(most) => self.cells >> halved <= most,
+                LocalFrom::Width(least) => cell * parts >= least * 0.9995,
+            }
+        };
+        let levels = (0..31).find(|halved| is_global(halved) || self.cells >> halved <= 1).unwrap_or(31);
+        let part = 1usize << levels;
+        if !self.cells.is_multiple_of(part) {
+            let [less, more] = [self.cells / part, self.cells / part + 1].map(|n| n * part);
+            let allowed = format!("a multiple of {part}, for {levels} of its levels are local: {less} or {more}");
+            return Err(Error::value("cells", self.cells, allowed));
+        }
+        if let LocalFrom::Cells(from) = self.local_from
+            && levels > 0
+            && self.cells >> levels != from
+        {
+            let [less, more] = [from << (levels - 1), from << levels];
+            return Err(Error::value(
+                "cells",
+                self.cells,
+                format!("the global level's {from} doubled: {less} or {more}"),
+            ));
+        }
+        Ok(levels)
+    }
+
+    /// The same recipe up to its global level: what is solved over the whole terrain.
+    ///
+    /// # Errors
+    /// As [`Recipe::local_levels`].
+    pub fn global(&self) -> Result<Self> {
+        let cells = self.cells >> self.local_levels()?;
+        Ok(Self { cells, beyond: Beyond::Global, local_from: LocalFrom::Auto, ..self.clone() })
+    }
+
     /// How often the first level's cells are halved until there are `cells` on the long side.
     ///
     /// # Errors
     /// When `cells` is no such number, or the first level that the recipe names does not fit the short side.
     fn halvings(&self) -> Result<u32> {
-        let cells = self.cells;
+        let local = self.local_levels()?;
+        Ok(local + self.global_halvings(self.cells >> local)?)
+    }
+
+    /// How often the first level's cells are halved until there are so many on the long side of the global level.
+    fn global_halvings(&self, cells: usize) -> Result<u32> {
         let first = match self.coarsest {
             Coarsest::None => return Ok(0),
             Coarsest::Cells(first) => first,
@@ -224,12 +302,13 @@ impl Recipe {
     pub fn turns(&self, widths: &[f64]) -> Vec<Turn> {
         let mut passes = vec![0; self.stages.len()];
         let mut turns = Vec::new();
+        let counts = self.counts(widths.len());
         for (level, cell) in widths.iter().enumerate() {
             if level > 0 {
                 turns.push(Turn { level, stage: None, pass: 0 });
             }
             for (number, stage) in self.stages.iter().enumerate() {
-                if stage.runs_on(level, widths.len(), *cell) {
+                if stage.runs_on(level, counts, *cell) {
                     // Base ground is laid once; what it adds on finer levels comes with those.
                     if passes[number] == 0 || !stage.is_base() {
                         turns.push(Turn { level, stage: Some(number), pass: passes[number] });
@@ -247,8 +326,8 @@ impl Recipe {
     /// When one of them stands after erosion and does not add to the ground, for what it would lay on finer ground is not
     /// known then.
     pub(crate) fn octaves(&self, widths: &[f64], level: usize) -> Result<Vec<Vec<usize>>> {
-        let levels = widths.len();
-        let runs = |stage: &Stage, level: usize| stage.runs_on(level, levels, widths[level]);
+        let counts = self.counts(widths.len());
+        let runs = |stage: &Stage, level: usize| stage.runs_on(level, counts, widths[level]);
         let has_run = |stage: &Stage| (0..level).any(|before| runs(stage, before));
         let mut blocks: Vec<Vec<usize>> = Vec::new();
         let (mut first, mut open) = (true, false);
@@ -277,6 +356,42 @@ impl Recipe {
         Ok(blocks)
     }
 
+    /// How many of so many levels are solved over the whole terrain, and how many there are.
+    pub(crate) fn counts(&self, levels: usize) -> [usize; 2] {
+        let local = self.local_levels().map_or(0, |local| local as usize);
+        [levels.saturating_sub(local).max(1), levels]
+    }
+
+    /// For each stage, on how many coarser levels it has run when it runs last on a level that is solved over the whole terrain.
+    pub(crate) fn last_passes(&self) -> Vec<u32> {
+        let grids = self.global().and_then(|recipe| recipe.grids()).unwrap_or_default();
+        let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
+        let counts = [widths.len(); 2];
+        let runs =
+            |stage: &Stage| (0..widths.len()).filter(|level| stage.runs_on(*level, counts, widths[*level])).count();
+        self.stages.iter().map(|stage| (runs(stage) as u32).saturating_sub(1)).collect()
+    }
+
+    /// Refuses stages that change ground and are to run on local levels, which have cells of these widths.
+    ///
+    /// # Errors
+    /// When one is, with the reason.
+    pub(crate) fn check_local(&self, widths: &[f64]) -> Result<()> {
+        let [global, _] = self.counts(widths.len());
+        let Some(last) = widths.get(global - 1) else { return Ok(()) };
+        for stage in self.stages.iter().filter(|stage| !stage.muted && !stage.reads()) {
+            if let When::Widths(wanted) = stage.when
+                && let Some(cell) = widths[global..].iter().find(|cell| within(wanted, **cell))
+            {
+                let allowed = format!(
+                    "cells of {last} m and wider: finer levels are local, and this stage reaches over the whole terrain"
+                );
+                return Err(Error::value(format!("{}.levels", stage.label), format!("cells of {cell} m"), allowed));
+            }
+        }
+        Ok(())
+    }
+
     /// Stages that are not muted and have no turn on levels with cells of these widths, by number.
     pub(crate) fn idle(&self, turns: &[Turn]) -> impl Iterator<Item = usize> {
         let has_turn = |number: usize| turns.iter().any(|turn| turn.stage == Some(number));
@@ -302,6 +417,9 @@ impl Recipe {
         let levels = self.grids().ok().filter(|levels| levels.last().is_some_and(|last| last.size == grid.size));
         let levels = levels.unwrap_or_else(|| vec![grid.clone()]);
         let widths: Vec<f64> = levels.iter().map(|level| level.cell).collect();
+        /// What a local level takes, bytes a cell: its window, what of it becomes layers, and what it was made of.
+        const LOCAL: u64 = 30;
+        let [global, _] = self.counts(levels.len());
         let mut layers = BTreeSet::new();
         let mut most = 0;
         for turn in self.turns(&widths) {
@@ -315,6 +433,13 @@ impl Recipe {
                     layers.extend(stage.layers.keys().map(String::as_str));
                     let model = stage.model_at(turn.pass);
                     model.map_or_else(|_| stage.model.scratch(level), |model| model.scratch(level))
+                }
+                None if turn.level >= global => {
+                    // Of all layers those of its tree are left, which are counted.
+                    layers.clear();
+                    most = most.max(LOCAL * cells + LOCAL_SCRATCH * rayon::current_num_threads() as u64);
+                    layers.extend([RECEIVER, CATCHMENT, LAKE, POOL].map(|spec| spec.name));
+                    continue;
                 }
                 // All that lay on cells of twice the width, too.
                 None => cells * (1 + layers.len() as u64) + FINER * cells,

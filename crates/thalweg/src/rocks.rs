@@ -13,7 +13,7 @@ pub struct Rock {
     pub name: &'static str,
     /// What land of it looks like.
     pub about: &'static str,
-    /// How readily rivers cut it; granite is 1.
+    /// How readily rivers cut it, as a factor; granite is 1.
     pub erodibility: f64,
     /// Steepest angle of its slopes, in degrees.
     pub slope: f64,

@@ -54,6 +54,20 @@ fn a_geotiff_is_drained() {
 }
 
 #[test]
+fn tiles_stream_about_a_camera() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = run("stream", &["hills", "64", "3", "4"], folder.path());
+    let lines: Vec<&str> = said.lines().collect();
+    let made = |line: &str| -> usize {
+        let words: Vec<&str> = line.split(' ').collect();
+        words.iter().position(|word| *word == "new,").and_then(|at| words[at - 1].parse().ok()).expect("new tiles")
+    };
+    assert_eq!(lines.len(), 5, "{said}");
+    assert!(made(lines[0]) > made(lines[1]) && made(lines[0]) > 10, "what was there is not made again: {said}");
+    assert!(lines[4].starts_with("followed to the edge of the world"), "{said}");
+}
+
+#[test]
 fn a_run_that_was_stopped_goes_on_to_the_same_bits() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = run("step_with_progress", &[], folder.path());

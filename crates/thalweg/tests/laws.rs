@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use thalweg::Result;
 use thalweg::declare::params::{ParamKind, ParamType, Value};
 use thalweg::laws::LAWS;
-use thalweg::model::{Blend, Family, Model, Reach, Role};
+use thalweg::model::{About, Blend, Budget, Family, Model, Reach, Role, Stepper, Tick};
 use thalweg::models::{self, Models};
 use thalweg::terrain::field::{Field, Window};
 use thalweg::terrain::grid::Grid;
@@ -88,6 +89,42 @@ fn nothing_panics_whatever_the_parameters_and_the_ground() {
 #[test]
 fn everything_is_declared() {
     holds("declaration");
+}
+
+thalweg::params! {
+    /// Says that it is one thing, and is another.
+    pub struct Misnamed {
+        /// Whether it lifts the ground.
+        lifts: bool = false, within .., unit "1", source "ours";
+    }
+}
+
+impl Model for Misnamed {
+    fn about(&self) -> About {
+        let family = if self.lifts { Family::Analysis } else { Family::Erosion };
+        About { name: "misnamed", family, ..About::default() }
+    }
+
+    fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Stepper for Misnamed {
+    fn step(&mut self, terrain: &mut Terrain, _: Tick) -> Result<Budget> {
+        let by = i32::from(self.lifts);
+        terrain.ground = terrain.ground.map(|height| Height(height.0 + by));
+        Ok(Budget::default())
+    }
+}
+
+#[test]
+fn a_model_does_what_its_family_says() {
+    holds("family");
+    let law = LAWS.iter().find(|law| law.name == "family").expect("a law of that name");
+    let broken = |lifts| law.check(&Misnamed { lifts }).expect_err("it is misnamed").to_string();
+    assert!(broken(false).contains("changes the ground of no land"), "{}", broken(false));
+    assert!(broken(true).contains("the ground of hills is another"), "{}", broken(true));
 }
 
 #[test]

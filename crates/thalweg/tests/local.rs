@@ -4,11 +4,17 @@
 mod long;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
-use thalweg::local::{Frame, LocalWindow, OPERATORS, Operator, Rect, Rules, needed, refine, refine_with_ledger, tile};
+use thalweg::local::{
+    Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rect, Rules, needed, refine, refine_with_ledger,
+    tile,
+};
+use thalweg::products::measure::{MeasureSettings, measure, specs};
+use thalweg::strata::{BedSettings, Beds, Risen, StandingBeds};
 use thalweg::terrain::grid::Edge;
 use thalweg::{Field, Grid, Height, Run, Terrain, presets};
 
@@ -62,6 +68,16 @@ fn grounds(side: usize, seed: u64) -> Vec<(&'static str, Terrain)> {
         400.0 * (0.8 - r) + 0.5 * hills[(i, j)]
     });
     let one = |n: usize| rough([1, n], 30.0, 100.0, seed);
+    let crater = of(&|i, j| {
+        let r = ((i as f64 - half).powi(2) + (j as f64 - half).powi(2)).sqrt() / half;
+        300.0 - 900.0 * (r - 0.5).abs() + 0.05 * hills[(i, j)]
+    });
+    // Two hollows whose rims are cut to one height, and a broad sill that is level.
+    let twins = of(&|i, j| {
+        let hollow =
+            |at: f64| 80.0 - 60.0 * (1.0 - ((i as f64 - half).hypot(j as f64 - at * 2.0 * half) / half * 2.4)).max(0.0);
+        hollow(0.3).min(hollow(0.7)).max(if (i as f64) < half { 0.0 } else { 35.0 })
+    });
     vec![
         ("hills", terrain(30.0, &hills, OPEN, None)),
         ("hills in walls", terrain(30.0, &hills, CLOSED, None)),
@@ -77,6 +93,12 @@ fn grounds(side: usize, seed: u64) -> Vec<(&'static str, Terrain)> {
         ("a cone", terrain(30.0, &of(&|i, j| -((i as f64 - half).hypot(j as f64 - half))), OPEN, None)),
         ("a ramp", terrain(30.0, &of(&|i, j| 0.01 * i as f64 + 1e-5 * j as f64), CLOSED, None)),
         ("high", terrain(1000.0, &of(&|i, j| if (i + j) % 2 == 0 { 16_000.0 } else { -16_000.0 }), OPEN, None)),
+        ("a crater lake", terrain(30.0, &crater, OPEN, None)),
+        ("a crater lake in the sea", terrain(30.0, &crater, OPEN, Some(-30.0))),
+        ("two lakes", terrain(30.0, &twins, OPEN, None)),
+        ("deep hollows", terrain(30.0, &of(&|i, j| 8.0 * hills[(i, j)] + 0.5 * i as f64), OPEN, None)),
+        ("deep hollows of wide cells", terrain(900.0, &of(&|i, j| 8.0 * hills[(i, j)] + 0.5 * i as f64), OPEN, None)),
+        ("lakes in walls", terrain(30.0, &of(&|i, j| 8.0 * hills[(i, j)]), CLOSED, None)),
         ("one row", terrain(30.0, &one(side), OPEN, None)),
         ("one cell", terrain(30.0, &one(1), OPEN, None)),
         ("one cell in walls", terrain(30.0, &one(1), CLOSED, None)),
@@ -102,6 +124,30 @@ fn wholes(frame: &Frame, rules: &Rules, key: Key, first: &LocalWindow, levels: u
     all
 }
 
+/// Heights with lakes' levels where they stand.
+fn surfaces(window: &LocalWindow) -> Vec<Height> {
+    let lakes = window.lakes.as_ref();
+    let level = |k: usize| lakes.filter(|lakes| lakes.id.as_slice()[k] != 0).map(|lakes| lakes.level.as_slice()[k]);
+    window.ground.as_slice().iter().enumerate().map(|(k, z)| level(k).unwrap_or(*z)).collect()
+}
+
+/// Each lake's level: one number in all its cells, over its bed, and no sea.
+fn lake_levels(what: &str, frame: &Frame, window: &LocalWindow) -> BTreeMap<u32, Height> {
+    let mut levels = BTreeMap::new();
+    let Some(lakes) = &window.lakes else { return levels };
+    assert!(lakes.id.as_slice().iter().any(|id| *id != 0), "{what}: no lake among the lakes");
+    for (k, id) in lakes.id.as_slice().iter().enumerate() {
+        let (level, bed) = (lakes.level.as_slice()[k], window.ground.as_slice()[k]);
+        if *id == 0 {
+            assert_eq!(level, Height::ZERO, "{what}: a level without a lake");
+            continue;
+        }
+        assert_eq!(*levels.entry(*id).or_insert(level), level, "{what}: lake {id} is not level at {k}");
+        assert!(bed <= level && !is_sea(frame, bed), "{what}: lake {id} at {level} over {bed}");
+    }
+    levels
+}
+
 fn is_sea(frame: &Frame, z: Height) -> bool {
     frame.sea.is_some_and(|sea| z <= sea)
 }
@@ -125,7 +171,8 @@ fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
         );
         Some(i as usize * cols + j as usize)
     };
-    let (z, area) = (window.ground.as_slice(), window.area.as_slice());
+    let (surfaces, area) = (surfaces(window), window.area.as_slice());
+    let z = &surfaces;
     let mut inner = 0;
     for k in 0..z.len() {
         assert!((Height::MIN..=Height::MAX).contains(&z[k]), "{what}: {} at {k}", z[k]);
@@ -182,7 +229,7 @@ fn check_laws(what: &str, frame: &Frame, window: &LocalWindow, sinks: usize) {
 fn trapped(frame: &Frame, window: &LocalWindow) -> usize {
     let size = window.size();
     let cols = size[1];
-    let z = window.ground.as_slice();
+    let z = surfaces(window);
     let mut done = vec![false; z.len()];
     let mut heap = BinaryHeap::new();
     for k in 0..z.len() {
@@ -216,12 +263,49 @@ fn all_water_arrives_on_any_ground() {
             let (frame, first) = LocalWindow::of(&terrain).unwrap();
             let rules = rules_of(seed);
             let walled = frame.edges == CLOSED;
+            let levels = lake_levels(name, &frame, &first);
+            let named = ["a crater lake", "deep hollows"].contains(&name);
+            assert!(!named || !levels.is_empty(), "{name}, seed {seed}: no lake");
             for window in wholes(&frame, &rules, Key::new(seed, "laws"), &first, 3) {
                 check_laws(name, &frame, &window, usize::from(walled));
+                let finer = lake_levels(name, &frame, &window);
+                assert_eq!(finer, levels, "{name}, level {}: lakes are other ones", window.level);
                 assert_eq!(trapped(&frame, &window), 0, "{name}, level {}, seed {seed}", window.level);
             }
         }
     }
+}
+
+/// Beds that dip, on rock that has risen unevenly.
+fn beds(seed: u64) -> StandingBeds {
+    let key = Key::new(seed, "beds");
+    let settings = BedSettings { contrast: 1.5, thickness: 11.0, dip: 0.1, direction: 70.0 };
+    let risen = Risen { metres: 200.0, variation: 0.5, wavelength: 500.0, key: key.and(1) };
+    StandingBeds::new(Beds::new(&settings, key), risen, 30.0)
+}
+
+/// Wants what it likes: of ground as far away as it may look, and by lot.
+#[derive(Debug)]
+struct Wild(u32);
+
+impl Join for Wild {
+    fn reach(&self, _: u32, _: f64) -> u32 {
+        self.0
+    }
+
+    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+        let key = patch.key().cell(cell).and(self.0.into());
+        let far = i64::from(self.0);
+        let there = patch.height([cell[0] + far, cell[1] - far]).metres();
+        let share = key.unit();
+        Height::saturating(
+            share * there + (1.0 - share) * patch.height(cell).metres() + 8.0 * patch.width() * key.and(1).signed(),
+        )
+    }
+}
+
+fn wild(reaches: &[u32]) -> Joins {
+    reaches.iter().fold(Joins::default(), |joins, reach| joins.with(Arc::new(Wild(*reach))))
 }
 
 /// The usual rules for seed 0, others for others: some that nobody would choose.
@@ -246,6 +330,8 @@ fn rules_of(seed: u64) -> Rules {
             rise_sweeps: count(12, 8),
             cut_sweeps: count(13, 8),
             limit_sweeps: count(14, 12),
+            strata: (key.and(15).unit() < 0.5).then(|| Arc::new(beds(seed))),
+            joins: wild(&[0, 3][..count(16, 3) as usize]),
         },
     }
 }
@@ -253,11 +339,12 @@ fn rules_of(seed: u64) -> Rules {
 #[test]
 fn a_tile_is_the_part_of_the_whole() {
     let side = 40;
-    let names = ["hills", "an island", "terraces", "one open side", "one row"];
+    let names =
+        ["hills", "an island", "terraces", "one open side", "one row", "a crater lake in the sea", "deep hollows"];
     let key = Key::new(5, "tiles");
     for (name, terrain) in grounds(side, 3).into_iter().filter(|(name, _)| names.contains(name)) {
         let (frame, first) = LocalWindow::of(&terrain).unwrap();
-        let rules = Rules::default();
+        let rules = Rules { strata: Some(Arc::new(beds(1))), joins: wild(&[1]), ..Rules::default() };
         let wholes = wholes(&frame, &rules, key, &first, 3);
         for (tile_side, threads) in [(64, 1), (97, 2), (256, 7)] {
             let mut tiles = vec![];
@@ -304,9 +391,13 @@ fn margins_of_few_sweeps_are_wide_enough() {
             time: 3.0,
             limit: [0.02, 0.3][seed as usize % 2],
             floor: 0.1,
+            strata: (seed % 2 == 0).then(|| Arc::new(beds(seed))),
+            joins: wild([&[][..], &[0], &[5], &[2, 0]][seed as usize % 4]),
             ..Rules::default()
         };
-        for (name, terrain) in grounds(48, seed).into_iter().filter(|(name, _)| ["hills", "an island"].contains(name)) {
+        for (name, terrain) in
+            grounds(48, seed).into_iter().filter(|(name, _)| ["hills", "an island", "deep hollows"].contains(name))
+        {
             let (frame, first) = LocalWindow::of(&terrain).unwrap();
             let world = frame.world(1);
             let whole = refine(&frame, &rules, key, &first, world).unwrap();
@@ -372,6 +463,9 @@ fn what_cannot_be_is_refused() {
     for bad in [f32::NAN, -1.0, 1e9] {
         assert!(refine(&frame, &Rules { creep: bad, ..rules.clone() }, key, &first, one).is_err());
     }
+    let far = Rules { joins: wild(&[257]), ..rules.clone() };
+    let error = refine(&frame, &far, key, &first, one).unwrap_err().to_string();
+    assert_eq!(error, "reach of a joined operator = 257: allowed is 256 cells at most");
     let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
     assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
     let part = first.part(Rect::new([2, 2], [4, 4])).unwrap();
@@ -416,7 +510,7 @@ fn the_ledger_of_a_core_closes_to_the_unit() {
 fn d8(window: &LocalWindow) -> (Vec<Option<usize>>, Vec<f64>) {
     let size = window.size();
     let cols = size[1];
-    let z = window.ground.as_slice();
+    let z = surfaces(window);
     let next: Vec<Option<usize>> = (0..z.len())
         .map(|k| {
             let falls = STEPS.iter().filter_map(|[di, dj]| {
@@ -478,7 +572,8 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
             let pits = next
                 .iter()
                 .enumerate()
-                .filter(|(k, next)| next.is_none() && !on_open_rim(&frame, fine.size(), [k / cols, k % cols]));
+                .filter(|(k, next)| next.is_none() && !on_open_rim(&frame, fine.size(), [k / cols, k % cols]))
+                .filter(|(k, _)| fine.lake((k / cols, k % cols)).is_none());
             let pits = pits.count();
             assert!(pits * 20_000 <= fine.ground.len(), "{what}: {pits} cells with no lower neighbour");
             // Catchments along the carried tree, and what a river of a km² should have.
@@ -540,6 +635,59 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
             let r = correlation(&pairs);
             println!("{what}: heights correlate by {r:.5}");
             assert!(r >= 0.999, "{what}: {r}");
+        }
+    }
+}
+
+#[test]
+fn hard_beds_stand_steeper_than_soft_ones() {
+    let metres = rough([64, 64], 30.0, 300.0, 6);
+    let (frame, first) = LocalWindow::of(&terrain(30.0, &metres, OPEN, None)).unwrap();
+    let settings = BedSettings { contrast: 0.8, thickness: 60.0, dip: 0.0, direction: 0.0 };
+    let risen = Risen { metres: 0.0, variation: 0.0, wavelength: 1000.0, key: Key::new(1, "risen") };
+    let strata = Arc::new(StandingBeds::new(Beds::new(&settings, Key::new(6, "beds")), risen, 30.0));
+    // Mean slopes of hard and of soft ground, where it is steep at all.
+    let slopes = |rules: &Rules| {
+        let window = wholes(&frame, rules, Key::new(6, "cliffs"), &first, 3).pop().unwrap();
+        let (size, width) = (window.size(), frame.width(3));
+        let phases = strata.phases([0, 0], size, width);
+        let mut sums = [[0.0f64; 2]; 2];
+        for i in 1..size[0] - 1 {
+            for j in 1..size[1] - 1 {
+                let z = |i: usize, j: usize| window.ground[(i, j)].metres();
+                let slope = (z(i + 1, j) - z(i - 1, j)).hypot(z(i, j + 1) - z(i, j - 1)) / (2.0 * width);
+                let soft = strata.softness(window.ground[(i, j)].0, phases[i * size[1] + j]) > 1.0;
+                if slope > 0.2 {
+                    sums[usize::from(soft)][0] += slope;
+                    sums[usize::from(soft)][1] += 1.0;
+                }
+            }
+        }
+        sums.map(|[sum, count]| sum / count)
+    };
+    let [hard, soft] = slopes(&Rules { strata: Some(strata.clone()), ..Rules::default() });
+    let [one, other] = slopes(&Rules::default());
+    println!("with beds {hard:.3} and {soft:.3}, without {one:.3} and {other:.3}");
+    assert!(hard > 1.3 * soft, "{hard} {soft}");
+    assert!((one / other - 1.0).abs() < 0.1, "{one} {other}");
+    assert!(hard < 2.5 * one, "cliffs grow from level to level: {hard}, and {one} without beds");
+}
+
+#[test]
+fn a_local_build_is_like_the_global_one() {
+    let names = ["slope_median", "slope_p95", "drainage_density", "concavity", "hack_exponent", "spectral_exponent"];
+    for name in long::or(vec!["uplift"], vec!["uplift", "alpine", "badlands"]) {
+        let global = preset(name, 512, 2);
+        let (frame, first) = LocalWindow::of(&preset(name, 128, 2)).unwrap();
+        let window = wholes(&frame, &Rules::default(), Key::new(2, "like"), &first, 2).pop().unwrap();
+        let local = Terrain { ground: window.ground, ..Terrain::new(global.grid.clone()) };
+        let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureSettings::default()).unwrap());
+        for measured in names {
+            let [Some(a), Some(b)] = [&global, &local].map(|all| all.value(measured)) else { continue };
+            let usual = specs().into_iter().find(|spec| spec.name == measured).and_then(|spec| spec.usual);
+            let off = |x: f64| usual.map_or(f64::INFINITY, |[low, high]| (low - x).max(x - high).max(0.0));
+            println!("{name}: {measured} {a:.3} global, {b:.3} local");
+            assert!((b / a - 1.0).abs() <= 0.15 || off(b) <= off(a), "{name}: {measured} is {b}, globally {a}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use thalweg::laws::LAWS;
-use thalweg::model::{About, Reach, Stepper};
+use thalweg::model::{About, Stepper};
 use thalweg::models::{Models, manual};
 use thalweg::recipe::schema;
 use thalweg::{Grid, Model, Recipe, Result, Run};
@@ -78,14 +78,6 @@ thalweg::params! {
 impl Model for Lost {
     fn about(&self) -> About {
         About { name: "lost", tables: &[], ..Terraces::default().about() }
-    }
-
-    fn steps(&self, _: &Grid) -> u32 {
-        1
-    }
-
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Whole
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {

@@ -7,7 +7,7 @@ use thalweg::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid};
 use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{Cells, Terrain};
+use thalweg::terrain::{Cells, RAIN, Terrain};
 
 /// Nothing but U and K·Aᵐ·Sⁿ, the same everywhere, along eight directions.
 fn bare() -> StreamPower {
@@ -241,6 +241,38 @@ fn factors_scale_and_bad_ones_are_refused() {
     let rise = (5e-4f32 as f64 * UNITS) as f32 as f64 * 5e4;
     let risen = terrain.ground[(4, 7)].0 - before.ground[(4, 7)].0;
     assert!((f64::from(risen) - rise).abs() <= 2.0, "what does not erode");
+}
+
+/// Water counts for land: a quarter of 4 m a year everywhere is a metre a year, and that is what area alone is.
+#[test]
+fn rain_is_the_water_that_cuts() {
+    for area in [Area::D8, Area::Multiple] {
+        let grown = |rain: f64, layer: Option<&(dyn Fn(usize) -> f32 + Sync)>| {
+            let mut terrain = plain([30, 40], 100.0, SOUTH);
+            if let Some(share) = layer {
+                let field = Field::generate([30, 40], |_, j| share(j));
+                terrain.insert(&RAIN, Cells::Float(field)).unwrap();
+            }
+            let model = StreamPower { years: 4e5, step: 2e4, rain, area, ..bare() };
+            let budget = run(&model, &mut terrain);
+            (terrain.ground, budget.eroded)
+        };
+        let (plain, eroded) = grown(0.0, None);
+        // Left alone where it is not asked for, whatever the layer says.
+        assert_eq!(grown(0.0, Some(&|_| 0.3)).0, plain);
+        let (same, _) = grown(4.0, Some(&|_| 0.25));
+        let differ = plain.as_slice().iter().zip(same.as_slice()).map(|(a, b)| (a.0 - b.0).abs()).max().unwrap();
+        assert!(differ <= if area == Area::D8 { 0 } else { 200 }, "{area:?}: {differ} units");
+        // Without the layer all rain falls: twice the water cuts more.
+        assert!(grown(2.0, None).1 > eroded);
+        // A wet half is cut lower than a dry one, whose water is counted as little.
+        let (ground, _) = grown(1.0, Some(&|j| if j < 20 { 1.0 } else { 0.01 }));
+        let mean = |cols: std::ops::Range<usize>| {
+            (0..29).flat_map(|i| ground.row(i)[cols.clone()].iter()).map(|z| i64::from(z.0)).sum::<i64>()
+        };
+        let (wet, dry) = (mean(3..17), mean(23..37));
+        assert!(wet < dry, "{area:?}: {wet} where it rains, {dry} where it does not");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What can be typed. Models and their parameters are not listed here: they come from their declarations.
 
+#[cfg(feature = "studio")]
+pub mod explore;
 pub mod knobs;
 #[cfg(feature = "studio")]
 pub mod picture;
@@ -8,6 +10,7 @@ mod runs;
 mod shared;
 mod terrains;
 pub mod values;
+mod worlds;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,6 +23,7 @@ pub use pictures::{Compare, Mesh, Normals, Shade, View, WaterArgs};
 pub use runs::{Apply, Build, Generate, ModelArgs, Resume, RunArgs, Studio, Vary};
 pub use shared::LoadArgs;
 pub use terrains::{Crop, Drain, Info, Measure, Resample, Rivers};
+pub use worlds::{Serve, Tile, WorldArgs};
 
 /// Makes terrain, erodes it, and writes it for game engines and GIS.
 #[derive(Parser)]
@@ -35,10 +39,17 @@ pub struct Cli {
 pub enum Command {
     /// Build a world from a preset or a recipe into a folder.
     Build(Build),
+    /// Make one tile of a world of any size: heights, where water goes, rivers, a map.
+    Tile(Tile),
+    /// Serve a world's tiles to web maps and engines as they ask for them.
+    Serve(Serve),
     /// Build variations of a recipe, and draw them on one sheet: seeds, knobs, parameters.
     Vary(Vary),
     /// Open the studio: a window in which the land erodes.
     Studio(Studio),
+    /// Open the explorer: a world looked at from any distance, from the whole into a gully; or draw what it shows.
+    #[cfg(feature = "studio")]
+    Explore(explore::Explore),
     /// Make ground with one base model.
     Generate(Generate),
     /// Run one model over an elevation model.

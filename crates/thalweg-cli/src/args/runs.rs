@@ -46,6 +46,22 @@ pub struct Build {
     /// How height.tif and the layers are stored: f64 is exact.
     #[arg(long = "type", value_name = "TYPE")]
     pub sample: Option<Sample>,
+    /// Write tiles into this folder instead of one world: LEVEL/COLUMN/ROW.tif. What is there of the same world already is kept.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preview", "sample", "from"])]
+    pub tile_dir: Option<PathBuf>,
+    /// The finest level of the tiles; those before it are written too.
+    #[arg(long, value_name = "L", default_value = "0", requires = "tile_dir")]
+    pub tile_level: u32,
+    /// Tiles of this part of the world alone, in its metres eastward and southward [default: the whole world].
+    #[arg(
+        long,
+        value_name = "W,N,E,S",
+        value_delimiter = ',',
+        num_args = 1,
+        requires = "tile_dir",
+        allow_hyphen_values = true
+    )]
+    pub tile_within: Vec<f64>,
     #[command(flatten)]
     pub knobs: KnobArgs,
     #[command(flatten)]

@@ -3,14 +3,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
+use serde_json::json;
 use thalweg::base::names::shown;
 use thalweg::io::apart::same;
 use thalweg::io::atomic::Temporary;
 use thalweg::io::{LoadOptions, output};
 use thalweg::presets::{ELEVATION_MODEL, laid};
-use thalweg::recipe::{Coarsest, Recipe};
+use thalweg::recipe::Recipe;
 use thalweg::run::Run;
+use thalweg::world::World;
+use thalweg::world_files::{TileFolder, TileRange};
 use thalweg::world_folder::{Ending, is_of_another};
 use thalweg::{Error, Result};
 
@@ -19,7 +23,10 @@ use crate::args::values::UnitWord;
 use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Job, locked, sample_type};
-use crate::recipes::{each_once, end_at, found, recipe_file, set};
+use crate::progress::Counting;
+use crate::recipes::{borrowed, each_once, end_at, found, recipe_file, set};
+use crate::signals::{INTERRUPTED, is_asked, listen};
+use crate::worlds::solved;
 
 /// Builds a world.
 ///
@@ -27,6 +34,10 @@ use crate::recipes::{each_once, end_at, found, recipe_file, set};
 /// No such recipe, a recipe that cannot be, a folder that cannot be written or is in use.
 pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     let Asked { recipe, own_model, dir } = asked(args)?;
+    if let Some(dir) = &args.tile_dir {
+        let recipe = if own_model { borrowed(recipe)? } else { recipe };
+        return tiles(args, &recipe, dir, voice);
+    }
     if recipe.from.is_none() {
         recipe.check_memory(&recipe.grid()?)?;
     }
@@ -68,6 +79,49 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     drive(run, job, voice)
 }
 
+/// Builds a world's tiles, those that are not there yet.
+fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<ExitCode> {
+    let start = Instant::now();
+    let within = match args.tile_within[..] {
+        [] => None,
+        [west, north, east, south] => Some([west, north, east, south]),
+        _ => return Err(Error::value("--tile-within", format!("{:?}", args.tile_within), "W,N,E,S: four numbers")),
+    };
+    let world = World::open(recipe)?;
+    let folder = TileFolder::open(dir, &world, recipe, &TileRange { level: args.tile_level, within })?;
+    let _lock = locked(dir, voice)?;
+    listen(voice);
+    let mut show = Counting::new(voice);
+    let (all, mut done, mut made) = (folder.count(), 0, 0);
+    let mut left = folder.tiles().peekable();
+    while let Some((level, first)) = left.next() {
+        done += 1;
+        if folder.has(level, first) {
+            continue;
+        }
+        // As many of a level as there are threads: neighbours share what they are made of.
+        let mut batch = vec![first];
+        while batch.len() < rayon::current_num_threads() && left.peek().is_some_and(|(of, _)| *of == level) {
+            batch.extend(left.next().map(|(_, tile)| tile).filter(|tile| !folder.has(level, *tile)));
+            done += 1;
+        }
+        let rects = batch.iter().map(|tile| world.rect_of(level, *tile));
+        let whole = rects.reduce(|a, b| a.with(b)).unwrap_or(world.rect_of(level, first));
+        if !solved(&world, level, whole, &mut show)? || is_asked() {
+            voice.say(&format!("stopped after {made} tiles; the same command goes on"));
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        folder.write(level, &batch)?;
+        made += batch.len();
+        show.step(&format!("tiles of level {level}"), [done, all]);
+    }
+    drop(show);
+    let seconds = start.elapsed().as_secs_f64();
+    voice.say(&format!("wrote {made} of {all} tiles in {seconds:.1} s into {}", shown(dir)));
+    voice.event(&json!({"event": "result", "tiles": all, "written": made, "seconds": seconds}));
+    Ok(ExitCode::SUCCESS)
+}
+
 /// What is to be built, and where.
 struct Asked {
     recipe: Recipe,
@@ -102,7 +156,7 @@ fn asked(args: &Build) -> Result<Asked> {
     let by_itself = || folder(args, &recipe);
     let dir = args.out.clone().map_or_else(by_itself, Ok)?;
     if args.preview {
-        if recipe.coarsest == Coarsest::None {
+        if !recipe.has_levels() {
             let allowed =
                 "a recipe with `coarsest`, which is built in levels; with --cells any recipe is built coarser";
             return Err(Error::value("--preview", &recipe.name, allowed));

@@ -3,17 +3,14 @@
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::base::names::to_text;
-use thalweg::io::place::cell_at;
-use thalweg::io::{Loaded, Sidecar, load, output};
+use thalweg::Result;
+use thalweg::io::{Loaded, Sidecar, output};
 use thalweg::survey::{Phase, Survey, check_files};
-use thalweg::terrain::Terrain;
-use thalweg::terrain::height::Height;
-use thalweg::{Error, Result};
 
 use crate::args::Drain;
 use crate::console::{Voice, list, texts};
 use crate::progress::Phases;
+use crate::terrains::{cells, note, opened};
 
 /// Works out the drainage of a file and writes it into a folder.
 ///
@@ -24,11 +21,9 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     let reads = Sidecar::files(&args.input);
     let mut options = args.options();
     check_files(&args.output, &options, &reads)?;
-    let Loaded { mut terrain, warnings, nodata, overridden, .. } = load(&args.input, &args.load.options())?;
-    voice.warn_all(&warnings);
-    terrain.grid.edges = args.edges.edges();
-    terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
-    options.outlets = outlets(args, &terrain)?;
+    let Loaded { terrain, nodata, overridden, .. } =
+        opened(&args.input, &args.load, args.edges, args.sea_level, voice)?;
+    options.outlets = cells(&terrain, &args.outlet, &args.outlet_at, "--outlet-at")?;
     options.check(&terrain)?;
     output::make_folder(&args.output)?;
     let mut phases = Phases::new(voice, Phase::ALL.len() as u64);
@@ -36,11 +31,7 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     phases.begin(Phase::Files.name());
     let mut draft = survey.draft(&args.output, &terrain, nodata)?;
     voice.warn_all(draft.warnings());
-    draft.report["input"] = to_text(&args.input).into();
-    if !overridden.is_empty() {
-        draft.report["units_overridden"] = json!(overridden);
-    }
-    draft.report["seconds"] = start.elapsed().as_secs_f64().into();
+    note(&mut draft.report, &args.input, &overridden, start);
     let files = draft.files();
     let report = draft.commit(&reads)?;
     phases.end();
@@ -48,14 +39,4 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(&files)));
     voice.event(&json!({"event": "result", "files": texts(&files), "drain": report}));
     Ok(())
-}
-
-/// The outlets as cells.
-fn outlets(args: &Drain, terrain: &Terrain) -> Result<Vec<[usize; 2]>> {
-    let placed = args.outlet_at.iter().map(|point| {
-        let allowed = "a point inside the file, in its coordinates";
-        let [x, y] = point;
-        cell_at(&terrain.grid, *point).ok_or_else(|| Error::value("--outlet-at", format!("{x},{y}"), allowed))
-    });
-    args.outlet.iter().map(|cell| Ok(*cell)).chain(placed).collect()
 }

@@ -47,7 +47,19 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
         let drawing = sheet(&named);
         atomic(plot, |file| file.write_all(drawing.as_bytes()).map_err(Error::io(plot, "write")))?;
     }
-    match found.as_slice() {
+    told(&files, &titles, &found, same.as_ref(), args.explain, voice)
+}
+
+/// Prints one terrain's measures, or two side by side, as JSON or as a table.
+fn told(
+    files: &[&Path],
+    titles: &[String],
+    found: &[Measures],
+    same: Option<&Agreement>,
+    explain: bool,
+    voice: Voice,
+) -> Result<()> {
+    match found {
         [first, second] if voice.json => {
             let differences = first.differences(second);
             print(&format!(
@@ -58,10 +70,10 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
         }
         [first, ..] if voice.json => print(&format!("{}\n", named(files[0], first))),
         [first, second] => {
-            let same = same.as_ref().map(agreed).unwrap_or_default();
+            let same = same.map(agreed).unwrap_or_default();
             print(&(beside([&titles[0], &titles[1]], first, second) + &same))
         }
-        [first, ..] => print(&table(&titles[0], first, args.explain)),
+        [first, ..] => print(&table(&titles[0], first, explain)),
         [] => Ok(()),
     }
 }

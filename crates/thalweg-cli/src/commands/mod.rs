@@ -3,6 +3,8 @@
 pub mod apply;
 pub mod build;
 pub mod drain;
+#[cfg(feature = "studio")]
+pub mod explore;
 pub mod info;
 pub mod measure;
 pub mod mesh;
@@ -13,5 +15,7 @@ pub mod pictures;
 pub mod reshape;
 pub mod resume;
 pub mod rivers;
+pub mod serve;
 pub mod studio;
+pub mod tile;
 pub mod vary;

@@ -4,15 +4,11 @@ use std::path::Path;
 
 use thalweg::base::names::shown;
 use thalweg::io::{output, save_picture};
-use thalweg::pictures::layer::{self, LayerOptions};
-use thalweg::pictures::momentum::momentum;
 use thalweg::pictures::perspective::{self, DrawnLand, ViewOptions};
-use thalweg::pictures::picture::Picture;
 use thalweg::pictures::shade::{self, ShadeOptions};
 use thalweg::pictures::sheet::{Shown, sheet};
-use thalweg::products::wetness::{WetnessRules, wetness};
-use thalweg::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain};
-use thalweg::world_folder::{SHOWN, recipe_of};
+use thalweg::terrain::Terrain;
+use thalweg::world_folder::{draw_layer, recipe_of};
 use thalweg::{Error, Result};
 
 use crate::args::{Compare, Shade, View};
@@ -31,7 +27,7 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     memory::SHADE.over("shade", &terrain)?;
     args.water.lay(&mut terrain)?;
     if let Some(name) = &args.layer {
-        return save_picture(&args.output, &layer(&terrain, name, args)?);
+        return save_picture(&args.output, &draw_layer(&terrain, name, args.scale, args.max_size)?);
     }
     let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
     let options = ShadeOptions {
@@ -71,20 +67,11 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
 pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart(&args.inputs, &args.water, None, &args.output)?;
-    let count = args.inputs.len();
-    if !args.caption.is_empty() && args.caption.len() != count {
-        return Err(Error::value("number of captions", args.caption.len(), format!("{count}, one for each terrain")));
-    }
+    let captions = captions(args)?;
     let sea = args.camera.sea_level;
     let terrains = args.inputs.iter().map(|path| input(path, &args.load, sea, voice)).collect::<Result<Vec<_>>>();
     let mut terrains = terrains?;
-    if let [before, after] = terrains.as_slice()
-        && before.grid.size != after.grid.size
-    {
-        let size = |terrain: &Terrain| format!("{} × {}", terrain.grid.cols(), terrain.grid.rows());
-        let allowed = format!("{} (columns × rows of {})", size(before), shown(&args.inputs[0]));
-        return Err(Error::value(shown(&args.inputs[1]), size(after), allowed));
-    }
+    alike(args, &terrains)?;
     room("compare", args.camera.size, &terrains)?;
     if let Some(last) = terrains.last_mut() {
         args.water.lay(last)?;
@@ -98,11 +85,31 @@ pub fn compare(args: &Compare, voice: Voice) -> Result<()> {
     if let ([before, after], false, true) = (lands.as_slice(), args.sheet, args.caption.is_empty()) {
         return save_picture(&args.output, &perspective::compare(*before, *after, &options)?);
     }
-    let named = args.inputs.iter().map(|path| name(path));
-    let captions: Vec<String> = if args.caption.is_empty() { named.collect() } else { args.caption.clone() };
     let shown: Vec<Shown<'_>> =
         lands.into_iter().zip(&captions).map(|(land, caption)| Shown { land, caption }).collect();
     save_picture(&args.output, &sheet(&shown, &options)?)
+}
+
+/// What stands under the pictures: what was given, or the terrains' names.
+fn captions(args: &Compare) -> Result<Vec<String>> {
+    let count = args.inputs.len();
+    match args.caption.len() {
+        0 => Ok(args.inputs.iter().map(|path| name(path)).collect()),
+        given if given == count => Ok(args.caption.clone()),
+        given => Err(Error::value("number of captions", given, format!("{count}, one for each terrain"))),
+    }
+}
+
+/// Refuses two terrains of unequal size.
+fn alike(args: &Compare, terrains: &[Terrain]) -> Result<()> {
+    match terrains {
+        [before, after] if before.grid.size != after.grid.size => {
+            let size = |terrain: &Terrain| format!("{} × {}", terrain.grid.cols(), terrain.grid.rows());
+            let allowed = format!("{} (columns × rows of {})", size(before), shown(&args.inputs[0]));
+            Err(Error::value(shown(&args.inputs[1]), size(after), allowed))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a terrain is called under its picture.
@@ -110,38 +117,6 @@ fn name(path: &Path) -> String {
     let folder = path.is_dir();
     let part = if folder { path.file_name() } else { path.file_stem() };
     part.map_or_else(|| shown(path), |part| shown(Path::new(part)))
-}
-
-/// The picture of one layer over grey relief.
-fn layer(terrain: &Terrain, name: &str, args: &Shade) -> Result<Picture> {
-    let shown = |unit| LayerOptions {
-        title: name,
-        scale_bar: args.scale,
-        max_size: args.max_size,
-        ..LayerOptions::fitting(name, unit)
-    };
-    if name == "momentum" {
-        let parts = [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float(&spec).ok_or(spec));
-        let [Ok(east), Ok(south)] = parts else { return Err(unknown_layer(terrain, name)) };
-        return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
-    }
-    if name == "wetness" && !terrain.layers.contains_key(name) {
-        return layer::layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown("1"));
-    }
-    let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
-    let values = match (loose, terrain.layers.get(name)) {
-        (Some(loose), _) => loose.map(|h| h.metres_f32()),
-        (None, Some(layer)) => layer.cells.to_float(),
-        (None, None) => return Err(unknown_layer(terrain, name)),
-    };
-    let unit = SHOWN.iter().find(|spec| spec.name == name).map_or("", |spec| spec.unit);
-    layer::layer(terrain, &values, &shown(unit))
-}
-
-fn unknown_layer(terrain: &Terrain, name: &str) -> Error {
-    let loose = terrain.loose.as_ref().map(|_| LOOSE.name);
-    let known = terrain.layers.keys().map(String::as_str).chain(loose).chain(["wetness"]);
-    Error::unknown("layer", name, known)
 }
 
 /// Refuses views of this size, one after the other, that cannot fit.

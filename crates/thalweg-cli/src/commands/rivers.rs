@@ -5,25 +5,23 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use thalweg::base::names::to_text;
 use thalweg::base::rng::Key;
 use thalweg::declare::params::{Parameters as _, typed};
 use thalweg::given::springs::SPRINGS;
-use thalweg::io::place::cell_at;
 use thalweg::io::river_folder::{check_files, draft_network};
 use thalweg::io::rivers::read_network;
-use thalweg::io::{Loaded, Sidecar, load, load_layer, output};
+use thalweg::io::{Loaded, Sidecar, load_layer, output};
 use thalweg::model::Model as _;
 use thalweg::models::river_network::RiverNetwork;
 use thalweg::rivers::check as checks;
 use thalweg::rivers::waypoints::{MOUTHS, PASSES};
-use thalweg::terrain::height::Height;
 use thalweg::terrain::{Column, Table, Terrain};
 use thalweg::{Error, Result};
 
 use crate::args::Rivers;
 use crate::console::{Voice, list, print, texts};
 use crate::memory;
+use crate::terrains::{cells, note, opened};
 
 /// Fewest cells of a catchment that the default takes for a river's.
 const FEWEST: f64 = 200.0;
@@ -34,28 +32,22 @@ const MANY: f64 = 250.0;
 /// Puts rivers into a file's terrain and writes them into a folder.
 ///
 /// # Errors
-/// An unusable input, a wish that cannot be met, a folder that cannot be written, too little memory.
+/// An unusable input, a place outside, a folder that cannot be written, too little memory.
 pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let start = Instant::now();
     let mut reads = Sidecar::files(&args.input);
     reads.extend(args.layer.iter().flat_map(|(_, file)| Sidecar::files(file)));
     check_files(&args.output, &reads)?;
-    let Loaded { mut terrain, warnings, nodata, overridden, .. } = load(&args.input, &args.load.options())?;
-    voice.warn_all(&warnings);
+    let Loaded { mut terrain, nodata, overridden, .. } =
+        opened(&args.input, &args.load, args.edges, args.sea_level, voice)?;
     memory::RIVERS.over("rivers", &terrain)?;
-    terrain.grid.edges = args.edges.edges();
-    terrain.grid.sea_level = args.sea_level.map(Height::from_metres).transpose()?;
     let model = model(args, &mut terrain)?;
-    wishes(args, &mut terrain)?;
+    put_places(args, &mut terrain)?;
     let (network, carved) = model.made(&terrain, Key::new(args.seed, model.about().name))?;
     output::make_folder(&args.output)?;
     let mut draft = draft_network(&args.output, &mut terrain, &network, &carved, nodata)?;
     voice.warn_all(draft.warnings());
-    draft.report["input"] = to_text(&args.input).into();
-    if !overridden.is_empty() {
-        draft.report["units_overridden"] = json!(overridden);
-    }
-    draft.report["seconds"] = start.elapsed().as_secs_f64().into();
+    note(&mut draft.report, &args.input, &overridden, start);
     let files = draft.files();
     let report = draft.commit(&reads)?;
     let (barred, met) = (network.barred, network.met);
@@ -101,29 +93,21 @@ fn model(args: &Rivers, terrain: &mut Terrain) -> Result<RiverNetwork> {
     Ok(model)
 }
 
-/// Puts what is wished of the rivers into the terrain's tables.
-fn wishes(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
-    let mouths = args.mouth_at.iter().map(|point| {
-        let allowed = "a point inside the file, in its coordinates";
-        cell_at(&terrain.grid, *point)
-            .ok_or_else(|| Error::value("--mouth-at", format!("{},{}", point[0], point[1]), allowed))
-    });
-    let mouths = args.mouth.iter().map(|cell| Ok(*cell)).chain(mouths).collect::<Result<Vec<_>>>()?;
-    let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
-    let mut table = |name: &str, cells: Vec<[usize; 2]>, more: Option<(&str, &str, Vec<f64>)>| {
-        let ints = |axis: usize| Column::Int(cells.iter().map(|cell| cell[axis] as i64).collect());
-        let mut columns = vec![column("row", "cell", ints(0)), column("column", "cell", ints(1))];
-        if let Some((name, unit, values)) = more {
-            columns.push(column(name, unit, Column::Float(values.iter().map(|x| *x as f32).collect())));
-        }
-        terrain.tables.insert(name.to_string(), Table { columns });
+/// Puts mouths, springs and waypoints into the terrain's tables.
+fn put_places(args: &Rivers, terrain: &mut Terrain) -> Result<()> {
+    let table = |cells: Vec<[usize; 2]>| Table::at(cells.into_iter().map(|cell| cell.map(|at| at as i64)));
+    let parts = |placed: &[([usize; 2], f64)]| -> (Vec<[usize; 2]>, Vec<f32>) {
+        placed.iter().map(|(cell, number)| (*cell, *number as f32)).unzip()
     };
-    let parts = |placed: &[([usize; 2], f64)]| -> (Vec<[usize; 2]>, Vec<f64>) { placed.iter().copied().unzip() };
-    table(MOUTHS, mouths, None);
-    let (cells, rates) = parts(&args.spring);
-    table(SPRINGS, cells, Some(("rate", "m³/s", rates)));
-    let (cells, reaches) = parts(&args.pass);
-    table(PASSES, cells, Some(("reach", "m", reaches)));
+    let mouths = cells(terrain, &args.mouth, &args.mouth_at, "--mouth-at")?;
+    let ((springs, rates), (passes, reaches)) = (parts(&args.spring), parts(&args.pass));
+    for (name, table) in [
+        (MOUTHS, table(mouths)),
+        (SPRINGS, table(springs).with("rate", "m³/s", Column::Float(rates))),
+        (PASSES, table(passes).with("reach", "m", Column::Float(reaches))),
+    ] {
+        terrain.tables.insert(name.to_string(), table);
+    }
     Ok(())
 }
 

@@ -27,7 +27,6 @@ pub fn studio(_: &Studio, voice: Voice) -> Result<ExitCode> {
 #[cfg(feature = "studio")]
 pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     use std::path::PathBuf;
-    use std::sync::Arc;
 
     use thalweg::Error;
     use thalweg_studio::{Options, Preset};
@@ -60,7 +59,6 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
         playing: !args.paused,
         presets: presets::with_thumbnails().map(|(name, text, thumbnail)| Preset { name, text, thumbnail }).collect(),
         cells: args.cells.unwrap_or(CELLS),
-        export: Some(Arc::new(thalweg::world_folder::export)),
         pictures: args.pictures.clone().unwrap_or_default(),
         asker: Box::new(thalweg_studio::platform::ask),
     };

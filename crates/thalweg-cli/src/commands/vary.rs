@@ -10,6 +10,7 @@ use thalweg::io::output;
 use thalweg::io::save_picture;
 use thalweg::knobs::Knobs;
 use thalweg::pictures::perspective::{DrawnLand, ViewOptions};
+use thalweg::pictures::picture::Picture;
 use thalweg::pictures::sheet::{Face, Labels, contact};
 use thalweg::pictures::water::Water;
 use thalweg::process::forest::Forest;
@@ -77,32 +78,36 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     apart(&reads, std::slice::from_ref(&args.output))?;
     let look = args.look.options(plan.worlds.first().map(|world| &world.recipe))?;
     let options = ViewOptions { size: [args.pixels * 2 / 3, args.pixels], title: args.title.as_deref(), ..look };
-    let all = plan.worlds.len();
     room(&plan, args.pixels)?;
+    let all = plan.worlds.len();
     listen(voice);
     let mut lands = Vec::new();
     let mut names = Vec::new();
-    for (number, world) in plan.worlds.into_iter().enumerate() {
+    for (number, world) in plan.worlds.iter().enumerate() {
         let shown = Shown { name: world.name.clone(), number: [number + 1, all] };
-        let grown = grow(world.recipe, shown, voice).map_err(|error| of_world(&world.name, &error))?;
+        let grown = grow(world.recipe.clone(), shown, voice).map_err(|error| of_world(&world.name, &error))?;
         let Some(terrain) = grown else {
             let _ending = ending();
             stopped([number, all], voice);
             return Ok(ExitCode::from(INTERRUPTED));
         };
         lands.push(terrain);
-        names.push(world.name);
+        names.push(world.name.as_str());
     }
-    let forests = lands.iter().map(Forest::read).collect::<Result<Vec<_>>>()?;
-    let drawn = lands.iter().zip(&forests);
-    let drawn = drawn.map(|(terrain, forest)| DrawnLand { terrain, water: Water::of(terrain), trees: forest.trees() });
     let face = if args.view { Face::View } else { Face::Map };
-    let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
-    let sheet = contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, &options)?;
-    save_picture(&args.output, &sheet)?;
+    save_picture(&args.output, &draw(&plan, &lands, face, &options)?)?;
     voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), shown(&args.output)));
     voice.event(&json!({"event": "result", "files": texts(std::slice::from_ref(&args.output)), "worlds": names}));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The sheet of all worlds.
+fn draw(plan: &Plan, lands: &[Terrain], face: Face, options: &ViewOptions<'_>) -> Result<Picture> {
+    let forests = lands.iter().map(Forest::read).collect::<Result<Vec<_>>>()?;
+    let drawn = lands.iter().zip(&forests);
+    let drawn = drawn.map(|(terrain, forest)| DrawnLand { terrain, water: Water::of(terrain), trees: forest.trees() });
+    let labels = Labels { title: options.title, heads: &plan.heads, sides: &plan.sides, captions: &plan.captions };
+    contact(&drawn.collect::<Vec<_>>(), face, plan.columns, &labels, options)
 }
 
 /// Says that Ctrl-C came after so many of all worlds.

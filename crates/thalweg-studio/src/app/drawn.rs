@@ -35,6 +35,8 @@ impl Studio {
             look,
             area,
             clip,
+            hole: None,
+            air: None,
             marked: slot == 0,
         };
         let whole = [0, 0, width, height];

@@ -116,9 +116,7 @@ impl Studio {
         ctx.set_fonts(fonts());
         let recipe = options.recipe.clone();
         let waker = ctx.clone();
-        let worker = Worker::start(options.recipe.clone(), options.playing, options.export.clone(), move || {
-            waker.request_repaint()
-        })?;
+        let worker = Worker::start(options.recipe.clone(), options.playing, move || waker.request_repaint())?;
         let waker = ctx.clone();
         let painter = Painter::start(move || waker.request_repaint())?;
         let snapshot = loop {

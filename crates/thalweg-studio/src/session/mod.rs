@@ -8,6 +8,6 @@ mod snapshot;
 mod work;
 mod worker;
 
-pub use order::{Export, Order, PACE};
+pub use order::{Order, PACE};
 pub use snapshot::{Snapshot, Trace, TurnAt};
 pub use worker::Worker;

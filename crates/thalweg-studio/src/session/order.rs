@@ -1,10 +1,9 @@
 //! [`Order`]: what the worker is told.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::Stroke;
-use thalweg::run::Run;
 use thalweg::session::Position;
 
 /// Steps a second at first: a world that is done in a blink is not watched.
@@ -38,6 +37,3 @@ pub enum Order {
     /// End the thread.
     Quit,
 }
-
-/// Writes a run's files into a folder: the command's own code.
-pub type Export = dyn Fn(&Run, &Path) -> thalweg::Result<()> + Send + Sync;

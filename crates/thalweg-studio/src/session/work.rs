@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
-use thalweg::{Result, Session};
+use thalweg::{Result, Session, world_folder};
 
 use crate::session::board::Board;
 use crate::session::estimate::Costs;
-use crate::session::order::{Export, Order, PACE};
+use crate::session::order::{Order, PACE};
 use crate::session::snapshot::{Snapshot, Trace, TurnAt};
 
 /// Shortest time between two snapshots while the run goes on.
@@ -28,7 +28,6 @@ const DRAG: Duration = Duration::from_millis(400);
 pub(super) struct Work {
     session: Session,
     board: Arc<Board>,
-    export: Option<Arc<Export>>,
     revision: u64,
     pace: Option<f64>,
     /// When the last mark was kept.
@@ -44,7 +43,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub fn new(recipe: Recipe, playing: bool, export: Option<Arc<Export>>, board: Arc<Board>) -> Result<Self> {
+    pub fn new(recipe: Recipe, playing: bool, board: Arc<Board>) -> Result<Self> {
         let mut session = Session::new(recipe)?;
         if playing {
             session.play();
@@ -52,7 +51,6 @@ impl Work {
         Ok(Self {
             session,
             board,
-            export,
             revision: 0,
             pace: Some(PACE),
             marked: Instant::now(),
@@ -186,17 +184,11 @@ impl Work {
     }
 
     fn export(&mut self, folder: &Path) -> Result<()> {
-        let news = match &self.export {
-            Some(export) => {
-                self.board.set_writing(true);
-                let written = export(self.session.run(), folder);
-                self.board.set_writing(false);
-                written?;
-                format!("All layers are in {}.", folder.display())
-            }
-            None => "This window has nothing to export with.".into(),
-        };
-        self.news = (self.news.0 + 1, news);
+        self.board.set_writing(true);
+        let written = world_folder::export(self.session.run(), folder);
+        self.board.set_writing(false);
+        written?;
+        self.news = (self.news.0 + 1, format!("All layers are in {}.", folder.display()));
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use thalweg::recipe::Recipe;
 
 use crate::platform;
 use crate::session::board::Board;
-use crate::session::order::{Export, Order};
+use crate::session::order::Order;
 use crate::session::snapshot::Snapshot;
 use crate::session::work::Work;
 
@@ -24,16 +24,11 @@ impl Worker {
     ///
     /// # Errors
     /// When the recipe cannot begin, or the system gives no thread.
-    pub fn start(
-        recipe: Recipe,
-        playing: bool,
-        export: Option<Arc<Export>>,
-        wake: impl Fn() + Send + 'static,
-    ) -> Result<Self, String> {
+    pub fn start(recipe: Recipe, playing: bool, wake: impl Fn() + Send + 'static) -> Result<Self, String> {
         let (orders, inbox) = channel();
         let board = Arc::new(Board::default());
         let shown = Arc::clone(&board);
-        let mut work = Work::new(recipe, playing, export, Arc::clone(&board)).map_err(|error| error.to_string())?;
+        let mut work = Work::new(recipe, playing, Arc::clone(&board)).map_err(|error| error.to_string())?;
         let work = move || {
             if catch_unwind(AssertUnwindSafe(|| work.run(&inbox, &wake))).is_err() {
                 shown.set_broken();

@@ -41,6 +41,9 @@ pub struct Part {
     pub area: [u32; 4],
     /// The part of that which is drawn.
     pub clip: Option<[u32; 4]>,
+    /// What of the land another part shows, and over how many metres haze thickens ([`Shot`]).
+    pub hole: Option<[f32; 4]>,
+    pub air: Option<f32>,
     /// Whether dots and lines belong to it.
     pub marked: bool,
 }
@@ -139,6 +142,8 @@ fn draw(renderer: &mut Renderer, target: &Target, frame: &Frame) {
             look: &part.look,
             area: part.area.map(|x| x as f32),
             clip: part.clip.map(|clip| clip.map(|x| x as f32)),
+            hole: part.hole,
+            air: part.air,
             dots: if part.marked { &frame.dots } else { &[] },
             lines: if part.marked { &frame.lines } else { &[] },
         })

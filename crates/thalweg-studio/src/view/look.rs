@@ -99,6 +99,11 @@ pub struct Shot<'a> {
     pub area: [f32; 4],
     /// The part of the area that is drawn, in the same terms; `None` draws all of it.
     pub clip: Option<[f32; 4]>,
+    /// The part of the land that is not drawn, because another shot shows it finer: west, south, east and north in metres from the
+    /// land's middle.
+    pub hole: Option<[f32; 4]>,
+    /// Metres over which haze thickens; `None` takes what suits the land, and shots of one larger land share one.
+    pub air: Option<f32>,
     /// Discs, hidden by what is before them.
     pub dots: &'a [Dot],
     /// Lines, hidden by what is before them.
@@ -109,7 +114,7 @@ impl<'a> Shot<'a> {
     /// The whole of a picture of width and height in pixels, without dots and lines.
     pub fn whole(slot: usize, camera: Camera, look: &'a Look, [width, height]: [u32; 2]) -> Self {
         let area = [0.0, 0.0, width as f32, height as f32];
-        Self { slot, camera, look, area, clip: None, dots: &[], lines: &[] }
+        Self { slot, camera, look, area, clip: None, hole: None, air: None, dots: &[], lines: &[] }
     }
 
     /// Width over height.

@@ -55,6 +55,8 @@ pub(super) struct Seen {
     pub base: f32,
     /// Side of a sample, south and east.
     pub sides: [f32; 2],
+    /// West, south, east and north of what is not drawn.
+    pub hole: Option<[f32; 4]>,
 }
 
 impl Pyramid {
@@ -90,7 +92,8 @@ impl Pyramid {
     fn descend(&self, level: usize, i: usize, j: usize, chosen: &mut Chosen<'_>) {
         let [low, high] = self.levels[level][(i, j)];
         let Seen { exaggeration, base, map, .. } = *chosen.seen;
-        if low > high || !chosen.is_visible(level, i, j, [base, high * exaggeration]) {
+        let hidden = chosen.is_in_hole(level, i, j) || !chosen.is_visible(level, i, j, [base, high * exaggeration]);
+        if low > high || hidden {
             return;
         }
         let finer = level > 0 && if map { chosen.seen.map_level() < level } else { chosen.is_near(level, i, j) };
@@ -137,6 +140,12 @@ impl Chosen<'_> {
             ((k * span).min(last) as f32 - last as f32 / 2.0) * self.seen.sides[axis]
         };
         [at(j, 1), at(j + 1, 1), -at(i + 1, 0), -at(i, 0)]
+    }
+
+    /// Whether all of a patch lies where nothing is drawn.
+    fn is_in_hole(&self, level: usize, i: usize, j: usize) -> bool {
+        let [west, east, south, north] = self.extent(level, i, j);
+        (self.seen.hole).is_some_and(|[w, s, e, n]| w < west && s < south && east < e && north < n)
     }
 
     /// Whether any of it comes nearer than the finer level is drawn.
@@ -218,6 +227,7 @@ mod tests {
             exaggeration,
             base: -50.0,
             sides: [10.0; 2],
+            hole: None,
         }
     }
 

@@ -82,6 +82,12 @@ pub enum Error {
         /// How much there is.
         have: String,
     },
+    /// Work that its caller ended.
+    #[error("{} was stopped", line(.what))]
+    Stopped {
+        /// What was being done.
+        what: String,
+    },
 }
 
 fn hint(nearest: &Option<String>, known: &[String]) -> String {

@@ -22,7 +22,7 @@ pub fn room(what: &str, need: u64) -> Result<()> {
 /// Refuses to start so many threads where there is no address space for them: a thread that cannot start ends the program.
 ///
 /// # Errors
-/// When there is less than their stacks, and what the allocator reserves for each, take.
+/// When there is less than their stacks, and what the allocator reserves for each, take: 66 MiB a thread.
 pub fn threads(count: usize) -> Result<()> {
     /// A stack, and an arena of the allocator; the arena is found in a piece of twice its size.
     const EACH: u64 = (2 + 64) << 20;

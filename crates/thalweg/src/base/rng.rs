@@ -40,12 +40,12 @@ impl Key {
         self.0
     }
 
-    /// Uniform in [0, 1), 53 bits.
+    /// A uniform number in [0, 1), 53 bits.
     pub fn unit(self) -> f64 {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform in [−1, 1).
+    /// A uniform number in [−1, 1), 53 bits.
     pub fn signed(self) -> f64 {
         2.0 * self.unit() - 1.0
     }

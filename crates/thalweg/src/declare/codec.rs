@@ -1,7 +1,8 @@
 //! [`Row`]: things packed into a table, a thing a row, and read back. Each column is declared once, by [`columns!`].
 
 use crate::base::error::{Error, Result};
-use crate::terrain::{Column, Table};
+use crate::terrain::grid::Grid;
+use crate::terrain::{Column, Table, Terrain};
 
 /// A thing that fills a row of a table.
 pub(crate) trait Row: Sized {
@@ -25,6 +26,18 @@ pub(crate) trait Row: Sized {
         let no_thing = |row: usize| format!("row {row} of the table is no {} inside this terrain", Self::THING);
         let things = Self::unpack(name, table)?.enumerate();
         things.map(|(row, thing)| accept(thing?).ok_or_else(|| Error::layer(name, no_thing(row)))).collect()
+    }
+
+    /// Takes the things of a table out of a terrain; none where there is no such table.
+    ///
+    /// # Errors
+    /// As [`Row::read`].
+    fn take(terrain: &mut Terrain, name: &str, accept: impl Fn(Self, &Grid) -> Option<Self>) -> Result<Vec<Self>> {
+        let Some(table) = terrain.tables.get(name) else { return Ok(Vec::new()) };
+        // What is refused stays where it was.
+        let things = Self::read(name, table, |thing| accept(thing, &terrain.grid))?;
+        terrain.tables.remove(name);
+        Ok(things)
     }
 }
 

@@ -188,7 +188,7 @@ pub enum Knob {
 /// To which power of a knob's factor a parameter goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum KnobPower {
-    /// This one.
+    /// This one, without unit.
     Number(f64),
     /// The value of another parameter of the same model, which is a real number.
     Parameter(&'static str),

@@ -26,7 +26,7 @@ pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
     let cols = directions.cols();
     for (k, basin) in basins.as_mut_slice().iter_mut().enumerate() {
         let outlet = *basin as usize;
-        let leads = directions.as_slice()[k] != VOID && land.is_dry(k / cols, k % cols);
+        let leads = directions[k] != VOID && land.is_dry(k / cols, k % cols);
         *basin = match numbers.get_mut(outlet).filter(|_| leads) {
             Some(number) => {
                 if *number == 0 {

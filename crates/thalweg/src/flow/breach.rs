@@ -44,13 +44,13 @@ impl Limits {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Breached {
-    /// The ground with its channels.
+    /// The ground with its channels, of the land's size; nowhere higher than it was.
     pub ground: Field<Height>,
     /// Ground removed, in units of height × cells.
     pub removed: i64,
-    /// Pits that were given a way out, by a channel of their own or another's.
+    /// How many pits were given a way out, by a channel of their own or another's.
     pub breached: usize,
-    /// Pits to which the limits left no way, for [`fill`](crate::flow::fill::fill).
+    /// How many pits the limits left without a way, for [`fill`](crate::flow::fill::fill).
     pub kept: usize,
 }
 
@@ -75,7 +75,7 @@ pub fn breach(land: &Land<'_>, limits: &Limits) -> Result<Breached> {
     let pits = search.pits(&d8::directions(land));
     let (mut removed, mut kept) = (0, 0);
     for pit in &pits {
-        let height = land.ground.as_slice()[*pit as usize];
+        let height = land.ground[*pit as usize];
         match search.way_out(*pit, height) {
             Some(end) => removed += search.cut(end, height),
             None => kept += 1,
@@ -102,11 +102,11 @@ pub(super) fn breach_hollows(
     allowances: &mut [Allowance],
     floors: &Field<Height>,
 ) -> Field<Height> {
-    let floor = |k: usize| floors.as_slice()[k];
+    let floor = |k: usize| floors[k];
     let mut search = Search { floors: Some(&floor), ..Search::of(land) };
     for pit in search.pits(directions) {
-        let height = land.ground.as_slice()[pit as usize];
-        let number = hollows.as_slice()[pit as usize] as usize;
+        let height = land.ground[pit as usize];
+        let number = hollows[pit as usize] as usize;
         let Some(allowance) = number.checked_sub(1).and_then(|hollow| allowances.get_mut(hollow)) else { continue };
         (search.depth, search.volume) = (f64::from(allowance.depth), allowance.volume);
         if let Some(end) = search.way_out(pit, height) {
@@ -180,7 +180,7 @@ impl<'a> Search<'a> {
     /// The land's pits in the order in which they are drained: the lowest first, of equals the first by hash.
     fn pits(&mut self, directions: &Directions) -> Vec<u32> {
         let mut pits = number_pits(self.land, directions, &mut self.places);
-        let height = |k: u32| self.land.ground.as_slice()[k as usize];
+        let height = |k: u32| self.land.ground[k as usize];
         pits.sort_by_cached_key(|k| (height(*k), lot(self.land.grid, *k as usize), *k));
         pits
     }
@@ -191,7 +191,7 @@ impl<'a> Search<'a> {
         self.reached.clear();
         self.queue.clear();
         self.visit(pit, pit, OUTSIDE, (0, 0));
-        if self.ground.as_slice()[pit as usize] < height {
+        if self.ground[pit as usize] < height {
             return Some(0); // an earlier channel runs through it
         }
         let cols = self.land.grid.cols();
@@ -223,7 +223,7 @@ impl<'a> Search<'a> {
     fn runs_on(&self, k: usize, height: Height) -> bool {
         let cols = self.land.grid.cols();
         let lower = |[r, c]: [usize; 2]| self.ground[(r, c)] < height && self.parts[(r, c)] != Part::Void;
-        matches!(self.parts.as_slice()[k], Part::Rim | Part::Sink)
+        matches!(self.parts[k], Part::Rim | Part::Sink)
             || self.land.around(k / cols, k % cols).any(|(_, cell)| lower(cell))
     }
 
@@ -278,7 +278,7 @@ impl<'a> Search<'a> {
         let mut removed = 0;
         let mut place = end;
         while let Some(here) = self.reached.get(place as usize) {
-            let ground = &mut self.ground.as_mut_slice()[here.cell as usize];
+            let ground = &mut self.ground[here.cell as usize];
             if *ground > height {
                 removed += i64::from(ground.0) - i64::from(height.0);
                 *ground = height;

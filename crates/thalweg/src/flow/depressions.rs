@@ -34,9 +34,9 @@ pub struct Depression {
     pub pit: u32,
     /// Height of that cell.
     pub floor: Height,
-    /// The depression that it becomes part of by merging.
+    /// Number, in [`Hierarchy::depressions`], of the one that it becomes part of by merging; none if it merges with no other.
     pub parent: Option<u32>,
-    /// The two that merged into it; none for a leaf. The one with the deeper floor is first.
+    /// Numbers of the two that merged into it; none for a leaf. The one with the deeper floor is first.
     pub children: Option<[u32; 2]>,
     /// Where it overflows; nowhere if the land is closed and this is all of it.
     pub spill: Option<Spill>,
@@ -53,7 +53,7 @@ pub struct Spill {
     pub cell: u32,
     /// Height of the sill.
     pub level: Height,
-    /// The leaf that the water runs into; none if it leaves the land.
+    /// Number of the leaf that the water runs into; none if it leaves the land.
     pub to: Option<u32>,
 }
 
@@ -70,8 +70,8 @@ impl Hierarchy {
     /// The same, where the land's parts and its directions are at hand.
     pub(super) fn along(land: &Land<'_>, mut parts: Field<Part>, mut directions: Directions) -> Self {
         if let Some(k) = stand_in(land, &parts) {
-            parts.as_mut_slice()[k] = Part::Inside;
-            directions.as_mut_slice()[k] = PIT;
+            parts[k] = Part::Inside;
+            directions[k] = PIT;
         }
         let mut leaf = Field::new(directions.size(), OUTSIDE);
         let pits = number_pits(land, &directions, leaf.as_mut_slice());
@@ -97,8 +97,8 @@ pub(super) fn stand_in(land: &Land<'_>, parts: &Field<Part>) -> Option<usize> {
     let closed = land.grid.edges.iter().all(|edge| *edge == Edge::Closed) && land.outlets.is_empty();
     let mut ways = parts.as_slice().iter().enumerate().filter(|(_, part)| matches!(part, Part::Rim | Part::Sink));
     let (k, _) = ways.next().filter(|_| closed)?;
-    let dry = land.grid.sea_level.is_none_or(|sea| land.ground.as_slice()[k] > sea);
-    (dry && parts.as_slice()[k] == Part::Sink && ways.next().is_none()).then_some(k)
+    let dry = land.grid.sea_level.is_none_or(|sea| land.ground[k] > sea);
+    (dry && parts[k] == Part::Sink && ways.next().is_none()).then_some(k)
 }
 
 /// Cells looked through at once for a pit.
@@ -147,7 +147,7 @@ impl Forest {
     fn new(land: &Land<'_>, pits: &[u32]) -> Self {
         let leaf = |pit: &u32| Depression {
             pit: *pit,
-            floor: land.ground.as_slice()[*pit as usize],
+            floor: land.ground[*pit as usize],
             parent: None,
             children: None,
             spill: None,
@@ -192,7 +192,7 @@ impl Forest {
         for (_, _, other) in &beside[..count] {
             self.link(land, k, leaf[k], *other);
         }
-        if parts.as_slice()[k] == Part::Rim {
+        if parts[k] == Part::Rim {
             self.link(land, k, leaf[k], OUTSIDE);
         }
     }
@@ -203,7 +203,7 @@ impl Forest {
         if x == y {
             return;
         }
-        let level = land.ground.as_slice()[cell];
+        let level = land.ground[cell];
         let outside = self.outside();
         for (from, leaf) in [(x, other), (y, one)] {
             if from != outside {

@@ -80,7 +80,7 @@ impl Drainage {
     /// Index of the cell that cell `k` drains to, if it drains to one.
     #[inline]
     pub fn next(&self, k: usize) -> Option<usize> {
-        downstream(k, self.directions.as_slice()[k], self.directions.cols())
+        downstream(k, self.directions[k], self.directions.cols())
     }
 
     /// [`Drainage::cells`] as the caller's own.

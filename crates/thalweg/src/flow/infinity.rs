@@ -146,7 +146,7 @@ pub fn accumulate(directions: &Directions, angles: &Field<f32>, weights: &Field<
     let mut givers = vec![0u8; codes.len()];
     for k in 0..codes.len() {
         if codes[k] == VOID {
-            sums.as_mut_slice()[k] = 0;
+            sums[k] = 0;
             continue;
         }
         for (to, part) in share(angles[k]).into_iter().flatten() {

@@ -15,9 +15,9 @@ use crate::terrain::height::Height;
 pub struct Land<'a> {
     /// Cell size, open and closed edges, sea level, world cells.
     pub grid: &'a Grid,
-    /// Elevation of the surface that water runs over.
+    /// Elevation of the surface that water runs over, of the grid's size.
     pub ground: &'a Field<Height>,
-    /// True where there is no data: outside.
+    /// True where there is no data: outside. Of the grid's size; `None` when there is data everywhere.
     pub nodata: Option<&'a Field<bool>>,
     /// Cells (row, column) where water leaves, beside what edges, sea and missing data give.
     pub outlets: &'a [[usize; 2]],
@@ -44,7 +44,7 @@ impl<'a> Land<'a> {
         Self { grid: &terrain.grid, ground: &terrain.ground, nodata: terrain.nodata.as_ref(), outlets: &[] }
     }
 
-    /// The same land under another surface, such as its filled one.
+    /// The same land under another surface of its size, such as its filled one.
     #[must_use]
     pub fn under(self, ground: &'a Field<Height>) -> Self {
         Self { ground, ..self }
@@ -89,7 +89,7 @@ impl<'a> Land<'a> {
             let hash = |k: usize| Key::ZERO.cell(self.grid.world_cell(k / cols, k % cols)).bits();
             if let Some(lowest) = heights.iter().min() {
                 let lowest = (0..heights.len()).filter(|k| heights[*k] == *lowest).min_by_key(|k| hash(*k));
-                lowest.into_iter().for_each(|k| parts.as_mut_slice()[k] = Part::Sink);
+                lowest.into_iter().for_each(|k| parts[k] = Part::Sink);
             }
         }
         parts

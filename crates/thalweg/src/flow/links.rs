@@ -11,9 +11,9 @@ use crate::terrain::field::Field;
 pub struct Link {
     /// Its number: its place in the list, from 0.
     pub id: u32,
-    /// Strahler's order.
+    /// Strahler's order, from 1.
     pub order: u32,
-    /// Shreve's magnitude: sources above its lower end.
+    /// Shreve's magnitude: number of sources above its lower end, from 1.
     pub magnitude: u32,
     /// Its cells (row, column) from source or junction down to and including the next junction or the outlet; at least two.
     pub cells: Vec<[usize; 2]>,
@@ -21,11 +21,11 @@ pub struct Link {
     pub length: f64,
     /// Metres from the first cell down to the last, on the surface that the water runs over.
     pub drop: f64,
-    /// Drop over length.
+    /// Drop over length, in metres per metre.
     pub slope: f64,
     /// Square metres that drain through it, those of the junction that it ends in left out.
     pub catchment: f64,
-    /// The link that it runs into; none at an outlet.
+    /// Number of the link that it runs into; none at an outlet.
     pub downstream: Option<u32>,
 }
 
@@ -70,8 +70,7 @@ pub fn links(
     check("streams", streams, land.grid.size)?;
     let (cols, cell) = (land.grid.cols(), land.grid.cell);
     let tributaries = |k: usize| donors(directions, streams, k).count();
-    let begins =
-        |k: &usize| streams.as_slice()[*k] && onward(directions, streams, *k).is_some() && tributaries(*k) != 1;
+    let begins = |k: &usize| streams[*k] && onward(directions, streams, *k).is_some() && tributaries(*k) != 1;
     let heads: Vec<usize> = (0..streams.len()).filter(begins).collect();
     let mut links: Vec<Link> = heads
         .iter()
@@ -82,14 +81,14 @@ pub fn links(
             // Below a junction the tributaries' water is in the count.
             let lowest = if tributaries(end) > 1 { before } else { end };
             let length = cell * steps(&cells(&path, cols));
-            let height = |k: usize| land.ground.as_slice()[k].metres();
+            let height = |k: usize| land.ground[k].metres();
             let drop = height(*head) - height(end);
             Link {
                 cells: cells(&path, cols),
                 length,
                 drop,
                 slope: drop / length,
-                catchment: f64::from(counts.as_slice()[lowest]) * land.grid.cell_area(),
+                catchment: f64::from(counts[lowest]) * land.grid.cell_area(),
                 // Heads are in rising order.
                 downstream: heads.binary_search(&end).ok().map(|id| id as u32),
                 ..nothing(id)
@@ -248,12 +247,12 @@ mod tests {
             }
             let mut metres = 0.0;
             for k in 0..owners.len() {
-                let goes_on = streams.as_slice()[k] && onward(&directions, &streams, k).is_some();
+                let goes_on = streams[k] && onward(&directions, &streams, k).is_some();
                 if goes_on {
-                    metres += if directions.as_slice()[k].is_multiple_of(2) { 25.0 } else { 25.0 * 2f64.sqrt() };
+                    metres += if directions[k].is_multiple_of(2) { 25.0 } else { 25.0 * 2f64.sqrt() };
                 }
-                let shared = streams.as_slice()[k] && !goes_on && donors(&directions, &streams, k).count() != 1;
-                assert_eq!(owners.as_slice()[k], u32::from(streams.as_slice()[k] && !shared), "seed {seed}, cell {k}");
+                let shared = streams[k] && !goes_on && donors(&directions, &streams, k).count() != 1;
+                assert_eq!(owners[k], u32::from(streams[k] && !shared), "seed {seed}, cell {k}");
             }
             let sum: f64 = links.iter().map(|link| link.length).sum();
             assert!((sum - metres).abs() < 1e-6 * metres.max(1.0), "seed {seed}: {sum} for {metres}");

@@ -273,7 +273,7 @@ mod tests {
     /// Receivers and their shares, written out plainly.
     fn shares(land: &Land<'_>, directions: &Directions, k: usize, p: f64) -> Vec<(usize, f64)> {
         let cols = land.grid.cols();
-        let Some(first) = downstream(k, directions.as_slice()[k], cols) else { return Vec::new() };
+        let Some(first) = downstream(k, directions[k], cols) else { return Vec::new() };
         let heights = land.ground.as_slice();
         if heights[first] == heights[k] {
             return vec![(first, 1.0)];
@@ -281,7 +281,7 @@ mod tests {
         let lower: Vec<(usize, f64)> = land
             .around(k / cols, k % cols)
             .map(|(d, [r, c])| (d, r * cols + c))
-            .filter(|(_, n)| heights[*n] < heights[k] && directions.as_slice()[*n] != VOID)
+            .filter(|(_, n)| heights[*n] < heights[k] && directions[*n] != VOID)
             .map(|(d, n)| {
                 let fall = heights[k].metres() - heights[n].metres();
                 (n, (fall / if d % 2 == 0 { 1.0 } else { std::f64::consts::SQRT_2 }).powf(p))
@@ -319,8 +319,7 @@ mod tests {
                 // Every split is good to some 10⁻⁶ of what is split, and a path has at most 204 of them.
                 assert!((*sum as f64 / one as f64 - expected).abs() <= 2e-4 * expected, "land {n}");
             }
-            let ends: i64 =
-                (0..count).filter(|k| valid[*k] && directions.as_slice()[*k] >= OUT).map(|k| sums.as_slice()[k]).sum();
+            let ends: i64 = (0..count).filter(|k| valid[*k] && directions[*k] >= OUT).map(|k| sums[k]).sum();
             let cells = valid.iter().filter(|v| **v).count();
             assert_eq!(ends, cells as i64 * one, "land {n}: nothing is lost");
             let mut place = vec![usize::MAX; count];

@@ -27,9 +27,9 @@ pub struct Lakes {
 /// Ground all of which drains, and the lakes on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outlets {
-    /// The ground.
+    /// The ground, of the land's size.
     pub ground: Field<Height>,
-    /// Depth of the lakes.
+    /// Depth of the lakes, of the land's size; 0 where there is none.
     pub pools: Field<Height>,
 }
 
@@ -91,8 +91,8 @@ pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
     let mut drains = directions.map(|direction| *direction == OUT);
     for &k in accumulate::order(&directions).iter().rev() {
         let k = k as usize;
-        if let Some(n) = downstream(k, directions.as_slice()[k], cols) {
-            drains.as_mut_slice()[k] = drains.as_slice()[n];
+        if let Some(n) = downstream(k, directions[k], cols) {
+            drains[k] = drains[n];
         }
     }
     drains
@@ -101,8 +101,8 @@ pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
 /// Cells where water leaves the land beside its edges, or comes to a lake.
 fn sinks(land: &Land<'_>, lakes: &Field<bool>, stand_in: Option<usize>) -> Vec<[usize; 2]> {
     let cols = land.grid.cols();
-    let is_void = |k: usize| land.nodata.is_some_and(|mask| mask.as_slice()[k]);
-    let ends = (0..lakes.len()).filter(|k| (lakes.as_slice()[*k] || stand_in == Some(*k)) && !is_void(*k));
+    let is_void = |k: usize| land.nodata.is_some_and(|mask| mask[k]);
+    let ends = (0..lakes.len()).filter(|k| (lakes[*k] || stand_in == Some(*k)) && !is_void(*k));
     land.outlets.iter().copied().chain(ends.map(|k| [k / cols, k % cols])).collect()
 }
 
@@ -112,7 +112,7 @@ fn make_fall(surface: &mut Field<Height>, directions: &Directions, is_lake: &[bo
     let heights = surface.as_mut_slice();
     for &k in accumulate::order(directions).iter().rev() {
         let k = k as usize;
-        if let Some(n) = downstream(k, directions.as_slice()[k], cols)
+        if let Some(n) = downstream(k, directions[k], cols)
             && !is_lake[k]
             && heights[k] <= heights[n]
         {
@@ -138,12 +138,12 @@ impl Waters<'_> {
         let (land, parts) = (self.land, self.land.parts());
         let ground = land.ground.as_slice();
         let stand_in = self.stand_in;
-        let is_land = |k: usize| matches!(parts.as_slice()[k], Part::Inside | Part::Rim) || stand_in == Some(k);
-        let is_wet = |k: usize| pools.as_slice()[k].0 > 0 && is_land(k);
-        let level = |k: usize| i64::from(ground[k].0) + i64::from(pools.as_slice()[k].0);
+        let is_land = |k: usize| matches!(parts[k], Part::Inside | Part::Rim) || stand_in == Some(k);
+        let is_wet = |k: usize| pools[k].0 > 0 && is_land(k);
+        let level = |k: usize| i64::from(ground[k].0) + i64::from(pools[k].0);
         let alike = |a: usize, b: usize| is_wet(b) && (level(a) - level(b)).abs() <= LEVEL;
         each_piece(land.grid.size, is_wet, alike, |cells| {
-            let depths = || cells.iter().map(|k| pools.as_slice()[*k as usize].0);
+            let depths = || cells.iter().map(|k| pools[*k as usize].0);
             let area = cells.len() as f64 * land.grid.cell_area();
             let metres = depths().map(i64::from).sum::<i64>() as f64 / UNITS;
             let cone = self.least.depth * self.least.area / 3.0;
@@ -151,8 +151,8 @@ impl Waters<'_> {
             if is_full || self.is_lake(cells.len(), depths().max().unwrap_or(0)) {
                 for k in cells {
                     let k = *k as usize;
-                    self.is_lake.as_mut_slice()[k] = true;
-                    self.surface.as_mut_slice()[k] = Height(level(k) as i32).clamped();
+                    self.is_lake[k] = true;
+                    self.surface[k] = Height(level(k) as i32).clamped();
                 }
             }
         });
@@ -176,7 +176,7 @@ impl Waters<'_> {
             .zip(self.surface.as_slice())
             .map(|(filled, surface)| filled.0 - surface.0)
             .collect();
-        let alike = |a: usize, b: usize| depths[b] > 0 && filled.as_slice()[a] == filled.as_slice()[b];
+        let alike = |a: usize, b: usize| depths[b] > 0 && filled[a] == filled[b];
         each_piece(
             filled.size(),
             |k| depths[k] > 0,
@@ -185,14 +185,14 @@ impl Waters<'_> {
                 let deepest = cells.iter().map(|k| depths[*k as usize]).max().unwrap_or(0);
                 if self.is_lake(cells.len(), deepest) {
                     for k in cells {
-                        self.is_lake.as_mut_slice()[*k as usize] = true;
-                        self.surface.as_mut_slice()[*k as usize] = filled.as_slice()[*k as usize];
+                        self.is_lake[*k as usize] = true;
+                        self.surface[*k as usize] = filled[*k as usize];
                     }
                 } else {
                     let volume = cells.iter().map(|k| i64::from(depths[*k as usize])).sum();
                     allowances.push(Allowance { depth: deepest, volume });
                     for k in cells {
-                        hollows.as_mut_slice()[*k as usize] = allowances.len() as u32;
+                        hollows[*k as usize] = allowances.len() as u32;
                     }
                 }
             },

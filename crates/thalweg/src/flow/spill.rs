@@ -98,6 +98,16 @@ fn check(size: Size, hierarchy: &Hierarchy, water: &Field<i64>) -> Result<()> {
     Ok(())
 }
 
+/// Pools that were found from the top downward, told from the first on; so too the pool that each depression is part of.
+pub(super) fn from_first(mut pools: Vec<FilledPool>, mut pool_of: Vec<u32>) -> (Vec<FilledPool>, Vec<u32>) {
+    pools.reverse();
+    let last = pools.len() as u32;
+    for pool in pool_of.iter_mut().filter(|pool| **pool != OUTSIDE) {
+        *pool = last - 1 - *pool;
+    }
+    (pools, pool_of)
+}
+
 /// Water being poured.
 pub(super) struct Pour<'a> {
     depressions: &'a [Depression],
@@ -193,13 +203,7 @@ impl<'a> Pour<'a> {
                 pools.push(FilledPool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
             }
         }
-        // Found from the top downward; told from the first on.
-        pools.reverse();
-        let last = pools.len() as u32;
-        for pool in pool_of.iter_mut().filter(|pool| **pool != OUTSIDE) {
-            *pool = last - 1 - *pool;
-        }
-        (pools, pool_of)
+        from_first(pools, pool_of)
     }
 }
 

@@ -22,7 +22,7 @@ const ROWS: usize = 32;
 pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>) -> impl Iterator<Item = u32> {
     let [rows, cols] = parts.size();
     // Heights above, indices below: an index is under 2³².
-    let entry = |k: usize| (u64::from(land.ground.as_slice()[k].0 as u32 ^ (1 << 31)) << 32) | k as u64;
+    let entry = |k: usize| (u64::from(land.ground[k].0 as u32 ^ (1 << 31)) << 32) | k as u64;
     let mut found: Vec<u64> = (0..rows.div_ceil(ROWS))
         .into_par_iter()
         .flat_map_iter(|band| {

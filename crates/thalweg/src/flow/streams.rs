@@ -53,18 +53,18 @@ fn gather(directions: &Directions, streams: &Field<bool>, rule: impl Fn(&[u32]) 
     check("streams", streams, directions.size())?;
     let mut values = Field::new(directions.size(), 0);
     for first in 0..values.len() {
-        let mut next = Some(first).filter(|k| streams.as_slice()[*k] && values.as_slice()[*k] == 0);
+        let mut next = Some(first).filter(|k| streams[*k] && values[*k] == 0);
         // Each walk goes on as far as all tributaries are known: the last of them to be walked goes through.
         while let Some(k) = next {
             let (mut known, mut count) = ([0; 8], 0);
             for n in donors(directions, streams, k) {
-                known[count] = values.as_slice()[n];
+                known[count] = values[n];
                 count += 1;
             }
             if known[..count].contains(&0) {
                 break;
             }
-            values.as_mut_slice()[k] = rule(&known[..count]);
+            values[k] = rule(&known[..count]);
             next = onward(directions, streams, k);
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn donors<'a>(
 
 /// The stream cell that stream cell `k` drains to.
 pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -> Option<usize> {
-    downstream(k, directions.as_slice()[k], directions.cols()).filter(|n| streams.as_slice()[*n])
+    downstream(k, directions[k], directions.cols()).filter(|n| streams[*n])
 }
 
 /// Metres of the longest flow path from a divide down to each cell, from centre to centre; 0 on divides and where there
@@ -95,10 +95,10 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
     let mut length = Field::new(directions.size(), 0.0);
     for k in accumulate::order(directions) {
         let k = k as usize;
-        let code = directions.as_slice()[k];
+        let code = directions[k];
         if let Some(n) = downstream(k, code, directions.cols()) {
-            let arriving = length.as_slice()[k] + step(code, cell);
-            let longest: &mut f64 = &mut length.as_mut_slice()[n];
+            let arriving = length[k] + step(code, cell);
+            let longest: &mut f64 = &mut length[n];
             *longest = longest.max(arriving);
         }
     }
@@ -111,9 +111,9 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
     let mut distance = Field::new(directions.size(), 0.0);
     for k in accumulate::order(directions).into_iter().rev() {
         let k = k as usize;
-        let code = directions.as_slice()[k];
+        let code = directions[k];
         if let Some(n) = downstream(k, code, directions.cols()) {
-            distance.as_mut_slice()[k] = distance.as_slice()[n] + step(code, cell);
+            distance[k] = distance[n] + step(code, cell);
         }
     }
     distance

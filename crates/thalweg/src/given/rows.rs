@@ -3,6 +3,7 @@
 use serde_json::{Map, json};
 
 use crate::base::error::{Error, Result};
+use crate::terrain::grid::Grid;
 use crate::terrain::{Column, Table};
 
 /// A number of each row: a key in a recipe, a column in a terrain.
@@ -149,4 +150,23 @@ pub(crate) fn read<const N: usize>(
         Ok(row)
     };
     (0..table.len()).map(row).collect()
+}
+
+/// The cells, in the window of a grid, that a table says in its columns `row` and `column` of world cells.
+///
+/// # Errors
+/// When a column is missing, of another kind or of another length, or a cell lies outside of the window.
+pub(crate) fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<[usize; 2]>> {
+    let (Some(rows), Some(cols), true) = (table.ints("row"), table.ints("column"), table.is_even()) else {
+        return Err(Error::layer(table_name, "is a table without the columns row and column (whole), of one length"));
+    };
+    let local = |number: usize, world: i64, axis: usize| {
+        let [first, size] = [grid.origin[axis], grid.size[axis] as i64];
+        let inside = world.checked_sub(first).filter(|at| (0..size).contains(at));
+        let named = || format!("{}.{}", name(table_name, number), ["row", "column"][axis]);
+        let allowed = || format!("{first} to {} (cells of the terrain)", first + size - 1);
+        inside.map(|at| at as usize).ok_or_else(|| Error::value(named(), world, allowed()))
+    };
+    let cell = |(number, (row, col)): (usize, (&i64, &i64))| Ok([local(number, *row, 0)?, local(number, *col, 1)?]);
+    rows.iter().zip(cols).enumerate().map(cell).collect()
 }

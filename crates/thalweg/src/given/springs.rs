@@ -136,14 +136,8 @@ impl Given for Spring {
 pub fn table(springs: &[Spring], grid: &Grid) -> Result<Table> {
     let named = springs.iter().enumerate().map(|(number, spring)| spring.cell(&name(number), grid));
     let cells = named.collect::<Result<Vec<_>>>()?;
-    let column = |name: &str, unit: &str, values| (name.to_string(), unit.to_string(), values);
-    Ok(Table {
-        columns: vec![
-            column("row", "cell", Column::Int(cells.iter().map(|cell| cell[0]).collect())),
-            column("column", "cell", Column::Int(cells.iter().map(|cell| cell[1]).collect())),
-            column("rate", "m³/s", Column::Float(springs.iter().map(|spring| spring.rate as f32).collect())),
-        ],
-    })
+    let rates = springs.iter().map(|spring| spring.rate as f32).collect();
+    Ok(Table::at(cells).with(RATE.name, RATE.unit, Column::Float(rates)))
 }
 
 /// Adds springs to those that a terrain has; one at a time or all at once makes no difference.
@@ -168,25 +162,15 @@ pub fn add(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
 /// When the table, which may come from anywhere, is none of springs in this terrain.
 pub fn sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     let Some(table) = terrain.tables.get(SPRINGS) else { return Ok(Vec::new()) };
-    let columns = (table.ints("row"), table.ints("column"), table.floats("rate"));
-    let (Some(rows), Some(cols), Some(rates)) = columns else {
-        return Err(Error::layer(SPRINGS, "is a table without the columns row, column (whole) and rate"));
-    };
-    if !table.is_even() || table.columns.len() != 3 {
-        return Err(Error::layer(SPRINGS, "is a table of other columns than row, column and rate, of one length"));
+    let without = || Error::layer(SPRINGS, "is a table without the columns row, column (whole) and rate");
+    let rates = table.floats(RATE.name).ok_or_else(without)?;
+    if table.columns.len() != 3 {
+        return Err(Error::layer(SPRINGS, "is a table of other columns than row, column and rate"));
     }
-    let grid = &terrain.grid;
-    let source = |r: usize| {
-        let local = |world: i64, axis: usize, key: &str| {
-            let [first, size] = [grid.origin[axis], grid.size[axis] as i64];
-            let inside = world.checked_sub(first).filter(|at| (0..size).contains(at));
-            let allowed = || format!("{first} to {} (cells of the terrain)", first + size - 1);
-            inside.ok_or_else(|| Error::value(format!("{}.{key}", name(r)), world, allowed()))
-        };
-        let cell = [local(rows[r], 0, "row")? as usize, local(cols[r], 1, "column")? as usize];
-        Ok(SpringSource { cell, rate: RATE.check(&name(r), f64::from(rates[r]))? })
+    let source = |(number, (cell, rate)): (usize, ([usize; 2], &f32))| {
+        Ok(SpringSource { cell, rate: RATE.check(&name(number), f64::from(*rate))? })
     };
-    (0..table.len()).map(source).collect()
+    rows::cells(SPRINGS, table, &terrain.grid)?.into_iter().zip(rates).enumerate().map(source).collect()
 }
 
 /// How messages call the spring of that number, counted from 1.

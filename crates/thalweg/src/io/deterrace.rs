@@ -27,9 +27,9 @@ pub fn deterrace(ground: &mut Field<Height>, nodata: Option<&Field<bool>>, step:
         return;
     }
     // In steps, above some middle height: f32 then resolves a 60 000th of a step over 256 of them.
-    let base = ground.as_slice()[ground.len() / 2];
+    let base = ground[ground.len() / 2];
     let unit = step * UNITS;
-    let masked = |k: usize| nodata.is_some_and(|mask| mask.as_slice()[k]);
+    let masked = |k: usize| nodata.is_some_and(|mask| mask[k]);
     let cells = ground.as_slice();
     let stored: Vec<f32> = cells.par_iter().map(|h| ((f64::from(h.0) - f64::from(base.0)) / unit) as f32).collect();
     let slack: Vec<f32> = (0..cells.len()).map(|k| if masked(k) { f32::INFINITY } else { 0.5 }).collect();

@@ -19,7 +19,7 @@ use crate::terrain::grid::Grid;
 /// A line or an area; places are rows and columns in cells, from the north-western corner.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Geometry {
-    /// A line.
+    /// A line through places.
     Line(Vec<[f64; 2]>),
     /// A line with heights in metres.
     Profile(Vec<([f64; 2], f64)>),

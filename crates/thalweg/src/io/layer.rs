@@ -73,7 +73,7 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
         let sample = raster.samples.get(k);
         let value = (sample * factor + offset) / full;
         let problem = match spec.cells {
-            _ if mask.is_some_and(|mask| mask.as_slice()[k]) => return Ok(0.0),
+            _ if mask.is_some_and(|mask| mask[k]) => return Ok(0.0),
             _ if raster.nodata == Some(sample) || raster.is_masked(k) => "no data",
             _ if !value.is_finite() => "a number is needed",
             CellType::Count if value.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&value) => {

@@ -30,18 +30,18 @@ const MARGIN: f64 = 2.0;
 /// Stretches of lines that may pass a cell.
 const CROWD: u16 = 128;
 
-/// Mouths that may be wished for.
+/// Mouths that may be given.
 const MOUTHS: usize = 10_000;
 
 /// Heights and depths of water that are believed, in metres.
 const LEVELS: f64 = 20_000.0;
 
-/// The longest document that is read for a terrain of this grid.
+/// The longest document that is read for a terrain of this grid, in bytes.
 pub fn most_bytes(grid: &Grid) -> u64 {
     BYTES[0].saturating_add(BYTES[1].saturating_mul(grid.len() as u64))
 }
 
-/// Reads the reaches of a document; the error is the problem in words.
+/// Reads the reaches of a GeoJSON document (bytes of its text); the error is the problem in words.
 ///
 /// # Errors
 /// What is no list of reaches, and reaches that cannot be: outside the terrain, wider than it, more than it has room for.
@@ -56,7 +56,7 @@ pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<WrittenReach>, Stri
     Ok(reaches)
 }
 
-/// Reads the lakes of a document; the error is the problem in words.
+/// Reads the lakes of a GeoJSON document (bytes of its text); the error is the problem in words.
 ///
 /// # Errors
 /// What is no list of lakes; levels and runoffs that cannot be.
@@ -78,15 +78,15 @@ pub fn parse_lakes(text: &[u8]) -> Result<Vec<WrittenLake>, String> {
 pub struct Header {
     /// Sea level in metres.
     pub sea_level: Option<f64>,
-    /// Cells (row, column) that were wished to be mouths.
+    /// Cells (row, column) that were given as mouths.
     #[serde(default)]
     pub mouths: Vec<[usize; 2]>,
 }
 
-/// Reads what is said of a network; the error is the problem in words.
+/// Reads what is said of a network (bytes of JSON); the error is the problem in words.
 ///
 /// # Errors
-/// What is no such note; more mouths than anybody wishes for.
+/// What is no such note; more mouths than may be given.
 pub fn parse_about(text: &[u8]) -> Result<Header, String> {
     let about: Header = parsed(text, "is no note as `rivers` writes it")?;
     if about.mouths.len() > MOUTHS {
@@ -95,7 +95,7 @@ pub fn parse_about(text: &[u8]) -> Result<Header, String> {
     Ok(about)
 }
 
-/// Reads what a file holds, `parse` saying what is wrong with it.
+/// Reads what a file holds, of at most [`most_bytes`]; `parse` says what is wrong with it.
 ///
 /// # Errors
 /// A file that cannot be read or is too long for this grid, and what `parse` says.

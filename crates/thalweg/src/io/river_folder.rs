@@ -58,7 +58,7 @@ pub fn check_files(folder: &Path, reads: &[PathBuf]) -> Result<()> {
 }
 
 /// Writes the files of a network for `folder`, which is there. `terrain` is the one that it was planned on; its ground becomes the carved
-/// one. `nodata` stands for no data in heights, if one is wished. Files get their names by [`Draft::commit`].
+/// one. `nodata` stands for no data in heights, if one is asked for. Files get their names by [`Draft::commit`].
 ///
 /// # Errors
 /// A file that cannot be written.

@@ -51,14 +51,14 @@ pub fn save_network(
     save_samples(path("rivers.tif"), grid, counts(&carved.river), Some(0.0))?;
     save_samples(path("paths.tif"), grid, counts(&paths(network)), Some(0.0))?;
     save_samples(path("lakes.tif"), grid, counts(&network.lake), Some(0.0))?;
-    let wet = |k: usize| carved.river.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0;
+    let wet = |k: usize| carved.river[k] > 0 || network.lake[k] > 0;
     let levels = |of: &dyn Fn(usize) -> i64| {
         let level = |k: usize| if wet(k) { of(k) as f64 / UNITS } else { DRY };
         Samples::F64((0..grid.len()).map(level).collect())
     };
-    let ground = |k: usize| i64::from(terrain.ground.as_slice()[k].0);
+    let ground = |k: usize| i64::from(terrain.ground[k].0);
     save_samples(path("bed.tif"), grid, levels(&ground), Some(DRY))?;
-    let surface = levels(&|k| ground(k) + i64::from(carved.water.as_slice()[k].0));
+    let surface = levels(&|k| ground(k) + i64::from(carved.water[k].0));
     save_samples(path("water_surface.tif"), grid, surface, Some(DRY))?;
     save_samples(path("wet.tif"), grid, Samples::F32(carved.share.as_slice().to_vec()), None)?;
     let near = distance::to_set(&carved.river.map(|river| *river > 0), grid.cell);
@@ -87,7 +87,7 @@ pub fn save_network(
 fn paths(network: &Network) -> Field<u32> {
     let mut paths = Field::new(network.size, 0);
     for (number, river) in network.rivers.iter().enumerate() {
-        river.path.iter().for_each(|(k, _)| paths.as_mut_slice()[*k as usize] = number as u32 + 1);
+        river.path.iter().for_each(|(k, _)| paths[*k as usize] = number as u32 + 1);
     }
     paths
 }
@@ -102,7 +102,7 @@ fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
         let arm = matches!(river.source, Source::Parts { .. });
         let leaves = !arm && matches!(river.mouth, Mouth::Sea | Mouth::Edge | Mouth::Outlet);
         if let (true, Some((k, _))) = (leaves, river.path.last()) {
-            runs[basins.as_slice()[*k as usize] as usize] = number as u32 + 1;
+            runs[basins[*k as usize] as usize] = number as u32 + 1;
         }
     }
     runs[0] = 0;

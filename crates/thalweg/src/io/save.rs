@@ -77,12 +77,12 @@ pub fn save_layer_as(
         return Err(Error::layer(name, problem));
     }
     let value = |k: usize| match cells {
-        Cells::Height(field) => field.as_slice()[k].metres(),
-        Cells::Float(field) => f64::from(field.as_slice()[k]),
-        Cells::Count(field) => f64::from(field.as_slice()[k]),
+        Cells::Height(field) => field[k].metres(),
+        Cells::Float(field) => f64::from(field[k]),
+        Cells::Count(field) => f64::from(field[k]),
     };
     let mask = terrain.nodata.as_ref();
-    let valid = (0..terrain.grid.len()).filter(|k| mask.is_none_or(|m| !m.as_slice()[*k])).map(value);
+    let valid = (0..terrain.grid.len()).filter(|k| mask.is_none_or(|m| !m[*k])).map(value);
     let range = valid.filter(|v| v.is_finite()).fold(None, |range: Option<[f64; 2]>, v| match range {
         None => Some([v, v]),
         Some([low, high]) => Some([v.min(low), v.max(high)]),
@@ -193,7 +193,7 @@ impl Sheet<'_> {
     }
 
     fn is_masked(&self, k: usize) -> bool {
-        self.mask.is_some_and(|m| m.as_slice()[k])
+        self.mask.is_some_and(|m| m[k])
     }
 
     /// The values as they are.

@@ -39,9 +39,9 @@ pub enum RowOrder {
 /// samples (full = 255 or 65535), value = sample for floating-point ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sidecar {
-    /// Value of the lowest code (0); of floating-point samples, the lowest.
+    /// Value of the lowest code (0); of floating-point samples, the lowest. In [`Sidecar::unit`].
     pub minimum: f64,
-    /// Value of the highest code; of floating-point samples, the highest.
+    /// Value of the highest code (255 or 65535); of floating-point samples, the highest. In [`Sidecar::unit`].
     pub maximum: f64,
     /// Unit of the values, `m` for heights.
     #[serde(default = "metre")]
@@ -91,7 +91,7 @@ pub struct Engines {
 /// Unreal: z = (v − 32768)/128 · scale/100 metres above the actor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unreal {
-    /// Scale Z: relief · 12800/65535.
+    /// Scale Z: relief in metres · 12800/65535.
     pub scale_z: f64,
     /// Scale X and Y: centimetres between two samples.
     pub scale_xy: f64,

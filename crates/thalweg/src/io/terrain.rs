@@ -47,7 +47,7 @@ pub struct Loaded {
     pub format: Format,
     /// The type of its samples.
     pub sample: SampleType,
-    /// The value that stood for no data, to be written back ([`SaveOptions::nodata`]).
+    /// The sample that stood for no data, in the file's own unit, to be written back ([`SaveOptions::nodata`]).
     pub nodata: Option<f64>,
     /// Number of cells without data.
     pub nodata_count: usize,

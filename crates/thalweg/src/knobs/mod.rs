@@ -17,10 +17,10 @@ use crate::rocks::Rock;
 use crate::terrain::GROUND;
 use crate::terrain::height::Height;
 
-/// What age and rain may be.
+/// What age and rain may be: factors on the recipe's own, without unit.
 pub const FACTOR: RangeInclusive<f64> = 0.1..=10.0;
 
-/// What relief and size may be.
+/// What relief and size may be: factors on the recipe's own, without unit.
 pub const STRETCH: RangeInclusive<f64> = 0.25..=4.0;
 
 /// Where the knobs stand; those of [`Knobs::default`] change nothing.

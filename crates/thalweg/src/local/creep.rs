@@ -40,6 +40,36 @@ pub(super) fn wear(
     }
 }
 
+/// Cells sink to where they want to be, a unit over their receiver as it stood, and not under `floor`.
+pub(super) fn lower(
+    from: &Plane<i32>,
+    (wanted, floor): (&Plane<i32>, &Plane<i32>),
+    codes: &Plane<u8>,
+    part: &Part,
+    to: &mut Plane<i32>,
+) {
+    let cols = &part.cols;
+    for i in part.rows.clone() {
+        let here = (from.span(i, cols), wanted.span(i, cols), codes.span(i, cols), floor.span(i, cols));
+        lower_row(here, from.around(i, cols), to.span_mut(i, cols));
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn lower_row((here, wanted, own, floor): (&[i32], &[i32], &[u8], &[i32]), near: [&[i32]; 8], out: &mut [i32]) {
+    for x in (0..out.len()).step_by(LANES) {
+        let (here, wanted, own) = (take::<_, LANES>(here, x), take::<_, LANES>(wanted, x), take::<_, LANES>(own, x));
+        let floor = take::<_, LANES>(floor, x);
+        let mut heights = below(&here, &near, &own, x);
+        for l in 0..LANES {
+            let least = heights[l].wrapping_add(1).max(floor[l]);
+            let sinks = wanted[l] < here[l] && own[l] != OUT;
+            heights[l] = if sinks { wanted[l].max(least).min(here[l]) } else { here[l] };
+        }
+        put(out, x, &heights);
+    }
+}
+
 /// How far the neighbours' mean stands over each cell from column `x` of a row on, in units: straight neighbours count four times as
 /// much as diagonal ones (Patra & Karttunen 2006, "Stencils with isotropic discretisation error"). What is beyond the world stands
 /// as high as the cell.

@@ -4,6 +4,7 @@ use crate::flow::STEPS;
 use crate::local::Rules;
 use crate::local::paths::RIVER;
 use crate::local::plane::{Part, Plane};
+use crate::local::rock::Rock;
 use crate::terrain::height::UNITS_F32;
 
 /// Half widths, in cells, of the floors that a level makes: narrower ones show as scallops, wider ones were made by the levels before.
@@ -47,6 +48,26 @@ pub(super) fn steepness(
             let fall = ground.at(i, j).wrapping_sub(receiver) as f32;
             let floor = (unit * rules.rise).max(1.5 * fall);
             lay(drop, part, [i, j], half, [floor, unit * rules.limit]);
+        }
+    }
+}
+
+/// The steepest slope of each cell of a part in the bed of rock that its ground lies in, where `limit` is that of rock of softness 1, in
+/// units from cell to cell; floors stay floors. What is steeper slides: hard beds gain on their rivers, and would gain more on each level.
+pub(super) fn by_beds(
+    rock: &Rock<'_>,
+    (even, limit): (&Plane<f32>, f32),
+    ground: &Plane<i32>,
+    part: &Part,
+    drop: &mut Plane<f32>,
+) {
+    for i in part.rows.clone() {
+        let row = drop.span_mut(i, &part.cols);
+        rock.row(ground, i, part, row);
+        for (out, even) in row.iter_mut().zip(even.span(i, &part.cols)) {
+            let bears = limit / *out;
+            let steep = if *even < limit { even.min(bears) } else { bears };
+            *out = steep.min(STEEPEST);
         }
     }
 }

@@ -22,12 +22,14 @@ pub enum Operator {
     Creep,
     /// Slides to the steepest slope, and floors.
     Slides,
-    /// Ground under the sea, taken up again as it was before the ways.
+    /// Operators that join.
+    Joined,
+    /// Ground under water, taken up again as it was before the ways.
     Seabed,
 }
 
 /// Operators, in their order.
-pub const OPERATORS: [Operator; 9] = [
+pub const OPERATORS: [Operator; 10] = [
     Operator::Smooth,
     Operator::Noise,
     Operator::Ways,
@@ -36,6 +38,7 @@ pub const OPERATORS: [Operator; 9] = [
     Operator::Cuts,
     Operator::Creep,
     Operator::Slides,
+    Operator::Joined,
     Operator::Seabed,
 ];
 

@@ -5,12 +5,16 @@ use crate::base::error::{Error, Result};
 use crate::base::power::{exp2, log2};
 use crate::base::rng::Key;
 use crate::flow::OUT;
+use crate::local::active::Active;
+use crate::local::join::{Known, Place};
 use crate::local::ledger::{Ledger, Operator};
-use crate::local::paths::{Carved, RIVER, SEA};
+use crate::local::nodes::Maker;
+use crate::local::paths::{Carved, LAKE, RIVER, SEA};
 use crate::local::plane::{LANES, NOWHERE, Part, Plane, WALL, put, take};
 use crate::local::reach::{COARSE, FINE, Margins};
+use crate::local::rock::Rock;
 use crate::local::{
-    Frame, LocalWindow, Rect, Rules, creep, cut, floors, limit, nodes, receive, rise, smooth, tree, water,
+    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, floors, limit, receive, rise, smooth, tree, water,
 };
 use crate::noise::gradient::mix;
 use crate::terrain::field::Field;
@@ -18,7 +22,8 @@ use crate::terrain::height::{Height, UNITS_F32};
 
 /// The cells of level `level` − 1 that the cells `wanted` of `level` are made of: [`refine`] needs them, and no others.
 pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: Rect) -> Rect {
-    let blocks = wanted.grown(Margins::of(rules).carved, frame.world(level)).coarser();
+    let margins = Margins::of(rules, level, frame.width(level));
+    let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
     blocks.grown(COARSE, frame.world(level.saturating_sub(1)))
 }
 
@@ -83,6 +88,9 @@ pub fn tile(
     now.map_or_else(|| whole.part(wanted), Ok)
 }
 
+/// Sweeps of sliding slopes after which the bed of rock that a cell now lies in is looked up anew.
+const BEDS: i64 = 4;
+
 /// What is worked with.
 struct Work<'a> {
     frame: &'a Frame,
@@ -96,6 +104,9 @@ struct Work<'a> {
     /// The level's cell in metres.
     width: f32,
     sea: i32,
+    /// What land beside a lake stands over it at least, in units.
+    clear: i32,
+    key: Key,
     seed: u32,
     /// World cell of the planes' first one, and their size.
     origin: [i64; 2],
@@ -113,6 +124,8 @@ impl<'a> Work<'a> {
         coarse.check_sizes()?;
         frame.check(level)?;
         wanted.check(frame.world(level))?;
+        rules.joins.check(level, frame.width(level))?;
+        let margins = Margins::of(rules, level, frame.width(level));
         let needed = needed(frame, rules, level, wanted);
         if !coarse.rect.contains(&needed) {
             let [rows, cols] = [0, 1].map(|axis| format!("{} to {}", needed.start[axis], needed.end[axis]));
@@ -122,10 +135,12 @@ impl<'a> Work<'a> {
             );
             return Err(Error::value("coarse window", told, format!("rows {rows}, columns {cols} or more")));
         }
-        let blocks = wanted.grown(Margins::of(rules).carved, frame.world(level)).coarser();
+        let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
         let all = blocks.grown(FINE, frame.world(level - 1));
         all.finer().check(frame.world(level))?;
         let fine = all.finer();
+        // The largest catchment of a hill.
+        let widest = rules.river as f32 * (frame.width(level - 1) * frame.width(level - 1)) as f32;
         Ok(Self {
             frame,
             rules,
@@ -136,10 +151,12 @@ impl<'a> Work<'a> {
             level,
             width: frame.width(level) as f32,
             sea: frame.sea_units(),
+            clear: beds::clearance(frame, level, widest),
+            key: key.and(level.into()),
             seed: key.and(level.into()).bits() as u32,
             origin: fine.start,
             size: fine.size(),
-            margins: Margins::of(rules),
+            margins,
             ledger: None,
             seen: Field::new([0, 0], Height::ZERO),
         })
@@ -151,16 +168,18 @@ impl<'a> Work<'a> {
     }
 
     fn run(&mut self) -> LocalWindow {
-        let (mut carved, slope, raw) = self.carved();
+        let width = self.frame.width(self.level);
+        let rock = self.rules.strata.as_ref().map(|strata| Rock::new(strata, self.origin, self.size, width));
+        let (mut carved, slope, raw) = self.carved(rock.as_ref());
         let cells = self.part(self.margins.carved);
         self.dig(&mut carved, &cells);
         self.book(Operator::Beds, &carved.ground);
-        let (ground, codes) = self.eroded(&carved, &slope);
+        let (ground, codes) = self.eroded(&carved, &slope, rock.as_ref());
         self.finished(&carved, &raw, ground, codes)
     }
 
     /// Smooth ground with noise, rivers and hills' ways carved into it; its slope; and the ground before, for what is under the sea.
-    fn carved(&mut self) -> (Carved, Plane<f32>, Plane<i32>) {
+    fn carved(&mut self, rock: Option<&Rock<'_>>) -> (Carved, Plane<f32>, Plane<i32>) {
         let (world, fine) = (self.frame.world(self.level - 1), self.all.finer());
         let mut ground = Plane::new(self.size, WALL);
         let mut slope = Plane::new(self.size, 0.0);
@@ -176,19 +195,28 @@ impl<'a> Work<'a> {
             smooth::roughen(ground.span_mut(i, &whole.cols), slope.span(i, &whole.cols), row, col, amplitude, seed);
         }
         self.book(Operator::Noise, &ground);
-        let raw = if self.frame.sea.is_some() { ground.clone() } else { Plane::new([0, 0], 0) };
-        let rivers_seed = mix(self.seed ^ 0x6e6f_6465);
-        let mut nodes =
-            nodes::nodes(self.coarse, (self.frame, self.rules), self.all, (&ground, self.origin), rivers_seed);
+        let (sea, lakes) = (self.frame.sea.is_some(), self.coarse.lakes.is_some());
+        let raw = if sea || lakes { ground.clone() } else { Plane::new([0, 0], 0) };
+        let maker = Maker::new(
+            self.coarse,
+            (self.frame, self.rules),
+            (&ground, self.origin),
+            rock,
+            mix(self.seed ^ 0x6e6f_6465),
+        );
+        let mut nodes = maker.nodes(self.all);
         let mut carved = Carved {
             origin: self.origin,
             ground,
             flags: Plane::new(self.size, 0),
             receivers: Plane::new(self.size, NOWHERE),
             area: Plane::new(self.size, 0.0),
+            clear: self.clear,
+            lakes: lakes.then(|| Plane::new(self.size, 0)),
         };
         let ring = |by| self.blocks.grown(by, world);
-        carved.rivers(&nodes, self.frame, ring(3));
+        carved.rivers(&nodes, self.frame, ring(4));
+        carved.shores(&nodes, ring(3));
         carved.raise(&nodes, ring(2), &mut Plane::new(self.size, 0));
         carved.find_hollows(&mut nodes, ring(1));
         carved.hollows(&nodes, ring(0));
@@ -204,7 +232,7 @@ impl<'a> Work<'a> {
                 let area = carved.area.at(i, j);
                 if area > 0.0 && carved.flags.at(i, j) & RIVER != 0 {
                     let height = carved.ground.at(i, j);
-                    let lower = height.saturating_sub(depth(area, self.width)).max(least.min(height));
+                    let lower = height.saturating_sub(beds::depth(area, self.width)).max(least.min(height));
                     carved.ground.set(i, j, lower.max(Height::MIN.0));
                 }
             }
@@ -212,14 +240,16 @@ impl<'a> Work<'a> {
     }
 
     /// Uplift, cuts, creep and slides: the finished ground and its receivers.
-    fn eroded(&mut self, carved: &Carved, slope: &Plane<f32>) -> (Plane<i32>, Plane<u8>) {
+    fn eroded(&mut self, carved: &Carved, slope: &Plane<f32>, rock: Option<&Rock<'_>>) -> (Plane<i32>, Plane<u8>) {
         let margins = self.margins;
         let flags = &carved.flags;
         let mut codes = Plane::new(self.size, NOWHERE);
-        receive::receivers(&carved.ground, flags, &carved.receivers, &self.part(margins.receivers), &mut codes);
+        let draw = |of: u32| (self.origin, mix(self.seed ^ of));
+        let kept = (flags, &carved.receivers);
+        receive::receivers(&carved.ground, kept, draw(0x7265_6365), &self.part(margins.receivers), &mut codes);
         let mut floor = Plane::new(self.size, i32::MIN);
         carved.floors(&self.part(margins.cut), self.sea, &mut floor);
-        let (wanted, left) = self.wishes(carved, slope, &codes);
+        let (wanted, left) = self.wishes(carved, slope, &codes, rock);
         let mut drop = Plane::new(self.size, 0.0);
         let parts = (&self.part(margins.slide), &self.part(margins.slide + floors::REACH));
         let ground = (&carved.ground, flags, &carved.receivers);
@@ -246,19 +276,68 @@ impl<'a> Work<'a> {
             std::mem::swap(&mut now, &mut next);
         }
         self.book(Operator::Creep, &now);
-        let least = self.sea.saturating_add(1);
+        let least = [self.sea.saturating_add(1), self.clear];
+        let mut active = Active::new(self.size);
+        let even = rock.map(|_| drop.clone());
         for sweep in 1..=i64::from(self.rules.limit_sweeps) {
-            limit::sweep(&now, (flags, &drop), least, &codes, &self.part(margins.slide - sweep), &mut next);
+            if let (Some(rock), Some(even)) = (rock, even.as_ref().filter(|_| sweep % BEDS == 1)) {
+                floors::by_beds(
+                    rock,
+                    (even, self.width * UNITS_F32 * self.rules.limit),
+                    &now,
+                    &self.part(margins.slide - sweep),
+                    &mut drop,
+                );
+                active.wake();
+            }
+            let part = self.part(margins.slide - sweep);
+            limit::sweep(&now, (flags, &drop), (&codes, least), &part, &mut active, &mut next);
             std::mem::swap(&mut now, &mut next);
         }
         self.book(Operator::Slides, &now);
+        if !self.rules.joins.is_empty() {
+            codes = self.join(flags, codes, &floor, (&mut now, &mut next));
+        }
+        self.book(Operator::Joined, &now);
         let mut finished = Plane::new(self.size, NOWHERE);
-        receive::receivers(&now, flags, &codes, &self.part(margins.tree), &mut finished);
+        let draw = (self.origin, mix(self.seed ^ 0x7472_6565));
+        receive::receivers(&now, (flags, &codes), draw, &self.part(margins.tree), &mut finished);
         (now, finished)
     }
 
+    /// Lets joined operators change the slid ground; its receivers before that.
+    fn join(
+        &self,
+        flags: &Plane<u8>,
+        codes: Plane<u8>,
+        floor: &Plane<i32>,
+        (now, next): (&mut Plane<i32>, &mut Plane<i32>),
+    ) -> Plane<u8> {
+        // Slopes that slid are over what held them, which need not be where they drained before.
+        let mut order = Plane::new(self.size, NOWHERE);
+        let draw = (self.origin, mix(self.seed ^ 0x6a6f_696e));
+        receive::receivers(now, (flags, &codes), draw, &self.part(self.margins.join - 1), &mut order);
+        let place = Place {
+            level: self.level,
+            width: self.frame.width(self.level),
+            key: self.key,
+            world: self.frame.world(self.level),
+            wanted: self.wanted,
+            origin: self.origin,
+        };
+        let known = Known { flags, codes: &order, floor };
+        self.rules.joins.apply(&place, &known, self.margins.tree + 1, now, next);
+        order
+    }
+
     /// Where each cell wants to rise to, and which part of what it stands over its receiver it keeps when rivers cut.
-    fn wishes(&self, carved: &Carved, slope: &Plane<f32>, codes: &Plane<u8>) -> (Plane<i32>, Plane<f32>) {
+    fn wishes(
+        &self,
+        carved: &Carved,
+        slope: &Plane<f32>,
+        codes: &Plane<u8>,
+        rock: Option<&Rock<'_>>,
+    ) -> (Plane<i32>, Plane<f32>) {
         let (margins, rules) = (self.margins, self.rules);
         let mut shares = [0; 8].map(|_| Plane::new(self.size, 0u8));
         water::shares(&carved.ground, &carved.flags, codes, &self.part(margins.water), &mut shares);
@@ -273,7 +352,11 @@ impl<'a> Work<'a> {
         let part = self.part(margins.rise);
         let unit = self.width * UNITS_F32 * rules.time;
         let grain = rules.grain * std::f32::consts::LOG2_E * 1.732;
+        let mut soft = vec![1.0f32; part.cols.len()];
         for i in part.rows.clone() {
+            if let Some(rock) = rock {
+                rock.row(&carved.ground, i, &part, &mut soft);
+            }
             let row = mix((self.origin[0] + i as i64 - 1) as u32 ^ mix(self.seed ^ 0x726f_636b));
             let ground = carved.ground.span(i, &part.cols);
             let (flags, codes) = (carved.flags.span(i, &part.cols), codes.span(i, &part.cols));
@@ -281,7 +364,7 @@ impl<'a> Work<'a> {
             let wanted = wanted.span_mut(i, &part.cols);
             let left = left.span_mut(i, &part.cols);
             let col = self.origin[1] + part.cols.start as i64 - 1;
-            wish(rules, [unit, grain], (row, col), (ground, flags, codes), (slope, water), (wanted, left));
+            wish(rules, [unit, grain], (row, col), (ground, flags, codes), (slope, water, &soft), (wanted, left));
         }
         (wanted, left)
     }
@@ -306,12 +389,15 @@ impl<'a> Work<'a> {
             for (j, code) in part.cols.clone().zip(codes.span_mut(i, &part.cols)) {
                 let height = ground.at(i, j);
                 let under = carved.flags.at(i, j) & SEA != 0;
-                heights.push(Height(if under { raw.at(i, j).min(self.sea) } else { height }));
+                // A lake's bed stays over the sea's level, so that it is no sea.
+                let least = if carved.flags.at(i, j) & LAKE != 0 { self.sea.saturating_add(1) } else { i32::MIN };
+                heights.push(Height(if under { raw.at(i, j).min(height).max(least) } else { height }));
                 receivers.push(if height <= self.sea { OUT } else { *code });
                 let counted = f32::from(now.at(i, j)) * cell;
                 area.push(carved.area.at(i, j).max(counted));
             }
         }
+        let lakes = carved.lakes.as_ref().and_then(|lakes| self.lakes(lakes, &ground, &part));
         let heights = Field::from_vec(size, heights).unwrap_or_else(|_| Field::new(size, Height::ZERO));
         if let Some(ledger) = &mut self.ledger {
             let rows = heights.as_slice().iter().map(|h| h.0);
@@ -323,7 +409,18 @@ impl<'a> Work<'a> {
             ground: heights,
             receivers: Field::from_vec(size, receivers).unwrap_or_else(|_| Field::new(size, OUT)),
             area: Field::from_vec(size, area).unwrap_or_else(|_| Field::new(size, cell)),
+            lakes,
         }
+    }
+
+    /// The wanted cells' lakes, if there are any.
+    fn lakes(&self, numbers: &Plane<u32>, ground: &Plane<i32>, part: &Part) -> Option<LocalLakes> {
+        let at = |i: usize, j: usize| (part.rows.start + i, part.cols.start + j);
+        let size = self.wanted.size();
+        let id = Field::generate(size, |i, j| numbers.at(at(i, j).0, at(i, j).1));
+        let level = |i: usize, j: usize| if id[(i, j)] == 0 { 0 } else { ground.at(at(i, j).0, at(i, j).1) };
+        let level = Field::generate(size, |i, j| Height(level(i, j)));
+        id.as_slice().iter().any(|id| *id != 0).then_some(LocalLakes { id, level })
     }
 
     /// Begins the ledger: the wanted cells as high as the coarse ones that they are parts of.
@@ -348,16 +445,6 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Depth of a river's bed that a level digs, in units. It grows with the river, so that the order of beds is kept.
-///
-/// A bed of depth 0.3·A^0.3 m and width 3·A^0.45 m (A in km²; Leopold & Maddock 1953, "The hydraulic geometry of stream channels"), spread
-/// over a cell: half of it, for the level before dug the other half; and never more than a thirtieth of the cell's width.
-fn depth(area: f32, width: f32) -> i32 {
-    let log = log2((area * 1e-6).max(1e-30));
-    let bed = 0.9 * exp2(0.75 * log) / (2.0 * width);
-    (bed.min(width / 30.0) * UNITS_F32) as i32
-}
-
 /// A row of [`Work::wishes`].
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn wish(
@@ -365,20 +452,20 @@ fn wish(
     [unit, grain]: [f32; 2],
     (row, col): (u32, i64),
     (ground, flags, codes): (&[i32], &[u8], &[u8]),
-    (slope, water): (&[f32], &[f32]),
+    (slope, water, soft): (&[f32], &[f32], &[f32]),
     (wanted, left): (&mut [i32], &mut [f32]),
 ) {
     let (time, exponent, balance) = (rules.time, rules.exponent, 1.0 / rules.balance);
     for x in (0..wanted.len()).step_by(LANES) {
         let (ground, flags, codes) =
             (take::<_, LANES>(ground, x), take::<_, LANES>(flags, x), take::<_, LANES>(codes, x));
-        let (slope, water) = (take::<_, LANES>(slope, x), take::<_, LANES>(water, x));
+        let (slope, water, soft) = (take::<_, LANES>(slope, x), take::<_, LANES>(water, x), take::<_, LANES>(soft, x));
         let (mut rises, mut keeps) = (ground, [1.0f32; LANES]);
         for l in 0..LANES {
             let hash = mix(row ^ (col as u32).wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
             // Uniform with a deviation of 1.
             let rock = grain * (hash as f32 * (1.0 / 2_147_483_648.0) - 1.0);
-            let strength = time * exp2(exponent * log2(water[l].max(1.0) * balance) + rock);
+            let strength = time * soft[l] * exp2(exponent * log2(water[l].max(1.0) * balance) + rock);
             let free = flags[l] & (RIVER | SEA) == 0 && codes[l] != OUT;
             let up = cast::floor((unit * slope[l]).min(268_435_456.0));
             rises[l] = if free { ground[l].wrapping_add(up).min(Height::MAX.0) } else { ground[l] };

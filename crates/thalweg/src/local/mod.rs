@@ -29,12 +29,13 @@
 //! # The journey of the data
 //!
 //! 1. `smooth`: coarse heights, each bent over its four cells, the mean kept; the next octaves of noise, as high as the ground is steep.
-//! 2. `nodes`: of each coarse cell the child that carries its water on, and its bed.
-//! 3. `paths`: ways from node to node; sea and rim; what is beside is raised, what cannot drain is carved.
+//! 2. `nodes`: of each coarse cell the child that carries its water on, and its bed: lower in soft rock, higher in hard. Shores.
+//! 3. `paths`: ways from node to node; lakes, sea and rim; what is beside is raised, what cannot drain is carved.
 //! 4. `receive`, `water`: receivers, and catchments of hills by multiple flow.
 //! 5. `rise`, `cut`, `creep`, `floors`, `limit`: one step of uplift against rivers' cuts, towards slopes that the coarse level shows; creep;
-//!    floors along rivers; the steepest slope.
-//! 6. `tree`: receivers of the finished ground; catchments of hills, counted, no larger than the smallest river's that came from above.
+//!    floors along rivers; the steepest slope. Beds of rock (`rock`) scale cuts and the steepest slope.
+//! 6. `join`: operators that are not the kernel's own ([`Join`]).
+//! 7. `tree`: receivers of the finished ground; catchments of hills, counted, no larger than the smallest river's that came from above.
 //!
 //! `level` is their order. A sweep reads one cell around, so each sweep is done on one cell less on each side: `reach` adds the reaches up,
 //! from what is wanted back to what is read, and no cell is ever worked on whose neighbours are not right. At the edges of the world
@@ -44,28 +45,56 @@
 //! Every operator is a pass over rows of planes with a ring of pads round them, compiled to vectors; random numbers are hashes of world
 //! cells.
 //!
-//! What it does not do yet: lakes are filled and tilted on level 0; nothing is laid down; rock is the same everywhere but for its
-//! grain; rivers' beds lie between those of the coarser level, so no fall wanders; receivers are eight.
+//! # Lakes
+//!
+//! A hollow of level 0 that is deep enough ([`LAKE_DEPTH`]) and drains enough ([`LAKE_CATCHMENT`]) is a lake with a number and a level, which
+//! are the same on all levels. Its cells are a local sea: they keep the level, their ground is the bed, and the tree runs over them
+//! from node to node to the one outlet, whose bed is no higher. Levels dig rivers' beds, and none may come to lie under a lake that it
+//! drains to, however far away that is. So land beside a lake stands over it by as much as all finer levels dig (`beds`): further
+//! up the tree nothing is lower. Shores, and the sea's, are those of a smooth surface through coarse cells.
+//!
+//! # What it does not do yet
+//!
+//! Nothing is laid down: floors are cut. No river wanders on its floor. Ways lie in the blocks of a cell and of its receiver, so of rivers
+//! that came from above the eight directions of level 0 still show. Level 0 must have the relief: what its cells cannot carry of low hills
+//! finer levels do not make up for.
 
+use crate::base::rng::Key;
+
+mod active;
+mod beds;
 mod creep;
 mod cut;
 mod floors;
+mod join;
+mod lakes;
 mod ledger;
 mod level;
 mod limit;
 mod nodes;
 mod paths;
+mod pieces;
 mod plane;
 mod reach;
 mod receive;
 mod rise;
+mod rock;
 mod rules;
 mod smooth;
 mod tree;
 mod water;
+mod whole;
 mod window;
 
+pub use join::{FARTHEST, Join, JoinPatch, Joins};
+pub use lakes::{LAKE_CATCHMENT, LAKE_DEPTH, LocalLakes};
 pub use ledger::{Ledger, OPERATORS, Operator};
 pub use level::{needed, refine, refine_with_ledger, tile};
+pub use pieces::refine_in_pieces;
 pub use rules::Rules;
 pub use window::{Frame, LocalWindow, MOST_CELLS, NARROWEST, Rect};
+
+/// The key of a world's local levels, apart from all stages'.
+pub fn key(seed: u64) -> Key {
+    Key::new(seed, "local levels")
+}

@@ -12,7 +12,7 @@ pub(super) const WALL: i32 = 1 << 30;
 pub(super) const NOWHERE: u8 = 255;
 
 /// Cells with a ring of pads. Rows and columns count from the pads: the first cell is (1, 1).
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct Plane<T> {
     stride: usize,
     cells: Vec<T>,
@@ -40,6 +40,11 @@ impl<T: Copy> Plane<T> {
     /// A plane of one value, pads and all.
     pub fn new([rows, cols]: [usize; 2], value: T) -> Self {
         Self { stride: cols + 2, cells: vec![value; (rows + 2) * (cols + 2)] }
+    }
+
+    /// Rows and columns, without the pads.
+    pub fn size(&self) -> [usize; 2] {
+        [self.cells.len() / self.stride - 2, self.stride - 2]
     }
 
     #[inline]

@@ -9,6 +9,8 @@ use crate::local::floors;
 pub(super) struct Margins {
     /// Receivers of the finished ground: one for each sweep that counts catchments.
     pub tree: i64,
+    /// Ground before what joins, after the slides.
+    pub join: i64,
     /// Ground before slopes slide.
     pub slide: i64,
     /// Ground before creep, after the cuts.
@@ -25,24 +27,36 @@ pub(super) struct Margins {
     pub carved: i64,
 }
 
-/// Coarse cells that the carved ground reaches beyond its blocks: hill paths 1, raised ground 2, rivers' paths 3, nodes 4, beds 5, the
-/// smooth ground and its slope 6.
-pub(super) const COARSE: i64 = 6;
+/// Coarse cells that the carved ground reaches beyond its blocks: hill paths 1, raised ground 2, shores 3, rivers' paths 4, nodes 5, beds 6,
+/// the smooth ground and its slope 7.
+pub(super) const COARSE: i64 = 7;
 
 /// Coarse cells beyond the carved ground's blocks on which there is fine ground at all.
-pub(super) const FINE: i64 = 4;
+pub(super) const FINE: i64 = 5;
 
 impl Margins {
-    pub fn of(rules: &Rules) -> Self {
+    /// Of a level whose cells are so many metres wide.
+    pub fn of(rules: &Rules, level: u32, width: f64) -> Self {
         let [water, rise, cut, limit] =
             [rules.water_sweeps, rules.rise_sweeps, rules.cut_sweeps, rules.limit_sweeps].map(i64::from);
         let tree = 4 * i64::from(rules.river);
-        let slide = tree + 1 + limit;
+        let join = tree + 1 + rules.joins.margin(level, width);
+        let slide = join + limit;
         let creep = slide + 2;
         let cut = creep + cut;
         let rise = cut + rise;
         let water = cut + water;
         let receivers = rise.max(water) + 1;
-        Self { tree, slide, creep, cut, rise, water, receivers, carved: (receivers + 1).max(slide + floors::REACH) }
+        Self {
+            tree,
+            join,
+            slide,
+            creep,
+            cut,
+            rise,
+            water,
+            receivers,
+            carved: (receivers + 1).max(slide + floors::REACH),
+        }
     }
 }

@@ -1,6 +1,10 @@
 //! [`Rules`]: how a level is made out of the one before.
 
+use std::sync::Arc;
+
 use crate::base::error::{Error, Result};
+use crate::local::Joins;
+use crate::strata::StandingBeds;
 
 /// How a level is made out of the one before. Every number is one of the definition: another one, another world.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +38,10 @@ pub struct Rules {
     pub cut_sweeps: u32,
     /// Sweeps by which slopes slide.
     pub limit_sweeps: u32,
+    /// Beds of rock: how readily each is cut, and how steep it stands.
+    pub strata: Option<Arc<StandingBeds>>,
+    /// Operators that join.
+    pub joins: Joins,
 }
 
 impl Default for Rules {
@@ -41,18 +49,20 @@ impl Default for Rules {
         Self {
             river: 8,
             roughness: 0.2,
-            time: 0.6,
+            time: 0.5,
             balance: 7.0,
             exponent: 0.45,
             grain: 0.35,
             limit: 0.8,
-            creep: 0.5,
+            creep: 0.3,
             floor: 0.02,
             rise: 0.015,
             water_sweeps: 16,
             rise_sweeps: 6,
             cut_sweeps: 16,
             limit_sweeps: 24,
+            strata: None,
+            joins: Joins::default(),
         }
     }
 }

@@ -116,16 +116,23 @@ fn slopes(rows: [&Vec<i64>; 3], width: f32, out: &mut [f32]) {
 /// Adds noise with wavelengths of four and two cells to a row that begins at world column `col`: `amplitude` times the slope.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 pub(super) fn roughen(ground: &mut [i32], slope: &[f32], row: i64, col: i64, amplitude: f32, seed: u32) {
+    // Lattice points are counted in 32 bits that wrap, so that no seam shows, however far from the origin.
     let (y, lattice) = (row.rem_euclid(4) as f32 * 0.25 + 0.125, row.div_euclid(4) as i32);
     let (y2, lattice2) = (row.rem_euclid(2) as f32 * 0.5 + 0.25, row.div_euclid(2) as i32);
-    let col = col as i32;
+    let (first, col) = (col.div_euclid(4) as i32, col.rem_euclid(4) as i32);
     for x in (0..ground.len()).step_by(LANES) {
         let slope = take::<_, LANES>(slope, x);
         let mut heights = take::<_, LANES>(ground, x);
         for l in 0..LANES {
-            let col = col.wrapping_add((x + l) as i32);
-            let long = noise(col >> 2, lattice, (col & 3) as f32 * 0.25 + 0.125, y, seed);
-            let short = noise(col >> 1, lattice2, (col & 1) as f32 * 0.5 + 0.25, y2, seed ^ 0x5bd1_e995);
+            let col = col + (x + l) as i32;
+            let long = noise(first.wrapping_add(col >> 2), lattice, (col & 3) as f32 * 0.25 + 0.125, y, seed);
+            let short = noise(
+                first.wrapping_mul(2).wrapping_add(col >> 1),
+                lattice2,
+                (col & 1) as f32 * 0.5 + 0.25,
+                y2,
+                seed ^ 0x5bd1_e995,
+            );
             let add = amplitude * slope[l].min(2.0) * (long + 0.5 * short);
             heights[l] = heights[l].wrapping_add(cast::floor(add)).clamp(Height::MIN.0, Height::MAX.0);
         }

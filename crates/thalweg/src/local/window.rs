@@ -1,8 +1,8 @@
 //! [`Frame`]: the world at all its levels. [`Rect`]: cells of one. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
 
 use crate::base::error::{Error, Result};
-use crate::flow::{Drainage, Land, OUT};
-use crate::terrain::Terrain;
+use crate::flow::OUT;
+use crate::local::LocalLakes;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::{Edge, Edges, Grid};
 use crate::terrain::height::Height;
@@ -16,7 +16,10 @@ pub const MOST_CELLS: u64 = 1 << 28;
 /// A world at all its levels: level 0 is solved whole, a cell of level L is 2⁻ᴸ of its cell wide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// Rows and columns of level 0.
+    /// World row and column of level 0's first cell. World metres count from the corner of cell (0, 0): the first of a terrain, the one in
+    /// the middle of a world that has no end in sight.
+    pub first: [i64; 2],
+    /// Rows and columns of level 0. They may be more than any memory holds.
     pub cells: Size,
     /// Width of level 0's cells in metres.
     pub cell: f64,
@@ -37,19 +40,30 @@ impl Frame {
             let [rows, cols] = grid.size;
             return Err(Error::value("level 0", format!("a part of {rows} × {cols} cells"), "a whole world"));
         }
-        Ok(Self { cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
+        Ok(Self { first: [0, 0], cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
     }
 
-    /// Refuses a level whose cells are too narrow.
+    /// The finest level that it has, and what bounds it, in words.
+    fn finest(&self) -> (u32, String) {
+        let narrowest = (0..64).take_while(|level| self.width(level + 1) >= NARROWEST).count() as u32;
+        let ends = [0, 1].map(|axis| self.first[axis].saturating_add_unsigned(self.cells[axis] as u64));
+        let farthest = self.first.into_iter().chain(ends).map(i64::unsigned_abs).max().unwrap_or(0);
+        // Rows are counted up to 2⁶⁰: twice as many, and what lies beyond a window's margin, are still whole numbers.
+        let counted = (farthest | 1).leading_zeros().saturating_sub(4);
+        if counted < narrowest {
+            return (counted, "rows and columns from -2^60 to 2^60".into());
+        }
+        (narrowest, format!("cells of {NARROWEST} m, which heights of 1/65536 m can still resolve"))
+    }
+
+    /// Refuses a level whose cells are too narrow, or too many to be counted.
     ///
     /// # Errors
-    /// When they are narrower than [`NARROWEST`].
+    /// When they are narrower than [`NARROWEST`], or lie farther than 2⁶⁰ rows or columns from the origin.
     pub fn check(&self, level: u32) -> Result<()> {
-        let finest = (0..64).take_while(|level| self.width(level + 1) >= NARROWEST).count();
-        if level as usize > finest {
-            let allowed =
-                format!("0 to {finest}: cells of {NARROWEST} m, which heights of 1/65536 m can still resolve");
-            return Err(Error::value("level", level, allowed));
+        let (finest, limit) = self.finest();
+        if level > finest {
+            return Err(Error::value("level", level, format!("0 to {finest}: {limit}")));
         }
         Ok(())
     }
@@ -61,14 +75,16 @@ impl Frame {
 
     /// All cells of a level.
     pub fn world(&self, level: u32) -> Rect {
-        let last = |n: usize| i64::try_from((n as i128) << level.min(63)).unwrap_or(i64::MAX);
-        Rect { start: [0, 0], end: self.cells.map(last) }
+        // More than can be counted are never worked on: [`Frame::check`] refuses such a level.
+        let scaled = |n: i64| (i128::from(n) << level.min(63)).clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        let end = |axis: usize| self.first[axis].saturating_add_unsigned(self.cells[axis] as u64);
+        Rect { start: self.first.map(scaled), end: [end(0), end(1)].map(scaled) }
     }
 
     /// Whether water leaves the world at a cell of a level, over an open edge.
-    pub(super) fn is_rim(&self, level: u32, [row, col]: [i64; 2]) -> bool {
-        let [last_row, last_col] = self.world(level).end.map(|end| end - 1);
-        let at = [row == 0, col == last_col, row == last_row, col == 0];
+    pub fn is_rim(&self, level: u32, [row, col]: [i64; 2]) -> bool {
+        let Rect { start: [north, west], end: [south, east] } = self.world(level);
+        let at = [row == north, col == east - 1, row == south - 1, col == west];
         at.into_iter().zip(self.edges).any(|(at, edge)| at && edge == Edge::Open)
     }
 
@@ -107,6 +123,15 @@ impl Rect {
         }
     }
 
+    /// The smallest rectangle that holds both.
+    #[must_use]
+    pub fn with(&self, other: Self) -> Self {
+        Self {
+            start: [0, 1].map(|axis| self.start[axis].min(other.start[axis])),
+            end: [0, 1].map(|axis| self.end[axis].max(other.end[axis])),
+        }
+    }
+
     /// Whether the other lies in it.
     pub fn contains(&self, other: &Self) -> bool {
         (0..2).all(|axis| self.start[axis] <= other.start[axis] && other.end[axis] <= self.end[axis])
@@ -133,12 +158,9 @@ impl Rect {
         let [rows, cols] = self.size();
         let told = format!("rows {} to {}, columns {} to {}", self.start[0], self.end[0], self.start[1], self.end[1]);
         if rows == 0 || cols == 0 || !world.contains(self) {
-            let [rows, cols] = world.end;
-            return Err(Error::value(
-                "window",
-                told,
-                format!("1 cell or more of rows 0 to {rows}, columns 0 to {cols}"),
-            ));
+            let Self { start: [north, west], end: [south, east] } = world;
+            let allowed = format!("1 cell or more of rows {north} to {south}, columns {west} to {east}");
+            return Err(Error::value("window", told, allowed));
         }
         if (rows as u64).checked_mul(cols as u64).is_none_or(|cells| cells > MOST_CELLS) {
             return Err(Error::value("window", told, format!("{MOST_CELLS} cells at most")));
@@ -149,8 +171,8 @@ impl Rect {
 
 /// A rectangle of a level: its ground, where each cell drains to, and what drains through it.
 ///
-/// Two things hold ([`LocalWindow::check`] tries those that a window alone can show). I1: a cell's receiver is not higher than it,
-/// and following receivers never comes back. I2: of land, catchments never fall downstream, so that cells of `area ≥ N · cell²` drain
+/// Two things hold ([`LocalWindow::check`] tries those that a window alone can show). I1: a cell's receiver is not higher than it (of a lake
+/// its level counts), and following receivers never comes back. I2: of land, catchments never fall downstream, so that cells of `area ≥ N · cell²` drain
 /// to such cells, for any N.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalWindow {
@@ -164,48 +186,28 @@ pub struct LocalWindow {
     pub receivers: Field<u8>,
     /// For each cell the catchment in m². Whole numbers of cells as they are counted, then carried: nothing is summed twice.
     pub area: Field<f32>,
+    /// LocalLakes, if any stands in it.
+    pub lakes: Option<LocalLakes>,
 }
 
-/// What a cell of a filled depression stands over the one that it drains to, at least, on level 0, in units: 4 mm. Levels
-/// share it out; when no unit is left, level ground drains by its tree alone.
-const TILT: i32 = 256;
-
 impl LocalWindow {
-    /// Level 0 of a world: a whole terrain, its depressions filled and tilted to their outlets, with its drainage.
-    ///
-    /// # Errors
-    /// When the terrain is a part of its world, or has cells without data.
-    pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
-        let frame = Frame::of(&terrain.grid)?;
-        if terrain.nodata.is_some() {
-            return Err(Error::value("level 0", "ground with cells without data", "data in all cells"));
-        }
-        let land = Land::of(terrain);
-        land.check()?;
-        let drainage = Drainage::of(&land);
-        let mut ground = drainage.filled().clone();
-        for &k in drainage.order().iter().rev() {
-            let k = k as usize;
-            if let Some(next) = drainage.next(k) {
-                let least = ground.as_slice()[next].0.saturating_add(TILT);
-                let height = &mut ground.as_mut_slice()[k].0;
-                *height = (*height).max(least).min(Height::MAX.0);
-            }
-        }
-        let each = terrain.grid.cell_area();
-        let window = Self {
-            level: 0,
-            rect: frame.world(0),
-            ground,
-            receivers: drainage.directions().clone(),
-            area: drainage.yields(each),
-        };
-        Ok((frame, window))
-    }
-
     /// Rows and columns.
     pub fn size(&self) -> Size {
         self.rect.size()
+    }
+
+    /// The lake over a cell (row, column of the window): its number and its level.
+    #[inline]
+    pub fn lake(&self, at: (usize, usize)) -> Option<(u32, Height)> {
+        let lakes = self.lakes.as_ref()?;
+        let id = lakes.id[at];
+        (id != 0).then(|| (id, lakes.level[at]))
+    }
+
+    /// Height of the ground, or of the lake over it; the sea is not looked at.
+    #[inline]
+    pub fn surface(&self, at: (usize, usize)) -> Height {
+        self.lake(at).map_or(self.ground[at], |(_, level)| level)
     }
 
     /// A part of it.
@@ -222,6 +224,7 @@ impl LocalWindow {
             ground: self.ground.window(window),
             receivers: self.receivers.window(window),
             area: self.area.window(window),
+            lakes: self.lakes.as_ref().and_then(|lakes| lakes.part(window)),
         })
     }
 
@@ -251,6 +254,14 @@ impl LocalWindow {
                 if code > OUT {
                     return Err(Error::value("receiver", format!("{code} {}", place()), "0 to 8"));
                 }
+                let surface = self.surface((i, j));
+                if surface < z {
+                    return Err(Error::value(
+                        "level of a lake",
+                        format!("{surface} {}", place()),
+                        format!("{z} or more"),
+                    ));
+                }
                 let Some([di, dj]) = crate::flow::STEPS.get(usize::from(code)) else { continue };
                 let to = [i as i64 + *di as i64, j as i64 + *dj as i64];
                 let on = [to[0] + self.rect.start[0], to[1] + self.rect.start[1]];
@@ -261,13 +272,10 @@ impl LocalWindow {
                     continue;
                 }
                 let to = (to[0] as usize, to[1] as usize);
-                if self.ground[to] > z && self.ground[to].0 > sea {
-                    let allowed = format!("{z} or less (receivers are no higher)");
-                    return Err(Error::value(
-                        "height of the receiver",
-                        format!("{} {}", self.ground[to], place()),
-                        allowed,
-                    ));
+                let lower = self.surface(to);
+                if lower > surface && lower.0 > sea {
+                    let allowed = format!("{surface} or less (receivers are no higher)");
+                    return Err(Error::value("height of the receiver", format!("{lower} {}", place()), allowed));
                 }
                 if self.area[to] < area && self.ground[to].0 > sea {
                     let allowed = format!("{area} m² or more (catchments grow downstream)");
@@ -289,6 +297,8 @@ impl LocalWindow {
             ("local.ground", self.ground.size()),
             ("local.receivers", self.receivers.size()),
             ("local.area", self.area.size()),
+            ("local.lakes.id", self.lakes.as_ref().map_or(size, |lakes| lakes.id.size())),
+            ("local.lakes.level", self.lakes.as_ref().map_or(size, |lakes| lakes.level.size())),
         ];
         match layers.into_iter().find(|(_, is)| *is != size) {
             Some((name, is)) => {

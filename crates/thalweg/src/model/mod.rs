@@ -10,6 +10,7 @@ use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::choice;
 use crate::declare::params::{Parameters, Value, Written};
+use crate::local::Rules;
 use crate::terrain::grid::Grid;
 use crate::terrain::{LayerSpec, Terrain};
 
@@ -71,7 +72,7 @@ pub struct PlayedRole {
     pub with: &'static [(&'static str, f64)],
 }
 
-/// A model's declaration beside its parameters.
+/// A model's declaration beside its parameters. What a model has none of it leaves to [`About::default`].
 #[derive(Debug, Clone, Copy)]
 pub struct About {
     /// Its one name: file, recipe, bench, page.
@@ -94,6 +95,55 @@ pub struct About {
     pub placed: bool,
 }
 
+/// How local levels go on from a recipe's land: its models' part in them is their local form.
+///
+/// Levels beyond the global one are made cell by cell of what lies around ([`local`](crate::local)). So a model goes on there in as far as
+/// those rules speak of what it does.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Local {
+    /// How levels are made.
+    pub rules: Rules,
+    /// Width of the global level's cells in metres.
+    pub cell: f64,
+    /// The key of the stage that is asked.
+    pub key: Key,
+    /// Metres of water that run off in a year: rivers' discharges are their catchments times it.
+    pub runoff: f64,
+}
+
+impl Local {
+    /// Where no model says anything: usual rules, and the mean runoff of land (Fekete et al. 2002).
+    pub fn new(cell: f64) -> Self {
+        Self { rules: Rules::default(), cell, key: Key::ZERO, runoff: 0.3 }
+    }
+
+    /// Holds slopes to an angle in degrees, if that is less than what they are held to.
+    pub fn hold(&mut self, angle: f64) {
+        if angle < 89.0 {
+            let tan = libm::tan(angle.to_radians()) as f32;
+            self.rules.limit = self.rules.limit.min(tan.max(0.01));
+        }
+    }
+}
+
+impl Default for About {
+    /// No name yet, no layers, no tables; placed, so that nothing is promised of a turned input.
+    fn default() -> Self {
+        Self {
+            name: "",
+            summary: "",
+            source: "",
+            family: Family::Erosion,
+            needs: &[],
+            uses: &[],
+            writes: &[],
+            tables: &[],
+            placed: true,
+        }
+    }
+}
+
 /// A default that another parameter changes: where `with` is above 0 and `name` is not given, `name` is `value`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Beside {
@@ -101,7 +151,7 @@ pub struct Beside {
     pub with: &'static str,
     /// The parameter whose default it is.
     pub name: &'static str,
-    /// The default there.
+    /// The default there, in that parameter's unit.
     pub value: f64,
 }
 
@@ -151,6 +201,9 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
         self.parts().iter().any(|part| part.role == role)
     }
 
+    /// Tells it that its map lies so many metres east and south of where it was thought to lie in a larger world. What goes by latitude moves with it.
+    fn moved(&mut self, _by: [f64; 2]) {}
+
     /// How a base model's values meet the ground. Only those that add may go on adding on finer levels after erosion, and what
     /// multiplies is no height.
     fn blend(&self) -> Blend {
@@ -166,10 +219,14 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     }
 
     /// Number of steps on this grid.
-    fn steps(&self, grid: &Grid) -> u32;
+    fn steps(&self, _grid: &Grid) -> u32 {
+        1
+    }
 
     /// How far one step reaches on this grid.
-    fn reach(&self, grid: &Grid) -> Reach;
+    fn reach(&self, _grid: &Grid) -> Reach {
+        Reach::Whole
+    }
 
     /// Simulated years after so many steps on this grid; `None` where the model knows no time.
     fn years(&self, _grid: &Grid, _step: u32) -> Option<f64> {
@@ -179,6 +236,12 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     /// Bytes of scratch that a stepper holds on this grid, beyond the terrain.
     fn scratch(&self, _grid: &Grid) -> u64 {
         0
+    }
+
+    /// Its local form: sets in the rules of local levels what it does there, and says in words what that is. `None`: it has none and
+    /// ends at the global level.
+    fn local(&self, _local: &mut Local) -> Option<&'static str> {
+        None
     }
 
     /// Sets to work on terrains of this grid.
@@ -230,21 +293,21 @@ pub trait Stepper: Send {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {
-    /// Taken from the ground.
+    /// Taken from the ground, in units of height × cells.
     pub eroded: i128,
-    /// Laid on the ground.
+    /// Laid on the ground, in units of height × cells.
     pub deposited: i128,
-    /// Carried out over open edges.
+    /// Carried out over open edges, in units of height × cells.
     pub exported: i128,
-    /// Put into the world by a base model (negative where it lowers ground).
+    /// Put into the world by a base model (negative where it lowers ground), in units of height × cells.
     pub added: i128,
-    /// Made (positive) or lost (negative) by storage in fewer bits; zero in every real setting.
+    /// Made (positive) or lost (negative) by storage in fewer bits, in units of height × cells; zero in every real setting.
     pub rounded: i128,
     /// Times that a clamp or limiter held a cell back.
     pub limited: u64,
-    /// Particles started.
+    /// Number of particles started.
     pub particles: u64,
-    /// Steps that particles took.
+    /// Number of steps that particles took, all together.
     pub particle_steps: u64,
     /// Water that fell as rain, in m³.
     pub rained: f64,
@@ -279,7 +342,7 @@ impl AddAssign for Budget {
 }
 
 impl Budget {
-    /// By how much this ledger says that the terrain's solid has changed.
+    /// By how much, in units of height × cells, this ledger says that the terrain's solid has changed.
     pub fn solid_change(&self) -> i128 {
         self.added + self.rounded - self.exported
     }

@@ -3,8 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::declare::params::ParamKind;
-use crate::model::{Family, Model};
+use crate::model::{Family, Local, Model};
 use crate::terrain::LayerSpec;
+
+/// Width of a global level's cells, for which a page tells of local forms; no form depends on it.
+const CELL: f64 = 30.0;
 
 /// The whole page: the model's own documentation, its parameters, and the layers it reads and writes.
 pub fn markdown(model: &dyn Model) -> String {
@@ -20,6 +23,8 @@ pub fn markdown(model: &dyn Model) -> String {
         let _ = writeln!(page, "{}", line.strip_prefix(' ').unwrap_or(line).trim_end());
     }
     let _ = write!(page, "\nFamily: {family}. Source: {}.\n", about.source.trim_end_matches('.'));
+    let form = model.local(&mut Local::new(CELL)).unwrap_or("none, it ends at the global level");
+    let _ = writeln!(page, "\nLocal form: {form}.");
     let _ = write!(page, "\n## Parameters\n\n{}", parameters(model));
     page.push_str("\n## Layers\n\n");
     let groups = [("needs", about.needs), ("heeds", about.uses), ("writes", about.writes)];

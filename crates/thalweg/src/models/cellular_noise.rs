@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use crate::base::error::Result;
 use crate::base::rng::Key;
-use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::model::{About, Blend, Family, Model};
 use crate::noise::cellular::{Cellular, Distance};
 use crate::noise::fractal::Warp;
 use crate::params;
-use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
+use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -59,29 +58,12 @@ impl Model for CellularNoise {
             summary: "Bowls, peaks or blocks shaped by the distance to scattered points.",
             source: "Worley 1996, A cellular texture basis function",
             family: Family::Base,
-            needs: &[],
             uses: &[AMOUNT],
-            writes: &[],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
-    fn steps(&self, grid: &Grid) -> u32 {
-        bands(grid, self.step_cells())
-    }
-
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Cells(0)
-    }
-
-    fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Banded(self.clone())))
-    }
+    laid_in_bands!();
 }
 
 impl Base for CellularNoise {

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use crate::base::error::Result;
 use crate::base::rng::Key;
-use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::model::{About, Blend, Family, Model};
 use crate::noise::lattice::{self, Lattice, LatticeRule};
 use crate::params;
-use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
+use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -49,33 +48,16 @@ impl Model for DiamondSquare {
             summary: "Rough ground by repeated subdivision of squares, with a roughness.",
             source: "Fournier, Fussell & Carpenter 1982, Computer rendering of stochastic models",
             family: Family::Base,
-            needs: &[],
             uses: &[AMOUNT],
-            writes: &[],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
-    }
-
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
-    fn steps(&self, grid: &Grid) -> u32 {
-        bands(grid, STEP_CELLS)
-    }
-
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Cells(0)
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
         lattice::bytes(grid.len() as u64, STEP_CELLS)
     }
 
-    fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Banded(self.clone())))
-    }
+    laid_in_bands!();
 }
 
 impl Base for DiamondSquare {

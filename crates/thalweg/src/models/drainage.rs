@@ -3,7 +3,7 @@
 use crate::base::error::Result;
 use crate::flow::accumulate::{SHARES, shares};
 use crate::flow::{self, Land, basins, infinity, multiple, streams};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
+use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick, YEAR};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
@@ -92,20 +92,10 @@ impl Model for DrainageLayers {
             summary: "Says where water goes: catchment areas, basins, streams and lakes, as layers.",
             source: "O'Callaghan & Mark (1984), The extraction of drainage networks from digital elevation data",
             family: Family::Analysis,
-            needs: &[],
             uses: &[RAIN],
             writes: &[ACCUMULATION, BASIN, STREAM_ORDER, LAKE_DEPTH, DISCHARGE, POOL],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
-    }
-
-    fn steps(&self, _grid: &Grid) -> u32 {
-        1
-    }
-
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
@@ -116,6 +106,13 @@ impl Model for DrainageLayers {
             Routing::Infinity => 22,
         };
         (6 + gathered) * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        if self.runoff > 0.0 {
+            local.runoff = self.runoff;
+        }
+        Some("it reads the finished ground of any level; runoff")
     }
 
     fn start(&self, _grid: &Grid) -> Result<Box<dyn Stepper>> {

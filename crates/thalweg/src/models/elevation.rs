@@ -45,9 +45,8 @@ impl Model for Elevation {
             family: Family::Base,
             needs: &[ELEVATION],
             uses: &[AMOUNT],
-            writes: &[],
-            tables: &[],
             placed: false,
+            ..About::default()
         }
     }
 

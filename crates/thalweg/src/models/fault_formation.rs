@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use crate::base::error::Result;
 use crate::base::rng::Key;
-use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::model::{About, Blend, Family, Model};
 use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
 use crate::params;
-use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
+use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -48,29 +47,12 @@ impl Model for FaultFormation {
             summary: "Ground broken again and again along straight lines, each step lower than the one before.",
             source: "Shankel 2000, Fractal terrain generation: fault formation",
             family: Family::Base,
-            needs: &[],
             uses: &[AMOUNT],
-            writes: &[],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
-    fn steps(&self, grid: &Grid) -> u32 {
-        bands(grid, self.step_cells())
-    }
-
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Cells(0)
-    }
-
-    fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Banded(self.clone())))
-    }
+    laid_in_bands!();
 }
 
 impl Base for FaultFormation {

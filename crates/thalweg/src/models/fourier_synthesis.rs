@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::base::error::Result;
 use crate::base::fourier::{Fourier, Wave};
 use crate::base::rng::Key;
-use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Blend, Budget, Family, Model, Stepper, Tick};
 use crate::process::base::{AMOUNT, lay};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
@@ -64,24 +64,13 @@ impl Model for FourierSynthesis {
             summary: "Periodic hills from waves that shrink by a power of their frequency.",
             source: "Saupe 1988, Algorithms for random fractals",
             family: Family::Base,
-            needs: &[],
             uses: &[AMOUNT],
-            writes: &[],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
     fn blend(&self) -> Blend {
         self.blend
-    }
-
-    fn steps(&self, _: &Grid) -> u32 {
-        1
-    }
-
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use crate::base::error::Result;
 use crate::base::rng::Key;
-use crate::model::{About, Blend, Family, Model, Reach, Stepper};
+use crate::model::{About, Blend, Family, Local, Model};
 use crate::noise::fractal::{Fractal, FractalKind, FractalSettings, Warp};
 use crate::params;
-use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
+use crate::process::base::{AMOUNT, Base, STEP_CELLS, laid_in_bands};
 use crate::terrain::grid::Grid;
 
 params! {
@@ -70,29 +69,20 @@ impl Model for GradientNoise {
             summary: "Hills and ridges from octaves of gradient noise: fBm, billow, ridged, with warp and damping.",
             source: "Perlin 1985, An image synthesizer; Musgrave 2003, Procedural fractal terrains",
             family: Family::Base,
-            needs: &[],
             uses: &[AMOUNT],
-            writes: &[],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
-    fn blend(&self) -> Blend {
-        self.blend
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        // Others shape ground that is there already.
+        (self.blend == Blend::Add).then(|| {
+            local.rules.roughness = (0.4 * self.gain).min(1.0) as f32;
+            "further octaves, as high as the ground is steep"
+        })
     }
 
-    fn steps(&self, grid: &Grid) -> u32 {
-        bands(grid, self.step_cells())
-    }
-
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Cells(0)
-    }
-
-    fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Banded(self.clone())))
-    }
+    laid_in_bands!();
 }
 
 impl Base for GradientNoise {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
 use crate::params;
 use crate::process::slopes::SLOPE_LIMIT;
 use crate::process::slopes::diffuse::{PASS, passes};
@@ -70,11 +70,9 @@ impl Model for Hillslope {
             summary: "Slopes no steeper than they stand, alike in all directions, and creeping soil: even flanks, round crests.",
             source: "Culling (1960), Analytical theory of erosion; Zhao (2005), A fast sweeping method for eikonal equations",
             family: Family::Erosion,
-            needs: &[],
             uses: &[SLOPE_LIMIT, HARDNESS, PROTECT],
             writes: &[LOOSE],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -99,13 +97,17 @@ impl Model for Hillslope {
         Some(self.years * f64::from(step.min(steps)) / f64::from(steps))
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
-    }
-
     fn scratch(&self, grid: &Grid) -> u64 {
         // Ground before the cut, the limit, a mask; less while soil creeps.
         (4 + 4 + 1) * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        local.hold(self.angle);
+        // How far it spreads, in cells of the global level.
+        let spread = (self.diffusion * self.years).sqrt() / local.cell;
+        local.rules.creep = local.rules.creep.max(spread.min(1.0) as f32);
+        Some("the steepest slope, creep")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
@@ -252,7 +254,7 @@ mod tests {
         assert!(loose[(1, 9)].metres() > 0.4 && loose[(1, 10)].metres() < 0.2, "its soil goes down the step");
         for (k, before) in before.as_slice().iter().enumerate() {
             // A share is rounded to f32, so a pass may take a unit too much.
-            let bedrock = rock.ground.as_slice()[k].0 - loose.as_slice()[k].0;
+            let bedrock = rock.ground[k].0 - loose[k].0;
             assert!((bedrock - before.0 + 16_384).abs() <= passes(2.0) as i32, "bedrock stands");
         }
     }

@@ -26,11 +26,8 @@ impl Model for Manual {
             summary: "Nothing of its own: a stage for the strokes of a hand, which raise, lower, smooth and paint.",
             source: "none",
             family: Family::Erosion,
-            needs: &[],
-            uses: &[],
-            writes: &[],
-            tables: &[],
             placed: false,
+            ..About::default()
         }
     }
 
@@ -40,10 +37,6 @@ impl Model for Manual {
 
     fn parts(&self) -> &'static [PlayedRole] {
         &[PlayedRole { role: Role::Strokes, with: &[] }]
-    }
-
-    fn steps(&self, _: &Grid) -> u32 {
-        1
     }
 
     fn reach(&self, _: &Grid) -> Reach {

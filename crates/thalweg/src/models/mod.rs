@@ -1,6 +1,7 @@
 //! The models, one file each, and the one list of them.
 
 pub mod cellular_noise;
+pub mod climate;
 pub mod coast;
 pub mod delta;
 pub mod diamond_square;
@@ -20,6 +21,7 @@ pub mod midpoint_displacement;
 pub mod outlets;
 pub mod pipes;
 pub mod planation;
+pub mod plates;
 pub mod river_network;
 pub mod shape;
 pub mod soils;
@@ -43,7 +45,9 @@ const MODELS: &[Make] = &[
     || Box::<fourier_synthesis::FourierSynthesis>::default(),
     || Box::<fault_formation::FaultFormation>::default(),
     || Box::<shape::Shape>::default(),
+    || Box::<plates::Plates>::default(),
     || Box::<elevation::Elevation>::default(),
+    || Box::<climate::Climate>::default(),
     || Box::<stream_power::StreamPower>::default(),
     || Box::<droplets::Droplets>::default(),
     || Box::<thermal::Thermal>::default(),

@@ -2,10 +2,10 @@
 
 use crate::base::error::Result;
 use crate::flow::{Land, outlets};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, Stepper, Tick};
 use crate::params;
 use crate::process::forest::{Forest, TREES};
-use crate::process::slopes::{Guards, book_cut, carry_off};
+use crate::process::slopes::reshape;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
@@ -49,20 +49,11 @@ impl Model for OpenOutlets {
             summary: "Gives every hollow a way out: cuts through or fills small ones, lets deep ones stand as lakes.",
             source: "Lindsay & Creed (2005), Removal of artifact depressions from digital elevation models",
             family: Family::Erosion,
-            needs: &[],
             uses: &[POOL],
             writes: &[LOOSE, POOL, TREE_DENSITY],
             tables: &[TREES],
-            placed: true,
+            ..About::default()
         }
-    }
-
-    fn steps(&self, _grid: &Grid) -> u32 {
-        1
-    }
-
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
@@ -99,32 +90,6 @@ impl Stepper for Mender {
         terrain.insert(&POOL, Cells::Height(pools))?;
         Ok(budget)
     }
-}
-
-/// Makes the ground what it is to be, and books it.
-fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<Budget> {
-    let before = std::mem::replace(&mut terrain.ground, ground);
-    let pairs = terrain.ground.as_slice().iter().zip(before.as_slice()).enumerate();
-    let rises: Vec<(usize, i32)> = pairs
-        .filter(|(_, (after, before))| after > before)
-        .map(|(k, (after, before))| (k, after.0 - before.0))
-        .collect();
-    let Terrain { grid, ground, loose, .. } = &mut *terrain;
-    let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-    // This sets what has risen back to what it was.
-    let removed = book_cut(&before, ground, loose, Guards::default())?;
-    for (k, by) in &rises {
-        ground.as_mut_slice()[*k].0 += by;
-        let loose = &mut loose.as_mut_slice()[*k];
-        loose.0 = loose.0.saturating_add(*by);
-    }
-    let laid: i64 = rises.iter().map(|(_, by)| i64::from(*by)).sum();
-    let own = laid.min(removed);
-    let mut budget = carry_off(terrain, removed - own)?;
-    budget.eroded += i128::from(own);
-    budget.deposited += i128::from(own);
-    budget.added += i128::from(laid - own);
-    Ok(budget)
 }
 
 /// Takes away the plants over which water has risen.

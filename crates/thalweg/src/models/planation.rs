@@ -2,7 +2,7 @@
 
 use crate::base::error::Result;
 use crate::flow::{Drainage, Land};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
 use crate::params;
 use crate::process::floors::{Valley, carve};
 use crate::process::slopes::{Guards, book_cut, carry_off, factors};
@@ -74,11 +74,9 @@ impl Model for Planation {
             summary: "Rivers cut flat floors to both sides, wider where more water flows: connected valleys.",
             source: "Tomkin et al. (2003), Quantitative testing of bedrock incision models; Langston & Tucker (2018)",
             family: Family::Erosion,
-            needs: &[],
             uses: &[HARDNESS, PROTECT],
             writes: &[LOOSE],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -86,13 +84,14 @@ impl Model for Planation {
         self.steps
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
-    }
-
     fn scratch(&self, grid: &Grid) -> u64 {
         // Filled ground, directions, counts; ground before the cut.
         (4 + 1 + 4 + 4) * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        (local.rules.floor, local.rules.rise) = (self.width as f32, self.rise as f32);
+        Some("valley floors")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {

@@ -5,14 +5,13 @@ use crate::base::rng::Key;
 use crate::flow::Land;
 use crate::flow::breach::Limits;
 use crate::given::springs::{self, SPRINGS};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
-use crate::process::slopes::{Guards, book_cut, carry_off};
+use crate::model::{About, Budget, Family, Model, Stepper, Tick};
+use crate::process::slopes::reshape;
 use crate::rivers::sampled::{self, Rule, Sampling};
 use crate::rivers::waypoints::{self, MOUTHS, PASSES};
 use crate::rivers::{self, Carved, Design, Network, Site, distance};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
-use crate::terrain::height::Height;
 use crate::terrain::{Cells, Column, DISCHARGE, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, Table, Terrain, WATER};
 use crate::{choice, params};
 
@@ -203,20 +202,11 @@ impl Model for RiverNetwork {
             summary: "Puts rivers and lakes into a terrain: drawn as smooth lines, carved, and true to the land.",
             source: "Eymard & Peurière, Génération procédurale d'un réseau de rivières (Université Lyon 1); Leopold & Maddock (1953)",
             family: Family::Erosion,
-            needs: &[],
             uses: &[RAIN, HARDNESS, PROTECT],
             writes: &[LOOSE, RIVER, LAKE, RIVER_DISTANCE, WATER, DISCHARGE],
             tables: &[SPRINGS, MOUTHS, PASSES, RIVERS],
-            placed: true,
+            ..About::default()
         }
-    }
-
-    fn steps(&self, _grid: &Grid) -> u32 {
-        1
-    }
-
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
@@ -234,27 +224,8 @@ impl Stepper for Maker {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let (network, carved) = self.0.made(terrain, tick.key)?;
         let Carved { ground, water, river, .. } = carved;
-        let rises = |before: &Field<Height>, after: &Field<Height>| {
-            let pairs = before.as_slice().iter().zip(after.as_slice()).enumerate();
-            pairs.filter(|(_, (a, b))| b > a).map(|(k, (a, b))| (k, b.0 - a.0)).collect::<Vec<_>>()
-        };
-        let levees = if self.0.levees > 0.0 { rises(&terrain.ground, &ground) } else { Vec::new() };
-        let before = std::mem::replace(&mut terrain.ground, ground);
-        let Terrain { grid, ground, loose, .. } = &mut *terrain;
-        let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-        // This sets what has risen back to what it was.
-        let removed = book_cut(&before, ground, loose, Guards::default())?;
-        for (k, by) in &levees {
-            ground.as_mut_slice()[*k].0 += by;
-            loose.as_mut_slice()[*k].0 += by;
-        }
-        let laid: i64 = levees.iter().map(|(_, by)| i64::from(*by)).sum();
-        // Levees are of what the rivers have cut; what that does not come to they have brought along.
-        let own = laid.min(removed);
-        let mut budget = carry_off(terrain, removed - own)?;
-        budget.eroded += i128::from(own);
-        budget.deposited += i128::from(own);
-        budget.added += i128::from(laid - own);
+        // Levees are of what the rivers have cut.
+        let mut budget = reshape(terrain, ground)?;
         let sides: f64 = terrain.grid.extent().iter().sum();
         let near = distance::to_set(&river.map(|river| *river > 0), terrain.grid.cell);
         let near = near.map(|metres| if metres.is_finite() { *metres } else { sides as f32 });
@@ -285,7 +256,7 @@ fn discharges(network: &Network, river: &Field<u32>) -> Field<f32> {
     let mut discharge = Field::new(river.size(), 0.0);
     for river in &network.rivers {
         for (k, vertex) in &river.path {
-            discharge.as_mut_slice()[*k as usize] = river.vertices[*vertex as usize].discharge() as f32;
+            discharge[*k as usize] = river.vertices[*vertex as usize].discharge() as f32;
         }
     }
     discharge

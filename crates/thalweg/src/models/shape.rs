@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use crate::base::error::Result;
 use crate::base::rng::Key;
-use crate::model::{About, Blend, Family, Model, Reach, Stepper};
-use crate::process::base::{AMOUNT, Banded, Base, STEP_CELLS, bands};
+use crate::model::{About, Blend, Family, Model};
+use crate::process::base::{AMOUNT, Base, laid_in_bands};
 use crate::terrain::grid::Grid;
 use crate::{choice, params};
 
@@ -74,29 +73,12 @@ impl Model for Shape {
             summary: "A plane, cone, dome, crater, island or ridge.",
             source: "geometry",
             family: Family::Base,
-            needs: &[],
             uses: &[AMOUNT],
-            writes: &[],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
-    fn blend(&self) -> Blend {
-        self.blend
-    }
-
-    fn steps(&self, grid: &Grid) -> u32 {
-        bands(grid, STEP_CELLS)
-    }
-
-    fn reach(&self, _: &Grid) -> Reach {
-        Reach::Cells(0)
-    }
-
-    fn start(&self, _: &Grid) -> Result<Box<dyn Stepper>> {
-        Ok(Box::new(Banded(self.clone())))
-    }
+    laid_in_bands!();
 }
 
 impl Base for Shape {

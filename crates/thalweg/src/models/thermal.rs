@@ -7,12 +7,13 @@ use crate::base::cast::{self, share_of};
 use crate::base::error::{Error, Result};
 use crate::flow::LENGTHS;
 use crate::flow::near::{BLOCK, Block, HERE, Near, block, whole};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
 use crate::params;
+use crate::process::slopes::factors;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
-use crate::terrain::{HARDNESS, LOOSE, LayerSpec, PROTECT, Terrain};
+use crate::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
 
 params! {
     /// What is steeper than it can stand slides to its lower neighbours: scree under cliffs, slopes of one steepness.
@@ -54,11 +55,10 @@ impl Model for Thermal {
             summary: "What is steeper than it can stand slides: scree under cliffs, even slopes.",
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,
-            needs: &[],
             uses: &[HARDNESS, PROTECT],
             writes: &[LOOSE],
-            tables: &[],
             placed: false,
+            ..About::default()
         }
     }
 
@@ -81,6 +81,11 @@ impl Model for Thermal {
 
     fn scratch(&self, grid: &Grid) -> u64 {
         8 * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        local.hold(self.rock_talus);
+        Some("the angle that rock stands at")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
@@ -124,11 +129,7 @@ impl Stepper for Slide {
         let size = terrain.grid.size;
         let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
         let layers = &terrain.layers;
-        let factor = |spec: &LayerSpec| match &layers.get(spec.name)?.cells {
-            crate::terrain::Cells::Float(field) => Some(field),
-            _ => None,
-        };
-        let (hardness, protect) = (factor(&HARDNESS), factor(&PROTECT));
+        let (hardness, protect) = (factors(layers, &HARDNESS), factors(layers, &PROTECT));
         let (ground, nodata) = (&terrain.ground, terrain.nodata.as_ref());
         let (talus, rock, share) = (self.talus, self.rock, self.share);
         let [rows, cols] = size;
@@ -295,6 +296,7 @@ fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i
 mod tests {
     use super::*;
     use crate::base::rng::Key;
+    use crate::terrain::LayerSpec;
 
     const TICK: Tick = Tick { key: Key::ZERO, step: 0 };
 

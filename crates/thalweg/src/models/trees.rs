@@ -3,14 +3,14 @@
 use crate::base::error::Result;
 use crate::flow::accumulate::{SHARES, shares};
 use crate::flow::{Drainage, Land};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick, YEAR};
+use crate::model::{About, Budget, Family, Model, Stepper, Tick, YEAR};
 use crate::params;
 use crate::process::forest::FERTILITY;
 use crate::process::forest::{Forest, ForestRules, KINDS, PlantSite, TREES};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
-use crate::terrain::{Cells, DISCHARGE, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
+use crate::terrain::{DISCHARGE, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
 
 params! {
     /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
@@ -111,11 +111,10 @@ impl Model for Trees {
             summary: "Grows a forest of single plants, each where its kind can live, with roots that hold the soil.",
             source: "McDonald (2020), Procedural Hydrology",
             family: Family::Analysis,
-            needs: &[],
             uses: &[POOL, DISCHARGE, WATER, RAIN, FERTILITY],
             writes: &[TREE_DENSITY],
             tables: &[TREES],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -129,10 +128,6 @@ impl Model for Trees {
 
     fn years(&self, _grid: &Grid, step: u32) -> Option<f64> {
         Some(step.saturating_mul(YEARS).min(self.years).into())
-    }
-
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
@@ -170,7 +165,7 @@ impl Stepper for Growing {
             grid: &terrain.grid,
             ground: &terrain.ground,
             nodata: terrain.nodata.as_ref(),
-            pool: pool(terrain).or(waters.pool.as_ref()),
+            pool: terrain.heights(&POOL).or(waters.pool.as_ref()),
             water: terrain.float(&WATER),
             discharge: terrain.float(&DISCHARGE).or(waters.discharge.as_ref()),
             fertility: terrain.float(&FERTILITY),
@@ -184,18 +179,10 @@ impl Stepper for Growing {
     }
 }
 
-/// Pools that are given.
-fn pool(terrain: &Terrain) -> Option<&Field<Height>> {
-    match &terrain.layers.get(POOL.name)?.cells {
-        Cells::Height(field) => Some(field),
-        _ => None,
-    }
-}
-
 impl Waters {
     /// What steady rain makes of the ground, as far as layers do not say it.
     fn of(terrain: &Terrain, model: &Trees) -> Result<Self> {
-        let (no_pool, no_discharge) = (pool(terrain).is_none(), terrain.float(&DISCHARGE).is_none());
+        let (no_pool, no_discharge) = (terrain.heights(&POOL).is_none(), terrain.float(&DISCHARGE).is_none());
         if !no_pool && !no_discharge {
             return Ok(Self { pool: None, discharge: None });
         }
@@ -221,6 +208,7 @@ const _: () = assert!(KINDS.len() == 6);
 mod tests {
     use super::*;
     use crate::base::rng::Key;
+    use crate::terrain::Cells;
 
     /// A valley that falls to the east, with a deep hollow, over 600 m by 900 m.
     fn valley(cells: usize) -> Terrain {
@@ -257,7 +245,7 @@ mod tests {
         let forest = Forest::read(&terrain).unwrap();
         let waters = Waters::of(&terrain, &model()).unwrap();
         let (pool, discharge) = (waters.pool.unwrap(), waters.discharge.unwrap());
-        let wet = (0..pool.len()).filter(|k| pool.as_slice()[*k].0 > 0 || discharge.as_slice()[*k] > 0.01).count();
+        let wet = (0..pool.len()).filter(|k| pool[*k].0 > 0 || discharge[*k] > 0.01).count();
         assert!(forest.trees().len() > 1000 && wet > 60, "{} {wet}", forest.trees().len());
         let mut kinds = [0; KINDS.len()];
         for tree in forest.trees() {

@@ -145,7 +145,7 @@ impl Cellular {
         Self { distance, jitter, octaves, warp, scale: 1.0 / total.max(1e-6) }
     }
 
-    /// Octaves for [`Cellular::new`].
+    /// `count` octaves for [`Cellular::new`], on cells of `cell` metres.
     pub fn octaves(count: u32, wavelength: f64, gain: f64, key: Key, cell: f64) -> Vec<Octave> {
         Octave::series(count, wavelength, 2.0, gain, key, cell)
     }

@@ -38,16 +38,16 @@ pub struct FractalSettings {
     pub lacunarity: f64,
     /// Factor by which weights fall.
     pub gain: f64,
-    /// Ridged: where the noise's distance from zero gives nothing.
+    /// Ridged: where the noise's distance from zero (about 0 to 1) gives nothing.
     pub ridge_offset: f64,
-    /// Ridged: how fast a rising octave lets the next one through.
+    /// Ridged: how fast a rising octave lets the next one through; a factor.
     pub ridge_gain: f64,
-    /// How much steep ground of the octaves so far holds back further ones.
+    /// How much steep ground of the octaves so far holds back further ones; a factor, 0 is not at all.
     pub damping: f64,
 }
 
 impl FractalSettings {
-    /// Plain fBm.
+    /// Plain fBm: `octaves` of them, the first of `wavelength` metres, each half as long as the one before and weighing `gain` of it.
     pub fn fbm(octaves: u32, wavelength: f64, gain: f64) -> Self {
         Self {
             kind: FractalKind::Fbm,

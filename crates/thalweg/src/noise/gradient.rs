@@ -8,7 +8,7 @@
 /// Standard deviation of the noise over the plane.
 pub const DEVIATION: f32 = 1.0 / 3.0;
 
-/// No value is farther from zero.
+/// No value is farther from zero, of noise whose standard deviation is [`DEVIATION`].
 pub const BOUND: f32 = 1.893;
 
 /// Mean distance of the noise from zero, found by sampling.

@@ -44,7 +44,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// The value at a lattice point inside.
+    /// The value at a lattice point inside, by row and column of the lattice.
     #[inline]
     pub fn at(&self, i: i64, j: i64) -> f32 {
         self.values[((i - self.start[0]) as usize, (j - self.start[1]) as usize)]

@@ -9,3 +9,4 @@ pub mod fractal;
 pub mod gradient;
 pub mod lattice;
 pub mod octave;
+pub mod waves;

@@ -16,7 +16,7 @@ const FIRST_ANGLE: f64 = 0.6;
 pub struct Octave {
     /// Lattice units per metre: how (x, y) in metres turn into (u, v), by rows.
     pub turn: [[f64; 2]; 2],
-    /// Lattice coordinates of the world's origin.
+    /// Lattice coordinates (u, v) of the world's origin.
     pub shift: [f64; 2],
     /// Seed of its lattice points.
     pub seed: u32,

@@ -39,7 +39,7 @@ pub fn srgb(colour: Linear) -> Rgb {
     colour.map(|x| ENCODE[((x * (STEPS - 1) as f32 + 0.5) as usize).min(STEPS - 1)])
 }
 
-/// `a` and `b` mixed in linear light, `t` parts of `b`.
+/// `a` and `b` mixed in linear light; `t`, 0 to 1, is the share of `b`.
 pub fn mix(a: Linear, b: Linear, t: f32) -> Linear {
     std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t)
 }
@@ -49,7 +49,7 @@ pub fn lit(colour: Linear, light: Linear) -> Linear {
     std::array::from_fn(|c| colour[c] * light[c])
 }
 
-/// To OKLab, in which equal steps look about equal (Ottosson 2020).
+/// To OKLab, in which equal steps look about equal (Ottosson 2020): lightness 0 to 1, green to red, blue to yellow.
 pub fn to_oklab(colour: Linear) -> [f64; 3] {
     let [r, g, b] = colour.map(f64::from);
     let l = libm::cbrt(0.412_221_470_8 * r + 0.536_332_536_3 * g + 0.051_445_992_9 * b);
@@ -62,7 +62,7 @@ pub fn to_oklab(colour: Linear) -> [f64; 3] {
     ]
 }
 
-/// From OKLab (Ottosson 2020).
+/// From OKLab ([`to_oklab`]); what no screen shows is left outside of 0 to 1.
 pub fn from_oklab([lightness, a, b]: [f64; 3]) -> Linear {
     let cube = |x: f64| x * x * x;
     let l = cube(lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b);

@@ -21,9 +21,9 @@ const LEGEND: usize = 160;
 pub struct Legend {
     /// The ramp.
     pub ramp: &'static Ramp,
-    /// Value at its start.
+    /// Value at its start, in `unit`.
     pub low: f64,
-    /// Value at its end.
+    /// Value at its end, in `unit`.
     pub high: f64,
     /// Unit of both.
     pub unit: &'static str,

@@ -16,7 +16,7 @@ use crate::terrain::{Hue, Terrain};
 
 /// Reflectance of the ground under the data.
 pub const GREY: f32 = 0.62;
-/// Cover of the data's colour where it is strongest.
+/// Cover, 0 to 1, of the data's colour where it is strongest.
 pub const COVER: f32 = 0.9;
 
 /// How to draw a data layer.

@@ -18,7 +18,7 @@ const WHEEL: [f64; 2] = [0.68, 0.125];
 /// Radius of the legend's wheel in pixels.
 const RADIUS: usize = 17;
 
-/// The colour of a direction, `east` and `south` (not both 0): red east, yellow-green south, cyan west, violet north.
+/// The colour of a direction, `east` and `south` (in any one unit, not both 0): red east, yellow-green south, cyan west, violet north.
 pub fn hue(east: f32, south: f32) -> Linear {
     // 29° is red's place on OKLab's wheel.
     let turn = libm::atan2f(south, east) + 0.51;

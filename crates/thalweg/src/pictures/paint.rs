@@ -12,13 +12,13 @@ use crate::terrain::field::{Field, Size};
 pub const SUN: f32 = 0.70;
 /// The side lights' share.
 pub const SIDE: f32 = 0.08;
-/// The sky's share.
+/// The sky's share of the light.
 pub const SKY: f32 = 0.22;
 /// The sun is a little warm, the sky as much cooler as makes the sum white on flat ground.
 pub const WARM: Linear = [1.05, 1.0, 0.90];
 /// How far the side lights stand from the sun, in degrees.
 pub const ASIDE: f64 = 75.0;
-/// What is left of the sun in full shadow.
+/// Share of the sun that is left in full shadow.
 pub const SHADE: f32 = 0.35;
 /// Share of the bed's light that is seen through the sea.
 pub const THROUGH: f32 = 0.45;
@@ -42,7 +42,7 @@ pub const VEIL: f32 = 2.0;
 pub const GLOW: f32 = 0.35;
 /// What that light is.
 pub const INSIDE: Linear = [0.78, 0.90, 1.02];
-/// Slope, exaggerated, at which half of the ice is broken.
+/// Slope, exaggerated, rise over run, at which half of the ice is broken.
 pub const BROKEN: f32 = 0.8;
 /// Foam along the sea's shore.
 pub const SHORE: Linear = [0.80, 0.87, 0.86];
@@ -98,7 +98,7 @@ impl<'a> Painter<'a> {
         Self { streams, ..self }
     }
 
-    /// The whole relief's colours, streams over them; holes are black.
+    /// The whole relief's colours, one a cell, streams over them; holes are black.
     pub fn paint(&self) -> Field<Linear> {
         let size: Size = self.relief.size();
         let cover = |i: usize, j: usize| self.streams.as_ref().map_or(0.0, |cover| cover[(i, j)]);

@@ -40,7 +40,7 @@ pub struct ViewOptions<'a> {
     pub azimuth: f64,
     /// Degrees that the camera stands above the horizon, 5 to 90.
     pub elevation: f64,
-    /// 1 frames the whole block; 0.1 to 20.
+    /// Factor on the picture's scale: 1 frames the whole block; 0.1 to 20.
     pub zoom: f64,
     /// Factor on heights, above 0 to 1000; `None` chooses one at which relief and extent are in good proportion.
     pub exaggeration: Option<f64>,

@@ -32,7 +32,7 @@ pub struct Relief {
     pub ice: Option<Field<f32>>,
     /// Side of a cell, south and east, in metres.
     pub cell: [f32; 2],
-    /// Below it there is sea.
+    /// Sea level in metres: ground below it is under the sea. `None` has no sea.
     pub sea: Option<f32>,
 }
 

@@ -67,7 +67,7 @@ fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     let mut arrived = vec![0f32; discharge.len()];
     for k in (0..arrived.len()).filter(|k| !on_rim(*k)) {
         if let Some(rim) = drainage.next(k).filter(|to| on_rim(*to)) {
-            arrived[rim] = arrived[rim].max(discharge.as_slice()[k]);
+            arrived[rim] = arrived[rim].max(discharge[k]);
         }
     }
     let rim = discharge.as_mut_slice().iter_mut().zip(arrived).enumerate().filter(|(k, _)| on_rim(*k));

@@ -125,7 +125,8 @@ impl Block {
         }
     }
 
-    /// The same with less light on its surface: `light` is 1 where nothing is taken, a value to a sample.
+    /// The same with less light on its surface: `light`, 0 to 1, is the share that is left, a value to a sample. A field of another
+    /// size changes nothing.
     #[must_use]
     pub fn shaded(mut self, light: &Field<f32>) -> Self {
         if light.size() == self.colours.size() {
@@ -187,7 +188,7 @@ impl Block {
             })
         };
         let mut strip = |[a, b]: [Corner; 2], [c, d]: [Corner; 2]| sides.extend([[a, b, c], [b, c, d]]);
-        let (surface, ground) = (|at| self.surface[at][2], |at| self.ground[at]);
+        let (surface, ground) = (|at: (usize, usize)| self.surface[at][2], |at: (usize, usize)| self.ground[at]);
         if edge.iter().any(|at| surface(*at) > ground(*at)) {
             strip(line(&surface, WATER[0]), line(&ground, WATER[1]));
         }

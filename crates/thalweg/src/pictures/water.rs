@@ -39,7 +39,7 @@ pub struct Streams<'a> {
 }
 
 impl<'a> Streams<'a> {
-    /// Streams of this discharge, all else chosen by the map.
+    /// Streams of this discharge in m³/s, all else chosen by the map.
     pub fn of(discharge: &'a Field<f32>) -> Self {
         Self { discharge, range: None, threshold: None }
     }

@@ -47,6 +47,29 @@ impl<M: Base> Stepper for Banded<M> {
     }
 }
 
+/// What a [`Base`] model answers as a `Model`, beside its declaration.
+macro_rules! laid_in_bands {
+    () => {
+        fn blend(&self) -> $crate::model::Blend {
+            self.blend
+        }
+
+        fn steps(&self, grid: &$crate::Grid) -> u32 {
+            $crate::process::base::bands(grid, $crate::process::base::Base::step_cells(self))
+        }
+
+        fn reach(&self, _: &$crate::Grid) -> $crate::model::Reach {
+            $crate::model::Reach::Cells(0)
+        }
+
+        fn start(&self, _: &$crate::Grid) -> $crate::Result<Box<dyn $crate::model::Stepper>> {
+            Ok(Box::new($crate::process::base::Banded(self.clone())))
+        }
+    };
+}
+
+pub(crate) use laid_in_bands;
+
 /// Number of steps of about `cells` cells in which the world is covered, each a band of whole world rows.
 pub fn bands(grid: &Grid, cells: u64) -> u32 {
     let steps = (grid.world[0] as u64).div_ceil(band_rows(grid, cells));

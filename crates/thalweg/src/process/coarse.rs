@@ -149,7 +149,7 @@ fn lay_back(terrain: &mut Terrain, small: &Terrain, before: &Field<Height>, fact
     let mut loose = terrain.loose.as_mut().map(Field::as_mut_slice);
     let (mut made, mut limited) = (0, 0);
     spline.spread(&change, |cell, part| {
-        let ground = &mut terrain.ground.as_mut_slice()[cell];
+        let ground = &mut terrain.ground[cell];
         let wanted = i64::from(ground.0) + part;
         let kept = wanted.clamp(Height::MIN.0.into(), Height::MAX.0.into());
         made += i128::from(kept - wanted);

@@ -2,6 +2,7 @@
 //! Models use these, never one another.
 
 pub mod base;
+pub(crate) mod between;
 pub(crate) mod brush;
 pub(crate) mod coarse;
 pub(crate) mod floors;

@@ -15,6 +15,7 @@ use crate::model::Budget;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
+use crate::terrain::{GROUND, LOOSE, LayerSpec, Terrain};
 
 /// Something that the scheduler can place: a number that orders it, and the world cell it is in.
 pub trait Particle: Copy + Send + Sync {
@@ -57,6 +58,23 @@ pub struct Planes<'a> {
     pub factors: Vec<Named<&'a Field<f32>>>,
     /// Only read: cells that are outside of the world (no data).
     pub outside: Option<&'a Field<bool>>,
+}
+
+impl<'a> Planes<'a> {
+    /// A terrain's ground, its loose part where that is kept, those of these layers of factors that it has, and what has no data.
+    pub fn of(terrain: &'a mut Terrain, factors: &[LayerSpec]) -> Self {
+        let Terrain { ground, loose, nodata, layers, .. } = terrain;
+        let factor = |spec: &LayerSpec| Some((spec.name, layers.get(spec.name)?.cells.float()?));
+        Self {
+            heights: [(GROUND.name, ground)]
+                .into_iter()
+                .chain(loose.as_mut().map(|loose| (LOOSE.name, loose)))
+                .collect(),
+            counts: Vec::new(),
+            factors: factors.iter().filter_map(factor).collect(),
+            outside: nodata.as_ref(),
+        }
+    }
 }
 
 /// A tile with its halo, copied out of the planes. Rows have a fixed stride; all coordinates are the patch's own.

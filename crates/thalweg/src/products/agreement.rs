@@ -28,7 +28,7 @@ const NEAR: f64 = 2.0;
 pub struct Agreement {
     /// Correlation of heights, means over equal cells: half as many as the coarser terrain has, up to 256 on the long side.
     pub heights: f64,
-    /// Correlation of the slopes of those.
+    /// Correlation of the slopes of those, −1 to 1.
     pub slopes: f64,
     /// Share of the ten largest rivers' length that lies within two cells of the coarser terrain of where the other has as
     /// large a river.
@@ -125,9 +125,9 @@ fn areas(terrain: &Terrain) -> (Field<f64>, Drainage) {
 fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 2], f64)> {
     let cols = area.cols();
     // Larger first; of equal ones the earlier cell.
-    let entry = |k: usize| (area.as_slice()[k].to_bits(), std::cmp::Reverse(k));
+    let entry = |k: usize| (area[k].to_bits(), std::cmp::Reverse(k));
     let mouths = (0..area.len()).filter(|k| drainage.next(*k).is_none());
-    let mut heap: BinaryHeap<_> = mouths.filter(|k| area.as_slice()[*k] >= least).map(entry).collect();
+    let mut heap: BinaryHeap<_> = mouths.filter(|k| area[*k] >= least).map(entry).collect();
     let mut cells = Vec::new();
     for _ in 0..RIVERS {
         let Some((_, std::cmp::Reverse(mouth))) = heap.pop() else { break };
@@ -135,7 +135,7 @@ fn stems((area, drainage): &(Field<f64>, Drainage), least: f64) -> Vec<([usize; 
         while let Some(k) = at {
             let (i, j) = (k / cols, k % cols);
             let around = around(area.size(), [i, j]).map(|(_, [r, c])| r * cols + c);
-            let above = around.filter(|n| drainage.next(*n) == Some(k) && area.as_slice()[*n] >= least);
+            let above = around.filter(|n| drainage.next(*n) == Some(k) && area[*n] >= least);
             let mut above: Vec<_> = above.map(entry).collect();
             above.sort_unstable();
             at = above.pop().map(|(_, std::cmp::Reverse(n))| n);

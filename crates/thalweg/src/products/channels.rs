@@ -37,12 +37,12 @@ pub fn widths(discharge: &Field<f32>, threshold: f32, cell: f64) -> Option<Width
     let lengths = lengths(&line);
     let cols = line.cols();
     let mut local: Vec<(f64, f64)> = (0..line.len())
-        .filter(|k| line.as_slice()[*k] && lengths.as_slice()[*k] > 0.0)
+        .filter(|k| line[*k] && lengths[*k] > 0.0)
         .map(|k| {
             let window = along(&line, k);
-            let area: f64 = window.iter().map(|n| f64::from(cells.as_slice()[*n])).sum();
+            let area: f64 = window.iter().map(|n| f64::from(cells[*n])).sum();
             let length: f64 = window.iter().map(|n| lengths[(n / cols, n % cols)]).sum();
-            (area / length * cell, lengths.as_slice()[k])
+            (area / length * cell, lengths[k])
         })
         .collect();
     let length: f64 = local.iter().map(|(_, length)| length).sum();
@@ -55,10 +55,7 @@ pub fn widths(discharge: &Field<f32>, threshold: f32, cell: f64) -> Option<Width
         below += part;
         below >= 0.5 * length
     });
-    let area: f64 = (0..line.len())
-        .filter(|k| line.as_slice()[*k] && lengths.as_slice()[*k] > 0.0)
-        .map(|k| f64::from(cells.as_slice()[k]))
-        .sum();
+    let area: f64 = (0..line.len()).filter(|k| line[*k] && lengths[*k] > 0.0).map(|k| f64::from(cells[k])).sum();
     Some(Widths {
         median: median.map_or(0.0, |(width, _)| *width),
         mean: area / length * cell,
@@ -77,15 +74,15 @@ fn around(mask: &Field<bool>, k: usize) -> u8 {
 /// What is left of a mask when its border has been peeled off until only lines remain; connected as it was.
 fn thinned(mask: &Field<bool>) -> Field<bool> {
     let mut line = mask.clone();
-    let mut cells: Vec<usize> = (0..line.len()).filter(|k| line.as_slice()[*k]).collect();
+    let mut cells: Vec<usize> = (0..line.len()).filter(|k| line[*k]).collect();
     let mut peeled = Vec::new();
     loop {
         let before = cells.len();
         for half in 0..2 {
             peeled.clear();
             peeled.extend(cells.iter().copied().filter(|k| is_peel(around(&line, *k), half)));
-            peeled.iter().for_each(|k| line.as_mut_slice()[*k] = false);
-            cells.retain(|k| line.as_slice()[*k]);
+            peeled.iter().for_each(|k| line[*k] = false);
+            cells.retain(|k| line[*k]);
         }
         if cells.len() == before {
             break;
@@ -94,7 +91,7 @@ fn thinned(mask: &Field<bool>) -> Field<bool> {
     // Steps round a corner become diagonal (Holt et al. 1987, doi:10.1145/12527.12531).
     for k in cells {
         if is_corner(around(&line, k)) {
-            line.as_mut_slice()[k] = false;
+            line[k] = false;
         }
     }
     line
@@ -126,9 +123,9 @@ fn owned(channel: &Field<bool>, line: &Field<bool>) -> Field<u32> {
     let mut counts = line.map(|l| u32::from(*l));
     // Rings round the line in steps of a third of a cell, straight ones 3 long, diagonal ones 4 (Borgefors 1986); of
     // equals the first in row-major order of the cell that asked first.
-    let mut owner: Vec<usize> = (0..line.len()).map(|k| if line.as_slice()[k] { k } else { usize::MAX }).collect();
+    let mut owner: Vec<usize> = (0..line.len()).map(|k| if line[k] { k } else { usize::MAX }).collect();
     let mut rings: [Vec<(usize, usize)>; 5] = Default::default();
-    rings[0].extend((0..line.len()).filter(|k| line.as_slice()[*k]).map(|k| (k, k)));
+    rings[0].extend((0..line.len()).filter(|k| line[*k]).map(|k| (k, k)));
     let (mut ring, mut empty) = (0, 0);
     while empty < 5 {
         let now = std::mem::take(&mut rings[ring % 5]);
@@ -136,7 +133,7 @@ fn owned(channel: &Field<bool>, line: &Field<bool>) -> Field<u32> {
         for (k, of) in now {
             if owner[k] == usize::MAX {
                 owner[k] = of;
-                counts.as_mut_slice()[of] += 1;
+                counts[of] += 1;
             } else if ring > 0 {
                 continue;
             }

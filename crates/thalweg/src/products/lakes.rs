@@ -48,43 +48,43 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<LakeOutlin
         let [r, c] = pools.size();
         return Err(Error::layer(POOL.name, format!("is {r} × {c} cells; the terrain is {rows} × {cols}")));
     }
-    let surface = |k: usize| i64::from(terrain.ground.as_slice()[k].0) + i64::from(pools.as_slice()[k].0);
-    let is_wet = |k: usize| pools.as_slice()[k].0 > 0 && !terrain.is_nodata(k / cols, k % cols);
+    let surface = |k: usize| i64::from(terrain.ground[k].0) + i64::from(pools[k].0);
+    let is_wet = |k: usize| pools[k].0 > 0 && !terrain.is_nodata(k / cols, k % cols);
     let parts = Land::of(terrain).parts();
     let mut numbers = Field::new([rows, cols], 0u32);
     let mut lakes = Vec::new();
     let mut found = Vec::new();
     for first in 0..rows * cols {
-        if numbers.as_slice()[first] != 0 || !is_wet(first) {
+        if numbers[first] != 0 || !is_wet(first) {
             continue;
         }
         let (id, level) = (lakes.len() as u32 + 1, surface(first));
         let belongs = |k: usize| is_wet(k) && (surface(k) - level).abs() <= LEVEL;
         found.clear();
         found.push(first);
-        numbers.as_mut_slice()[first] = id;
+        numbers[first] = id;
         let (mut next, mut outlet) = (0, None::<(i64, usize)>);
         let (mut volume, mut deepest) = (0i128, 0);
         while let Some(k) = found.get(next).copied() {
             next += 1;
-            let depth = pools.as_slice()[k].0;
+            let depth = pools[k].0;
             volume += i128::from(depth);
             deepest = deepest.max(depth);
             let lower = |outlet: Option<(i64, usize)>, height: i64, n: usize| {
                 let better = height <= level && outlet.is_none_or(|known| (height, n) < known);
                 if better { Some((height, n)) } else { outlet }
             };
-            if parts.as_slice()[k] == Part::Rim {
-                outlet = lower(outlet, i64::from(terrain.ground.as_slice()[k].0), k);
+            if parts[k] == Part::Rim {
+                outlet = lower(outlet, i64::from(terrain.ground[k].0), k);
             }
             for (_, [r, c]) in around(terrain.grid.size, [k / cols, k % cols]) {
                 let n = r * cols + c;
                 if belongs(n) {
-                    if numbers.as_slice()[n] == 0 {
-                        numbers.as_mut_slice()[n] = id;
+                    if numbers[n] == 0 {
+                        numbers[n] = id;
                         found.push(n);
                     }
-                } else if parts.as_slice()[n] != Part::Void {
+                } else if parts[n] != Part::Void {
                     outlet = lower(outlet, surface(n), n);
                 }
             }
@@ -136,14 +136,14 @@ pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f
     let mut walked = Field::new([rows, cols], 0u8);
     let mut outlines: BTreeMap<u32, Vec<Vec<[f64; 2]>>> = BTreeMap::new();
     for start in 0..rows * cols {
-        let id = numbers.as_slice()[start];
+        let id = numbers[start];
         if id == 0 {
             continue;
         }
         for first in 0..4 {
             let (mut i, mut j, mut side) = ((start / cols) as isize, (start % cols) as isize, first);
             let [out, _] = SIDES[side];
-            if walked.as_slice()[start] & 1 << side != 0 || at(i + out[0], j + out[1]) == id {
+            if walked[start] & 1 << side != 0 || at(i + out[0], j + out[1]) == id {
                 continue;
             }
             let mut line = Vec::new();

@@ -1,6 +1,7 @@
 //! [`Mesh`]: the ground as triangles, in metres.
 
 use crate::base::error::{Error, Result};
+use crate::products::plants;
 use crate::products::slope::{gradient, normal};
 use crate::terrain::{GROUND, Terrain};
 
@@ -92,11 +93,9 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// Lowest and highest coordinate along each axis.
+    /// Lowest and highest coordinate along each axis, in metres.
     pub fn bounds(&self) -> [[f32; 3]; 2] {
-        self.positions.iter().fold([[f32::MAX; 3], [f32::MIN; 3]], |[low, high], p| {
-            [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
-        })
+        plants::bounds(&self.positions)
     }
 
     fn empty(up: Up) -> Self {

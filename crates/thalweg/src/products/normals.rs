@@ -31,7 +31,7 @@ pub enum Green {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NormalMap {
-    /// East, north, up.
+    /// East, north, up: components of length 1 together; of the terrain's size.
     pub normals: Field<[f32; 3]>,
 }
 

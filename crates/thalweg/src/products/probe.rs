@@ -10,7 +10,7 @@ pub struct Reading {
     pub name: String,
     /// Its unit; empty where it has none.
     pub unit: String,
-    /// Its value.
+    /// Its value there, in the layer's unit.
     pub value: f32,
 }
 

@@ -28,7 +28,7 @@ pub struct Stand {
     pub plants: Vec<(String, Plant)>,
     /// The trees.
     pub trees: Vec<StandingTree>,
-    /// Trees that had no place: more than were wanted.
+    /// Number of trees that had no place: more than were wanted.
     pub left_out: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct StandingTree {
     pub foot: [f32; 3],
     /// Its width and height in metres.
     pub size: [f32; 2],
-    /// Half of its turn about its axis: sine and cosine.
+    /// Sine and cosine of half of its turn about its axis.
     pub half_turn: [f32; 2],
 }
 

@@ -66,19 +66,19 @@ pub fn reaches(
     let drainage = Drainage::of(&ground);
     let land = drainage.surface(&ground);
     let cols = size[1];
-    let is_pool = |k: usize| pools.is_some_and(|pools| pools.as_slice()[k].0 > 0);
+    let is_pool = |k: usize| pools.is_some_and(|pools| pools[k].0 > 0);
     let mut mask = Field::generate(size, |i, j| discharge[(i, j)] >= threshold && land.is_dry(i, j));
-    let strong: Vec<usize> = (0..mask.len()).filter(|k| mask.as_slice()[*k]).collect();
+    let strong: Vec<usize> = (0..mask.len()).filter(|k| mask[*k]).collect();
     for first in strong {
         let mut way = Vec::new();
         let (mut weak, mut next) = (0, drainage.next(first));
-        while let Some(k) = next.filter(|k| !mask.as_slice()[*k] && weak < GAP && land.is_dry(*k / cols, *k % cols)) {
+        while let Some(k) = next.filter(|k| !mask[*k] && weak < GAP && land.is_dry(*k / cols, *k % cols)) {
             weak += usize::from(!is_pool(k));
             way.push(k);
             next = drainage.next(k);
         }
-        if next.is_some_and(|k| mask.as_slice()[k]) {
-            way.into_iter().for_each(|k| mask.as_mut_slice()[k] = true);
+        if next.is_some_and(|k| mask[k]) {
+            way.into_iter().for_each(|k| mask[k] = true);
         }
     }
     let links = |mask: &Field<bool>| links::links(&land, drainage.directions(), drainage.cells(), mask);

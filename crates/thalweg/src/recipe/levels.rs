@@ -19,6 +19,28 @@ pub enum Coarsest {
     Cells(usize),
 }
 
+/// What finer levels are made by, once great valleys are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Beyond {
+    /// By the recipe's stages over the whole terrain, up to its cells.
+    #[default]
+    Global,
+    /// From some level on cell by cell of what lies around ([`local`](crate::local)): any part alone, and every river arrives.
+    Local,
+}
+
+/// How a recipe names its global level, the last that its stages run on.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum LocalFrom {
+    /// The finest that has no more than [`GLOBAL`](crate::plan::GLOBAL) cells on the long side.
+    #[default]
+    Auto,
+    /// So many cells on the long side.
+    Cells(usize),
+    /// The finest with cells of this width in metres or more.
+    Width(f64),
+}
+
 /// On which levels a stage runs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum When {
@@ -61,6 +83,58 @@ impl Form<Coarsest> for FirstLevel {
 
     fn schema(&self) -> Json {
         json!({"anyOf": [{"const": AUTO}, CELLS.schema()]})
+    }
+}
+
+/// How [`Beyond`] stands in a recipe.
+pub(super) struct BeyondGlobal;
+
+const WAYS: [(&str, Beyond); 2] = [("global", Beyond::Global), ("local", Beyond::Local)];
+
+impl Form<Beyond> for BeyondGlobal {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<Beyond> {
+        let found = WAYS.iter().find(|(word, _)| value.as_str() == Some(word));
+        found.map(|(_, beyond)| *beyond).ok_or_else(|| Error::value(name, value, "\"global\" or \"local\""))
+    }
+
+    fn write(&self, beyond: &Beyond) -> Option<String> {
+        WAYS.iter().find(|(_, of)| of == beyond).map(|(word, _)| keys::quoted(word))
+    }
+
+    fn schema(&self) -> Json {
+        json!({"enum": WAYS.map(|(word, _)| word)})
+    }
+}
+
+/// How [`LocalFrom`] stands in a recipe: cells on the long side, or the width of one in a text.
+pub(super) struct GlobalLevel;
+
+/// Widths of cells that may be named, in metres.
+const WIDTHS: [f64; 2] = [1e-3, 1e5];
+
+impl Form<LocalFrom> for GlobalLevel {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<LocalFrom> {
+        let width = |text: &str| text.strip_suffix('m')?.trim().parse::<f64>().ok();
+        if value.as_str() == Some(AUTO) {
+            return Ok(LocalFrom::Auto);
+        }
+        if let Some(width) = value.as_str().and_then(width).filter(|width| (WIDTHS[0]..=WIDTHS[1]).contains(width)) {
+            return Ok(LocalFrom::Width(width));
+        }
+        let allowed = format!("cells on the long side, {CELLS}, or the width of one, as \"30 m\", or \"{AUTO}\"");
+        CELLS.read(name, value).map(LocalFrom::Cells).map_err(|_| Error::value(name, value, allowed))
+    }
+
+    fn write(&self, from: &LocalFrom) -> Option<String> {
+        match from {
+            LocalFrom::Auto => Some(keys::quoted(AUTO)),
+            LocalFrom::Cells(cells) => CELLS.write(cells),
+            LocalFrom::Width(width) => Some(keys::quoted(&format!("{width} m"))),
+        }
+    }
+
+    fn schema(&self) -> Json {
+        json!({"anyOf": [{"const": AUTO}, CELLS.schema(), {"type": "string", "pattern": "^[0-9.eE+-]+ *m$"}]})
     }
 }
 

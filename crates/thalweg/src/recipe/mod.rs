@@ -5,9 +5,12 @@
 //! extent = [15000.0, 15000.0]   # width and height in metres; more cells make the same world finer
 //! cells = 512                   # on the long side; with `from` instead of an extent those of the elevation model, or so many
 //! coarsest = "auto"             # optional: built from fewer cells upwards, see [`crate::plan`]
+//! beyond = "local"              # optional: finer levels than the next key's are made cell by cell of what lies around
+//! local_from = 512              # cells on the long side of the last level that stages run on; or the width of one, "30 m"
 //! seed = 1
 //! edges = "open"                # or "closed", or { north = "open", east = "closed", … }
 //! sea_level = 0.0               # optional
+//! continents = { spacing = 2e4 } # optional: an endless world of such ones, see [`Scatter`]
 //! rock = "granite"              # of which rock the parameters speak; granite when left out
 //! ramp = "sand"                 # optional: the colours of its heights in pictures, see [`crate::pictures::ramps`]
 //!
@@ -31,6 +34,7 @@
 
 mod file;
 mod levels;
+mod scatter;
 mod source;
 mod stage;
 pub mod strokes;
@@ -41,13 +45,14 @@ use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
 use crate::io::Sidecar;
-use crate::model::Model;
+use crate::model::{Local, Model};
 use crate::pictures::ramps::Ramp;
 use crate::rocks::Rock;
 use crate::terrain::grid::Edges;
 
 pub use file::Overrides;
-pub use levels::{Coarsest, When};
+pub use levels::{Beyond, Coarsest, LocalFrom, When};
+pub use scatter::Scatter;
 pub use source::{From, LayerSource};
 pub use stage::{ModelAt, Stage};
 pub use text::schema;
@@ -68,12 +73,18 @@ pub struct Recipe {
     pub cells: usize,
     /// Cells on the long side of the level that it is built from; `extent` only.
     pub coarsest: Coarsest,
+    /// What makes the levels beyond the global one.
+    pub beyond: Beyond,
+    /// The global level; with [`Beyond::Local`] only.
+    pub local_from: LocalFrom,
     /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
     pub seed: u64,
     /// North, east, south, west.
     pub edges: Edges,
     /// Sea level in metres, if there is a sea.
     pub sea_level: Option<f64>,
+    /// How worlds of this recipe lie scattered over a plane without end, if they do.
+    pub continents: Option<Scatter>,
     /// The rock of which the parameters speak; [`Knobs`](crate::knobs::Knobs) turn them to another.
     pub rock: &'static Rock,
     /// The colours of its heights in pictures.
@@ -89,7 +100,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// A recipe with one stage over a terrain given by the caller.
+    /// A recipe with one stage over a terrain given by the caller, for [`Run::over`](crate::Run::over); `seed` is the world's.
     pub fn single(model: Box<dyn Model>, seed: u64) -> Self {
         let name = model.about().name;
         Self { name: name.to_string(), seed, stages: vec![Stage::new(name, model)], ..Self::blank() }
@@ -103,9 +114,12 @@ impl Recipe {
             extent: None,
             cells: 0,
             coarsest: Coarsest::None,
+            beyond: Beyond::Global,
+            local_from: LocalFrom::Auto,
             seed: 1,
             edges: Edges::default(),
             sea_level: None,
+            continents: None,
             rock: Rock::usual(),
             ramp: Ramp::land(),
             from: None,
@@ -113,6 +127,25 @@ impl Recipe {
             folder: PathBuf::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// The local forms of its stages together, where cells of its global level are so wide.
+    pub fn local(&self, cell: f64) -> Local {
+        let mut local = Local::new(cell);
+        for (stage, pass) in self.stages.iter().zip(self.last_passes()).filter(|(stage, _)| !stage.muted) {
+            local.key = stage.key(self.seed);
+            // As it ran on the global level.
+            if let Ok(model) = stage.model_at(pass) {
+                model.local(&mut local);
+            }
+        }
+        local
+    }
+
+    /// The local form of each of its stages, in words; `None` of one that ends at the global level.
+    pub fn local_forms(&self) -> Vec<(&str, Option<&'static str>)> {
+        let mut local = Local::new(1.0);
+        self.stages.iter().map(|stage| (stage.label.as_str(), stage.model.local(&mut local))).collect()
     }
 
     /// A label like `wish` that no stage has: itself, or with a number behind it.

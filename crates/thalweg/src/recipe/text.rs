@@ -11,9 +11,10 @@ use crate::declare::params::ParamKind;
 use crate::io::plain;
 use crate::models::Models;
 use crate::pictures::ramps::{RAMPS, Ramp};
-use crate::recipe::levels::{CELLS, FirstLevel};
+use crate::recipe::levels::{BeyondGlobal, CELLS, FirstLevel, GlobalLevel};
+use crate::recipe::scatter::Scattered;
 use crate::recipe::strokes;
-use crate::recipe::{Coarsest, MAX_STAGES, Recipe, Stage};
+use crate::recipe::{Beyond, Coarsest, LocalFrom, MAX_STAGES, Recipe, Stage};
 use crate::rocks::{self, Rock};
 use crate::terrain::grid::{Edge, Edges};
 
@@ -45,7 +46,7 @@ const RAMP: Named<Ramp> =
 /// The key of the stages, which are read with the models at hand.
 const STAGE: &str = "stage";
 
-const KEYS: [Key<Recipe>; 11] = [
+const KEYS: [Key<Recipe>; 14] = [
     key!(Recipe, name, Text, "Its name."),
     key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
     key!(Recipe, extent, EXTENT, "Width and height in metres."),
@@ -57,9 +58,30 @@ const KEYS: [Key<Recipe>; 11] = [
         FirstLevel,
         "Cells on the long side of the first of the levels that it is built on; each doubles the one before."
     ),
+    key!(
+        Recipe,
+        beyond,
+        BeyondGlobal,
+        "What makes the levels beyond the global one: the stages over the whole terrain, or each cell of what lies around."
+    )
+    .rare(),
+    key!(
+        Recipe,
+        local_from,
+        GlobalLevel,
+        "The global level, beyond which levels are local: its cells on the long side, or the width of one."
+    )
+    .rare(),
     key!(Recipe, seed, Seed, "The world's seed."),
     key!(Recipe, edges, Sides, "What happens at the sides of the world."),
     key!(Recipe, sea_level, SEA_LEVEL, "Metres; left out, there is no sea."),
+    key!(
+        Recipe,
+        continents,
+        Maybe(Scattered),
+        "Makes the world endless: worlds of this recipe, each of its own seed, are its continents."
+    )
+    .rare(),
     key!(Recipe, rock, ROCK, "Of which rock the parameters speak."),
     key!(Recipe, ramp, RAMP, "The colours of its heights in pictures.").rare(),
 ];
@@ -158,6 +180,15 @@ impl Recipe {
         if recipe.from.is_some() && recipe.coarsest != Coarsest::None {
             return Err(Error::Recipe("`coarsest` goes with `extent`: with `from` the grid is the file's".into()));
         }
+        if recipe.continents.is_some() && (recipe.extent.is_none() || recipe.sea_level.is_none()) {
+            return Err(Error::Recipe("`continents` goes with `extent`, of one continent, and `sea_level`".into()));
+        }
+        if recipe.from.is_some() && recipe.beyond != Beyond::Global {
+            return Err(Error::Recipe("`beyond` goes with `extent`: with `from` the grid is the file's".into()));
+        }
+        if recipe.beyond == Beyond::Global && recipe.local_from != LocalFrom::Auto {
+            return Err(Error::Recipe("`local_from` goes with `beyond = \"local\"`".into()));
+        }
         if recipe.extent.is_none() == recipe.from.is_none() {
             return Err(Error::Recipe(
                 "give either `extent = [width, height]` in metres or `from = \"FILE\"`, an elevation model".into(),
@@ -230,7 +261,9 @@ pub fn schema(models: &Models) -> Json {
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = "thalweg recipe".into();
     schema["oneOf"] = json!([{"required": ["extent"]}, {"required": ["from"]}]);
-    schema["dependentRequired"] = json!({"coarsest": ["extent"]});
+    schema["dependentRequired"] = json!({
+        "coarsest": ["extent"], "beyond": ["extent"], "local_from": ["beyond"], "continents": ["extent", "sea_level"]
+    });
     schema["$defs"] = json!({"strokes": strokes::schema()});
     schema
 }

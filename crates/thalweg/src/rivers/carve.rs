@@ -19,9 +19,9 @@ const SHOWN: usize = 6;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Carved {
-    /// The ground; nowhere higher than it was, but on levees.
+    /// The ground, of the terrain's size; nowhere higher than it was, but on levees.
     pub ground: Field<Height>,
-    /// Depth of the water of rivers and lakes: ground and depth together are its level.
+    /// Depth of the water of rivers and lakes, 0 where there is none: ground and depth together are its level.
     pub water: Field<Height>,
     /// For each cell one more than the index of the run whose water it is; 0 elsewhere.
     pub river: Field<u32>,
@@ -44,7 +44,7 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
     let mut land = site.land.ground.clone();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;
-        let height = &mut land.as_mut_slice()[k];
+        let height = &mut land[k];
         if *height >= level {
             *height = Height(level.0 - (SHALLOWS * UNITS) as i32).max(Height::MIN).min(*height);
         }
@@ -54,15 +54,14 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
     valley::cut(site, design, network, &numbers, &mut land);
     let rims = valley::rims(site, network, &numbers);
     let holds = |k: usize| {
-        let rim = rims.binary_search_by_key(&(k as u32), |(cell, _)| *cell).map_or(Height::MIN, |at| rims[at].1);
-        if site.is_barred(k) || site.is_void(k) { Height::MAX } else { rim }
+        if site.is_barred(k) || site.is_void(k) { Height::MAX } else { level::rim(&rims, k) }
     };
     let mut turn = 0;
     let (mut ground, levels) = loop {
         level::set(site, design, network, &land, (&numbers, &caps));
         let (ground, levels) = beds(network, &numbers, &land);
         turn += 1;
-        let open = |k: usize| network.lake.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k);
+        let open = |k: usize| network.lake[k] > 0 || site.is_sea(k) || site.is_void(k);
         let rises = way::rises(network, [&ground, &levels], open);
         let hidden = match turn {
             turn if turn > SHOWN => Hidden::default(),
@@ -75,8 +74,8 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
         for (k, above) in rises {
             let known = caps.entry(k).or_insert(above);
             *known = [known[0].min(above[0]), known[1].min(above[1])];
-            if numbers.as_slice()[k as usize] == 0 {
-                land.as_mut_slice()[k as usize] = above[1].min(land.as_slice()[k as usize]);
+            if numbers[k as usize] == 0 {
+                land[k as usize] = above[1].min(land[k as usize]);
             }
         }
         for (k, level) in hidden.caps {
@@ -84,8 +83,8 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
             *known = [known[0].min(level[0]), known[1].min(level[1])];
         }
         for (k, height) in cuts.into_iter().chain(hidden.cuts) {
-            let height = height.min(land.as_slice()[k as usize]);
-            land.as_mut_slice()[k as usize] = height;
+            let height = height.min(land[k as usize]);
+            land[k as usize] = height;
         }
     };
     level::share(network, &numbers, [&ground, &levels]);
@@ -93,12 +92,12 @@ pub fn carve(site: &Site<'_>, design: &Design, network: &mut Network) -> Carved 
     levee::raise(site, design, network, &numbers, &mut ground);
     let mut water = Field::new(network.size, Height::ZERO);
     for (k, depth) in water.as_mut_slice().iter_mut().enumerate() {
-        let level = match (numbers.as_slice()[k], network.lake.as_slice()[k]) {
+        let level = match (numbers[k], network.lake[k]) {
             (0, 0) => continue,
             (0, lake) => network.lakes[lake as usize - 1].level,
-            _ => levels.as_slice()[k],
+            _ => levels[k],
         };
-        *depth = Height((level.0 - ground.as_slice()[k].0).max(0));
+        *depth = Height((level.0 - ground[k].0).max(0));
     }
     for vertex in network.rivers.iter_mut().flat_map(|river| &mut river.vertices) {
         vertex.depth = f64::from(vertex.surface.0 - vertex.bed.0) / UNITS;
@@ -116,12 +115,12 @@ fn beds(network: &Network, numbers: &Field<u32>, land: &Field<Height>) -> (Field
     for river in &network.rivers {
         for (k, vertex) in river.cells() {
             let [surface, bed] = river.vertices[vertex].pool;
-            ground.as_mut_slice()[k] = ground.as_slice()[k].min(bed);
-            levels.as_mut_slice()[k] = surface;
-            near.as_mut_slice()[k] = -1.0;
+            ground[k] = ground[k].min(bed);
+            levels[k] = surface;
+            near[k] = -1.0;
         }
         if let (Some(k), Some(last)) = (level::shoal(network, river), river.vertices.last()) {
-            ground.as_mut_slice()[k] = ground.as_slice()[k].min(last.bed);
+            ground[k] = ground[k].min(last.bed);
         }
     }
     for (number, river) in network.rivers.iter().enumerate() {
@@ -134,13 +133,12 @@ fn beds(network: &Network, numbers: &Field<u32>, land: &Field<Height>) -> (Field
                     let k = i * cols + j;
                     let width = pair[0].width + t * (pair[1].width - pair[0].width);
                     let out = apart * network.cell / (width / 2.0).max(1e-9);
-                    if numbers.as_slice()[k] == number as u32 + 1 && apart < f64::from(near.as_slice()[k]) && out <= 1.0
-                    {
-                        near.as_mut_slice()[k] = apart as f32;
+                    if numbers[k] == number as u32 + 1 && apart < f64::from(near[k]) && out <= 1.0 {
+                        near[k] = apart as f32;
                         let (high, low) = (f64::from(surface.0), f64::from(bed.0));
                         let height = Height((low + (high - low) * out * out) as i32);
-                        ground.as_mut_slice()[k] = ground.as_slice()[k].min(height);
-                        levels.as_mut_slice()[k] = surface;
+                        ground[k] = ground[k].min(height);
+                        levels[k] = surface;
                     }
                 });
             }

@@ -14,13 +14,13 @@ pub struct WrittenReach {
     pub id: u32,
     /// One more than the index of its run, as in the rasters.
     pub river: u32,
-    /// The lake that it comes out of.
+    /// Number of the lake that it comes out of.
     pub lake_from: Option<u32>,
-    /// The lake that it runs into.
+    /// Number of the lake that it runs into.
     pub lake_to: Option<u32>,
-    /// The reach that it runs into.
+    /// Number of the reach that it runs into.
     pub downstream: Option<u32>,
-    /// The reach at whose end it parts from another run.
+    /// Number of the reach at whose end it parts from another run.
     pub parts_from: Option<u32>,
     /// How it ends: `river`, `lake`, `sea`, `edge` or `outlet`.
     pub end: String,
@@ -56,11 +56,11 @@ pub struct RiverFiles {
     pub cell: f64,
     /// Sea level in metres.
     pub sea: Option<f64>,
-    /// Cells (row, column) that were wished to be mouths.
+    /// Cells (row, column) that were given as mouths.
     pub mouths: Vec<[usize; 2]>,
     /// The corrected ground in metres.
     pub ground: Field<f64>,
-    /// Where there is data.
+    /// True where there is data; like all fields here of the grid's size.
     pub known: Field<bool>,
     /// Water of runs: one more than the run's index.
     pub river: Field<u32>,
@@ -197,18 +197,18 @@ impl RiverFiles {
 
     fn at_edge(&self, [i, j]: [usize; 2]) -> bool {
         let [rows, cols] = self.ground.size();
-        let void = around([rows, cols], i * cols + j).any(|n| !self.known.as_slice()[n]);
+        let void = around([rows, cols], i * cols + j).any(|n| !self.known[n]);
         i == 0 || j == 0 || i + 1 == rows || j + 1 == cols || void
     }
 
-    /// Whether a cell is at a mouth that was wished for or, where there is none and no sea, at the lowest ground.
+    /// Whether a cell is at a mouth that was given or, where there is none and no sea, at the lowest ground.
     fn at_outlet(&self, [i, j]: [usize; 2], lowest: Option<f64>) -> bool {
         let [rows, cols] = self.ground.size();
         if !self.mouths.is_empty() {
             return self.mouths.iter().any(|mouth| mouth[0].abs_diff(i) <= 1 && mouth[1].abs_diff(j) <= 1);
         }
         let here = std::iter::once(i * cols + j).chain(around([rows, cols], i * cols + j));
-        let low = |k: usize| self.known.as_slice()[k] && lowest.is_some_and(|low| self.ground.as_slice()[k] <= low);
+        let low = |k: usize| self.known[k] && lowest.is_some_and(|low| self.ground[k] <= low);
         here.into_iter().any(low)
     }
 
@@ -312,10 +312,10 @@ impl RiverFiles {
                 bad.entry(*id).or_insert(k);
                 continue;
             };
-            let level_here = self.surface.as_slice()[k] == level && self.ground.as_slice()[k] < level;
+            let level_here = self.surface[k] == level && self.ground[k] < level;
             let holds = around(self.lake.size(), k).all(|n| {
-                let water = self.lake.as_slice()[n] == *id || self.river.as_slice()[n] > 0;
-                water || !self.known.as_slice()[n] || self.ground.as_slice()[n] >= level
+                let water = self.lake[n] == *id || self.river[n] > 0;
+                water || !self.known[n] || self.ground[n] >= level
             });
             if !level_here || !holds {
                 bad.entry(*id).or_insert(k);

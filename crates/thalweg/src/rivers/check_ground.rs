@@ -90,12 +90,12 @@ impl RiverFiles {
                 }
                 let stencil = Stencil::of(self.ground.size(), *place);
                 // What holds a lake back stays as high as it is, whoever runs past it.
-                let dry = |k: &usize| self.river.as_slice()[*k] == 0 && self.lake.as_slice()[*k] == 0;
-                let shore = |k: usize| around(self.ground.size(), k).any(|n| self.lake.as_slice()[n] > 0);
+                let dry = |k: &usize| self.river[*k] == 0 && self.lake[*k] == 0;
+                let shore = |k: usize| around(self.ground.size(), k).any(|n| self.lake[n] > 0);
                 if stencil.heavier(0.0).filter(dry).any(shore) {
                     continue;
                 }
-                let drawn = stencil.height(|k| self.known.as_slice()[k].then(|| self.ground.as_slice()[k]));
+                let drawn = stencil.height(|k| self.known[k].then(|| self.ground[k]));
                 check.note(drawn.is_none_or(|drawn| drawn <= surface + CLOSE), || {
                     format!("reach {} at row, column {:?}", reach.id, [i, j])
                 });
@@ -120,9 +120,9 @@ impl RiverFiles {
         let mut rivers = Check::new("water of each river's cell arrives");
         let mut land = Check { least: LAND, ..Check::new("the land drains") };
         let cols = self.ground.cols();
-        for (k, well) in drains.as_slice().iter().enumerate().filter(|(k, _)| self.known.as_slice()[*k]) {
+        for (k, well) in drains.as_slice().iter().enumerate().filter(|(k, _)| self.known[*k]) {
             let place = || format!("row, column {:?}", [k / cols, k % cols]);
-            if self.river.as_slice()[k] > 0 {
+            if self.river[k] > 0 {
                 rivers.note(*well, place);
             }
             land.note(*well, place);

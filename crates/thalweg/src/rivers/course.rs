@@ -95,7 +95,7 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<[f64; 2]>) 
     let grid = site.land.grid;
     let [rows, cols] = grid.size;
     let [i, j] = [k / cols, k % cols];
-    if let Some(n) = downstream(k, drained.directions.as_slice()[k], cols) {
+    if let Some(n) = downstream(k, drained.directions[k], cols) {
         let cell = [n / cols, n % cols];
         let tail = Some(cell.map(|x| x as f64 + 0.5));
         match () {
@@ -192,7 +192,7 @@ pub(super) fn shape(site: &Site<'_>, design: &Design, filled: &Field<Height>, tr
         if length > 0.0 { [y / length, x / length] } else { [0.0, 0.0] }
     });
     let along = along.collect();
-    let height = |node: u32| f64::from(filled.as_slice()[tree.cells[node as usize] as usize].0) / UNITS;
+    let height = |node: u32| f64::from(filled[tree.cells[node as usize] as usize].0) / UNITS;
     let slope = nodes().map(|node| {
         let [above, below] = chain.ends(node, (5.0 + 10.0 * width[node as usize] / cell).min(60.0) as usize);
         let [a, b] = [above, below].map(|node| place[node as usize]);

@@ -5,7 +5,7 @@ use crate::rivers::check::cross;
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::{Mouth, River, Source, Vertex};
 use crate::rivers::tree::around;
-use crate::rivers::walk::walk;
+use crate::rivers::walk::{index, walk};
 use crate::rivers::way;
 use crate::rivers::{Design, Site};
 use crate::terrain::field::Field;
@@ -69,11 +69,10 @@ pub(super) fn part(site: &Site<'_>, design: &Design, lakes: &Lakes, rivers: &mut
 
 /// Marks the cells that a run's line passes.
 fn take(taken: &mut Field<u32>, number: usize, river: &River) {
-    let [rows, cols] = taken.size();
-    let mut mark = |[i, j]: [i64; 2]| {
-        if i >= 0 && j >= 0 && i < rows as i64 && j < cols as i64 {
-            let mark = &mut taken.as_mut_slice()[i as usize * cols + j as usize];
-            *mark = if *mark == 0 { number as u32 + 1 } else { *mark };
+    let size = taken.size();
+    let mut mark = |cell: [i64; 2]| {
+        if let Some(k) = index(size, cell).filter(|k| taken[*k] == 0) {
+            taken[k] = number as u32 + 1;
         }
     };
     mark(river.vertices[0].place.map(|x| x.floor() as i64));
@@ -132,8 +131,8 @@ fn line(
     let rise = (GENTLE * way * site.land.grid.cell).min(2.0);
     let highest = Height(site.land.ground[(i, j)].0.saturating_add((rise * UNITS) as i32));
     let strange = |k: usize, left: bool| {
-        let own = |n: usize| !left && taken.as_slice()[n] == parent as u32 + 1;
-        let wet = |n: usize| lakes.cells.as_slice()[n] > 0 || (taken.as_slice()[n] > 0 && !own(n));
+        let own = |n: usize| !left && taken[n] == parent as u32 + 1;
+        let wet = |n: usize| lakes.cells[n] > 0 || (taken[n] > 0 && !own(n));
         site.is_void(k) || site.is_barred(k) || wet(k) || around([rows, cols], k).any(wet)
     };
     let mut places = vec![from];
@@ -146,18 +145,16 @@ fn line(
         steps += 1.0;
         let mut end = None;
         let mut passes = true;
-        walk(before, place, |[i, j]| {
+        walk(before, place, |cell| {
             if end.is_some() || !passes {
                 return;
             }
-            passes = i >= 0 && j >= 0 && i < rows as i64 && j < cols as i64;
-            if passes {
-                let k = i as usize * cols + j as usize;
-                if site.is_sea(k) {
-                    end = Some([0, 1].map(|k| place[k].clamp([i, j][k] as f64 + 0.25, [i, j][k] as f64 + 0.75)));
-                } else {
-                    passes = site.land.ground.as_slice()[k] <= highest && !strange(k, steps > APART);
+            match index(site.land.grid.size, cell) {
+                Some(k) if site.is_sea(k) => {
+                    end = Some([0, 1].map(|k| place[k].clamp(cell[k] as f64 + 0.25, cell[k] as f64 + 0.75)));
                 }
+                Some(k) => passes = site.land.ground[k] <= highest && !strange(k, steps > APART),
+                None => passes = false,
             }
         });
         if !passes {
@@ -186,7 +183,7 @@ fn arm(
 ) -> River {
     let here = river.vertices[at];
     let (flow, area) = (here.flow / PART, here.area / PART);
-    let [path, aside] = way::lay(&places, site.land.grid.size, |k| taken.as_slice()[k] == 0 && !site.is_sea(k));
+    let [path, aside] = way::lay(&places, site.land.grid.size, |k| taken[k] == 0 && !site.is_sea(k));
     let vertices = places.into_iter().map(|place| Vertex { place, flow, area, ..here }).collect();
     let source = Source::Parts { river: parent as u32, vertex: at as u32 };
     River { number: river.number, source, mouth: Mouth::Sea, vertices, path, aside, low: Vec::new(), base: None }

@@ -30,15 +30,15 @@ pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -
     let mut drains = Field::generate(size, |i, j| {
         let k = i * cols + j;
         let side = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
-        is_known[k] && (side || rests.as_slice()[k] || around(size, k).any(|n| !is_known[n]))
+        is_known[k] && (side || rests[k] || around(size, k).any(|n| !is_known[n]))
     });
-    let mut next: Vec<usize> = (0..h.len()).filter(|k| drains.as_slice()[*k]).collect();
+    let mut next: Vec<usize> = (0..h.len()).filter(|k| drains[*k]).collect();
     while let Some(k) = next.pop() {
         for n in around(size, k) {
-            let to = down.as_slice()[n];
+            let to = down[n];
             let comes = to as usize == k || (to == NONE && h[n] == h[k]);
-            if comes && is_known[n] && !drains.as_slice()[n] {
-                drains.as_mut_slice()[n] = true;
+            if comes && is_known[n] && !drains[n] {
+                drains[n] = true;
                 next.push(n);
             }
         }

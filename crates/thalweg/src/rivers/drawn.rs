@@ -56,7 +56,7 @@ impl Stencil {
 
 /// The higher of the two drawn surfaces at a place, in units.
 pub(super) fn height(ground: &Field<Height>, place: [f64; 2]) -> f64 {
-    Stencil::of(ground.size(), place).height(|k| Some(f64::from(ground.as_slice()[k].0))).unwrap_or(f64::NEG_INFINITY)
+    Stencil::of(ground.size(), place).height(|k| Some(f64::from(ground[k].0))).unwrap_or(f64::NEG_INFINITY)
 }
 
 /// By how much the drawn ground is to lie under a line and a ribbon at least, in units: places are rounded in files.
@@ -96,20 +96,20 @@ pub(super) fn hidden(
         let stencil = Stencil::of(network.size, vertex.place);
         for shares in [stencil.bilinear, stencil.triangles] {
             let cells = || stencil.cells.iter().copied().zip(shares);
-            let over = |k: usize| f64::from(ground.as_slice()[k].0) - f64::from(aim.0);
+            let over = |k: usize| f64::from(ground[k].0) - f64::from(aim.0);
             let excess = cells().map(|(k, share)| over(k) * share).sum::<f64>();
             let high = || cells().filter(|(k, share)| over(*k) > 0.0 && *share > 0.0);
             if excess <= 0.0 {
                 continue;
             }
-            let dry = |k: usize| river.as_slice()[k] == 0 && network.lake.as_slice()[k] == 0;
+            let dry = |k: usize| river[k] == 0 && network.lake[k] == 0;
             let whole: f64 = high().filter(|(k, _)| dry(*k)).map(|(_, share)| share).sum();
             for (k, _) in high() {
-                match (river.as_slice()[k], network.lake.as_slice()[k]) {
+                match (river[k], network.lake[k]) {
                     (0, 0) => {
-                        let needed = Height((f64::from(ground.as_slice()[k].0) - excess / whole).floor() as i32 - 1);
+                        let needed = Height((f64::from(ground[k].0) - excess / whole).floor() as i32 - 1);
                         let cut = needed.max(level).max(holds(k));
-                        hidden.cuts.extend((cut < ground.as_slice()[k]).then_some((k as u32, cut)));
+                        hidden.cuts.extend((cut < ground[k]).then_some((k as u32, cut)));
                     }
                     (0, _) => hidden.cuts.push((k as u32, aim)),
                     _ => hidden.caps.push((k as u32, [aim, Height::MAX])),

@@ -4,7 +4,7 @@ use crate::flow::breach::{Search, square};
 use crate::flow::{Land, Part, fill, lot};
 use crate::rivers::network::{Lake, Mouth, Network};
 use crate::rivers::tree::around;
-use crate::rivers::{Design, Site};
+use crate::rivers::{Design, Site, level};
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};
 
@@ -32,15 +32,14 @@ pub(super) fn drain(
     }
     let filled = fill::fill(&land);
     let holds = |k: usize| {
-        let rim = rims.binary_search_by_key(&(k as u32), |(cell, _)| *cell).map_or(Height::MIN, |at| rims[at].1);
-        if network.lake.as_slice()[k] > 0 || site.is_barred(k) { Height(i32::MAX) } else { rim }
+        if network.lake[k] > 0 || site.is_barred(k) { Height(i32::MAX) } else { level::rim(rims, k) }
     };
     let mut search = Search::of(&land);
     search.floors = Some(&holds);
     let near = square(design.breach.length / site.land.grid.cell);
     for pit in pits {
-        let height = ground.as_slice()[pit as usize];
-        let hollow = f64::from(filled.as_slice()[pit as usize].0) - f64::from(height.0);
+        let height = ground[pit as usize];
+        let hollow = f64::from(filled[pit as usize].0) - f64::from(height.0);
         (search.depth, search.reach) = match hollow >= depth(design) {
             true => (design.breach.depth * UNITS, near),
             false => ((design.breach.depth * UNITS).max(depth(design)), f64::INFINITY),
@@ -90,12 +89,10 @@ pub(super) fn ponds(
         }
         let seed = cells.iter().copied().min_by_key(|k| (ground[*k], lot(site.land.grid, *k), *k)).unwrap_or(k);
         let deep = f64::from(filled[seed].0) - f64::from(ground[seed].0) >= depth(design);
-        if (deep || !site.is_barred(seed))
-            && cells.iter().all(|k| numbers.as_slice()[*k] == 0 && network.lake.as_slice()[*k] == 0)
-        {
+        if (deep || !site.is_barred(seed)) && cells.iter().all(|k| numbers[*k] == 0 && network.lake[*k] == 0) {
             network.lakes.push(Lake { level: filled[seed], seed: seed as u32 });
             let number = network.lakes.len() as u32;
-            cells.into_iter().for_each(|k| network.lake.as_mut_slice()[k] = number);
+            cells.into_iter().for_each(|k| network.lake[k] = number);
         }
     }
 }

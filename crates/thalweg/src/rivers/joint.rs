@@ -2,7 +2,10 @@
 
 use crate::rivers::check::cross;
 use crate::rivers::untangle::{Claims, Line, kept_off};
-use crate::rivers::walk::{nearest, walk};
+use crate::rivers::walk::{index, nearest, walk};
+
+/// A place of a line, and how far along that is.
+type Place = ([f64; 2], f64);
 
 /// How often a joint is drawn nearer to where the line comes to the other.
 const NEARER: usize = 4;
@@ -32,7 +35,7 @@ impl Claims<'_> {
     /// Ends a line on the nearest point of the line that it joins.
     pub(super) fn meet(&mut self, course: usize, node: u32, line: &mut Line) {
         let (other, at) = self.home[node as usize];
-        let (cols, rows) = (self.cells.cols(), self.cells.rows());
+        let size = self.cells.size();
         let mut passed = Vec::new();
         let (from, along, place, there) = loop {
             let Some((from, along)) = line.places.last().copied() else { return };
@@ -46,11 +49,10 @@ impl Claims<'_> {
             // A line ends in the first of the other's cells that it comes to: from there on the water is that one's.
             for _ in 0..NEARER {
                 let mut met = None;
-                walk(from, place, |[i, j]| {
-                    let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
-                    if inside && met.is_none() {
-                        let number = self.cells.as_slice()[i as usize * cols + j as usize];
-                        met = (number > 0 && self.owner(number) == other as usize).then_some([i, j]);
+                walk(from, place, |cell| {
+                    if let Some(k) = index(size, cell).filter(|_| met.is_none()) {
+                        let number = self.cells[k];
+                        met = (number > 0 && self.owner(number) == other as usize).then_some(cell);
                     }
                 });
                 let Some(cell) = met.filter(|cell| *cell != place.map(|x| x.floor() as i64)) else { break };
@@ -60,14 +62,9 @@ impl Claims<'_> {
                 }
                 (place, there) = (nearer, joined);
             }
-            let size = self.cells.size();
             place = kept_off([0, 1].map(|k| (place[k], size[k])));
             passed.clear();
-            walk(from, place, |[i, j]| {
-                if i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols {
-                    passed.push(i as usize * cols + j as usize);
-                }
-            });
+            walk(from, place, |cell| passed.extend(index(size, cell)));
             // Where that leads back over the line's own way, it has gone too far.
             let back = line.path.iter().any(|(k, _)| passed.contains(&(*k as usize)));
             if !back || line.places.len() <= 2 {
@@ -76,11 +73,11 @@ impl Claims<'_> {
             line.places.pop();
             let reached = line.places.last().map_or(0.0, |(_, along)| *along);
             while let Some((k, _)) = line.path.pop_if(|(_, along)| *along >= reached && reached > 0.0) {
-                self.cells.as_mut_slice()[k as usize] = 0;
+                self.cells[k as usize] = 0;
             }
         };
         let own = self.first[course];
-        let strange = passed.iter().map(|k| self.cells.as_slice()[*k]).filter(|number| {
+        let strange = passed.iter().map(|k| self.cells[*k]).filter(|number| {
             let owner = self.first.partition_point(|first| first < number) - usize::from(*number > 0);
             *number > 0 && owner != course && owner != other as usize
         });
@@ -91,32 +88,36 @@ impl Claims<'_> {
             self.conflicts.extend(strange);
         }
         for k in passed {
-            let wet = self.wish.lakes.cells.as_slice()[k] > 0 || self.wish.site.is_sea(k) || self.wish.site.is_void(k);
-            let number = self.cells.as_slice()[k];
+            let wet = self.layout.lakes.cells[k] > 0 || self.layout.site.is_sea(k) || self.layout.site.is_void(k);
+            let number = self.cells[k];
             // A cell by which the line only cut a corner is its own still.
             let owns = number == 0 || (own < number && number <= self.first[course + 1]);
             if owns && !wet && line.path.iter().all(|(cell, _)| *cell as usize != k) {
-                self.cells.as_mut_slice()[k] = (own + along as u32 + 1).min(self.first[course + 1]);
+                self.cells[k] = (own + along as u32 + 1).min(self.first[course + 1]);
                 line.path.push((k as u32, along));
             }
         }
         if from != place {
-            line.places.push((place, along.max(self.wish.courses[course].nodes.len() as f64 - 0.5)));
+            line.places.push((place, along.max(self.layout.courses[course].nodes.len() as f64 - 0.5)));
         }
         self.joints[other as usize].push(([from, place], there));
         line.joins = Some((other, there));
     }
 
+    /// Whether a stretch of the line that is joined at a node lies near to there.
+    fn is_near(&self, node: u32, stretch: &[Place]) -> bool {
+        let [y, x] = self.layout.shift[node as usize];
+        let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
+        let at = f64::from(self.home[node as usize].1);
+        stretch.iter().any(|(_, along)| (along - at).abs() <= window)
+    }
+
     /// The point nearest to `from` on the line that is joined at a node, within one of its cells, and how far along that is.
     fn joint_in(&self, node: u32, from: [f64; 2], cell: [i64; 2]) -> Option<([f64; 2], f64)> {
-        let (other, at) = self.home[node as usize];
-        let laid = self.laid.get(other as usize)?;
+        let laid = self.laid.get(self.home[node as usize].0 as usize)?;
         let (begins, ends) = (laid.first()?.1, laid.last()?.1);
-        let [y, x] = self.wish.shift[node as usize];
-        let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
-        let near = |t: f64| (t - f64::from(at)).abs() <= window;
         let mut best: Option<(f64, [f64; 2], f64)> = None;
-        for pair in laid.windows(2).filter(|pair| near(pair[0].1) || near(pair[1].1)) {
+        for pair in laid.windows(2).filter(|pair| self.is_near(node, pair)) {
             let (a, b) = (pair[0].0, pair[1].0);
             let Some([low, high]) = inside(a, b, cell) else { continue };
             let (t, _) = nearest(from, a, b);
@@ -134,17 +135,10 @@ impl Claims<'_> {
 
     /// The point nearest to `from` on the line that is joined at a node, and how far along that is.
     fn joint(&self, node: u32, from: [f64; 2]) -> Option<([f64; 2], f64)> {
-        let (other, at) = self.home[node as usize];
-        let laid = self.laid.get(other as usize)?;
-        let [y, x] = self.wish.shift[node as usize];
-        let window = 8.0 + 2.0 * (y * y + x * x).sqrt();
-        let near = |t: f64| (t - f64::from(at)).abs() <= window;
-        let count = laid.len();
-        if count == 0 {
-            return None;
-        }
-        let mut best = (f64::INFINITY, laid[count - 1].0, laid[count - 1].1);
-        for pair in laid.windows(2).filter(|pair| near(pair[0].1) || near(pair[1].1)) {
+        let laid = self.laid.get(self.home[node as usize].0 as usize)?;
+        let (first, last) = (laid.first()?, laid.last()?);
+        let mut best = (f64::INFINITY, last.0, last.1);
+        for pair in laid.windows(2).filter(|pair| self.is_near(node, pair)) {
             let (t, square) = nearest(from, pair[0].0, pair[1].0);
             if square < best.0 {
                 let place = [0, 1].map(|k| pair[0].0[k] + t * (pair[1].0[k] - pair[0].0[k]));
@@ -154,10 +148,10 @@ impl Claims<'_> {
         // Nothing joins a river where that begins or has ended.
         let (_, place, there) = best;
         Some(match laid[..] {
-            _ if laid[0].1 < there && there < laid[count - 1].1 => (place, there),
+            _ if first.1 < there && there < last.1 => (place, there),
             [only] => only,
             [a, b] => ([0, 1].map(|k| (a.0[k] + b.0[k]) / 2.0), (a.1 + b.1) / 2.0),
-            _ if there >= laid[count - 1].1 => laid[count - 2],
+            _ if there >= last.1 => laid[laid.len() - 2],
             _ => laid[1],
         })
     }

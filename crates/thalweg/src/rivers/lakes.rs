@@ -64,11 +64,11 @@ pub(super) fn find(
         for (node, lake) in found.within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
             let k = tree.cells[node] as usize;
             let number = *lake as usize - 1;
-            if found.cells.as_slice()[k] != 0 {
+            if found.cells[k] != 0 {
                 continue;
             }
             // A dry place on the way through a lake is to be dug: what lies beside it must hold the water.
-            let weak = around(ground.size(), k).filter(|n| found.cells.as_slice()[*n] == 0).map(|n| held.as_slice()[n]);
+            let weak = around(ground.size(), k).filter(|n| found.cells[*n] == 0).map(|n| held[n]);
             if let Some(weak) = weak.min().filter(|weak| *weak < lakes[number].level) {
                 lakes[number].level = if tries + 1 < TRIES { weak } else { Height::MIN };
                 leaks = true;
@@ -102,18 +102,18 @@ fn hollows(
         if filled[k] <= surface[k] {
             continue;
         }
-        if labels.as_slice()[k] == 0 {
+        if labels[k] == 0 {
             let number = kept.len() as u32;
             let mut stack = vec![k];
             let mut seed = k;
-            labels.as_mut_slice()[k] = number;
+            labels[k] = number;
             let rank = |k: usize| (surface[k], lot(site.land.grid, k), k);
             while let Some(k) = stack.pop() {
                 seed = if rank(k) < rank(seed) { k } else { seed };
                 for n in around(drained.surface.size(), k) {
                     let inside = filled[n] == filled[k] && filled[n] > surface[n] && !site.is_void(n);
-                    if inside && labels.as_slice()[n] == 0 {
-                        labels.as_mut_slice()[n] = number;
+                    if inside && labels[n] == 0 {
+                        labels[n] = number;
                         stack.push(n);
                     }
                 }
@@ -121,10 +121,10 @@ fn hollows(
             let deep = i64::from(filled[k].0) - i64::from(surface[seed].0) >= least;
             kept.push(if deep { lakes.len() as u32 } else { NONE });
             if deep {
-                lakes.push(Lake { level: filled[k].min(held.as_slice()[seed]), seed: seed as u32 });
+                lakes.push(Lake { level: filled[k].min(held[seed]), seed: seed as u32 });
             }
         }
-        hollow[node] = kept[labels.as_slice()[k] as usize];
+        hollow[node] = kept[labels[k] as usize];
     }
     (lakes, hollow)
 }
@@ -135,7 +135,7 @@ fn settle(site: &Site<'_>, tree: &Tree, hollow: &[u32], lakes: &mut [Lake]) {
     for node in tree.order.iter().map(|node| *node as usize) {
         if let Some(lake) = lakes.get_mut(hollow[node] as usize) {
             lake.level = lake.level.min(arriving[node]);
-            if lake.level > site.land.ground.as_slice()[lake.seed as usize] {
+            if lake.level > site.land.ground[lake.seed as usize] {
                 arriving[node] = lake.level;
             }
         }
@@ -154,7 +154,7 @@ fn flood(site: &Site<'_>, lakes: &mut [Lake]) -> Field<u32> {
     for number in order {
         let met = pour(site, &mut cells, lakes[number].seed as usize, lakes[number].level, number as u32 + 1, &mut wet);
         if let Some(other) = met {
-            wet.iter().for_each(|k| cells.as_mut_slice()[*k] = 0);
+            wet.iter().for_each(|k| cells[*k] = 0);
             lakes[number].level = lakes[other as usize - 1].level;
             let _ = pour(site, &mut cells, lakes[number].seed as usize, lakes[number].level, other, &mut wet);
         }
@@ -190,16 +190,16 @@ pub(super) fn back_up(site: &Site<'_>, network: &mut Network, numbers: &Field<u3
     let mut wet = Vec::new();
     for (k, lake) in low.iter().copied() {
         let level = network.lakes[lake as usize].level;
-        if held.as_slice()[k] >= level && network.lake.as_slice()[k] == 0 {
+        if held[k] >= level && network.lake[k] == 0 {
             let met = pour(site, &mut network.lake, k, level, lake + 1, &mut wet);
             // What is another river's water, or another lake's, stays that.
             let all = met.is_some();
-            for k in wet.iter().filter(|k| all || numbers.as_slice()[**k] > 0) {
-                network.lake.as_mut_slice()[*k] = 0;
+            for k in wet.iter().filter(|k| all || numbers[**k] > 0) {
+                network.lake[*k] = 0;
             }
         }
     }
-    let dry = low.into_iter().filter(|(k, _)| network.lake.as_slice()[*k] == 0);
+    let dry = low.into_iter().filter(|(k, _)| network.lake[*k] == 0);
     dry.map(|(k, lake)| (lake, ground[k])).collect()
 }
 
@@ -219,9 +219,9 @@ fn pour(
         if ground[k] >= level || site.is_void(k) || site.is_sea(k) {
             return None;
         }
-        match cells.as_slice()[k] {
+        match cells[k] {
             0 => {
-                cells.as_mut_slice()[k] = number;
+                cells[k] = number;
                 wet.push(k);
                 None
             }
@@ -254,7 +254,7 @@ impl Lakes {
     fn cut(&mut self, tree: &Tree, stems: &[Stem]) {
         for stem in stems {
             let label = |lakes: &Self, at: usize| match stem.nodes.get(at) {
-                Some(node) => lakes.cells.as_slice()[tree.cells[*node as usize] as usize],
+                Some(node) => lakes.cells[tree.cells[*node as usize] as usize],
                 None => stem.joins.map_or(0, |node| lakes.within[node as usize]),
             };
             let labels: Vec<u32> = (0..=stem.nodes.len()).map(|at| label(self, at)).collect();
@@ -290,11 +290,11 @@ impl Lakes {
         let mut wet = Vec::new();
         for (node, number) in self.within.iter().enumerate().filter(|(_, lake)| **lake > 0) {
             let k = tree.cells[node] as usize;
-            if self.cells.as_slice()[k] == 0 {
-                self.cells.as_mut_slice()[k] = *number;
+            if self.cells[k] == 0 {
+                self.cells[k] = *number;
                 let level = self.lakes[*number as usize - 1].level;
                 for n in around(self.cells.size(), k) {
-                    if self.cells.as_slice()[n] == 0 {
+                    if self.cells[n] == 0 {
                         let _ = pour(site, &mut self.cells, n, level, *number, &mut wet);
                     }
                 }

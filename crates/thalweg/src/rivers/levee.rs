@@ -34,16 +34,16 @@ pub(super) fn raise(
         let reach = pair[0].width.max(pair[1].width) / 2.0 + breadths[0].max(breadths[1]);
         around(network.size, pair, reach / network.cell, |i, j, t, apart| {
             let k = i * network.size[1] + j;
-            let wet = numbers.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0 || site.is_sea(k);
+            let wet = numbers[k] > 0 || network.lake[k] > 0 || site.is_sea(k);
             if wet || site.is_void(k) {
                 return;
             }
             let mix = |a: f64, b: f64| a + t * (b - a);
             let off = apart * network.cell - mix(pair[0].width, pair[1].width) / 2.0;
             let inside = (1.0 - off.max(0.0) / mix(breadths[0], breadths[1])).max(0.0);
-            let kept = site.protect.map_or(0.0, |protect| f64::from(share_of(protect.as_slice()[k])));
+            let kept = site.protect.map_or(0.0, |protect| f64::from(share_of(protect[k])));
             let high = design.levees * mix(pair[0].depth, pair[1].depth) * inside * inside * (1.0 - kept);
-            let raised = &mut raised.as_mut_slice()[k];
+            let raised = &mut raised[k];
             *raised = (*raised).max((high * UNITS).min(1e9) as i32);
         });
     }

@@ -24,7 +24,7 @@ pub(super) fn channels(site: &Site<'_>, network: &Network) -> Field<u32> {
     let mut mask = Field::new(network.size, 0u32);
     for (number, river) in network.rivers.iter().enumerate() {
         for (k, _) in river.cells() {
-            mask.as_mut_slice()[k] = number as u32 + 1;
+            mask[k] = number as u32 + 1;
         }
     }
     for (number, river) in network.rivers.iter().enumerate() {
@@ -33,9 +33,9 @@ pub(super) fn channels(site: &Site<'_>, network: &Network) -> Field<u32> {
             around(network.size, pair, half, |i, j, t, apart| {
                 let k = i * cols + j;
                 let width = pair[0].width + t * (pair[1].width - pair[0].width);
-                let wet = network.lake.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k);
-                if apart * network.cell <= width / 2.0 && mask.as_slice()[k] == 0 && !wet {
-                    mask.as_mut_slice()[k] = number as u32 + 1;
+                let wet = network.lake[k] > 0 || site.is_sea(k) || site.is_void(k);
+                if apart * network.cell <= width / 2.0 && mask[k] == 0 && !wet {
+                    mask[k] = number as u32 + 1;
                 }
             });
         }
@@ -66,6 +66,11 @@ pub(super) fn around(
     }
 }
 
+/// How high a cell holds water, by a list in rising order of cells; [`Height::MIN`] where it holds none.
+pub(super) fn rim(rims: &[(u32, Height)], k: usize) -> Height {
+    rims.binary_search_by_key(&(k as u32), |(cell, _)| *cell).map_or(Height::MIN, |at| rims[at].1)
+}
+
 /// The cells of dry ground beside a vertex, to its left and right; none on a side where the water meets other water or the land ends.
 pub(super) fn banks(
     site: &Site<'_>,
@@ -92,9 +97,9 @@ pub(super) fn banks(
                 return None;
             }
             let k = i as usize * cols + j as usize;
-            let owner = mask.as_slice()[k];
+            let owner = mask[k];
             if owner == 0 {
-                let dry = network.lake.as_slice()[k] == 0 && !site.is_sea(k) && !site.is_void(k);
+                let dry = network.lake[k] == 0 && !site.is_sea(k) && !site.is_void(k);
                 return dry.then_some(k);
             }
             if owner != number as u32 + 1 {
@@ -230,7 +235,7 @@ fn under(network: &Network, ground: &Field<Height>, number: usize, station: &Sta
     let river = &network.rivers[number];
     let end = (station.last + 1 == river.vertices.len()).then(|| shoal(network, river)).flatten();
     let cells = station.cells.iter().map(|k| *k as usize).chain(end);
-    cells.map(|k| ground.as_slice()[k]).min().unwrap_or(Height::MAX)
+    cells.map(|k| ground[k]).min().unwrap_or(Height::MAX)
 }
 
 /// The cell of the lake or the sea in which a run ends.
@@ -238,7 +243,7 @@ pub(super) fn shoal(network: &Network, river: &River) -> Option<usize> {
     let [i, j] = river.vertices.last()?.cell(network.size);
     let k = i * network.size[1] + j;
     match river.mouth {
-        Mouth::Lake(lake) => (network.lake.as_slice()[k] == lake + 1).then_some(k),
+        Mouth::Lake(lake) => (network.lake[k] == lake + 1).then_some(k),
         Mouth::Sea => river.path.iter().all(|(cell, _)| *cell as usize != k).then_some(k),
         _ => None,
     }
@@ -306,7 +311,7 @@ fn limit(
     under: Height,
 ) -> Height {
     let vertex = &network.rivers[number].vertices[at];
-    let banks = banks(site, network, mask, number, at).into_iter().flatten().map(|k| ground.as_slice()[k]);
+    let banks = banks(site, network, mask, number, at).into_iter().flatten().map(|k| ground[k]);
     match banks.fold(under, Height::min) {
         Height::MAX => Height::MAX,
         low => Height(low.0.saturating_sub(units(FREEBOARD * vertex.depth))).max(Height::MIN),
@@ -325,7 +330,7 @@ pub(super) fn share(network: &mut Network, numbers: &Field<u32>, [ground, levels
             .map(|[i, j]| i * cols + j)
             .collect();
         let river = &mut network.rivers[number];
-        let strange = |k: usize| numbers.as_slice()[k] > 0 && numbers.as_slice()[k] != number as u32 + 1;
+        let strange = |k: usize| numbers[k] > 0 && numbers[k] != number as u32 + 1;
         // An arm begins, and a tributary ends, in its river by right.
         let first = usize::from(matches!(river.source, Source::Parts { .. }));
         let last = river.vertices.len() - usize::from(matches!(river.mouth, Mouth::Joins { .. }));
@@ -334,7 +339,7 @@ pub(super) fn share(network: &mut Network, numbers: &Field<u32>, [ground, levels
             if !strange(k) {
                 continue;
             }
-            let (surface, bed) = (levels.as_slice()[k], ground.as_slice()[k]);
+            let (surface, bed) = (levels[k], ground[k]);
             let above = at.checked_sub(1).map(|before| river.vertices[before]);
             let below =
                 (at + 1..river.vertices.len()).find(|n| *n >= last || !strange(cells[*n])).map(|n| river.vertices[n]);

@@ -1,8 +1,7 @@
 //! How rivers wander.
 
 use crate::base::rng::Key;
-use crate::noise::gradient;
-use crate::noise::octave::Octave;
+use crate::noise::waves::Waves;
 use crate::rivers::course::{Course, End, Shape, centre};
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::Source;
@@ -44,7 +43,7 @@ pub(super) fn bends(
     key: Key,
 ) -> Bends {
     let grid = site.land.grid;
-    let octaves = Octave::series(OCTAVES, LONGEST, 2.0, 1.0, key, grid.cell);
+    let waves = Waves::new(key, grid.cell);
     let n = tree.cells.len();
     let floor: Vec<f64> = (0..n).map(|node| floor(site, filled, (tree, lakes, shape), node)).collect();
     let mut shift = vec![[0.0; 2]; n];
@@ -71,7 +70,7 @@ pub(super) fn bends(
             if belt * seen > 0.0 {
                 let [y, x] = shape.place[node];
                 let place = [(y + grid.origin[0] as f64) * grid.cell, (x + grid.origin[1] as f64) * grid.cell];
-                across[at] = belt * seen * held * wave(&octaves, place, wavelength) / grid.cell;
+                across[at] = belt * seen * held * wave(&waves, place, wavelength) / grid.cell;
             }
         }
         for _ in 0..2 {
@@ -111,24 +110,16 @@ fn eased(values: &[f64]) -> Vec<f64> {
 }
 
 /// How far to the left or right a place goes, about −1 to 1: a noise whose bends are `wavelength` metres long.
-fn wave(octaves: &[Octave], [y, x]: [f64; 2], wavelength: f64) -> f64 {
+fn wave(waves: &Waves, [y, x]: [f64; 2], wavelength: f64) -> f64 {
     // A bend to either side takes some two lattice units.
-    let number = libm::log2(2.0 * LONGEST / wavelength.max(1e-3)).clamp(0.0, f64::from(OCTAVES - 2));
-    let (first, part) = (number.floor(), number - number.floor());
-    let noise = |octave: &Octave| {
-        let [(i, u), (j, v)] = octave.place(x, y);
-        f64::from(gradient::noise(i, j, u as f32, v as f32, octave.seed))
-    };
-    let [a, b] = [0, 1].map(|next| noise(&octaves[first as usize + next]));
-    let mean = ((1.0 - part) * a + part * b) / ((1.0 - part) * (1.0 - part) + part * part).sqrt();
-    (2.4 * mean).clamp(-1.4, 1.4)
+    (2.4 * waves.at([x, y], wavelength.max(1e-3) / 2.0)).clamp(-1.4, 1.4)
 }
 
 /// Metres to either side of a node over which the ground stays about as low as its valley floor.
 fn floor(site: &Site<'_>, filled: &Field<Height>, (tree, lakes, shape): (&Tree, &Lakes, &Shape), node: usize) -> f64 {
     let cell = site.land.grid.cell;
     let [rows, cols] = site.land.grid.size;
-    let here = filled.as_slice()[tree.cells[node] as usize];
+    let here = filled[tree.cells[node] as usize];
     let rise = (1.5 * shape.depth[node]).max(1.5) * UNITS;
     let [y, x] = shape.place[node];
     let [along_y, along_x] = shape.along[node];
@@ -142,8 +133,8 @@ fn floor(site: &Site<'_>, filled: &Field<Height>, (tree, lakes, shape): (&Tree, 
                 break;
             }
             let k = at[0] as usize * cols + at[1] as usize;
-            let wet = lakes.cells.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k) || site.is_barred(k);
-            if wet || f64::from(filled.as_slice()[k].0) - f64::from(here.0) > rise {
+            let wet = lakes.cells[k] > 0 || site.is_sea(k) || site.is_void(k) || site.is_barred(k);
+            if wet || f64::from(filled[k].0) - f64::from(here.0) > rise {
                 break;
             }
             reach = next;
@@ -152,9 +143,3 @@ fn floor(site: &Site<'_>, filled: &Field<Height>, (tree, lakes, shape): (&Tree, 
     };
     side(1.0).min(side(-1.0))
 }
-
-/// The longest bends, m.
-const LONGEST: f64 = 1_048_576.0;
-
-/// Octaves from there on: to less than a metre.
-const OCTAVES: u32 = 22;

@@ -66,15 +66,15 @@ pub struct Design {
     pub width: f64,
     /// Its depth in metres.
     pub depth: f64,
-    /// How far rivers wander: 0 not at all, 1 as is usual.
+    /// How far rivers wander, as a factor: 0 not at all, 1 as is usual.
     pub meander: f64,
     /// Breadth of floodplains on either side, as a factor on what is usual.
     pub floodplain: f64,
     /// Height of levees beside meandering rivers, as a share of their depth; 0 raises none.
     pub levees: f64,
-    /// Steepest rise of the banks beyond.
+    /// Steepest rise of the banks beyond, in metres per metre.
     pub bank: f64,
-    /// Steepest fall of a river over soft rock: waterfalls on it are cut back.
+    /// Steepest fall of a river over soft rock, in metres per metre: waterfalls on it are cut back.
     pub fall: f64,
     /// Deepest such cut in metres.
     pub grading: f64,
@@ -148,7 +148,7 @@ pub struct Pass {
     pub reach: f64,
 }
 
-/// The land that a network is made for, and what is wished of it.
+/// The land that a network is made for, and what is given of its rivers.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     /// Ground, sea and edges; its outlets are the mouths that were asked for.
@@ -166,7 +166,7 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// A land without any wishes.
+    /// A land of which nothing else is given.
     pub fn of(land: Land<'a>) -> Self {
         Self { land, rain: None, hardness: None, protect: None, springs: &[], passes: &[] }
     }
@@ -184,8 +184,8 @@ impl<'a> Site<'a> {
             }
         }
         let springs = self.springs.iter().map(|spring| ("spring", spring.cell));
-        let wished = springs.chain(self.passes.iter().map(|pass| ("pass", pass.cell)));
-        for (name, [i, j]) in wished {
+        let given = springs.chain(self.passes.iter().map(|pass| ("pass", pass.cell)));
+        for (name, [i, j]) in given {
             if i >= rows || j >= cols || !self.land.is_dry(i, j) {
                 let allowed =
                     format!("a cell of land, rows 0 to {}, columns 0 to {}, not in the sea", rows - 1, cols - 1);
@@ -200,15 +200,15 @@ impl<'a> Site<'a> {
 
     /// Whether rivers are to keep off cell `k`.
     fn is_barred(&self, k: usize) -> bool {
-        self.protect.is_some_and(|protect| protect.as_slice()[k] >= 0.5)
+        self.protect.is_some_and(|protect| protect[k] >= 0.5)
     }
 
     fn is_void(&self, k: usize) -> bool {
-        self.land.nodata.is_some_and(|mask| mask.as_slice()[k])
+        self.land.nodata.is_some_and(|mask| mask[k])
     }
 
     /// Whether cell `k` lies in the sea.
     fn is_sea(&self, k: usize) -> bool {
-        self.land.grid.sea_level.is_some_and(|sea| self.land.ground.as_slice()[k] <= sea)
+        self.land.grid.sea_level.is_some_and(|sea| self.land.ground[k] <= sea)
     }
 }

@@ -22,7 +22,7 @@ pub struct Vertex {
     pub width: f64,
     /// Depth of the water in metres.
     pub depth: f64,
-    /// Fall over length, smoothed along the river.
+    /// Fall over length, in metres per metre, smoothed along the river.
     pub slope: f64,
     /// Level valley floor on either side, in metres from the line.
     pub floor: f64,
@@ -162,11 +162,11 @@ pub struct Network {
     pub lake: Field<u32>,
     /// A number for each river that stays the same as long as its mouth does.
     pub names: Vec<u32>,
-    /// Rows and columns of the grid, and the side of a cell in metres.
+    /// Rows and columns of the grid.
     pub size: [usize; 2],
     /// Side of a cell in metres.
     pub cell: f64,
-    /// Whether directions were taken across ground that rivers were to keep off: places without a way round.
+    /// At how many cells directions were taken across ground that rivers were to keep off: places without a way round.
     pub barred: u64,
     /// At how many cells lines still met other water, themselves or the edge when all tries were done, if only in passing; the
     /// document's lines are not asked.
@@ -177,15 +177,15 @@ pub struct Network {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RiverReach {
-    /// Its run.
+    /// Index of its run.
     pub river: u32,
-    /// First and last vertex.
+    /// Indices of its first and last vertex in the run.
     pub vertices: [u32; 2],
-    /// Strahler's order.
+    /// Strahler's order, from 1.
     pub order: u32,
-    /// The reach that it runs into, if it does.
+    /// Number of the reach that it runs into, if it does.
     pub downstream: Option<u32>,
-    /// The reach at whose end it parts from another run, if it does.
+    /// Number of the reach at whose end it parts from another run, if it does.
     pub parts_from: Option<u32>,
 }
 

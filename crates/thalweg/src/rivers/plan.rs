@@ -7,7 +7,7 @@ use crate::rivers::lakes::Caps;
 use crate::rivers::network::Network;
 use crate::rivers::route::{Drained, drained};
 use crate::rivers::tree::Tree;
-use crate::rivers::untangle::{self, Wish};
+use crate::rivers::untangle::{self, Layout};
 use crate::rivers::{Design, Site, course, form, lakes, level, meander, shoulder};
 use crate::terrain::grid::Edge;
 use crate::terrain::height::Height;
@@ -78,9 +78,9 @@ fn laid(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps, key: K
     let courses = course::cut(site, drained, &tree, &stems, &lakes);
     let shape = course::shape(site, design, &drained.filled, &tree, &lakes);
     let bends = meander::bends(site, design, &drained.filled, (&tree, &lakes, &shape), &courses, key);
-    let wish =
-        Wish { site, filled: &drained.filled, tree: &tree, lakes: &lakes, courses: &courses, shift: &bends.shift };
-    let (lines, met) = untangle::lines(&wish);
+    let layout =
+        Layout { site, filled: &drained.filled, tree: &tree, lakes: &lakes, courses: &courses, shift: &bends.shift };
+    let (lines, met) = untangle::lines(&layout);
     // A course's last node comes after all that flows into it.
     let mut rank = vec![0u32; tree.cells.len()];
     for (place, node) in tree.order.iter().enumerate() {

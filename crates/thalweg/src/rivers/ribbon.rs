@@ -15,9 +15,9 @@ const STEP: f64 = 1.0 / 16.0;
 /// away, or where the cells end whose ground lies under the vertex's level and that are water, or where the ground as it is drawn
 /// between the middles of cells comes out of the water. A vertex that is itself under the drawn ground has what the cells give.
 pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[[f64; 2]; 2]>> {
-    let wet = |k: usize| numbers.as_slice()[k] > 0 || network.lake.as_slice()[k] > 0;
+    let wet = |k: usize| numbers[k] > 0 || network.lake[k] > 0;
     let sides = |river: &River| {
-        let drowned = |k: usize| river.mouth == Mouth::Sea && river.base.is_some_and(|sea| ground.as_slice()[k] <= sea);
+        let drowned = |k: usize| river.mouth == Mouth::Sea && river.base.is_some_and(|sea| ground[k] <= sea);
         let last = river.vertices.len() - 1;
         let of = |at: usize| {
             let vertex = &river.vertices[at];
@@ -28,7 +28,7 @@ pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
             // To the left as it flows, then to the right: rows grow southward.
             [-1.0, 1.0].map(|side| {
                 let to = [vertex.place[0] + side * half * x / length, vertex.place[1] - side * half * y / length];
-                let holds = |k: usize| (wet(k) || drowned(k)) && ground.as_slice()[k] <= vertex.surface;
+                let holds = |k: usize| (wet(k) || drowned(k)) && ground[k] <= vertex.surface;
                 let end = reached(network.size, vertex.place, to, holds);
                 let level = f64::from(vertex.surface.0);
                 let middle = drawn::height(ground, vertex.place);

@@ -43,8 +43,8 @@ impl Gathered {
     /// In parts of a cell that yields the whole runoff.
     pub fn at(&self, k: usize) -> i64 {
         match self {
-            Self::Cells(cells) => i64::from(cells.as_slice()[k]) * SHARES as i64,
-            Self::Shares(shares) => shares.as_slice()[k],
+            Self::Cells(cells) => i64::from(cells[k]) * SHARES as i64,
+            Self::Shares(shares) => shares[k],
         }
     }
 }

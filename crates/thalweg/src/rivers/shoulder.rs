@@ -30,12 +30,12 @@ pub(super) fn widen(site: &Site<'_>, network: &mut Network) {
     }
     for number in network.order.clone().into_iter().rev().map(|river| river as usize) {
         let river = &network.rivers[number];
-        let wet = |k: usize| network.lake.as_slice()[k] > 0 || site.is_sea(k) || site.is_void(k);
+        let wet = |k: usize| network.lake[k] > 0 || site.is_sea(k) || site.is_void(k);
         let own_lake = |lake: u32| river.source == Source::Lake(lake - 1) || river.mouth == Mouth::Lake(lake - 1);
         let may = |k: usize| {
             let keeps = |n: usize| {
-                let lake = network.lake.as_slice()[n];
-                let low = river.base.is_some_and(|base| !taken[n] && !wet(n) && site.land.ground.as_slice()[n] < base);
+                let lake = network.lake[n];
+                let low = river.base.is_some_and(|base| !taken[n] && !wet(n) && site.land.ground[n] < base);
                 !low && (lake == 0 || own_lake(lake))
             };
             !taken[k] && !wet(k) && !site.is_barred(k) && around(network.size, k).all(keeps)

@@ -34,8 +34,8 @@ pub(super) struct Tree {
     pub order: Vec<u32>,
     /// Catchment from which on there is a river, in parts of a cell.
     least: i64,
-    /// Nodes that are rivers because they are wished to be.
-    wished: Vec<bool>,
+    /// Nodes that are rivers because springs or waypoints are there.
+    given: Vec<bool>,
 }
 
 /// A river from a head to where it joins a greater one or ends.
@@ -60,16 +60,16 @@ impl Tree {
             dry(k) && drained.gathered.at(k) >= least
         });
         let places = site.springs.iter().map(|spring| spring.cell).chain(site.passes.iter().map(|pass| pass.cell));
-        let mut wished = Vec::new();
+        let mut given = Vec::new();
         for [i, j] in places {
             let mut next = Some(i * cols + j);
-            while let Some(k) = next.filter(|k| dry(*k) && !is_river.as_slice()[*k]) {
-                is_river.as_mut_slice()[k] = true;
-                wished.push(k);
+            while let Some(k) = next.filter(|k| dry(*k) && !is_river[*k]) {
+                is_river[k] = true;
+                given.push(k);
                 next = downstream(k, codes[k], cols);
             }
         }
-        let cells: Vec<u32> = (0..is_river.len() as u32).filter(|k| is_river.as_slice()[*k as usize]).collect();
+        let cells: Vec<u32> = (0..is_river.len() as u32).filter(|k| is_river[*k as usize]).collect();
         drop(is_river);
         let node = |k: usize| cells.binary_search(&(k as u32)).map_or(NONE, |n| n as u32);
         let down: Vec<u32> =
@@ -89,11 +89,11 @@ impl Tree {
             }
         }
         let n = cells.len();
-        let mut is_wished = vec![false; n];
-        wished.into_iter().for_each(|k| is_wished[node(k) as usize] = true);
+        let mut is_given = vec![false; n];
+        given.into_iter().for_each(|k| is_given[node(k) as usize] = true);
         let up = vec![NONE; n];
         let (flow, area, order) = (vec![], vec![], vec![]);
-        let mut tree = Self { cells, down, up, inflow, ground, flow, area, order, least, wished: is_wished };
+        let mut tree = Self { cells, down, up, inflow, ground, flow, area, order, least, given: is_given };
         tree.leave(site);
         tree.uncross(site);
         tree.sum(site);
@@ -227,7 +227,7 @@ impl Tree {
     fn prune(&mut self, within: &[u32]) {
         let n = self.cells.len();
         let mut stays: Vec<bool> =
-            (0..n).map(|k| self.area[k] >= self.least || self.wished[k] || within[k] > 0).collect();
+            (0..n).map(|k| self.area[k] >= self.least || self.given[k] || within[k] > 0).collect();
         for k in self.order.iter().map(|k| *k as usize) {
             let down = self.down[k] as usize;
             if stays[k] && self.down[k] != NONE {
@@ -243,7 +243,7 @@ impl Tree {
         self.down = kept().map(|k| number.get(self.down[k] as usize).copied().unwrap_or(NONE)).collect();
         self.inflow = kept().map(|k| self.inflow[k]).collect();
         self.ground = kept().map(|k| self.ground[k]).collect();
-        self.wished = kept().map(|k| self.wished[k]).collect();
+        self.given = kept().map(|k| self.given[k]).collect();
         self.cells = kept().map(|k| self.cells[k]).collect();
     }
 

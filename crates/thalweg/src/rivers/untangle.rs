@@ -9,7 +9,7 @@ use crate::rivers::course::{Course, End, centre};
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::Source;
 use crate::rivers::tree::{NONE, Tree, around};
-use crate::rivers::walk::{thinned, walk};
+use crate::rivers::walk::{index, thinned, walk};
 use crate::rivers::way::stretch;
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};
@@ -38,8 +38,8 @@ pub(super) struct Line {
     pub joins: Option<(u32, f64)>,
 }
 
-/// What courses are to follow.
-pub(super) struct Wish<'a> {
+/// What lines are laid by: the land, the courses, and how far each node would be moved.
+pub(super) struct Layout<'a> {
     pub site: &'a Site<'a>,
     pub filled: &'a Field<Height>,
     pub tree: &'a Tree,
@@ -50,11 +50,11 @@ pub(super) struct Wish<'a> {
 }
 
 /// The lines of all courses, and at how many places they still meet what they must not.
-pub(super) fn lines(wish: &Wish<'_>) -> (Vec<Line>, u64) {
-    let mut claims = Claims::new(wish);
+pub(super) fn lines(layout: &Layout<'_>) -> (Vec<Line>, u64) {
+    let mut claims = Claims::new(layout);
     let mut tries = 0;
     loop {
-        let lines: Vec<Line> = (0..wish.courses.len()).map(|course| claims.lay(course)).collect();
+        let lines: Vec<Line> = (0..layout.courses.len()).map(|course| claims.lay(course)).collect();
         if claims.conflicts.is_empty() || tries == TRIES {
             let mut lines: Vec<Line> = lines.into_iter().enumerate().map(|(k, line)| claims.ended(k, line)).collect();
             claims.rest(&lines);
@@ -72,7 +72,7 @@ pub(super) fn lines(wish: &Wish<'_>) -> (Vec<Line>, u64) {
 }
 
 pub(super) struct Claims<'a> {
-    pub(super) wish: &'a Wish<'a>,
+    pub(super) layout: &'a Layout<'a>,
     /// Number of each course's first place, all places being numbered course by course.
     pub(super) first: Vec<u32>,
     /// The course of each node and its place in it.
@@ -109,44 +109,45 @@ pub(super) fn kept_off(place: [(f64, usize); 2]) -> [f64; 2] {
 }
 
 impl<'a> Claims<'a> {
-    fn new(wish: &'a Wish<'a>) -> Self {
+    fn new(layout: &'a Layout<'a>) -> Self {
         let mut first = vec![0];
-        let mut home = vec![(NONE, 0); wish.tree.cells.len()];
-        for (number, course) in wish.courses.iter().enumerate() {
+        let mut home = vec![(NONE, 0); layout.tree.cells.len()];
+        for (number, course) in layout.courses.iter().enumerate() {
             first.push(first[number] + course.len() as u32);
             for (at, node) in course.nodes.iter().enumerate() {
                 home[*node as usize] = (number as u32, at as u32);
             }
         }
-        let mut joined = vec![0; wish.courses.len()];
-        for course in wish.courses {
+        let mut joined = vec![0; layout.courses.len()];
+        for course in layout.courses {
             if let End::Joins(node) = course.end {
                 let (other, at) = home[node as usize];
                 joined[other as usize] = joined[other as usize].max(at as usize);
             }
         }
-        let mut base: Vec<Option<Height>> = Vec::with_capacity(wish.courses.len());
-        for course in wish.courses {
+        let mut base: Vec<Option<Height>> = Vec::with_capacity(layout.courses.len());
+        for course in layout.courses {
             base.push(match course.end {
-                End::Lake(lake) => Some(wish.lakes.lakes[lake as usize].level),
+                End::Lake(lake) => Some(layout.lakes.lakes[lake as usize].level),
                 // What a course joins comes before it.
                 End::Joins(node) => base[home[node as usize].0 as usize],
                 _ => None,
             });
         }
-        let joints = vec![Vec::new(); wish.courses.len()];
-        let share = vec![1.0; first[wish.courses.len()] as usize];
-        let cells = Field::new(wish.filled.size(), 0);
-        Self { wish, first, home, joined, base, share, cells, conflicts: Vec::new(), joints, laid: Vec::new() }
+        let joints = vec![Vec::new(); layout.courses.len()];
+        let share = vec![1.0; first[layout.courses.len()] as usize];
+        let cells = Field::new(layout.filled.size(), 0);
+        Self { layout, first, home, joined, base, share, cells, conflicts: Vec::new(), joints, laid: Vec::new() }
     }
 
     /// Where place `at` of a course is by now.
     fn place(&self, course: usize, at: usize) -> [f64; 2] {
-        let Course { nodes, tail, end, .. } = &self.wish.courses[course];
+        let Course { nodes, tail, end, .. } = &self.layout.courses[course];
         match (nodes.get(at), tail, end) {
             (Some(node), _, _) => {
                 let share = self.share[self.first[course] as usize + at];
-                let (raw, shift) = (centre(self.wish.tree, *node, self.wish.site), self.wish.shift[*node as usize]);
+                let (raw, shift) =
+                    (centre(self.layout.tree, *node, self.layout.site), self.layout.shift[*node as usize]);
                 [0, 1].map(|k| raw[k] + share * shift[k])
             }
             (None, Some(tail), _) => *tail,
@@ -160,7 +161,7 @@ impl<'a> Claims<'a> {
 
     /// The places of a course with their corners cut (Chaikin 1974, doi:10.1016/0146-664X(74)90028-8).
     fn drawn(&self, course: usize) -> Vec<([f64; 2], f64)> {
-        let places: Vec<[f64; 2]> = (0..self.wish.courses[course].len()).map(|at| self.place(course, at)).collect();
+        let places: Vec<[f64; 2]> = (0..self.layout.courses[course].len()).map(|at| self.place(course, at)).collect();
         let mix = |at: usize, share: f64| {
             let (a, b) = (places[at], places[at + 1]);
             ([0, 1].map(|k| a[k] + share * (b[k] - a[k])), at as f64 + share)
@@ -194,9 +195,9 @@ impl<'a> Claims<'a> {
             for at in passed {
                 if let Step::There = self.enter(course, at, start, &mut line) {
                     // Where another river is joined, the line ends on that river's own, and gets there by other cells than these.
-                    if matches!(self.wish.courses[course].end, End::Joins(_)) {
+                    if matches!(self.layout.courses[course].end, End::Joins(_)) {
                         for (k, _) in line.path.drain(own.min(line.path.len())..) {
-                            self.cells.as_mut_slice()[k as usize] = 0;
+                            self.cells[k as usize] = 0;
                         }
                     } else {
                         let inside = |k: usize| place[k].clamp(at[k] as f64 + 0.25, at[k] as f64 + 0.75);
@@ -205,12 +206,12 @@ impl<'a> Claims<'a> {
                     break 'line;
                 }
             }
-            let is_end = n + 1 == drawn.len() && matches!(self.wish.courses[course].end, End::Joins(_));
+            let is_end = n + 1 == drawn.len() && matches!(self.layout.courses[course].end, End::Joins(_));
             if !is_end {
                 line.places.push((*place, *along));
             }
         }
-        if let End::Joins(node) = self.wish.courses[course].end {
+        if let End::Joins(node) = self.layout.courses[course].end {
             self.meet(course, node, &mut line);
         }
         self.judge(course, &line.path);
@@ -221,18 +222,17 @@ impl<'a> Claims<'a> {
     /// Claims the free cells that lines pass beside those they claimed in being laid: where their ends were moved, and those to whose
     /// places the corners belong that they go through. Whoever looks anywhere on a line finds the river.
     fn rest(&mut self, lines: &[Line]) {
-        let [rows, cols] = self.cells.size();
+        let size = self.cells.size();
         for (course, line) in lines.iter().enumerate() {
             for pair in line.places.windows(2) {
                 stretch(pair[0].0, pair[1].0, |cell, corner| {
-                    let inside = |[i, j]: &[i64; 2]| *i >= 0 && *j >= 0 && *i < rows as i64 && *j < cols as i64;
-                    for [i, j] in [Some(cell), corner].into_iter().flatten().filter(inside) {
-                        let k = i as usize * cols + j as usize;
-                        let wish = self.wish;
-                        let wet = wish.lakes.cells.as_slice()[k] > 0 || wish.site.is_sea(k) || wish.site.is_void(k);
-                        let kept = [i, j] != cell && wish.site.is_barred(k);
-                        if self.cells.as_slice()[k] == 0 && !wet && !kept {
-                            self.cells.as_mut_slice()[k] = self.first[course] + 1;
+                    for at in [Some(cell), corner].into_iter().flatten() {
+                        let Some(k) = index(size, at) else { continue };
+                        let layout = self.layout;
+                        let wet = layout.lakes.cells[k] > 0 || layout.site.is_sea(k) || layout.site.is_void(k);
+                        let kept = at != cell && layout.site.is_barred(k);
+                        if self.cells[k] == 0 && !wet && !kept {
+                            self.cells[k] = self.first[course] + 1;
                         }
                     }
                 });
@@ -252,21 +252,18 @@ impl<'a> Claims<'a> {
 
     /// Enters a cell.
     fn enter(&mut self, course: usize, cell: [i64; 2], along: f64, line: &mut Line) -> Step {
-        let wish = self.wish;
-        let Course { end, source, nodes, .. } = &wish.courses[course];
-        let [rows, cols] = self.cells.size();
+        let layout = self.layout;
+        let Course { end, source, nodes, .. } = &layout.courses[course];
         let left = nodes.len() as f64 - along;
-        let inside = cell[0] >= 0 && cell[1] >= 0 && cell[0] < rows as i64 && cell[1] < cols as i64;
-        if !inside {
+        let Some(k) = index(self.cells.size(), cell) else {
             // A line ends on the border itself.
             if *end != End::Edge || left > 2.0 {
                 self.complain(course, along);
             }
             return Step::On;
-        }
-        let k = cell[0] as usize * cols + cell[1] as usize;
-        let lake = wish.lakes.cells.as_slice()[k];
-        if wish.site.is_sea(k) || lake > 0 {
+        };
+        let lake = layout.lakes.cells[k];
+        if layout.site.is_sea(k) || lake > 0 {
             let own = matches!(end, End::Lake(number) if number + 1 == lake) || (lake == 0 && *end == End::Sea);
             if own && left <= 4.0 {
                 return Step::There;
@@ -277,11 +274,11 @@ impl<'a> Claims<'a> {
             }
             return Step::On;
         }
-        if wish.site.is_void(k) {
+        if layout.site.is_void(k) {
             self.complain(course, along);
             return Step::On;
         }
-        match self.cells.as_slice()[k] {
+        match self.cells[k] {
             0 => {}
             number => {
                 let other = self.owner(number);
@@ -297,7 +294,7 @@ impl<'a> Claims<'a> {
                 if let End::Joins(node) = end
                     && self.home[*node as usize].0 as usize == other
                 {
-                    let [y, x] = wish.shift[*node as usize];
+                    let [y, x] = layout.shift[*node as usize];
                     let near = 4.0 + 1.5 * (y * y + x * x).sqrt();
                     if left <= near && along >= self.joined[course] as f64 {
                         return Step::There;
@@ -308,7 +305,7 @@ impl<'a> Claims<'a> {
                 return Step::On;
             }
         }
-        self.cells.as_mut_slice()[k] = self.first[course] + along as u32 + 1;
+        self.cells[k] = self.first[course] + along as u32 + 1;
         line.path.push((k as u32, along));
         Step::On
     }
@@ -318,24 +315,24 @@ impl<'a> Claims<'a> {
     fn judge(&mut self, course: usize, path: &[(u32, f64)]) {
         let straight = thinned(path, self.cells.cols());
         let mut straight = straight.iter().peekable();
-        let filled = self.wish.filled.as_slice();
-        let nodes = &self.wish.courses[course].nodes;
-        let cell = self.wish.site.land.grid.cell;
+        let filled = self.layout.filled.as_slice();
+        let nodes = &self.layout.courses[course].nodes;
+        let cell = self.layout.site.land.grid.cell;
         let most = ((3.0 + cell / 3.0) * UNITS).min(1e9) as i64;
         let leaks = |k: usize| {
             let dry = |n: &usize| {
-                self.wish.lakes.cells.as_slice()[*n] == 0 && !self.wish.site.is_sea(*n) && !self.wish.site.is_void(*n)
+                self.layout.lakes.cells[*n] == 0 && !self.layout.site.is_sea(*n) && !self.layout.site.is_void(*n)
             };
             self.base[course].is_some_and(|base| around(self.cells.size(), k).filter(dry).any(|n| filled[n] < base))
         };
-        let (first, wide) = (self.first[course] as usize, self.wish.courses[course].len());
+        let (first, wide) = (self.first[course] as usize, self.layout.courses[course].len());
         let mut complaints = Vec::new();
         for (k, along) in path.iter() {
             let at = (*along as usize).min(nodes.len() - 1);
-            let node = self.wish.tree.cells[nodes[at] as usize] as usize;
+            let node = self.layout.tree.cells[nodes[at] as usize] as usize;
             let corner = straight.next_if(|(cell, _)| cell == k).is_none();
             let high = !corner && i64::from(filled[*k as usize].0) - i64::from(filled[node].0) > most;
-            let barred = self.wish.site.is_barred(*k as usize) && !self.wish.site.is_barred(node);
+            let barred = self.layout.site.is_barred(*k as usize) && !self.layout.site.is_barred(node);
             // The line is drawn from the places on either side as well.
             let near = at.saturating_sub(1)..(at + 3).min(wide);
             let bent = self.share[first..][near].iter().any(|share| *share > 0.0);
@@ -362,7 +359,7 @@ impl<'a> Claims<'a> {
                 *share = if tries >= PATIENCE || less < LEAST { 0.0 } else { less };
             }
             // Near its end a line goes where the other one is.
-            if let End::Joins(node) = self.wish.courses[course].end
+            if let End::Joins(node) = self.layout.courses[course].end
                 && high - number <= reach
                 && tries >= PATIENCE
             {

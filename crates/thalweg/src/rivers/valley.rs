@@ -51,7 +51,7 @@ pub(super) fn cut(
             let reach = pair[0].width.max(pair[1].width) / 2.0 + plains[0].max(plains[1]) + (1.0 + FADE) * slopes;
             around(network.size, pair, reach / network.cell, |i, j, t, apart| {
                 let k = i * cols + j;
-                if site.is_void(k) || site.is_sea(k) || network.lake.as_slice()[k] > 0 {
+                if site.is_void(k) || site.is_sea(k) || network.lake[k] > 0 {
                     return;
                 }
                 let mix = |a: f64, b: f64| a + t * (b - a);
@@ -63,8 +63,7 @@ pub(super) fn cut(
                 let near = (1.0 - off.max(0.0) / network.cell / EASE.1).max(0.0);
                 let eased = f64::from(before[k].0) - EASE.0 * near * mix(cuts[0], cuts[1]) * UNITS;
                 let level = (water + over * UNITS).min(eased.max(water));
-                let withheld =
-                    |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| f64::from(share_of(layer.as_slice()[k])));
+                let withheld = |layer: Option<&Field<f32>>| layer.map_or(0.0, |layer| f64::from(share_of(layer[k])));
                 let out = ((off - plain) / slopes - 1.0 + FADE).clamp(0.0, 2.0 * FADE) / (2.0 * FADE);
                 let fade = 1.0 - out * out * (3.0 - 2.0 * out);
                 let share = (1.0 - withheld(site.protect)) * (1.0 - withheld(site.hardness)) * fade;
@@ -73,7 +72,7 @@ pub(super) fn cut(
                 if let Ok(rim) = keeps.binary_search_by_key(&(k as u32), |(cell, _)| *cell) {
                     target = target.max(keeps[rim].1.min(before[k]));
                 }
-                let height = &mut ground.as_mut_slice()[k];
+                let height = &mut ground[k];
                 *height = target.min(*height);
             });
         }
@@ -97,7 +96,7 @@ pub(super) fn rims(site: &Site<'_>, network: &Network, numbers: &Field<u32>) -> 
     let mut rims = Vec::new();
     for (k, lake) in network.lake.as_slice().iter().enumerate().filter(|(_, lake)| **lake > 0) {
         let level = network.lakes[*lake as usize - 1].level;
-        let shore = neighbours(network.size, k).filter(|n| network.lake.as_slice()[*n] == 0);
+        let shore = neighbours(network.size, k).filter(|n| network.lake[*n] == 0);
         rims.extend(shore.map(|n| (n as u32, level)));
     }
     for (number, river) in network.rivers.iter().enumerate() {

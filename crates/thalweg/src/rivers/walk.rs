@@ -36,6 +36,12 @@ pub(crate) fn walk(from: [f64; 2], to: [f64; 2], mut visit: impl FnMut([i64; 2])
     }
 }
 
+/// The index of a cell, if it lies in a field of that size.
+pub(super) fn index([rows, cols]: [usize; 2], [i, j]: [i64; 2]) -> Option<usize> {
+    let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
+    inside.then(|| i as usize * cols + j as usize)
+}
+
 /// A path of cells without those whose neighbours touch in a corner.
 pub(super) fn thinned<T: Copy>(path: &[(u32, T)], cols: usize) -> Vec<(u32, T)> {
     let mut kept: Vec<(u32, T)> = Vec::with_capacity(path.len());

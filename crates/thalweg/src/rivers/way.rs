@@ -129,7 +129,7 @@ pub(super) fn rises(
                     before = None;
                     return;
                 }
-                let here = [levels.as_slice()[k], ground.as_slice()[k]];
+                let here = [levels[k], ground[k]];
                 match before {
                     Some(above) if here[1] > above[1] => rises.push((k as u32, above)),
                     _ => before = Some(here),

@@ -25,7 +25,7 @@ pub const MAX_REACH: f64 = 1e6;
 const REACH: Entry =
     Entry { name: "reach", unit: "m", min: 0.0, max: MAX_REACH, about: "From how far water is drawn to the place." };
 
-/// A place in the world, whatever its cells, that is wished to be the mouth of a river.
+/// A place in the world, whatever its cells, that is to be the mouth of a river.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MouthPlace {
     /// Metres eastward from the world's north-western corner.
@@ -34,7 +34,7 @@ pub struct MouthPlace {
     pub y: f64,
 }
 
-/// A place in the world, whatever its cells, that is wished to be passed by a river.
+/// A place in the world, whatever its cells, that a river is to pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waypoint {
     /// Metres eastward from the world's north-western corner.
@@ -112,9 +112,9 @@ impl Given for Waypoint {
 
     /// They stand in place of those that the terrain has.
     fn put(rows: &[Self], terrain: &mut Terrain) -> Result<()> {
-        let mut table = table(PASSES, rows.iter().map(|point| [point.x, point.y]), &terrain.grid)?;
         let reaches = rows.iter().map(|point| point.reach as f32).collect();
-        table.columns.push((REACH.name.into(), "m".into(), Column::Float(reaches)));
+        let table = table(PASSES, rows.iter().map(|point| [point.x, point.y]), &terrain.grid)?;
+        let table = table.with(REACH.name, REACH.unit, Column::Float(reaches));
         terrain.tables.insert(PASSES.into(), within(&table, &terrain.grid));
         Ok(())
     }
@@ -127,12 +127,10 @@ impl Given for Waypoint {
 fn table(name: &str, places: impl Iterator<Item = [f64; 2]>, grid: &Grid) -> Result<Table> {
     let named = places.enumerate().map(|(number, place)| cell_of(&rows::name(name, number), place, grid));
     let cells = named.collect::<Result<Vec<_>>>()?;
-    let column = |axis: usize| Column::Int(cells.iter().map(|cell| cell[axis]).collect());
-    let named = [("row", 0), ("column", 1)].map(|(name, axis)| (name.into(), "cell".into(), column(axis)));
-    Ok(Table { columns: named.into() })
+    Ok(Table::at(cells))
 }
 
-/// The mouths of a terrain's table; none without one.
+/// The mouths of a terrain's table, as cells (row, column); none without one.
 ///
 /// # Errors
 /// When the table is none of places in this terrain.
@@ -140,7 +138,7 @@ pub fn mouths(terrain: &Terrain) -> Result<Vec<[usize; 2]>> {
     cells(terrain, MOUTHS)
 }
 
-/// The passes of a terrain's table; none without one.
+/// The passes of a terrain's table, as cells (row, column); none without one.
 ///
 /// # Errors
 /// As [`mouths`].
@@ -153,14 +151,5 @@ pub fn passes(terrain: &Terrain) -> Result<Vec<Pass>> {
 
 fn cells(terrain: &Terrain, name: &str) -> Result<Vec<[usize; 2]>> {
     let Some(table) = terrain.tables.get(name) else { return Ok(Vec::new()) };
-    let (Some(rows), Some(cols), true) = (table.ints("row"), table.ints("column"), table.is_even()) else {
-        return Err(Error::layer(name, "is a table without the columns row and column (whole), of one length"));
-    };
-    let local = |world: i64, axis: usize| {
-        let [first, size] = [terrain.grid.origin[axis], terrain.grid.size[axis] as i64];
-        let inside = world.checked_sub(first).filter(|at| (0..size).contains(at));
-        let allowed = || format!("{first} to {} (cells of the terrain)", first + size - 1);
-        inside.map(|at| at as usize).ok_or_else(|| Error::value(name, world, allowed()))
-    };
-    rows.iter().zip(cols).map(|(row, col)| Ok([local(*row, 0)?, local(*col, 1)?])).collect()
+    rows::cells(name, table, &terrain.grid)
 }

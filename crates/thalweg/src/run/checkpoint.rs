@@ -99,7 +99,7 @@ pub struct Glance {
     pub name: String,
     /// The world's seed.
     pub seed: u64,
-    /// Steps done and steps in all; `None` in files of older versions.
+    /// Number of steps done and of steps in all; `None` in files of older versions.
     pub steps: Option<[u64; 2]>,
 }
 
@@ -201,7 +201,7 @@ impl Snapshot {
         write(path, &self.state, &self.terrain, note)
     }
 
-    /// Steps done and steps in all, over all turns.
+    /// Number of steps done and of steps in all, over all turns.
     pub fn steps(&self) -> [u64; 2] {
         self.state.steps
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::base::error::Result;
 use crate::plan::Turn;
 use crate::recipe::strokes::Stroke;
-use crate::recipe::{Coarsest, From, Recipe, Stage};
+use crate::recipe::{From, Recipe, Stage};
 use crate::run::{Run, StageReport};
 use crate::terrain::Terrain;
 use crate::terrain::bytes::Values;
@@ -34,7 +34,7 @@ impl Mark {
         self.turn
     }
 
-    /// Steps that it had taken.
+    /// Number of steps that it had taken.
     pub fn step(&self) -> u32 {
         self.step
     }
@@ -103,7 +103,7 @@ impl Recipe {
     /// there, as text; of that turn nothing if it has not begun. `None` without such a turn. How many levels are yet to come
     /// decides nothing.
     fn past(&self, turn: usize, step: u32, strokes: usize, is_begun: bool) -> Option<String> {
-        let grids = if self.coarsest == Coarsest::None { Vec::new() } else { self.grids().ok()? };
+        let grids = if self.has_levels() { self.grids().ok()? } else { Vec::new() };
         let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
         let turns = self.turns(if widths.is_empty() { &[1.0] } else { &widths });
         let before = turns.get(..turn)?;
@@ -119,7 +119,17 @@ impl Recipe {
         if self.from.is_some() || before.iter().chain(present).filter_map(stage).any(reads) {
             let _ = writeln!(text, "{:?}", self.folder);
         }
+        let [global, _] = self.counts(widths.len());
+        let is_local = |turn: &Turn| turn.stage.is_none() && turn.level >= global;
+        let local = |text: &mut String| {
+            let cell = widths.get(global - 1).copied().unwrap_or(1.0);
+            let _ = writeln!(text, "local {:?}", self.local(cell).rules);
+        };
         for turn in before {
+            if is_local(turn) {
+                local(&mut text);
+                continue;
+            }
             let Some(stage) = stage(turn) else {
                 // What base stages add together is another ground than what they add one by one.
                 let label = |number: &usize| self.stages.get(*number).map(|stage| &stage.label);
@@ -134,6 +144,9 @@ impl Recipe {
             } else {
                 text += &with(stage, stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass));
             }
+        }
+        if present.is_some_and(is_local) {
+            local(&mut text);
         }
         if let Some((turn, stage)) = present.and_then(|turn| Some((turn, stage(turn)?))) {
             let made = stage.strokes.iter().filter(|stroke| stroke.pass == turn.pass && stroke.step < step);

@@ -3,6 +3,7 @@
 pub mod checkpoint;
 mod finer;
 mod layers;
+mod local;
 mod manual;
 pub mod mark;
 pub mod tiles;
@@ -20,7 +21,7 @@ use crate::io;
 use crate::model::{Budget, Model, Stepper, Tick};
 use crate::plan::Turn;
 use crate::recipe::strokes;
-use crate::recipe::{Coarsest, Recipe, Stage};
+use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage};
 use crate::terrain::grid::Grid;
 use crate::terrain::{STANDING, Terrain};
 
@@ -38,7 +39,7 @@ pub struct StageReport {
     pub seconds: f64,
     /// Cells of the grid.
     pub cells: u64,
-    /// Steps taken.
+    /// Number of steps taken.
     pub steps: u32,
     /// Its ledger, that of its strokes included.
     pub budget: Budget,
@@ -56,7 +57,7 @@ pub struct StageReport {
 /// A parameter changed between two steps of its stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Steps that the stage had taken before.
+    /// Number of steps that the stage had taken before.
     pub step: u32,
     /// The parameter's name.
     pub parameter: String,
@@ -80,9 +81,9 @@ pub struct Progress {
     pub level: [usize; 2],
     /// The stage's label.
     pub label: String,
-    /// Steps done in this turn.
+    /// Number of steps done in this turn.
     pub step: u32,
-    /// Steps of this turn in all.
+    /// Number of steps of this turn in all.
     pub steps: u32,
     /// The step's ledger, that of the strokes before it, and after the last one, included.
     pub budget: Budget,
@@ -102,6 +103,8 @@ pub struct Run {
     pub(crate) strokes: usize,
     pub(crate) reports: Vec<StageReport>,
     stepper: Option<Box<dyn Stepper>>,
+    /// Rows of a local level that are made.
+    half: Option<local::Half>,
     input: Input,
 }
 
@@ -113,12 +116,15 @@ pub struct Input {
     pub warnings: Vec<String>,
     /// What the file says of its units that was overridden ([`io::Loaded::overridden`]).
     pub overridden: Vec<String>,
-    /// The value that stood for no data.
+    /// The sample that stood for no data in the file, in the file's own unit.
     pub nodata: Option<f64>,
 }
 
 /// The label of turns in which the ground is made finer.
 const FINER: &str = "finer ground";
+
+/// The label of turns in which a local level is made.
+const LOCAL: &str = "local level";
 
 impl Run {
     /// A run from the recipe's own start: flat ground of its extent on the coarsest level, or its elevation model.
@@ -160,7 +166,7 @@ impl Run {
     /// # Errors
     /// When a stage's parameters contradict the grid.
     pub fn over(mut recipe: Recipe, terrain: Terrain) -> Result<Self> {
-        recipe.coarsest = Coarsest::None;
+        (recipe.coarsest, recipe.beyond, recipe.local_from) = (Coarsest::None, Beyond::Global, LocalFrom::Auto);
         let grids = vec![terrain.grid.clone()];
         Self::on(recipe, terrain, grids)
     }
@@ -178,7 +184,19 @@ impl Run {
         let turns = planned(&recipe, &grids)?;
         let reports = Vec::new();
         let input = Input { warnings: recipe.warnings.clone(), ..Input::default() };
-        Ok(Self { recipe, terrain, grids, turns, turn: 0, step: 0, strokes: 0, reports, stepper: None, input })
+        Ok(Self {
+            recipe,
+            terrain,
+            grids,
+            turns,
+            turn: 0,
+            step: 0,
+            strokes: 0,
+            reports,
+            stepper: None,
+            half: None,
+            input,
+        })
     }
 
     /// Takes the next step, after the strokes that are made before it; `None` when all is done. A muted stage is passed in
@@ -195,6 +213,7 @@ impl Run {
         if self.step < steps {
             let clock = Clock::start();
             let done = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+                None if turn.level >= self.globals() => self.make_local(turn.level)?,
                 None => self.make_finer(turn.level)?,
                 Some(stage) => {
                     let stepper = match &mut self.stepper {
@@ -241,15 +260,16 @@ impl Run {
     /// What a turn is called: its stage's label.
     pub fn label(&self, turn: Turn) -> &str {
         let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
-        stage.map_or(FINER, |stage| &stage.label)
+        stage.map_or(if turn.level < self.globals() { FINER } else { LOCAL }, |stage| &stage.label)
     }
 
-    /// Steps of a turn.
+    /// Number of steps of a turn; 0 of a turn on no level of this run.
     pub fn steps_of(&self, turn: Turn) -> u32 {
         let Some(grid) = self.grids.get(turn.level) else { return 0 };
         match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
             // The plan was checked with it.
             Some(stage) => stage.steps(grid, turn.pass).unwrap_or(0),
+            None if turn.level >= self.globals() => local::steps(grid),
             None => 1,
         }
     }
@@ -303,7 +323,8 @@ impl Run {
                 }
             }
             None => {
-                let [label, model] = [FINER.to_string(), "finer".to_string()];
+                let model = if turn.level < self.globals() { "finer" } else { "local" };
+                let [label, model] = [self.label(turn), model].map(String::from);
                 StageReport { label, model, ..StageReport::empty(turn.level, cells) }
             }
         };
@@ -347,6 +368,7 @@ impl Run {
     pub fn terrain_mut(&mut self) -> &mut Terrain {
         // A stepper may know which cells are wet; it is started again and looks anew.
         self.stepper = None;
+        self.half = None;
         &mut self.terrain
     }
 
@@ -420,7 +442,7 @@ impl Run {
         &self.reports
     }
 
-    /// Steps done and steps in all, over all turns.
+    /// Number of steps done and of steps in all, over all turns.
     pub fn steps(&self) -> [u64; 2] {
         let of = |turn: &Turn| u64::from(self.steps_of(*turn));
         let done: u64 = self.turns.iter().take(self.turn).map(of).sum();
@@ -474,7 +496,7 @@ impl Run {
         step: u32,
         reports: Vec<StageReport>,
     ) -> Result<Self> {
-        let grids = if recipe.coarsest == Coarsest::None { vec![terrain.grid.clone()] } else { recipe.grids()? };
+        let grids = if recipe.has_levels() { recipe.grids()? } else { vec![terrain.grid.clone()] };
         let run = Self { turn, step, strokes, reports, ..Self::on(recipe, terrain, grids)? };
         let turns = run.turns.len();
         if turn > turns {
@@ -495,7 +517,8 @@ impl Run {
             return Err(Error::value("strokes", strokes, format!("0 to {made} (those of the step)")));
         }
         let level = match here {
-            Some(Turn { level, stage: None, .. }) if step == 0 => level.saturating_sub(1),
+            // The terrain is that of the level before until the finer one is whole.
+            Some(Turn { level, stage: None, .. }) if step == 0 || level >= run.globals() => level.saturating_sub(1),
             Some(Turn { level, .. }) => level,
             None => run.grids.len() - 1,
         };
@@ -533,9 +556,12 @@ impl StageReport {
 fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
     let widths: Vec<f64> = grids.iter().map(|grid| grid.cell).collect();
     let turns = recipe.turns(&widths);
+    recipe.check_local(&widths)?;
+    let [global, _] = recipe.counts(widths.len());
     for turn in &turns {
         match turn.stage.and_then(|stage| recipe.stages.get(stage)) {
             Some(stage) => stage.check(&grids[turn.level], turn.pass)?,
+            None if turn.level >= global => recipe.local(grids[global - 1].cell).rules.check()?,
             None => drop(recipe.octaves(&widths, turn.level)?),
         }
     }

@@ -28,7 +28,7 @@ impl Session {
         self.goal = Goal { end: true, ..Goal::default() };
     }
 
-    /// Goes on for so many steps.
+    /// Goes on for `steps` steps; for 0 it stands.
     pub fn play_for(&mut self, steps: u32) {
         self.goal = Goal { steps: Some(steps).filter(|steps| *steps > 0), ..Goal::default() };
     }

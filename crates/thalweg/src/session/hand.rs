@@ -17,7 +17,7 @@ const POINTS: usize = 100_000;
 /// What the hand has done.
 #[derive(Default)]
 pub(super) struct Hand {
-    /// Strokes made so far.
+    /// Number of strokes made so far.
     count: u64,
     /// Those that the author of the next recipe may not know of: number, label of the stage, stroke.
     made: Vec<(u64, String, Stroke)>,
@@ -99,7 +99,7 @@ impl Session {
         Run::from_mark(recipe, &self.run.mark())
     }
 
-    /// Strokes made so far.
+    /// Number of strokes made so far.
     pub fn strokes(&self) -> u64 {
         self.hand.count
     }

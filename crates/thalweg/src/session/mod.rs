@@ -58,7 +58,7 @@ pub struct Position {
     /// Number of the turn among [`Run::turns`]: where there is one level, that of the stage. The number of turns when all is
     /// done.
     pub turn: usize,
-    /// Steps taken in it.
+    /// Number of steps taken in it.
     pub step: u32,
 }
 

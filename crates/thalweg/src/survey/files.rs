@@ -59,7 +59,7 @@ pub fn check_files(folder: &Path, options: &SurveyOptions, reads: &[PathBuf]) ->
 
 impl Survey {
     /// Writes its files for `folder`, which is there, of the `terrain` that it was made of; `nodata` is the value that stands for no
-    /// data in heights, if one is wished. Files get their names by [`Draft::commit`]; until then a face may add to the report.
+    /// data in heights, if one is asked for. Files get their names by [`Draft::commit`]; until then a face may add to the report.
     ///
     /// Rasters (GeoTIFF): `filled`, `lake_depth`, `directions` (ESRI's codes), `angles` (radians), `accumulation` (m²), `basins`,
     /// `streams` (orders), and `cut` where channels were. `streams.geojson` and `.fgb`, `map.png`, and [`REPORT`]. With runoff:

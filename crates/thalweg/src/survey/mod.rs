@@ -97,7 +97,7 @@ pub struct Survey {
     pub filled: Field<Height>,
     /// Depth of the depressions, full to their brims, over the ground with its channels.
     pub lake_depth: Field<Height>,
-    /// How deep channels were cut, if they were to be.
+    /// How deep channels were cut, 0 where none was; `None` if none were to be.
     pub cut: Option<Field<Height>>,
     /// For each cell the one of eight neighbours that it drains to.
     pub directions: Directions,

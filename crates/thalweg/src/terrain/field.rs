@@ -153,6 +153,19 @@ impl<T> Index<(usize, usize)> for Field<T> {
     }
 }
 
+impl<T> Index<usize> for Field<T> {
+    type Output = T;
+    fn index(&self, k: usize) -> &T {
+        &self.data[k]
+    }
+}
+
+impl<T> IndexMut<usize> for Field<T> {
+    fn index_mut(&mut self, k: usize) -> &mut T {
+        &mut self.data[k]
+    }
+}
+
 impl<T> IndexMut<(usize, usize)> for Field<T> {
     fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
         debug_assert!(j < self.size[1]);

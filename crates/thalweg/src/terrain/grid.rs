@@ -37,11 +37,11 @@ pub struct Georeference {
     pub transform: Option<[f64; 6]>,
     /// Area or point.
     pub pixel: PixelIs,
-    /// The GeoKeyDirectory (tag 34735), double (34736) and ASCII (34737) parameters, as they stood in the file.
+    /// The numbers of the GeoKeyDirectory (tag 34735), as they stood in the file.
     pub keys: Vec<u16>,
-    /// GeoDoubleParams.
+    /// The numbers of GeoDoubleParams (tag 34736).
     pub doubles: Vec<f64>,
-    /// GeoAsciiParams.
+    /// The text of GeoAsciiParams (tag 34737).
     pub ascii: String,
 }
 

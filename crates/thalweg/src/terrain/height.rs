@@ -18,7 +18,7 @@ pub struct Height(pub i32);
 /// Units in a metre.
 pub const UNITS: f64 = 65_536.0;
 
-/// The same, as the `f32` of inner loops.
+/// Units in a metre, as the `f32` of inner loops.
 pub const UNITS_F32: f32 = 65_536.0;
 
 impl Height {

@@ -5,6 +5,11 @@ pub mod field;
 pub(crate) mod filter;
 pub mod grid;
 pub mod height;
+mod layer;
+mod table;
+
+pub use layer::{CellType, Cells, Coarser, Finer, Hue, Layer, LayerSpec, VectorPart};
+pub use table::{CARRIED, Column, Table, within};
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -13,351 +18,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::base::error::{Error, Result};
 use crate::terrain::bytes::Values;
-use crate::terrain::field::{Field, Size, Window};
+use crate::terrain::field::{Field, Window};
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
-
-/// The cells of a layer, by type.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cells {
-    /// Elevations or thicknesses.
-    Height(Field<Height>),
-    /// Real numbers.
-    Float(Field<f32>),
-    /// Counts.
-    Count(Field<u32>),
-}
-
-/// What a layer's cells are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CellType {
-    /// [`Height`]: fixed-point metres.
-    Height,
-    /// `f32`.
-    Float,
-    /// `u32`.
-    Count,
-}
-
-/// What becomes of a layer on cells of half the width.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finer {
-    /// Each part of a cell has what the cell has.
-    Same,
-    /// Smooth between cells; a cell's four parts sum to four times its own value, and none is under zero.
-    Smooth,
-    /// Smooth as above, and as level over the finer ground as it can lie: a depth of water, in heights.
-    Level,
-    /// Half of it: what passes through a cell, for two cells lie side by side where one lay.
-    Halved,
-}
-
-/// What becomes of a layer on a coarser copy of the terrain, a block of cells to one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coarser {
-    /// The mean of real numbers.
-    Mean,
-    /// The greatest of the real numbers in the block and a block's width round it.
-    Most,
-    /// It starts empty there. What is laid on it comes back: heights with their sum kept, counts to each cell of the block.
-    Empty,
-}
-
-/// In which colours a layer is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hue {
-    /// Those of any value.
-    Plain,
-    /// Of what passes, by powers of ten: water, droplets.
-    Passing,
-    /// Of what is wet.
-    Wet,
-    /// Of what is loose.
-    Loose,
-}
-
-/// The declaration of a layer: what its name means wherever it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LayerSpec {
-    /// Its name.
-    pub name: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
-    /// What a cell's value says.
-    pub meaning: &'static str,
-    /// Its cells' type.
-    pub cells: CellType,
-    /// What it becomes on finer cells.
-    pub finer: Finer,
-    /// What it becomes on coarser cells.
-    pub coarser: Coarser,
-    /// In which colours it is drawn.
-    pub hue: Hue,
-    /// Which part of a vector it is.
-    pub part: VectorPart,
-}
-
-/// Which part of a vector a layer is. Of a model's layers the first eastward part and the first southward one are a vector's, and so on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum VectorPart {
-    /// None: it has no direction.
-    None,
-    /// The eastward part.
-    East,
-    /// The southward part.
-    South,
-}
-
-impl LayerSpec {
-    /// A layer of elevations or thicknesses: smooth on finer cells, empty on coarser ones.
-    pub const fn heights(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        let (cells, finer, coarser) = (CellType::Height, Finer::Smooth, Coarser::Empty);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
-    }
-
-    /// A layer of real numbers: the same on finer cells, their mean on coarser ones.
-    pub const fn floats(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        let (cells, finer, coarser) = (CellType::Float, Finer::Same, Coarser::Mean);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
-    }
-
-    /// A layer of counts: the same on finer cells, empty on coarser ones.
-    pub const fn counts(name: &'static str, unit: &'static str, meaning: &'static str) -> Self {
-        let (cells, finer, coarser) = (CellType::Count, Finer::Same, Coarser::Empty);
-        Self { name, unit, meaning, cells, finer, coarser, hue: Hue::Plain, part: VectorPart::None }
-    }
-
-    /// The same layer, which becomes this on finer cells.
-    #[must_use]
-    pub const fn finer(self, finer: Finer) -> Self {
-        Self { finer, ..self }
-    }
-
-    /// The same layer, which becomes this on coarser cells.
-    #[must_use]
-    pub const fn coarser(self, coarser: Coarser) -> Self {
-        Self { coarser, ..self }
-    }
-
-    /// The same layer, drawn in these colours.
-    #[must_use]
-    pub const fn hue(self, hue: Hue) -> Self {
-        Self { hue, ..self }
-    }
-
-    /// The same layer, which is this part of a vector.
-    #[must_use]
-    pub const fn part(self, part: VectorPart) -> Self {
-        Self { part, ..self }
-    }
-
-    /// A layer of unit, meaning and cells alone: one that nobody declared.
-    pub(crate) fn undeclared(cells: CellType) -> Self {
-        match cells {
-            CellType::Height => Self::heights("", "", ""),
-            CellType::Float => Self::floats("", "", ""),
-            CellType::Count => Self::counts("", "", ""),
-        }
-    }
-}
-
-/// A named layer of a terrain.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Layer {
-    /// Unit of the values.
-    pub unit: String,
-    /// What a value says.
-    pub meaning: String,
-    /// What it becomes on finer cells.
-    pub finer: Finer,
-    /// What it becomes on coarser cells.
-    pub coarser: Coarser,
-    /// The values.
-    pub cells: Cells,
-}
-
-impl Layer {
-    /// A layer as it is declared, with these values.
-    pub fn new(spec: &LayerSpec, cells: Cells) -> Self {
-        let LayerSpec { finer, coarser, .. } = *spec;
-        Self { unit: spec.unit.to_string(), meaning: spec.meaning.to_string(), finer, coarser, cells }
-    }
-}
-
-impl Cells {
-    /// Zeros of the given type.
-    pub fn zeros(cells: CellType, size: Size) -> Self {
-        match cells {
-            CellType::Height => Self::Height(Field::new(size, Height::ZERO)),
-            CellType::Float => Self::Float(Field::new(size, 0.0)),
-            CellType::Count => Self::Count(Field::new(size, 0)),
-        }
-    }
-
-    /// Their type.
-    pub fn cell_type(&self) -> CellType {
-        match self {
-            Self::Height(_) => CellType::Height,
-            Self::Float(_) => CellType::Float,
-            Self::Count(_) => CellType::Count,
-        }
-    }
-
-    /// Rows and columns.
-    pub fn size(&self) -> Size {
-        match self {
-            Self::Height(f) => f.size(),
-            Self::Float(f) => f.size(),
-            Self::Count(f) => f.size(),
-        }
-    }
-
-    /// As real numbers (heights in metres).
-    pub fn to_float(&self) -> Field<f32> {
-        match self {
-            Self::Height(f) => f.map(|h| h.metres_f32()),
-            Self::Float(f) => f.clone(),
-            Self::Count(f) => f.map(|n| *n as f32),
-        }
-    }
-
-    /// The cells of `window`, copied.
-    pub fn window(&self, window: Window) -> Self {
-        match self {
-            Self::Height(f) => Self::Height(f.window(window)),
-            Self::Float(f) => Self::Float(f.window(window)),
-            Self::Count(f) => Self::Count(f.window(window)),
-        }
-    }
-
-    /// Writes window `from` of `part` here from row and column `to` on; nothing if the types differ.
-    pub fn paste(&mut self, part: &Self, from: Window, to: [usize; 2]) {
-        match (self, part) {
-            (Self::Height(a), Self::Height(b)) => a.paste(b, from, to),
-            (Self::Float(a), Self::Float(b)) => a.paste(b, from, to),
-            (Self::Count(a), Self::Count(b)) => a.paste(b, from, to),
-            _ => {}
-        }
-    }
-}
-
-/// The values of a table's column.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Column {
-    /// Whole numbers.
-    Int(Vec<i64>),
-    /// Real numbers.
-    Float(Vec<f32>),
-}
-
-impl Column {
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::Int(values) => values.len(),
-            Self::Float(values) => values.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// Things rather than cells: particles alive, later trees, lakes, rivers. Columns of equal length.
-///
-/// Three column names are understood everywhere: `row` and `column` (world cell of the thing; tiles cut by them) and
-/// `carried` (solid it carries, in units of height times a cell; it counts in the ledger).
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Table {
-    /// Name, unit, and values of each column.
-    pub columns: Vec<(String, String, Column)>,
-}
-
-impl Table {
-    /// Number of rows.
-    pub fn len(&self) -> usize {
-        self.columns.first().map_or(0, |(_, _, column)| column.len())
-    }
-
-    /// Whether all columns are of one length.
-    pub fn is_even(&self) -> bool {
-        self.columns.iter().all(|(_, _, column)| column.len() == self.len())
-    }
-
-    /// Whether there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The solid that its things carry, each its own, in units; `None` of things that carry none.
-    pub fn carried(&self) -> Option<&[i64]> {
-        self.ints(CARRIED)
-    }
-
-    /// The values of a column of whole numbers.
-    pub fn ints(&self, name: &str) -> Option<&[i64]> {
-        self.columns.iter().find_map(|(n, _, c)| match c {
-            Column::Int(v) if n == name => Some(v.as_slice()),
-            _ => None,
-        })
-    }
-
-    /// The values of a column of real numbers.
-    pub fn floats(&self, name: &str) -> Option<&[f32]> {
-        self.columns.iter().find_map(|(n, _, c)| match c {
-            Column::Float(v) if n == name => Some(v.as_slice()),
-            _ => None,
-        })
-    }
-
-    /// Whether its things lie in cells: columns `row` and `column`.
-    pub fn has_places(&self) -> bool {
-        self.ints("row").is_some() && self.ints("column").is_some()
-    }
-
-    /// The given rows, in the given order.
-    #[must_use]
-    pub fn select(&self, rows: &[usize]) -> Self {
-        let columns = self.columns.iter().map(|(name, unit, column)| {
-            let column = match column {
-                Column::Int(v) => Column::Int(rows.iter().map(|r| v[*r]).collect()),
-                Column::Float(v) => Column::Float(rows.iter().map(|r| v[*r]).collect()),
-            };
-            (name.clone(), unit.clone(), column)
-        });
-        Self { columns: columns.collect() }
-    }
-
-    /// The same things elsewhere, or with another load: `place(axis, cell)` for rows (axis 0) and columns, `load(carried)`.
-    #[must_use]
-    pub fn moved(&self, place: impl Fn(usize, i64) -> i64, load: impl Fn(i64) -> i64) -> Self {
-        let mut moved = self.clone();
-        for (name, _, column) in &mut moved.columns {
-            let Column::Int(values) = column else { continue };
-            match name.as_str() {
-                "row" => values.iter_mut().for_each(|row| *row = place(0, *row)),
-                "column" => values.iter_mut().for_each(|column| *column = place(1, *column)),
-                CARRIED => values.iter_mut().for_each(|carried| *carried = load(*carried)),
-                _ => {}
-            }
-        }
-        moved
-    }
-
-    /// Adds the rows of a table with the same columns.
-    pub fn append(&mut self, other: &Self) {
-        for ((_, _, mine), (_, _, theirs)) in self.columns.iter_mut().zip(&other.columns) {
-            match (mine, theirs) {
-                (Column::Int(a), Column::Int(b)) => a.extend(b),
-                (Column::Float(a), Column::Float(b)) => a.extend(b),
-                _ => {}
-            }
-        }
-    }
-}
 
 /// A terrain: the elevation of the ground, and whatever else is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -369,7 +32,8 @@ pub struct Terrain {
     /// Thickness of the loose upper part (sediment, soil) of the ground; bedrock is ground − loose. `None` while no
     /// model has asked for the distinction: all is bedrock then.
     pub loose: Option<Field<Height>>,
-    /// True where the input had no data: outside of every model, kept as it was. `None` when there is data everywhere.
+    /// True where the input had no data: outside of every model, kept as it was; of the grid's size. `None` when there is data
+    /// everywhere.
     pub nodata: Option<Field<bool>>,
     /// Further layers by name.
     pub layers: BTreeMap<String, Layer>,
@@ -394,6 +58,11 @@ pub const HARDNESS: LayerSpec = LayerSpec::floats(
 );
 /// Where rain falls.
 pub const RAIN: LayerSpec = LayerSpec::floats("rain", "1", "Share of the rain that falls here, 0 to 1.");
+/// Uplift over that declared.
+pub const UPLIFT: LayerSpec = LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.").finer(Finer::Smooth);
+/// Erodibility over that declared.
+pub const ERODIBILITY: LayerSpec =
+    LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.").finer(Finer::Smooth);
 /// What must not be dug.
 pub const PROTECT: LayerSpec = LayerSpec::floats(
     "protect",
@@ -410,9 +79,6 @@ pub const POOL: LayerSpec =
     LayerSpec::heights("pool", "m", "Depth of standing water, lakes and ponds: ground and depth together are level.")
         .finer(Finer::Level)
         .hue(Hue::Wet);
-/// The column of a table of things that holds the solid which each carries, in units: the law of mass counts it.
-pub const CARRIED: &str = "carried";
-
 /// Water passing.
 pub const DISCHARGE: LayerSpec =
     LayerSpec::floats("discharge", "m³/s", "Water that runs through the cell, a mean that forgets slowly.")
@@ -440,6 +106,17 @@ pub const SOIL: LayerSpec =
 /// How firmly roots hold the ground.
 pub const TREE_DENSITY: LayerSpec =
     LayerSpec::floats("tree_density", "1", "Sum of the root strengths of the trees here: 1 holds the ground wholly.");
+/// Of local levels: where each cell drains to, along the tree that they carry.
+pub const RECEIVER: LayerSpec = LayerSpec::counts(
+    "rec",
+    "1",
+    "Neighbour that the cell drains to: 0 E, 1 SE, 2 S, 3 SW, 4 W, 5 NW, 6 N, 7 NE, 8 out of the world or into the sea.",
+);
+/// Of local levels: each cell's catchment, as it was counted on the level on which its stream became a river.
+pub const CATCHMENT: LayerSpec = LayerSpec::floats("area", "m²", "Catchment of the cell.");
+/// Of local levels: lakes by number; how deep each is stands in [`POOL`].
+pub const LAKE: LayerSpec =
+    LayerSpec::counts("lake", "1", "Number of the lake that stands over the cell; 0 on dry land.");
 /// Sediment in the water; it counts as solid.
 pub const SUSPENDED: LayerSpec =
     LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.").hue(Hue::Loose);
@@ -502,7 +179,7 @@ impl Terrain {
 
     /// Lowest and highest elevation where there is data; `None` if there is none.
     pub fn range(&self) -> Option<[Height; 2]> {
-        let valid = |k: &usize| self.nodata.as_ref().is_none_or(|m| !m.as_slice()[*k]);
+        let valid = |k: &usize| self.nodata.as_ref().is_none_or(|m| !m[*k]);
         let cells = self.ground.as_slice();
         (0..cells.len()).filter(valid).map(|k| cells[k]).fold(None, |range, h| match range {
             None => Some([h, h]),
@@ -514,10 +191,7 @@ impl Terrain {
     /// particles carry. With the budget's exported, added and rounded amounts it never changes.
     pub fn solid(&self) -> i128 {
         let total = |field: &Field<Height>| field.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
-        let suspended = self.layers.get(SUSPENDED.name).map_or(0, |layer| match &layer.cells {
-            Cells::Height(field) => total(field),
-            _ => 0,
-        });
+        let suspended = self.heights(&SUSPENDED).map_or(0, total);
         let carried = self.tables.values().filter_map(|t| t.carried()).flatten();
         total(&self.ground) + suspended + carried.map(|c| i128::from(*c)).sum::<i128>()
     }
@@ -553,18 +227,12 @@ impl Terrain {
 
     /// The cells of a float layer, if it exists and is one.
     pub fn float(&self, spec: &LayerSpec) -> Option<&Field<f32>> {
-        match &self.layers.get(spec.name)?.cells {
-            Cells::Float(field) => Some(field),
-            _ => None,
-        }
+        self.layers.get(spec.name)?.cells.float()
     }
 
     /// The cells of a layer of heights or thicknesses, if it exists and is one.
     pub fn heights(&self, spec: &LayerSpec) -> Option<&Field<Height>> {
-        match &self.layers.get(spec.name)?.cells {
-            Cells::Height(field) => Some(field),
-            _ => None,
-        }
+        self.layers.get(spec.name)?.cells.heights()
     }
 
     /// Refuses a layer of depths of which one is under 0 or no number.
@@ -645,17 +313,4 @@ impl Terrain {
             grid,
         }
     }
-}
-
-/// The rows of `table` that lie inside `grid`'s window; all of a table without positions.
-pub fn within(table: &Table, grid: &Grid) -> Table {
-    let (Some(rows), Some(cols)) = (table.ints("row"), table.ints("column")) else {
-        return table.clone();
-    };
-    let inside = |value: i64, axis: usize| {
-        let from = value - grid.origin[axis];
-        from >= 0 && from < grid.size[axis] as i64
-    };
-    let kept: Vec<usize> = (0..table.len()).filter(|r| inside(rows[*r], 0) && inside(cols[*r], 1)).collect();
-    table.select(&kept)
 }

@@ -20,11 +20,13 @@
 
 mod ending;
 mod frames;
+mod layer;
 mod lock;
 mod read;
 
 pub use ending::{Ending, export};
 pub use frames::{Frames, FramesOptions};
+pub use layer::draw_layer;
 pub use lock::Lock;
 pub use read::{is_of_another, read, read_shown, reads_of, recipe_of, trees_of};
 

@@ -15,6 +15,10 @@ use crate::view::woods::Batch;
 /// A shot ready to be drawn.
 struct Ready {
     slot: Option<usize>,
+    /// Whether a part of the land is not drawn.
+    holed: bool,
+    /// Whether the sky is drawn behind it: once for shots that fill one another's holes.
+    sky: bool,
     viewport: [f32; 4],
     scissor: [u32; 4],
     patches: Range<u32>,
@@ -66,8 +70,14 @@ impl Renderer {
             dots.extend(shot.dots.iter().map(DotMark::from));
             lines.extend(shot.lines.iter().map(LineMark::from));
             self.queue.write_buffer(&self.scenes, STRIDE * ready.len() as u64, bytemuck::bytes_of(&scene));
+            // What is behind the last of them is behind all.
+            let filled =
+                ready.last_mut().filter(|before: &&mut Ready| shot.hole.is_some() && before.scissor == scissor);
+            filled.into_iter().for_each(|before| before.sky = false);
             ready.push(Ready {
                 slot: slot.map(|_| shot.slot),
+                holed: shot.hole.is_some() || slot.is_some_and(|slot| slot.facts.holes),
+                sky: true,
                 viewport,
                 scissor,
                 patches: part(patch, patches.len()),
@@ -128,7 +138,7 @@ impl Renderer {
         if let Some(slot) = ready.slot.and_then(|slot| self.slots[slot].as_ref()) {
             pass.set_bind_group(1, &slot.land, &[]);
             if let Some(patches) = &filled.patches {
-                pass.set_pipeline(if slot.facts.holes { &pipelines.holed } else { &pipelines.land });
+                pass.set_pipeline(if ready.holed { &pipelines.holed } else { &pipelines.land });
                 pass.set_index_buffer(self.patch_order.slice(..), wgpu::IndexFormat::Uint16);
                 pass.set_vertex_buffer(0, patches.slice(..));
                 pass.draw_indexed(0..patch_indices().len() as u32, 0, ready.patches.clone());
@@ -149,8 +159,10 @@ impl Renderer {
                 }
             }
         }
-        pass.set_pipeline(&pipelines.sky);
-        pass.draw(0..3, 0..1);
+        if ready.sky {
+            pass.set_pipeline(&pipelines.sky);
+            pass.draw(0..3, 0..1);
+        }
         let marks = [(&pipelines.lines, &filled.lines, &ready.lines), (&pipelines.dots, &filled.dots, &ready.dots)];
         for (pipeline, buffer, range) in marks {
             if let Some(buffer) = buffer.as_ref().filter(|_| !range.is_empty()) {

@@ -20,8 +20,8 @@ use crate::view::shader;
 use crate::view::surface::Surface;
 use crate::view::woods::shapes;
 
-/// Terrains that a renderer holds at once: two can be compared.
-pub const SLOTS: usize = 2;
+/// Terrains that a renderer holds at once: two to be compared, or the rings of a larger land.
+pub const SLOTS: usize = 16;
 /// Shots in a picture at most.
 const SHOTS: usize = 16;
 /// Bytes from one shot's numbers to the next one's: what every device aligns them to.

@@ -13,6 +13,8 @@ use crate::view::woods::Sight;
 const WIDE: [f32; 2] = [2.5, 5.0];
 /// Plants in a shot at most.
 const PLANTS: [usize; 2] = [250_000, 16_000];
+/// A hole that holds no place.
+const NO_HOLE: [f32; 4] = [1.0, 1.0, -1.0, -1.0];
 /// Most of what far land loses to haze.
 const HAZE: f32 = 0.5;
 
@@ -31,6 +33,7 @@ pub(super) struct Scene {
     picture: [f32; 4],
     air: [f32; 4],
     pub half: [f32; 4],
+    hole: [f32; 4],
 }
 
 impl Scene {
@@ -66,10 +69,13 @@ impl Scene {
             rise: [exaggeration, base, sea, on(look.water)],
             sun: Vec3::from(look.sun.direction()).extend(on(camera.map)),
             picture: [shot.area[2], shot.area[3], pixel, long],
-            air: [camera.distance, 1.1 * long, haze, on(look.sides && terrain.is_some())],
+            air: [camera.distance, shot.air.unwrap_or(1.1 * long), haze, on(look.sides && terrain.is_some())],
             half: [east, north, exaggeration.clamp(1.0, 1.3), 1.0],
+            hole: shot.hole.unwrap_or(NO_HOLE),
         };
-        let seen = Seen { clip, eye, above, map: camera.map, pixel, wide: WIDE[hasty], exaggeration, base, sides };
+        let hole = shot.hole;
+        let seen =
+            Seen { clip, eye, above, map: camera.map, pixel, wide: WIDE[hasty], exaggeration, base, sides, hole };
         let most = PLANTS[hasty];
         (scene, seen, Sight { eye, forward, map: camera.map, pixel, exaggeration, most })
     }

@@ -6,7 +6,7 @@
 @group(1) @binding(3) var wet_at: texture_2d<f32>;
 @group(1) @binding(4) var smooth_at: sampler;
 
-// Whether there are cells without data, which are not drawn.
+// Whether something is not drawn: cells without data, what another shot shows.
 override holes: bool = false;
 
 struct Corner {
@@ -67,7 +67,8 @@ fn land_colour(in: Land) -> @location(0) vec4f {
         lowest = min(lowest, textureLoad(level_at, min(at + vec2i(1, 0), last), 0).r);
         lowest = min(lowest, textureLoad(level_at, min(at + vec2i(0, 1), last), 0).r);
         lowest = min(lowest, textureLoad(level_at, min(at + vec2i(1, 1), last), 0).r);
-        if lowest < HOLE {
+        let place = in.seen.xy + scene.eye.xy;
+        if lowest < HOLE || (all(place > scene.hole.xy) && all(place < scene.hole.zw)) {
             discard;
         }
     }

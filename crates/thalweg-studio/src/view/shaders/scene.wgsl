@@ -21,6 +21,8 @@ struct Scene {
     air: vec4f,
     // Half the land's extent eastward and northward; factor on the height of trees; how much wider they are drawn.
     half: vec4f,
+    // West, south, east and north of what another shot shows.
+    hole: vec4f,
 }
 
 @group(0) @binding(0) var<uniform> scene: Scene;

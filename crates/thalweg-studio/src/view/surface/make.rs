@@ -82,7 +82,7 @@ impl Surface {
         });
         Ok(Self {
             range: wanted.range.filter(|[low, high]| low < high).unwrap_or_else(|| relief.range()),
-            deepest: quantile(&depths, 0.995).max(1.0),
+            deepest: wanted.deepest.unwrap_or_else(|| quantile(&depths, 0.995)).max(1.0),
             holes: relief.nodata.as_ref().is_some_and(|mask| mask.as_slice().iter().any(|hole| *hole)),
             sides: relief.cell,
             heights: relief.heights,

@@ -42,6 +42,8 @@ pub struct Wanted<'a> {
     /// Factor on heights for the light at an exaggeration of 1; `None` takes it from the ground. [`Surface::relief_light`]
     /// of an earlier surface keeps the light steady while the land changes.
     pub light: Option<f32>,
+    /// Depth in metres of the sea's darkest blue; `None` takes it from the sea's bed. Surfaces of one larger land share one.
+    pub deepest: Option<f32>,
 }
 
 impl Default for Wanted<'_> {
@@ -55,6 +57,7 @@ impl Default for Wanted<'_> {
             start: None,
             range: None,
             light: None,
+            deepest: None,
         }
     }
 }
@@ -146,6 +149,11 @@ impl Surface {
     /// Heights in metres of the land's first and last colour.
     pub fn range(&self) -> [f32; 2] {
         self.range
+    }
+
+    /// Depth in metres of the sea's darkest blue.
+    pub fn deepest(&self) -> f32 {
+        self.deepest
     }
 
     /// Level of the terrain's sea in metres.

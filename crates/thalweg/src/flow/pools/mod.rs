@@ -51,11 +51,12 @@ pub struct Stock {
 /// What happens to water as it settles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PoolRules {
-    /// Units that evaporate from each wet cell, as far as its depth goes.
+    /// Units of height that evaporate from each wet cell, as far as its depth goes.
     pub evaporation: i32,
     /// Share of what is over a spill that leaves in one settling, over 0 up to 1: the less, the smoother are floods.
     pub release: f64,
-    /// Overflow leaves in whole multiples of this, one at least where there is as much; what is less stays held.
+    /// Overflow leaves in whole multiples of this many units of height × cells, one at least where there is as much; what is
+    /// less stays held.
     pub least: i64,
 }
 
@@ -64,9 +65,10 @@ pub struct PoolRules {
 pub struct Settled {
     /// Of full pools, in order of their depressions; then of water whose hollow is gone.
     pub overflow: Vec<Overflow>,
-    /// What came to the sea, to cells without data, and to where it drains off the land and no water stood.
+    /// What came to the sea, to cells without data, and to where it drains off the land and no water stood, in units of
+    /// height × cells.
     pub left: i64,
-    /// What evaporated.
+    /// What evaporated, in units of height × cells.
     pub evaporated: i64,
     /// In order of their depressions.
     pub pools: Vec<Pool>,
@@ -75,7 +77,7 @@ pub struct Settled {
 /// Water that leaves a pool, to be carried on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overflow {
-    /// Index of the sill.
+    /// Index of the sill, row-major.
     pub cell: u32,
     /// Index of a neighbour on the far side; the sill itself where water leaves the land there.
     pub toward: u32,
@@ -93,7 +95,7 @@ pub struct Pool {
     pub level: Height,
     /// Water in it, in units of height × cells, with what is held.
     pub volume: i64,
-    /// The part of the volume that depth does not show.
+    /// The part of the volume that depth does not show, in units of height × cells.
     pub held: i64,
     /// Cells under water.
     pub cells: u32,
@@ -101,9 +103,9 @@ pub struct Pool {
     pub full: bool,
     /// Index of the sill; none on closed land where all of it would go under first.
     pub outlet: Option<u32>,
-    /// What arrived in it in this settling.
+    /// What arrived in it in this settling, in units of height × cells.
     pub inflow: i64,
-    /// What it released in this settling.
+    /// What it released in this settling, in units of height × cells.
     pub overflow: i64,
 }
 
@@ -338,7 +340,7 @@ impl Pools {
                 total += i128::from(depth.0);
                 match gathered.water.get_mut(leaf[k] as usize) {
                     Some(water) => *water += rest,
-                    None if matches!(self.live.parts.as_slice()[k], Part::Sink | Part::Void) => gathered.left += rest,
+                    None if matches!(self.live.parts[k], Part::Sink | Part::Void) => gathered.left += rest,
                     None if rest > 0 => gathered.stranded.push(Arrival { cell: k as u32, water: rest }),
                     None => {}
                 }
@@ -397,13 +399,7 @@ impl Pools {
                 pools.push(spill::FilledPool { depression: d as u32, level, volume, remainder: 0, cells: 0, full });
             }
         }
-        // Found from the top downward; told from the first on.
-        pools.reverse();
-        let last = pools.len() as u32;
-        for pool in pool_of.iter_mut().filter(|pool| **pool != OUTSIDE) {
-            *pool = last - 1 - *pool;
-        }
-        (pools, pool_of)
+        spill::from_first(pools, pool_of)
     }
 
     /// A depression's sill, and a neighbour of it on the far side; the sill twice if water leaves the land there.
@@ -411,9 +407,9 @@ impl Pools {
         let Some(spill) = self.hierarchy.depressions[d].spill else { return [self.hierarchy.depressions[d].pit; 2] };
         let (leaf, cols) = (&self.hierarchy.leaf, land.grid.cols());
         let (cell, far) = (spill.cell as usize, spill.to.unwrap_or(OUTSIDE));
-        let toward = if leaf.as_slice()[cell] == far {
+        let toward = if leaf[cell] == far {
             // The sill itself is on the far side's slope.
-            downstream(cell, self.live.directions.as_slice()[cell], cols)
+            downstream(cell, self.live.directions[cell], cols)
         } else {
             let beside = land.around(cell / cols, cell % cols).filter(|(_, [r, c])| {
                 leaf[(*r, *c)] == far && land.ground[(*r, *c)] <= spill.level && self.live.parts[(*r, *c)] != Part::Void
@@ -441,7 +437,7 @@ impl Pools {
             while let Some(place) = stack.pop() {
                 let k = stranded[place].cell as usize;
                 water += stranded[place].water;
-                lowest = lowest.min((land.ground.as_slice()[k], lot(land.grid, k), k));
+                lowest = lowest.min((land.ground[k], lot(land.grid, k), k));
                 for (_, [r, c]) in land.around(k / cols, k % cols) {
                     let n = (r * cols + c) as u32;
                     if let Ok(beside) = stranded.binary_search_by_key(&n, |stranded| stranded.cell)
@@ -455,7 +451,7 @@ impl Pools {
             let released = water / rules.least * rules.least;
             left += water - released;
             if released > 0 {
-                let toward = downstream(cell, self.live.directions.as_slice()[cell], cols).unwrap_or(cell);
+                let toward = downstream(cell, self.live.directions[cell], cols).unwrap_or(cell);
                 overflow.push(Overflow { cell: cell as u32, toward: toward as u32, water: released });
             }
         }

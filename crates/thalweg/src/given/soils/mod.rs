@@ -62,17 +62,17 @@ pub const KINDS: [(&str, SoilKind); 6] = [
 
 /// Numbers of the built-in kinds.
 pub mod number {
-    /// Bare rock.
+    /// Number of bare rock.
     pub const ROCK: u32 = 0;
-    /// Gravel and scree.
+    /// Number of gravel and scree.
     pub const GRAVEL: u32 = 1;
-    /// Sand.
+    /// Number of sand.
     pub const SAND: u32 = 2;
-    /// Loam.
+    /// Number of loam.
     pub const LOAM: u32 = 3;
-    /// Clay.
+    /// Number of clay.
     pub const CLAY: u32 = 4;
-    /// Peat.
+    /// Number of peat.
     pub const PEAT: u32 = 5;
 }
 
@@ -207,7 +207,7 @@ pub fn soil(terrain: &Terrain) -> Result<Option<&Field<u32>>> {
     match field.as_slice().iter().position(|kind| *kind as usize >= count) {
         None => Ok(Some(field)),
         Some(k) => {
-            let (kind, [row, column]) = (field.as_slice()[k], [k / field.cols(), k % field.cols()]);
+            let (kind, [row, column]) = (field[k], [k / field.cols(), k % field.cols()]);
             let cell = format!("row {row}, column {column} (counted from 0 in the north-west)");
             let known = format!("there are {count} kinds, 0 to {}", count - 1);
             Err(Error::layer(SOIL.name, format!("holds kind {kind} at {cell}; {known}")))

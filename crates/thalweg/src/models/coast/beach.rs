@@ -75,11 +75,11 @@ pub(super) fn lay(
     let scale = (sand as f64 / UNITS / sum(&due).max(1e-9)).min(1.0);
     let mut left = sand;
     for (k, due) in due.as_slice().iter().enumerate() {
-        let height = &mut ground.as_mut_slice()[k];
+        let height = &mut ground[k];
         let amount = (f64::from(*due) * scale * UNITS) as i64;
         let amount = amount.min(left).min(i64::from(Height::MAX.0) - i64::from(height.0)).max(0) as i32;
         height.0 += amount;
-        let loose = &mut loose.as_mut_slice()[k];
+        let loose = &mut loose[k];
         loose.0 = loose.0.saturating_add(amount);
         left -= i64::from(amount);
     }

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::models::coast::blur;
+use crate::rivers::distance;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};
@@ -15,7 +16,7 @@ use crate::terrain::height::{Height, UNITS};
 pub(super) fn distance(terrain: &Terrain, level: impl Fn(usize, usize) -> f64 + Sync, smooth: f64) -> Field<f32> {
     let high = blur::means(&parts(terrain, level), blur::half(smooth / terrain.grid.cell, 1));
     let points = crossings(&high);
-    let nearest = nearest(&points);
+    let nearest = distance::nearest(&points.map(|point| !point[0].is_nan()));
     let [rows, cols] = high.size();
     let cell = terrain.grid.cell as f32;
     let mut out = Field::new([rows, cols], 0.0);
@@ -77,62 +78,6 @@ fn crossings(high: &Field<f32>) -> Field<[f32; 2]> {
     })
 }
 
-/// No cell.
-const NOWHERE: u32 = u32::MAX;
-
-/// For each cell the nearest that has a crossing, in two passes as [`crate::rivers::distance::to_set`].
-fn nearest(points: &Field<[f32; 2]>) -> Field<u32> {
-    let [rows, cols] = points.size();
-    // Of each cell, the row of the nearest crossing in its column.
-    let mut rows_of = Field::new([rows, cols], NOWHERE);
-    for backward in [false, true] {
-        let mut before = vec![NOWHERE; cols];
-        for step in 0..rows {
-            let i = if backward { rows - 1 - step } else { step };
-            for ((found, before), point) in rows_of.row_mut(i).iter_mut().zip(&mut before).zip(points.row(i)) {
-                if !point[0].is_nan() {
-                    *before = i as u32;
-                }
-                let far = |row: u32| if row == NOWHERE { usize::MAX } else { i.abs_diff(row as usize) };
-                if far(*before) < far(*found) {
-                    *found = *before;
-                }
-            }
-        }
-    }
-    let mut out = Field::new([rows, cols], NOWHERE);
-    out.par_rows_mut().for_each(|(i, row)| envelope(i, rows_of.row(i), row));
-    out
-}
-
-/// Along row `i` the lower envelope of the parabolas over the nearest crossings of the columns.
-fn envelope(i: usize, rows_of: &[u32], row: &mut [u32]) {
-    let cols = row.len();
-    let square = |c: usize| {
-        let down = i as f64 - f64::from(rows_of[c]);
-        down * down + (c * c) as f64
-    };
-    // Columns whose parabolas make up the envelope, and where each begins.
-    let mut parts: Vec<(usize, f64)> = Vec::with_capacity(cols);
-    for q in (0..cols).filter(|c| rows_of[*c] != NOWHERE) {
-        let meets = |p: usize| (square(q) - square(p)) / (2.0 * (q - p) as f64);
-        while parts.last().is_some_and(|(p, begins)| meets(*p) <= *begins) {
-            parts.pop();
-        }
-        let begins = parts.last().map_or(f64::NEG_INFINITY, |(p, _)| meets(*p));
-        parts.push((q, begins));
-    }
-    let mut at = 0;
-    for (j, out) in row.iter_mut().enumerate() {
-        while parts.get(at + 1).is_some_and(|(_, begins)| *begins <= j as f64) {
-            at += 1;
-        }
-        if let Some((p, _)) = parts.get(at) {
-            *out = (rows_of[*p] as usize * cols + p) as u32;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,27 +106,6 @@ mod tests {
         for (i, j) in (10..90).flat_map(|i| (10..110).map(move |j| (i, j))) {
             let far = (cliff.grid.x(j) + 0.3 * cliff.grid.y(i) - 750.0) / 1.09f64.sqrt();
             assert!((f64::from(found[(i, j)]) - far).abs() < 10.0, "({i}, {j}): {} for {far}", found[(i, j)]);
-        }
-    }
-
-    #[test]
-    fn the_nearest_crossing_is_that_of_a_search_over_all_cells() {
-        for seed in 0..30u64 {
-            let size = [1 + seed as usize % 13, 1 + seed as usize % 17];
-            let key = crate::base::rng::Key::new(seed, "crossings");
-            let set = |i: usize, j: usize| key.cell([i as i64, j as i64]).unit() < 0.1;
-            let found = nearest(&Field::generate(size, |i, j| if set(i, j) { [0.0; 2] } else { NONE }));
-            for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
-                let all = (0..size[0]).flat_map(|r| (0..size[1]).map(move |c| (r, c))).filter(|at| set(at.0, at.1));
-                let least = all.map(|(r, c)| i.abs_diff(r).pow(2) + j.abs_diff(c).pow(2)).min();
-                let k = found[(i, j)];
-                let square = (k != NOWHERE).then(|| {
-                    let (r, c) = (k as usize / size[1], k as usize % size[1]);
-                    assert!(set(r, c));
-                    i.abs_diff(r).pow(2) + j.abs_diff(c).pow(2)
-                });
-                assert_eq!(square, least);
-            }
         }
     }
 

@@ -10,7 +10,7 @@ mod reef;
 use rayon::prelude::*;
 
 use crate::base::error::Result;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, Stepper, Tick};
 use crate::params;
 use crate::process::slopes::carry_off;
 use crate::terrain::field::Field;
@@ -96,11 +96,9 @@ impl Model for Coast {
             summary: "Waves cut cliffs and platforms, lay beaches in bays, and corals build reefs.",
             source: "Trenhaile (2000), Modeling the development of wave-cut shore platforms",
             family: Family::Erosion,
-            needs: &[],
             uses: &[HARDNESS, PROTECT],
             writes: &[LOOSE],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -111,10 +109,6 @@ impl Model for Coast {
 
     fn years(&self, _grid: &Grid, step: u32) -> Option<f64> {
         Some(if step == 0 { 0.0 } else { self.years })
-    }
-
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

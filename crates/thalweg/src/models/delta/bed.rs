@@ -41,9 +41,9 @@ pub struct Nearest {
     segment: Vec<u32>,
 }
 
-/// What is asked of a cell, in units: of its bed (dug where negative), of a bar, and of floods.
+/// What becomes of a cell, in units: of its bed (dug where negative), of a bar, and of floods.
 #[derive(Clone, Copy, Default)]
-struct Wish {
+struct Change {
     bed: i32,
     bar: i32,
     flood: i32,
@@ -151,28 +151,28 @@ pub fn work(
 ) -> Moved {
     let years = model.span();
     let cols = terrain.grid.size[1];
-    let wishes: Vec<Wish> = (0..terrain.grid.len())
+    let changes: Vec<Change> = (0..terrain.grid.len())
         .into_par_iter()
         .map(|k| match segments.get(near.segment[k] as usize) {
-            Some(part) => wish(terrain, model, sea, (part, f64::from(near.off[k])), [k / cols, k % cols], years),
-            None => Wish::default(),
+            Some(part) => change(terrain, model, sea, (part, f64::from(near.off[k])), [k / cols, k % cols], years),
+            None => Change::default(),
         })
         .collect();
     let mut moved = Moved::default();
-    for (k, wish) in wishes.iter().enumerate().filter(|(_, wish)| wish.bed < 0) {
-        moved.dug += lower(terrain, k, -i64::from(wish.bed));
+    for (k, change) in changes.iter().enumerate().filter(|(_, change)| change.bed < 0) {
+        moved.dug += lower(terrain, k, -i64::from(change.bed));
     }
     let mut left = load.saturating_add(moved.dug);
-    let sums = wishes.iter().fold([0i64; 3], |[bed, bar, flood], wish| {
-        [bed + i64::from(wish.bed.max(0)), bar + i64::from(wish.bar), flood + i64::from(wish.flood)]
+    let sums = changes.iter().fold([0i64; 3], |[bed, bar, flood], change| {
+        [bed + i64::from(change.bed.max(0)), bar + i64::from(change.bar), flood + i64::from(change.flood)]
     });
     let shares = [1.0, 1.0, model.overbank];
     for (what, (sum, share)) in sums.into_iter().zip(shares).enumerate() {
         let most = share * left.max(0) as f64;
         let part = if sum as f64 > most { most / sum as f64 } else { 1.0 };
         let mut laid = 0;
-        for (k, wish) in wishes.iter().enumerate() {
-            let asked = [wish.bed, wish.bar, wish.flood][what];
+        for (k, change) in changes.iter().enumerate() {
+            let asked = [change.bed, change.bar, change.flood][what];
             if asked > 0 {
                 laid += raise(terrain, k, (f64::from(asked) * part) as i64);
             }
@@ -183,14 +183,14 @@ pub fn work(
     moved
 }
 
-fn wish(
+fn change(
     terrain: &Terrain,
     model: &Delta,
     sea: Height,
     (part, off): (&Segment, f64),
     [i, j]: [usize; 2],
     years: f64,
-) -> Wish {
+) -> Change {
     let cell = terrain.grid.cell;
     let place = [(i as f64 + 0.5) * cell, (j as f64 + 0.5) * cell];
     let (t, _) = nearest(place, part.ends[0], part.ends[1]);
@@ -207,7 +207,7 @@ fn wish(
         let square = across * across;
         let shape = if half < FLAT * cell { 1.5 * (1.0 - square) } else { 1.25 * (1.0 - square * square) };
         let bed = level - depth * (half / wide) * shape;
-        return Wish { bed: units(bed - height), ..Wish::default() };
+        return Change { bed: units(bed - height), ..Change::default() };
     }
     let stature = stature(flow, model.discharge);
     let last = libm::exp(-REACHES);
@@ -223,35 +223,31 @@ fn wish(
     let edge = (off / (0.5 * half).max(1e-9)).min(1.0);
     let missing = level + model.levee * stature * fade * edge - height - bar;
     let flood = (missing * lag(0.36 * model.avulsion)).min((FLOOD[0] + FLOOD[1] * missing) * years) * fade;
-    Wish { bed: 0, bar: units(bar), flood: units(flood.max(0.0)) }
+    Change { bed: 0, bar: units(bar), flood: units(flood.max(0.0)) }
 }
 
 /// Raises a cell by loose ground, as far as heights go; returns by how much.
 pub fn raise(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
-    if by <= 0 || terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]) {
-        return 0;
-    }
-    let ground = &mut terrain.ground.as_mut_slice()[k];
-    let by = by.min(i64::from(Height::MAX.0 - ground.0));
-    ground.0 += by as i32;
-    if let Some(loose) = &mut terrain.loose {
-        let loose = &mut loose.as_mut_slice()[k];
-        loose.0 = loose.0.saturating_add(by as i32);
-    }
-    by
+    shift(terrain, k, by.max(0))
 }
 
 /// Lowers a cell, loose ground first; returns by how much.
 fn lower(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
-    if by <= 0 || terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]) {
+    -shift(terrain, k, -by.max(0))
+}
+
+/// Moves the ground of a cell and its loose part, as far as both go; returns by how much the ground went.
+fn shift(terrain: &mut Terrain, k: usize, by: i64) -> i64 {
+    if by == 0 || terrain.nodata.as_ref().is_some_and(|mask| mask[k]) {
         return 0;
     }
-    let ground = &mut terrain.ground.as_mut_slice()[k];
-    let by = by.min(i64::from(ground.0 - Height::MIN.0));
-    ground.0 -= by as i32;
+    let ground = &mut terrain.ground[k];
+    let to = (i64::from(ground.0) + by).clamp(Height::MIN.0.into(), Height::MAX.0.into());
+    let by = to - i64::from(ground.0);
+    ground.0 = to as i32;
     if let Some(loose) = &mut terrain.loose {
-        let loose = &mut loose.as_mut_slice()[k];
-        loose.0 = (i64::from(loose.0) - by).max(0) as i32;
+        let loose = &mut loose[k];
+        loose.0 = (i64::from(loose.0) + by).clamp(0, i32::MAX.into()) as i32;
     }
     by
 }

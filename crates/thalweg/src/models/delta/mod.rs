@@ -11,7 +11,7 @@ mod tests;
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::flow::hydraulic;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Model, Stepper, Tick};
 use crate::models::delta::arms::{ARMS, Arm, Arms, Segment};
 use crate::models::delta::bed::Nearest;
 use crate::models::delta::course::{Bends, Lines, Place};
@@ -124,11 +124,9 @@ impl Model for Delta {
             summary: "A river builds land into the sea: levees, arms, bays and lobes.",
             source: "Karssenberg & Bridge (2008), A three-dimensional numerical model of sediment transport and avulsion; Sun et al. (2002)",
             family: Family::Erosion,
-            needs: &[],
-            uses: &[],
             writes: &[LOOSE, DISCHARGE],
             tables: &[ARMS],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -138,10 +136,6 @@ impl Model for Delta {
 
     fn years(&self, _grid: &Grid, step: u32) -> Option<f64> {
         Some(f64::from(step) * self.span())
-    }
-
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {

@@ -60,7 +60,7 @@ impl Delta {
             (along * along + across.max(0.0)).sqrt()
         };
         let fall = front * UNITS;
-        let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
+        let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask[k]);
         let far = far.max(cell);
         let span = |at: f64, count: usize| {
             let low = ((at - 2.0 * far) / cell).max(0.0) as usize;
@@ -73,7 +73,7 @@ impl Delta {
                 let k = i * cols + j;
                 let off = off(i, j);
                 let out = (1.0 - (off / far) * (off / far)).max(0.0);
-                let need = top - (fall * off) as i64 - i64::from(terrain.ground.as_slice()[k].0);
+                let need = top - (fall * off) as i64 - i64::from(terrain.ground[k].0);
                 let need = (need as f64 * out * out) as i64;
                 (need > 0 && !void(k)).then_some((k, need))
             })
@@ -96,7 +96,8 @@ impl Delta {
         bar + self.cone(terrain, sea, arm, [-MUD[1] * self.levee, self.front / MUD[2], far], mud)
     }
 
-    /// Moves mouths on over their bars, forks those that have come far, and lets those fade that are closed in.
+    /// Moves mouths on over their bars, forks those that have come far, and lets those fade that are closed in. `spacing` is in
+    /// metres.
     pub fn mouths(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, spacing: f64, key: Key) {
         let shares = arms.shares();
         let mut forks = Vec::new();

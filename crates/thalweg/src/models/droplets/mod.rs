@@ -17,12 +17,10 @@ use crate::model::{About, Budget, Family, Model, PlayedRole, Reach, Role, Steppe
 use crate::params;
 use crate::process::brush::Brush;
 use crate::process::coarse::{self, Coarsened};
-use crate::process::particles::{self, Named, Particle, Planes};
-use crate::process::slopes::factors;
-use crate::terrain::field::Field;
+use crate::process::particles::{self, Particle, Planes};
 use crate::terrain::grid::{Edges, Grid};
 use crate::terrain::height::{Height, UNITS};
-use crate::terrain::{Cells, GROUND, HARDNESS, Hue, LOOSE, LayerSpec, PROTECT, RAIN, Terrain};
+use crate::terrain::{Cells, HARDNESS, Hue, LayerSpec, PROTECT, RAIN, Terrain};
 
 params! {
     /// Raindrops run down the ground, dig where they can carry more and lay down where they cannot: gullies on the
@@ -195,11 +193,7 @@ impl Droplets {
     fn set_out(&self, terrain: &Terrain, number: u64, [y, x]: [f64; 2]) -> Option<Droplet> {
         let grid = &terrain.grid;
         let cell = [y as i64, x as i64];
-        let local = [0, 1].map(|a| cell[a] - grid.origin[a]);
-        if [0, 1].iter().any(|a| local[*a] < 0 || local[*a] + 1 >= grid.size[*a] as i64) {
-            return None;
-        }
-        let [i, j] = local.map(|x| x as usize);
+        let [i, j] = grid.local(cell).filter(|local| (0..2).all(|a| local[a] + 1 < grid.size[a]))?;
         let at_sea = grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] < sea);
         let void = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].iter().any(|(i, j)| terrain.is_nodata(*i, *j));
         (!at_sea && !void).then_some(Droplet {
@@ -223,11 +217,10 @@ impl Model for Droplets {
             summary: "Raindrops run downhill, dig and lay down: gullies, fans, filled hollows.",
             source: "Beyer (2015), Implementation of a method for hydraulic erosion",
             family: Family::Erosion,
-            needs: &[],
             uses: &[HARDNESS, PROTECT, RAIN],
             writes: &[VISITS, WEAR, DEPOSIT],
             tables: &[TABLE],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -276,13 +269,7 @@ struct Rain {
 
 impl Stepper for Rain {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let underway = terrain
-            .tables
-            .get(TABLE)
-            .map(|table| Droplet::read(TABLE, table, |droplet| droplet.possible(&terrain.grid)))
-            .transpose()?;
-        terrain.tables.remove(TABLE);
-        let underway = underway.unwrap_or_default();
+        let underway = Droplet::take(terrain, TABLE, Droplet::possible)?;
         let mut droplets = self.started(terrain, tick);
         let mut budget = Budget { particles: droplets.len() as u64, ..Budget::default() };
         droplets.reserve_exact(underway.len());
@@ -291,14 +278,8 @@ impl Stepper for Rain {
         let mut written: Vec<(&LayerSpec, Cells)> =
             asked.into_iter().filter(|(on, _)| *on).map(|(_, spec)| (spec, terrain.take(spec))).collect();
         if !droplets.is_empty() {
-            let layers = &terrain.layers;
-            let factor = |spec: &LayerSpec| Some((spec.name, factors(layers, spec)?));
-            let mut planes = Planes {
-                heights: grounds(&mut terrain.ground, terrain.loose.as_mut()),
-                counts: Vec::new(),
-                factors: [HARDNESS, PROTECT].iter().filter_map(factor).collect(),
-                outside: terrain.nodata.as_ref(),
-            };
+            let grid = terrain.grid.clone();
+            let mut planes = Planes::of(terrain, &[HARDNESS, PROTECT]);
             for (spec, cells) in &mut written {
                 match cells {
                     Cells::Height(field) => planes.heights.push((spec.name, field)),
@@ -306,11 +287,11 @@ impl Stepper for Rain {
                     Cells::Float(_) => {}
                 }
             }
-            let (mut alive, mut done) = particles::round(&self.rules, &terrain.grid, &mut planes, droplets)?;
+            let (mut alive, mut done) = particles::round(&self.rules, &grid, &mut planes, droplets)?;
             if tick.step == self.last {
                 // Who has not come to rest in all the rounds lays down where it is.
                 alive.iter_mut().for_each(|droplet| droplet.age = self.rules.max_steps);
-                let (left, settled) = particles::round(&self.rules, &terrain.grid, &mut planes, alive)?;
+                let (left, settled) = particles::round(&self.rules, &grid, &mut planes, alive)?;
                 alive = left;
                 done += settled;
             }
@@ -324,14 +305,6 @@ impl Stepper for Rain {
         }
         Ok(budget)
     }
-}
-
-/// The planes of the ground, and of its loose part where that is kept.
-fn grounds<'a>(
-    ground: &'a mut Field<Height>,
-    loose: Option<&'a mut Field<Height>>,
-) -> Vec<Named<&'a mut Field<Height>>> {
-    std::iter::once((GROUND.name, ground)).chain(loose.map(|loose| (LOOSE.name, loose))).collect()
 }
 
 impl Rain {

@@ -8,13 +8,13 @@ use crate::model::{Budget, Model};
 use crate::models::droplets::lanes::{Lanes, act};
 use crate::models::droplets::map::{Corners, Map};
 use crate::models::droplets::pour::standing;
-use crate::models::droplets::{Droplet, Droplets, Rules, grounds};
+use crate::models::droplets::{Droplet, Droplets, Rules};
 use crate::process::brush::Tally;
 use crate::process::coarse;
 use crate::process::particles::{self, Kernel, Patch, Planes};
 use crate::terrain::field::Window;
 use crate::terrain::height::UNITS;
-use crate::terrain::{HARDNESS, LayerSpec, PROTECT, Terrain};
+use crate::terrain::{HARDNESS, PROTECT, Terrain};
 
 /// A droplet where it takes a step, or ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,9 +24,9 @@ pub struct TracePoint {
     pub place: [f64; 2],
     /// Elevation of the ground there, in metres: on cells of the model's stride, where that is wider than the grid's.
     pub elevation: f64,
-    /// Its velocity.
+    /// Its velocity, without unit, as the model's parameter `velocity`.
     pub speed: f64,
-    /// Its water.
+    /// Its water, without unit, as the parameter `water`.
     pub water: f64,
     /// Sediment that it brings, in m³.
     pub carried: f64,
@@ -61,17 +61,11 @@ pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) 
     let Some(droplet) = place.and_then(|place| model.set_out(&ground, 0, place)) else { return Ok(Vec::new()) };
     let rules = Rules::new(&model, &ground.grid);
     let watch = Watch { rules: &rules, cell: ground.grid.cell, most, seen: Mutex::new(Vec::new()) };
-    let factor = |spec: &LayerSpec| Some((spec.name, ground.float(spec)?.clone()));
-    let factors: Vec<_> = [HARDNESS, PROTECT].iter().filter_map(factor).collect();
-    let mut planes = Planes {
-        heights: grounds(&mut ground.ground, ground.loose.as_mut()),
-        counts: Vec::new(),
-        factors: factors.iter().map(|(name, factor)| (*name, factor)).collect(),
-        outside: ground.nodata.as_ref(),
-    };
+    let grid = ground.grid.clone();
+    let mut planes = Planes::of(&mut ground, &[HARDNESS, PROTECT]);
     let mut alive = if most == 0 { Vec::new() } else { vec![droplet] };
     while !alive.is_empty() {
-        (alive, _) = particles::round(&watch, &ground.grid, &mut planes, alive)?;
+        (alive, _) = particles::round(&watch, &grid, &mut planes, alive)?;
     }
     Ok(watch.seen.into_inner().unwrap_or_else(PoisonError::into_inner))
 }

@@ -15,11 +15,10 @@ use crate::models::dunes::supply::{columns, numbers};
 use crate::models::dunes::wind::{Air, LIFT, SHADE, TURN};
 use crate::params;
 use crate::process::particles::{self, Planes};
-use crate::process::slopes::factors;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::{Height, UNITS};
-use crate::terrain::{GROUND, LOOSE, PROTECT, Terrain};
+use crate::terrain::{LOOSE, PROTECT, Terrain};
 
 params! {
     /// Wind carries loose sand over the ground and heaps it into dunes: barchans where sand is scarce, ridges across the
@@ -140,11 +139,10 @@ impl Model for Dunes {
             summary: "Wind-blown sand: barchans, ridges across the wind and along it, with slip faces in the lee.",
             source: "Werner (1995), Eolian dunes: computer simulations and attractor interpretation",
             family: Family::Erosion,
-            needs: &[],
             uses: &[PROTECT],
             writes: &[LOOSE],
             tables: &[TABLE],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -236,12 +234,7 @@ impl Stepper for Blowing {
         if tick.step == 0 && fresh && self.model.sand > 0.0 {
             budget.added += supply::lay(&self.model, terrain, tick.key);
         }
-        let aloft = terrain
-            .tables
-            .remove(TABLE)
-            .map(|table| Slab::read(TABLE, &table, |slab| slab.possible(&terrain.grid)))
-            .transpose()?;
-        let mut slabs: Vec<Slab> = aloft.unwrap_or_default();
+        let mut slabs = Slab::take(terrain, TABLE, Slab::possible)?;
         let wind = self.model.wind(tick);
         if self.rules.slab > 0 {
             slabs.extend(self.polls(&terrain.grid, tick));
@@ -251,18 +244,13 @@ impl Stepper for Blowing {
         }
         let air = Air::new(terrain, wind, &self.model);
         let flight = Flight::new(&self.rules, tick.key.and(u64::from(tick.step)), wind, columns(&terrain.grid));
-        let Terrain { grid, ground, loose, nodata, layers, tables, .. } = terrain;
-        let loose = loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
-        let protect = factors(layers, &PROTECT).map(|protect| (PROTECT.name, protect));
-        let mut planes = Planes {
-            heights: vec![(GROUND.name, ground), (LOOSE.name, loose)],
-            counts: Vec::new(),
-            factors: [(SHADE, &air.shade), (LIFT, &air.lift), (TURN, &air.turn)].into_iter().chain(protect).collect(),
-            outside: nodata.as_ref(),
-        };
+        let grid = terrain.grid.clone();
+        terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO));
+        let mut planes = Planes::of(terrain, &[PROTECT]);
+        planes.factors.extend([(SHADE, &air.shade), (LIFT, &air.lift), (TURN, &air.turn)]);
         // Tiles lie elsewhere in each step, by whole blocks: what their borders do to the order of things evens out.
         let shift = tick.key.and(u64::from(tick.step)).and(2).pair().map(|part| (part * 64.0) as i64 * BLOCK);
-        let shifted = Grid { origin: [grid.origin[0] + shift[0], grid.origin[1] + shift[1]], ..grid.clone() };
+        let shifted = Grid { origin: [grid.origin[0] + shift[0], grid.origin[1] + shift[1]], ..grid };
         slabs.iter_mut().for_each(|slab| slab.shift(shift));
         let (mut aloft, done) = particles::round(&flight, &shifted, &mut planes, slabs)?;
         budget += done;
@@ -274,7 +262,7 @@ impl Stepper for Blowing {
             budget += self.rest(terrain);
         } else if !aloft.is_empty() {
             aloft.iter_mut().for_each(|slab| slab.shift(shift.map(|by| -by)));
-            tables.insert(TABLE.to_string(), Slab::pack(aloft.iter().copied()));
+            terrain.tables.insert(TABLE.to_string(), Slab::pack(aloft.iter().copied()));
         }
         Ok(budget)
     }

@@ -94,7 +94,7 @@ fn bedrock_and_walls_hold() {
     assert_eq!(budget.exported, 0);
     let loose = terrain.loose.as_ref().unwrap();
     for k in 0..rock.len() {
-        assert_eq!(terrain.ground.as_slice()[k].0 - loose.as_slice()[k].0, rock.as_slice()[k].0, "bedrock stands");
+        assert_eq!(terrain.ground[k].0 - loose[k].0, rock[k].0, "bedrock stands");
     }
     let top = (26..32).flat_map(|i| (26..32).map(move |j| (i, j))).map(|at| loose[at].metres()).sum::<f64>() / 36.0;
     assert!(top < 0.1, "{top} m of sand were blown up a cliff of 90 m");

@@ -151,11 +151,11 @@ impl Model for Fluvial {
             summary: "Water from springs, drops and rain runs from cell to cell, digs channels and lays fans.",
             source: "Musgrave, Kolb & Mace (1989), The synthesis and rendering of eroded fractal terrains",
             family: Family::Erosion,
-            needs: &[],
             uses: &[RAIN, HARDNESS, PROTECT, WATER],
             writes: &[LOOSE, WATER, SUSPENDED],
             tables: &[SPRINGS],
             placed: self.drop > 0.0,
+            ..About::default()
         }
     }
 
@@ -279,7 +279,7 @@ impl Flow {
                 self.changed.set(at / cols, at % cols);
             }
         }
-        if let Some(Cells::Height(suspended)) = terrain.layers.get(SUSPENDED.name).map(|layer| &layer.cells) {
+        if let Some(suspended) = terrain.heights(&SUSPENDED) {
             for (at, sediment) in suspended.as_slice().iter().enumerate().filter(|(_, sediment)| sediment.0 != 0) {
                 let (i, j) = (at / cols, at % cols);
                 if terrain.is_nodata(i, j) || !(0..=MAX_SUSPENDED).contains(&sediment.0) {

@@ -20,7 +20,7 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
     flow.look(land, ice);
     let flow = &*flow;
     let cols = ice.cols();
-    let thick = |k: usize| ice.as_slice()[k].metres();
+    let thick = |k: usize| ice[k].metres();
     // Speed over each side, out of the cell.
     let leaves = |k: usize| {
         let falls = flow.falls(land, k);
@@ -41,10 +41,10 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
         if ice[(i, j)].0 == 0 {
             return 0.0;
         }
-        let out = sides.as_slice()[k];
+        let out = sides[k];
         // What comes in over a side leaves the neighbour over its opposite one.
         let around = land.around(k);
-        let comes = |side: usize| around[side].map_or(0.0, |from| sides.as_slice()[from][side ^ 1]);
+        let comes = |side: usize| around[side].map_or(0.0, |from| sides[from][side ^ 1]);
         let u = 0.5 * ((out[1] + comes(0)) - (out[0] + comes(1)));
         let v = 0.5 * ((out[3] + comes(2)) - (out[2] + comes(3)));
         (u * u + v * v).sqrt()

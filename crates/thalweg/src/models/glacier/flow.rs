@@ -31,11 +31,11 @@ pub struct Climate<'a> {
 impl Climate<'_> {
     /// Metres gained, or below zero lost, in a year by cell `k` with its surface at a level in units.
     fn gain(&self, level: i32, k: usize) -> f64 {
-        let lower = self.shade.map_or(0.0, |shade| f64::from(shade.as_slice()[k]));
+        let lower = self.shade.map_or(0.0, |shade| f64::from(shade[k]));
         let rate = (self.gradient * (Height(level).metres() - self.snowline + lower)).min(self.most);
         match self.snow {
             // The product with what is no number is none either, and the greater of it and zero is zero.
-            Some(snow) if rate > 0.0 => (rate * f64::from(snow.as_slice()[k])).max(0.0),
+            Some(snow) if rate > 0.0 => (rate * f64::from(snow[k])).max(0.0),
             _ => rate,
         }
     }
@@ -205,8 +205,7 @@ impl Flow {
                     continue;
                 }
                 (gave[j], gone[j]) = Default::default();
-                let kept =
-                    came.min(i64::from(Height::MAX.0) - i64::from(land.ground.as_slice()[k].0) - i64::from(ice.0));
+                let kept = came.min(i64::from(Height::MAX.0) - i64::from(land.ground[k].0) - i64::from(ice.0));
                 lost += came - kept;
                 ice.0 += kept as i32;
             }

@@ -15,7 +15,7 @@ pub struct Land<'a> {
 impl Land<'_> {
     /// Whether cell number `k` has no data.
     pub fn is_void(&self, k: usize) -> bool {
-        self.nodata.is_some_and(|mask| mask.as_slice()[k])
+        self.nodata.is_some_and(|mask| mask[k])
     }
 
     /// The cells beyond the west, east, north and south side of cell `k`; none beyond an edge.

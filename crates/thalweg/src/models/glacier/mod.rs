@@ -145,11 +145,9 @@ impl Model for Glacier {
             summary: "Glaciers gather, flow and wear their beds: troughs, cirques, sharp crests, basins for lakes, fjords.",
             source: "Braun, Zwartz & Tomkin (1999), A new surface-processes model combining glacial and fluvial erosion",
             family: Family::Erosion,
-            needs: &[],
             uses: &[SNOW, SLOPE_LIMIT, HARDNESS, PROTECT, ICE],
             writes: &[LOOSE, ICE],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 

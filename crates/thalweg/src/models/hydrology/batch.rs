@@ -21,10 +21,10 @@ use crate::models::hydrology::reckoning;
 use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::state::State;
 use crate::process::particles::{self, Planes};
+use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Edge;
 use crate::terrain::height::{Height, UNITS};
-use crate::terrain::{GROUND, LOOSE, Terrain};
 
 /// Rounds after the last batch in which drops may come to their ends.
 const LAST_ROUNDS: u64 = 400;
@@ -88,7 +88,7 @@ impl Stepper for Batches {
             let (lakes, stock, by) = (&mut self.lakes, &mut state.stock, (&self.model, &self.rules));
             drops.extend(Lakes::settle(lakes, terrain, stock, by, &settling, &mut budget)?);
             if let Some(lakes) = self.lakes.as_ref().filter(|_| self.rules.grading > 0) {
-                let passes = |k: usize| passed.count.as_slice()[k] > 0;
+                let passes = |k: usize| passed.count[k] > 0;
                 lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, passes, &mut budget)?;
             }
         }
@@ -134,23 +134,16 @@ impl Batches {
         let ground = Ground::of(terrain, rules.tan_talus)?;
         let unit = (1.0 / rules.unit) as f32;
         let [south, east] = [&state.south, &state.east].map(|m| m.map(|m| m * unit));
-        let loose = terrain.loose.get_or_insert_with(|| Field::new(terrain.grid.size, Height::ZERO));
+        let grid = terrain.grid.clone();
+        terrain.loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         let always = [(STREAM, stream), (PULL_SOUTH, &south), (PULL_EAST, &east)];
         let rest = [(YIELDS, &ground.yields), (ROCK, &ground.rock), (TALUS, &ground.talus)];
         let rest = rest.into_iter().filter_map(|(name, plane)| Some((name, plane.as_ref()?)));
-        let mut planes = Planes {
-            heights: vec![
-                (GROUND.name, &mut terrain.ground),
-                (LOOSE.name, loose),
-                (LEVEL, level),
-                (SOUTH, &mut passed.south),
-                (EAST, &mut passed.east),
-            ],
-            counts: vec![(PASSED, &mut passed.count)],
-            factors: always.into_iter().chain(rest).collect(),
-            outside: terrain.nodata.as_ref(),
-        };
-        let (alive, done) = particles::round(&Descent(rules), &terrain.grid, &mut planes, drops)?;
+        let mut planes = Planes::of(terrain, &[]);
+        planes.heights.extend([(LEVEL, level), (SOUTH, &mut passed.south), (EAST, &mut passed.east)]);
+        planes.counts.push((PASSED, &mut passed.count));
+        planes.factors.extend(always.into_iter().chain(rest));
+        let (alive, done) = particles::round(&Descent(rules), &grid, &mut planes, drops)?;
         *budget += done;
         Ok(alive)
     }

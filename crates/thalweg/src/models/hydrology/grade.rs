@@ -54,9 +54,9 @@ impl Grading<'_> {
             let pit = depression.pit as usize;
             let Some(spill) = depression.spill else { continue };
             // Another bed may have changed it just now.
-            if terrain.ground.as_slice()[pit] != depression.floor
+            if terrain.ground[pit] != depression.floor
                 || spill.level.0.saturating_sub(depression.floor.0) > self.rules.grading
-                || self.depth.as_slice()[pit].0 > 0
+                || self.depth[pit].0 > 0
                 || !passes(pit)
             {
                 continue;
@@ -67,7 +67,7 @@ impl Grading<'_> {
                 continue;
             }
             cut_loops(&mut bed);
-            let heights: Vec<i32> = bed.iter().map(|k| terrain.ground.as_slice()[*k].0).collect();
+            let heights: Vec<i32> = bed.iter().map(|k| terrain.ground[*k].0).collect();
             let even = match self.way {
                 Way::Level => falling(&heights),
                 Way::Cut => cut(&heights),
@@ -116,7 +116,7 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
     for _ in 0..MAX_SILLS {
         // Up to the sill, against the way down from it.
         let [sill, toward] = pools.way_over(land, at as usize).map(|k| k as usize);
-        let start = if leaf.as_slice()[sill] == at {
+        let start = if leaf[sill] == at {
             sill
         } else {
             let beside = land.around(sill / cols, sill % cols).filter(|(_, [r, c])| leaf[(*r, *c)] == at);
@@ -131,7 +131,7 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
             if bed.len() > MAX_CELLS {
                 return false;
             }
-            down = downstream(k, pools.directions().as_slice()[k], cols);
+            down = downstream(k, pools.directions()[k], cols);
         }
         bed[climb..].reverse();
         if start != sill {
@@ -145,11 +145,11 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
         let mut last = toward;
         while let Some(k) = down {
             // So low that the bed stays above it.
-            if land.ground.as_slice()[k].0 < floor - MAX_CELLS as i32 * FALL || depth.as_slice()[k].0 > 0 {
+            if land.ground[k].0 < floor - MAX_CELLS as i32 * FALL || depth[k].0 > 0 {
                 return true;
             }
             last = k;
-            down = downstream(k, pools.directions().as_slice()[k], cols);
+            down = downstream(k, pools.directions()[k], cols);
             if down.is_some() {
                 bed.push(k);
             }
@@ -157,7 +157,7 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
                 return false;
             }
         }
-        at = leaf.as_slice()[last];
+        at = leaf[last];
         if at == OUTSIDE {
             // It leaves the land there.
             bed.push(last);
@@ -223,11 +223,11 @@ fn cut(heights: &[i32]) -> Vec<i32> {
 
 /// Digs a cell down or fills it up to a height.
 fn set(terrain: &mut Terrain, k: usize, height: i32, way: Way, budget: &mut Budget) {
-    let ground = &mut terrain.ground.as_mut_slice()[k];
+    let ground = &mut terrain.ground[k];
     let more = height - ground.0;
     ground.0 = height;
     if let Some(loose) = &mut terrain.loose {
-        let loose = &mut loose.as_mut_slice()[k];
+        let loose = &mut loose[k];
         loose.0 = loose.0.saturating_add(more).max(0);
     }
     budget.deposited += i128::from(more.max(0));

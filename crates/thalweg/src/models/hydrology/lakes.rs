@@ -133,6 +133,6 @@ fn over_the_sill(terrain: &Terrain, overflow: &Overflow, water: i32, rules: &Rul
     let unit = [0, 1].map(|a| (there[a] - here[a]) as f32);
     // Round the middle: a step of √2 cells then leads to the neighbour.
     let part = key.and(number).pair().map(|x| 0.42 + 0.16 * x as f32);
-    let ground = terrain.ground.as_slice()[overflow.cell as usize];
+    let ground = terrain.ground[overflow.cell as usize];
     Drop { part, speed: unit, spilled: true, ..Drop::new(number, here, ground, water, rules.turns) }
 }

@@ -219,7 +219,6 @@ impl Model for Hydrology {
             summary: "Drops gather to streams that wind, and stand as lakes that fill and spill.",
             source: "McDonald (2020), Procedural hydrology",
             family: Family::Erosion,
-            needs: &[],
             uses: &[HARDNESS, PROTECT, RAIN, SOIL, TREE_DENSITY, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
             writes: &[LOOSE, POOL, DISCHARGE, MOMENTUM_X, MOMENTUM_Y],
             tables: &[
@@ -233,7 +232,7 @@ impl Model for Hydrology {
                 strata::STRATA,
                 strata::LIE,
             ],
-            placed: true,
+            ..About::default()
         }
     }
 

@@ -77,11 +77,7 @@ pub fn fallen(
         let at = key.pair();
         let [y, x] = [at[0] * grid.world[0] as f64, at[1] * grid.world[1] as f64];
         let cell = [y as i64, x as i64];
-        let local = [0, 1].map(|a| cell[a] - grid.origin[a]);
-        if [0, 1].iter().any(|a| local[*a] < 0 || local[*a] >= grid.size[*a] as i64) {
-            return None;
-        }
-        let [i, j] = local.map(|x| x as usize);
+        let [i, j] = grid.local(cell)?;
         let [falls, runs] = share.at(i, j)?;
         let part = [(y - y.floor()) as f32, (x - x.floor()) as f32].map(|part| part.min(0.999_999_9));
         let drop = Drop { part, ..Drop::new(number, cell, terrain.ground[(i, j)], rules.drop, rules.turns) };

@@ -33,11 +33,7 @@ pub struct State {
 impl State {
     pub fn take(terrain: &mut Terrain, rules: &Rules) -> Result<Self> {
         let grid = terrain.grid.clone();
-        let drops = terrain
-            .tables
-            .remove(TABLE)
-            .map(|table| Drop::read(TABLE, &table, |drop| drop.possible(&grid)))
-            .transpose()?;
+        let drops = Drop::take(terrain, TABLE, Drop::possible)?;
         let held = terrain.tables.remove(HELD).map(|table| amounts_of(&table, HELD, "water", &grid)).transpose()?;
         let past = Past::take(terrain)?;
         let primed = (!terrain.layers.contains_key(DISCHARGE.name)).then(|| primed(terrain, rules));
@@ -51,7 +47,7 @@ impl State {
         };
         let discharge = float(terrain.take(&DISCHARGE));
         Ok(Self {
-            drops: drops.unwrap_or_default(),
+            drops,
             stock: Stock { depth, held: held.unwrap_or_default() },
             discharge: primed.unwrap_or(discharge),
             south: float(terrain.take(&MOMENTUM_Y)),

@@ -4,6 +4,8 @@
 //! stage one row behind the one before it; so row i is read when row i − 4 is finished, and old values are never looked for in a
 //! row that is already written. The rows beside the band are copied before any band is at work.
 
+use std::ops::{Deref, Range};
+
 use crate::models::pipes::bed::{self, CellOut, Here};
 use crate::models::pipes::plan::Plan;
 use crate::models::pipes::rows::{PAD, whole};
@@ -30,40 +32,45 @@ pub struct Sums {
     pub limited: u64,
 }
 
-/// The state of some rows, from row `first` on.
+/// The state of some rows, in whatever holds heights and real numbers.
+#[derive(Default)]
+pub struct State<H, F> {
+    pub ground: H,
+    pub loose: H,
+    pub water: F,
+    /// Speeds in the pipes through the west and the north side.
+    pub pipes: [F; 2],
+    pub suspended: H,
+    pub fraction: F,
+}
+
+impl<H: Deref<Target = [Height]>, F: Deref<Target = [f32]>> State<H, F> {
+    /// The state of some of the cells.
+    fn part(&self, cells: Range<usize>) -> State<&[Height], &[f32]> {
+        State {
+            ground: &self.ground[cells.clone()],
+            loose: &self.loose[cells.clone()],
+            water: &self.water[cells.clone()],
+            pipes: self.pipes.each_ref().map(|pipes| &pipes[cells.clone()]),
+            suspended: &self.suspended[cells.clone()],
+            fraction: &self.fraction[cells],
+        }
+    }
+}
+
+/// Rows that a band works on, from row `first` on.
 pub struct Rows<'a> {
     pub first: usize,
-    pub ground: &'a mut [Height],
-    pub loose: &'a mut [Height],
-    pub water: &'a mut [f32],
-    /// Speeds in the pipes through the west and the north side.
-    pub pipes: [&'a mut [f32]; 2],
-    pub suspended: &'a mut [Height],
-    pub fraction: &'a mut [f32],
+    pub state: State<&'a mut [Height], &'a mut [f32]>,
     /// Eastward and southward, if it is to be told.
     pub velocity: Option<[&'a mut [f32]; 2]>,
 }
 
-/// A copy of the state of a few rows.
+/// A copy of a few rows, from row `first` on.
 #[derive(Default)]
 pub struct Beside {
     pub first: usize,
-    pub ground: Vec<Height>,
-    pub loose: Vec<Height>,
-    pub water: Vec<f32>,
-    pub pipes: [Vec<f32>; 2],
-    pub suspended: Vec<Height>,
-    pub fraction: Vec<f32>,
-}
-
-/// The state of a row as the step finds it.
-struct Row<'a> {
-    ground: &'a [Height],
-    loose: &'a [Height],
-    water: &'a [f32],
-    pipes: [&'a [f32]; 2],
-    suspended: &'a [Height],
-    fraction: &'a [f32],
+    pub state: State<Vec<Height>, Vec<f32>>,
 }
 
 /// A band of rows, with the rows beside it.
@@ -77,7 +84,7 @@ pub struct Band<'a> {
 impl Band<'_> {
     /// Takes the step for the whole band; its sums row by row.
     pub fn step(mut self, plan: &Plan<'_>, scratch: &mut Scratch) -> Vec<Sums> {
-        let count = self.here.ground.len() / plan.grid.cols();
+        let count = self.here.state.ground.len() / plan.grid.cols();
         let mut sums = vec![Sums::default(); count];
         for span in std::mem::take(&mut self.spans) {
             self.pass(plan, scratch, span, &mut sums);
@@ -86,32 +93,14 @@ impl Band<'_> {
     }
 
     /// Row `i` of the map, columns [from, to), as it is before the step.
-    fn row(&self, i: usize, [from, to]: [usize; 2], cols: usize) -> Row<'_> {
+    fn row(&self, i: usize, [from, to]: [usize; 2], cols: usize) -> State<&[Height], &[f32]> {
         let here = &self.here;
-        let [above, below] = self.beside;
-        let cut = |first: usize| (i - first) * cols + from..(i - first) * cols + to;
-        if (here.first..here.first + here.ground.len() / cols).contains(&i) {
-            let cut = cut(here.first);
-            Row {
-                ground: &here.ground[cut.clone()],
-                loose: &here.loose[cut.clone()],
-                water: &here.water[cut.clone()],
-                pipes: [&here.pipes[0][cut.clone()], &here.pipes[1][cut.clone()]],
-                suspended: &here.suspended[cut.clone()],
-                fraction: &here.fraction[cut],
-            }
-        } else {
-            let beside = if i < here.first { above } else { below };
-            let cut = cut(beside.first);
-            Row {
-                ground: &beside.ground[cut.clone()],
-                loose: &beside.loose[cut.clone()],
-                water: &beside.water[cut.clone()],
-                pipes: [&beside.pipes[0][cut.clone()], &beside.pipes[1][cut.clone()]],
-                suspended: &beside.suspended[cut.clone()],
-                fraction: &beside.fraction[cut],
-            }
+        let cells = |first: usize| (i - first) * cols + from..(i - first) * cols + to;
+        if (here.first..here.first + here.state.ground.len() / cols).contains(&i) {
+            return here.state.part(cells(here.first));
         }
+        let beside = self.beside[usize::from(i > here.first)];
+        beside.state.part(cells(beside.first))
     }
 
     /// The step over columns [from, to) of the band.
@@ -154,7 +143,7 @@ impl Band<'_> {
                 sums[b].limited += held;
                 sums[b].drained += span.drained(scratch, n - 2, row(n - 2));
                 let cut = b * cols + span.columns[0]..b * cols + span.columns[1];
-                for (pipes, speed) in self.here.pipes.iter_mut().zip(&scratch.speed) {
+                for (pipes, speed) in self.here.state.pipes.iter_mut().zip(&scratch.speed) {
                     pipes[cut.clone()].copy_from_slice(&speed.at(n - 2)[..len]);
                 }
             } else if n - 2 == number(rows) && first + count == rows {
@@ -332,7 +321,7 @@ impl Band<'_> {
                 left[PAD + j] = 0.0;
             }
         }
-        let here = &mut self.here;
+        let here = &mut self.here.state;
         for (to, from) in here.ground[cut.clone()].iter_mut().zip(&ground[PAD..]) {
             *to = Height(*from);
         }
@@ -341,7 +330,7 @@ impl Band<'_> {
         }
         here.water[cut.clone()].copy_from_slice(&left[PAD..PAD + len]);
         here.fraction[cut.clone()].copy_from_slice(&fraction[PAD..PAD + len]);
-        if let Some(velocity) = &mut here.velocity {
+        if let Some(velocity) = &mut self.here.velocity {
             for (to, from) in velocity.iter_mut().zip([u, v]) {
                 for (to, from) in to[cut.clone()].iter_mut().zip(from.at(n)) {
                     // Adding nothing leaves no zero with a sign.
@@ -407,11 +396,11 @@ impl Band<'_> {
                 }
             }
         }
-        for (to, from) in self.here.suspended[cut.clone()].iter_mut().zip(&after[..len]) {
+        for (to, from) in self.here.state.suspended[cut.clone()].iter_mut().zip(&after[..len]) {
             *to = Height(*from);
         }
         if most > transport::MOST {
-            let here = &mut self.here;
+            let here = &mut self.here.state;
             for k in cut {
                 let much = here.suspended[k].0 - transport::MOST;
                 if much > 0 {

@@ -205,11 +205,11 @@ impl Model for Pipes {
             summary: "Rain runs as shallow water through pipes from cell to cell, and erodes: channels, lakes, fans.",
             source: "Mei, Decaudin & Hu (2007), Fast hydraulic erosion simulation and visualization on GPU",
             family: Family::Erosion,
-            needs: &[],
             uses: &[HARDNESS, PROTECT, RAIN, WATER],
             writes: &[LOOSE, WATER, SUSPENDED, PIPE_X, PIPE_Y, FRACTION, VELOCITY_X, VELOCITY_Y],
             tables: &[SPRINGS],
             placed: self.shower == Shower::Random || self.storm_radius > 0.0,
+            ..About::default()
         }
     }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::base::error::Result;
 use crate::given::springs::{SpringSource, sources};
 use crate::model::{Budget, Stepper, Tick};
-use crate::models::pipes::band::{Band, Beside, REACH, Rows, Sums, settle};
+use crate::models::pipes::band::{Band, Beside, REACH, Rows, State, Sums, settle};
 use crate::models::pipes::bed::Rates;
 use crate::models::pipes::plan::{Masks, Plan};
 use crate::models::pipes::rain::Rain;
@@ -13,6 +13,7 @@ use crate::models::pipes::span::Scratch;
 use crate::models::pipes::water::Law;
 use crate::models::pipes::wet::Busy;
 use crate::models::pipes::{FRACTION, FlowArea, GRAVITY, PIPE_X, PIPE_Y, Pipes, Transport, VELOCITY_X, VELOCITY_Y};
+use crate::process::slopes::factors;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS_F32};
@@ -75,7 +76,7 @@ impl Flow {
 }
 
 /// The layers that hold the state, taken out of the terrain for a step.
-struct State {
+struct Layers {
     water: Field<f32>,
     pipes: [Field<f32>; 2],
     suspended: Field<Height>,
@@ -83,7 +84,7 @@ struct State {
     velocity: Option<[Field<f32>; 2]>,
 }
 
-impl State {
+impl Layers {
     fn take(terrain: &mut Terrain, velocity: bool) -> Self {
         Self {
             water: float(terrain, &WATER),
@@ -128,7 +129,7 @@ impl Stepper for Flow {
             terrain.check_depths(&WATER)?;
         }
         let grid = terrain.grid.clone();
-        let mut state = State::take(terrain, self.model.velocity);
+        let mut state = Layers::take(terrain, self.model.velocity);
         let mut sums = Sums::default();
         if tick.step == 0 {
             sums.drained += clear_voids(terrain, &mut state.water);
@@ -150,10 +151,7 @@ impl Stepper for Flow {
         let band = band(&grid);
         let bands = rows.div_ceil(band);
         let layers = &terrain.layers;
-        let mask = |spec: &LayerSpec| match &layers.get(spec.name)?.cells {
-            Cells::Float(field) => Some(field),
-            _ => None,
-        };
+        let mask = |spec: &LayerSpec| factors(layers, spec);
         let plan = Plan {
             law: self.law,
             rates: self.rates,
@@ -200,14 +198,17 @@ impl Stepper for Flow {
             let mut velocity =
                 state.velocity.as_mut().map(|velocity| velocity.each_mut().map(|v| v.as_mut_slice().chunks_mut(size)));
             for (b, spans) in spans.into_iter().enumerate() {
-                let here = Rows {
-                    first: b * band,
+                let state = State {
                     ground: ground.next().unwrap_or_default(),
                     loose: loose.next().unwrap_or_default(),
                     water: water.next().unwrap_or_default(),
                     pipes: [x.next().unwrap_or_default(), y.next().unwrap_or_default()],
                     suspended: suspended.next().unwrap_or_default(),
                     fraction: fraction.next().unwrap_or_default(),
+                };
+                let here = Rows {
+                    first: b * band,
+                    state,
                     velocity: velocity.as_mut().map(|v| v.each_mut().map(|v| v.next().unwrap_or_default())),
                 };
                 work.push(Band { here, beside: [&copies[b][0], &copies[b + 1][1]], spans });
@@ -258,7 +259,7 @@ impl Flow {
         &self,
         plan: &Plan<'_>,
         ground: &Field<Height>,
-        state: &State,
+        state: &Layers,
         rows: std::ops::Range<usize>,
     ) -> Vec<[usize; 2]> {
         let cols = plan.grid.cols();
@@ -282,19 +283,19 @@ impl Flow {
 }
 
 /// A copy of rows `from` to `to`.
-fn beside(ground: &Field<Height>, loose: &Field<Height>, state: &State, from: usize, to: usize) -> Beside {
+fn beside(ground: &Field<Height>, loose: &Field<Height>, state: &Layers, from: usize, to: usize) -> Beside {
     fn rows<T: Clone>(field: &Field<T>, from: usize, to: usize) -> Vec<T> {
         field.as_slice()[from * field.cols()..to * field.cols()].to_vec()
     }
-    Beside {
-        first: from,
+    let state = State {
         ground: rows(ground, from, to),
         loose: rows(loose, from, to),
         water: rows(&state.water, from, to),
         pipes: [0, 1].map(|k| rows(&state.pipes[k], from, to)),
         suspended: rows(&state.suspended, from, to),
         fraction: rows(&state.fraction, from, to),
-    }
+    };
+    Beside { first: from, state }
 }
 
 impl Sums {

@@ -144,11 +144,10 @@ impl Model for Soils {
             summary: "Says what the upper ground is, rock, gravel, sand, loam, clay or peat, and lays beds of rock below.",
             source: "Milne (1935), Some suggested units of classification and mapping, particularly for East African soils",
             family: Family::Analysis,
-            needs: &[],
             uses: &[SOIL, POOL, DISCHARGE],
             writes: &[SOIL, LOOSE],
             tables: &[SOILS, STRATA, LIE],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -158,10 +157,6 @@ impl Model for Soils {
             return Err(Error::value("soils.rock_slope", format!("{}°", self.rock_slope), allowed));
         }
         Ok(())
-    }
-
-    fn steps(&self, _grid: &Grid) -> u32 {
-        1
     }
 
     fn reach(&self, grid: &Grid) -> Reach {
@@ -247,10 +242,7 @@ fn classes(model: &Soils, terrain: &Terrain, smooth: &Field<Height>, key: Key, k
         Dominant::Own => LOAM,
     };
     let sea = grid.sea_level.map(Height::metres);
-    let pool = match terrain.layers.get(POOL.name).map(|layer| &layer.cells) {
-        Some(Cells::Height(pool)) => Some(pool),
-        _ => None,
-    };
+    let pool = terrain.heights(&POOL);
     let discharge = terrain.float(&DISCHARGE);
 
     let mut soil = Field::new(grid.size, ROCK);

@@ -68,15 +68,14 @@ impl Stepper for Held {
             return self.0.step(terrain, tick);
         }
         let held = held(terrain);
-        let kept = |k: &usize| held.as_slice()[*k] && terrain.nodata.as_ref().is_none_or(|mask| !mask.as_slice()[*k]);
-        let before: Vec<(usize, Height)> =
-            (0..held.len()).filter(kept).map(|k| (k, terrain.ground.as_slice()[k])).collect();
+        let kept = |k: &usize| held[*k] && terrain.nodata.as_ref().is_none_or(|mask| !mask[*k]);
+        let before: Vec<(usize, Height)> = (0..held.len()).filter(kept).map(|k| (k, terrain.ground[k])).collect();
         let mut budget = self.0.step(terrain, tick)?;
         for (k, height) in before {
-            let now = std::mem::replace(&mut terrain.ground.as_mut_slice()[k], height);
+            let now = std::mem::replace(&mut terrain.ground[k], height);
             let over = i64::from(now.0 - height.0);
             if let Some(loose) = &mut terrain.loose {
-                let loose = &mut loose.as_mut_slice()[k];
+                let loose = &mut loose[k];
                 loose.0 = (i64::from(loose.0) - over).clamp(0, i32::MAX.into()) as i32;
             }
             budget.eroded += i128::from(over.max(0));

@@ -6,15 +6,21 @@ mod rock;
 mod solve;
 mod step;
 
+use std::sync::Arc;
+
 use crate::base::error::{Error, Result};
+use crate::base::rng::Key;
 use crate::choice;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
 use crate::models::stream_power::level::Level;
 use crate::models::stream_power::step::Rivers;
 use crate::params;
 use crate::process::slopes::diffuse;
+use crate::strata::StandingBeds;
 use crate::terrain::grid::Grid;
-use crate::terrain::{LOOSE, LayerSpec, Terrain};
+use crate::terrain::{LOOSE, LayerSpec, RAIN, Terrain};
+
+pub use crate::terrain::{ERODIBILITY, UPLIFT};
 
 choice! {
     /// How drainage area is counted.
@@ -54,7 +60,7 @@ params! {
     /// neighbour, which takes the grid's directions out; heights are in whole units, rise is carried over steps exactly and
     /// cuts under a unit are right in the mean; sediment follows the steepest way, and is trapped by lakes.
     ///
-    /// It needs nothing, heeds the factors `uplift` and `erodibility` and loose ground, and leaves the ground and, with deposition or
+    /// It needs nothing, heeds the factors `uplift` and `erodibility`, with `rain` where that falls, and loose ground, and leaves the ground and, with deposition or
     /// in a world without a way out, `loose`. It breaks where it is asked for rivers: none meanders, none has banks; a
     /// step longer than a wave of incision takes to pass the map blurs valleys' heads; without a limit slopes far from water
     /// grow to needles; on one level with long steps everything is softer than coarse to fine.
@@ -86,6 +92,9 @@ params! {
         grain: f64 = 0.5, within 0.0..=2.0, unit "1", source "ours";
         /// Distance at which fine grain begins; its octaves go down to the cell.
         grain_wavelength: f64 = 100.0, within 0.01..=1e6, unit "m", scales Size, source "ours";
+        /// Water that runs off where the layer `rain` says 1: A is then the water that drains through a cell, of which a metre a year on a
+        /// square metre counts as one, and `erodibility` is that under a metre a year; 0 counts land, wherever it rains.
+        rain: f64 = 0.0, within 0.0..=100.0, unit "m/a", source "Stock & Montgomery 1999, with discharge for area";
         /// Exponent m of area: higher gives rivers that flatten sooner downstream.
         area_exponent: f64 = 0.45, within 0.0..=2.0, unit "1", source "Braun & Willett 2013, 0.4 to 0.5";
         /// Exponent n of slope: above 1 steep reaches cut back as waves, below 1 they stand.
@@ -124,11 +133,6 @@ params! {
     }
 }
 
-/// Uplift over that declared.
-pub const UPLIFT: LayerSpec = LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.");
-/// Erodibility over that declared.
-pub const ERODIBILITY: LayerSpec = LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.");
-
 /// Widest stride in cells.
 const MAX_STRIDE_CELLS: f64 = 500.0;
 
@@ -139,6 +143,12 @@ const MAX_PASSES: f64 = 2000.0;
 const MAX_STEPS: f64 = 1e6;
 
 impl StreamPower {
+    /// The beds of rock as the stage of this key leaves them in a world of this grid, for cells of any width.
+    pub fn strata(&self, grid: &Grid, key: Key) -> Option<StandingBeds> {
+        let years = self.levels(grid).iter().map(|level| f64::from(level.steps) * level.step).sum();
+        rock::strata(self, years, grid.cell, key)
+    }
+
     /// The levels from coarse to fine, the last one on the grid's own cells.
     fn levels(&self, grid: &Grid) -> Vec<Level> {
         let mut levels = Vec::new();
@@ -165,11 +175,9 @@ impl Model for StreamPower {
             summary: "Land rises and rivers cut it down: branching valleys and ridges over a base level.",
             source: "Braun & Willett (2013), A very efficient O(n), implicit and parallel method to solve the stream power equation",
             family: Family::Erosion,
-            needs: &[],
-            uses: &[UPLIFT, ERODIBILITY],
+            uses: &[UPLIFT, ERODIBILITY, RAIN],
             writes: &[LOOSE],
-            tables: &[],
-            placed: true,
+            ..About::default()
         }
     }
 
@@ -204,15 +212,30 @@ impl Model for StreamPower {
         Some(self.levels(grid).iter().map(years).sum())
     }
 
-    fn reach(&self, _grid: &Grid) -> Reach {
-        Reach::Whole
-    }
-
     fn scratch(&self, grid: &Grid) -> u64 {
         // Rock and limit: 12. Filled heights, order, directions, masks: 10. What is gathered, and what comes of it: 12; with
         // deposition then counts, loads, changes and strengths: 16.
         let at_work = if self.deposition > 0.0 { 16 } else { 12 };
         (22 + at_work) * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        let rules = &mut local.rules;
+        // On a slope in balance S ~ A^(−m/n).
+        rules.exponent = (self.area_exponent / self.slope_exponent).min(2.0) as f32;
+        rules.grain = (0.7 * self.grain).min(2.0) as f32;
+        // The rules' own numbers are those of this model's defaults.
+        rules.creep = (0.5 * self.diffusion / 0.005).min(1.0) as f32;
+        rules.floor = (self.planation / 1.5) as f32;
+        rules.rise = self.planation_rise as f32;
+        // The limit varies; ground is held to where rock of its upper half stands.
+        let tan = libm::tan(self.slope_limit.to_radians()) * libm::exp(0.5 * self.slope_variation);
+        rules.limit = if self.slope_limit > 0.0 { tan.clamp(0.01, 100.0) as f32 } else { 100.0 };
+        // Without beds what an earlier stage left stays.
+        if let Some(strata) = Grid::new([1, 1], local.cell).ok().and_then(|grid| self.strata(&grid, local.key)) {
+            rules.strata = Some(Arc::new(strata));
+        }
+        Some("rivers' cuts and their balance with uplift, grain and beds of rock, steepest slope, creep, valley floors")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {

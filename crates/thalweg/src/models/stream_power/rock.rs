@@ -1,24 +1,11 @@
 //! What the rock is like: where it rises how fast, how readily it erodes, and its beds.
 
-use rayon::prelude::*;
-
-use crate::base::power::exp2;
 use crate::base::rng::Key;
 use crate::models::stream_power::StreamPower;
-use crate::noise::fractal::{Fractal, FractalSettings};
-use crate::process::slopes::Pile;
+use crate::strata::{BedSettings, Beds, Octaves, Pile, Risen, StandingBeds, Vary, log_normal};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::UNITS;
-
-/// Octaves of a regional field: from its wavelength down to what the grid carries.
-const OCTAVES: u32 = 16;
-
-/// What a finer octave of a regional field keeps of the one before: a red spectrum.
-const RED: f64 = 0.6;
-
-/// Grains in the pile of beds, after which they repeat: 131 km of rock.
-const PILE: usize = 1 << 16;
 
 /// Rock as functions of the place, worked out once for a grid.
 pub struct Rock {
@@ -29,27 +16,10 @@ pub struct Rock {
     beds: Option<Beds>,
 }
 
-/// A field, or its one value.
-enum Vary {
-    Everywhere(f32),
-    Field(Field<f32>),
-}
-
-impl Vary {
-    fn at(&self, k: usize) -> f32 {
-        match self {
-            Self::Everywhere(value) => *value,
-            Self::Field(field) => field.as_slice()[k],
-        }
-    }
-}
-
 impl Rock {
     /// The rock of a stage of this key.
     pub fn new(model: &StreamPower, grid: &Grid, key: Key) -> Self {
-        let regional = |variation: f64, wavelength: f64, key: Key| {
-            (variation > 0.0).then(|| Octaves::new(variation, wavelength, RED, key, grid.cell))
-        };
+        let regional = |variation: f64, wavelength: f64, key: Key| Octaves::red(variation, wavelength, key, grid.cell);
         let uplift = regional(model.uplift_variation, model.uplift_wavelength, key.and(1));
         let regional = regional(model.erodibility_variation, model.erodibility_wavelength, key.and(2));
         let grain = (model.grain > 0.0)
@@ -57,7 +27,7 @@ impl Rock {
         Self {
             uplift: log_normal(grid, model.uplift * UNITS, &[uplift]),
             erodibility: log_normal(grid, 1.0, &[regional, grain]),
-            beds: (model.strata > 0.0).then(|| Beds::new(model, key.and(4))),
+            beds: (model.strata > 0.0).then(|| Beds::new(&bed_settings(model), key.and(4))),
         }
     }
 
@@ -86,80 +56,31 @@ impl Rock {
 /// single weak cell wears grooves into all the slope above it, along the grid's axes.
 pub fn bearing(model: &StreamPower, grid: &Grid, key: Key) -> Field<f32> {
     let tan = libm::tan(model.slope_limit.to_radians());
-    let noise = (model.slope_variation > 0.0)
-        .then(|| Octaves::new(model.slope_variation, model.slope_wavelength, RED, key, grid.cell));
+    let noise = Octaves::red(model.slope_variation, model.slope_wavelength, key, grid.cell);
     match log_normal(grid, tan, &[noise]) {
         Vary::Everywhere(tan) => Field::new(grid.size, tan),
         Vary::Field(field) => field,
     }
 }
 
-/// Octaves of noise with a standard deviation, in powers of two.
-struct Octaves {
-    noise: Fractal,
-    scale: f32,
-}
-
-impl Octaves {
-    /// Octaves of `gain` from `wavelength` down, e to the power of whose sum has logarithms of deviation `variation`.
-    fn new(variation: f64, wavelength: f64, gain: f64, key: Key, cell: f64) -> Self {
-        let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, gain), None, key, cell);
-        // Fractal noise has a deviation of ⅓.
-        Self { noise, scale: (3.0 * variation * std::f64::consts::LOG2_E) as f32 }
-    }
-
-    /// Octaves that each have the deviation `variation`.
-    fn of_one_size(variation: f64, wavelength: f64, key: Key, cell: f64) -> Self {
-        Self::new(variation * f64::from(OCTAVES).sqrt(), wavelength, 1.0, key, cell)
+fn bed_settings(model: &StreamPower) -> BedSettings {
+    BedSettings {
+        contrast: model.strata,
+        thickness: model.strata_thickness,
+        dip: model.strata_dip,
+        direction: model.strata_direction,
     }
 }
 
-/// `middle` times e to the power of the sum of the noises.
-fn log_normal(grid: &Grid, middle: f64, noises: &[Option<Octaves>]) -> Vary {
-    if noises.iter().all(Option::is_none) {
-        return Vary::Everywhere(middle as f32);
-    }
-    let mut field = Field::new(grid.size, 0.0f32);
-    field.par_rows_mut().for_each_init(
-        || vec![0.0; grid.cols()],
-        |line, (i, row)| {
-            for Octaves { noise, scale } in noises.iter().flatten() {
-                noise.row(grid, i, line);
-                for (sum, n) in row.iter_mut().zip(&*line) {
-                    *sum += scale * n;
-                }
-            }
-            for value in row {
-                *value = middle as f32 * exp2(*value);
-            }
-        },
-    );
-    Vary::Field(field)
-}
-
-/// Hard and soft beds: a pile, in which soft beds weigh more.
-struct Beds {
-    pile: Pile,
-    /// Rise of the beds, in metres to a metre east and south.
-    dip: [f64; 2],
-}
-
-impl Beds {
-    fn new(model: &StreamPower, key: Key) -> Self {
-        // Thickness from 0.7 to 1.3 of the mean, softness from a half to the whole of the contrast, in turn hard and soft.
-        let mut left = PILE;
-        let beds = (0u64..).map_while(|bed| {
-            let key = key.and(bed);
-            let thickness = model.strata_thickness * (1.0 + 0.3 * key.and(1).signed());
-            let count = ((thickness / Pile::GRAIN).round().max(1.0) as usize).min(left);
-            left -= count;
-            let softness = model.strata * (0.75 + 0.25 * key.and(2).signed()) * if bed % 2 == 0 { 1.0 } else { -1.0 };
-            (count > 0).then(|| (count, libm::exp(softness)))
-        });
-        let pile = Pile::new(beds);
-        let (sin, cos) = libm::sincos(model.strata_direction.to_radians());
-        Self { pile, dip: [-model.strata_dip * sin, model.strata_dip * cos] }
-    }
+/// The beds as they stand after `years`, for cells of any width; how far the rock has risen is known on cells of `cell` metres.
+pub fn strata(model: &StreamPower, years: f64, cell: f64, key: Key) -> Option<StandingBeds> {
+    let risen = Risen {
+        metres: model.uplift * years,
+        variation: model.uplift_variation,
+        wavelength: model.uplift_wavelength,
+        key: key.and(1),
+    };
+    (model.strata > 0.0).then(|| StandingBeds::new(Beds::new(&bed_settings(model), key.and(4)), risen, cell))
 }
 
 /// The beds as they stand at a time: they rise with the rock.
@@ -171,21 +92,20 @@ pub struct Depth<'a> {
 
 impl Depth<'_> {
     pub fn pile(&self) -> &Pile {
-        &self.beds.pile
+        self.beds.pile()
     }
 
     /// Height of one of the pile's copies in cell `k`, which lies at (x, y) metres, in units.
     #[inline]
-    pub fn bottom(&self, k: usize, [x, y]: [f64; 2]) -> i64 {
+    pub fn bottom(&self, k: usize, place: [f64; 2]) -> i64 {
         let risen = f64::from(self.uplift.at(k)) * self.time;
-        let bottom = (risen + UNITS * (self.beds.dip[0] * x + self.beds.dip[1] * y)).ceil() as i64;
-        self.beds.pile.within(bottom)
+        self.beds.bottom(risen, place)
     }
 
     /// Softness, as a factor, of the rock at `height` units in cell `k`, which lies at (x, y) metres.
     #[inline]
     pub fn softness(&self, k: usize, height: i32, place: [f64; 2]) -> f64 {
-        self.beds.pile.weight(i64::from(height) - self.bottom(k, place))
+        self.beds.pile().weight(i64::from(height) - self.bottom(k, place))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::base::cast::share_of;
 use crate::base::error::Result;
 use crate::base::power::{exp2, log2};
 use crate::base::rng::Key;
@@ -11,14 +12,14 @@ use crate::models::stream_power::deposit::cut_and_lay;
 use crate::models::stream_power::level::{Level, held, leads_out};
 use crate::models::stream_power::rock::{Rock, bearing};
 use crate::models::stream_power::solve::{Water, cut};
-use crate::models::stream_power::{Area, ERODIBILITY, StreamPower, UPLIFT};
+use crate::models::stream_power::{Area, StreamPower};
 use crate::noise::gradient::mix;
 use crate::process::floors::{self, Valley};
 use crate::process::slopes::{self, Bedding, Bounds, Guards};
-use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
+use crate::terrain::{ERODIBILITY, RAIN, Terrain, UPLIFT};
 
 /// Rivers at work on the cells of a terrain.
 pub struct Rivers {
@@ -183,8 +184,8 @@ impl Rivers {
         let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
         let before = ground.clone();
         floors::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7));
-        for (k, height) in ground.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| held.as_slice()[*k]) {
-            *height = before.as_slice()[k];
+        for (k, height) in ground.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| held[*k]) {
+            *height = before[k];
         }
         match loose {
             Some(loose) => slopes::book_cut(&before, ground, loose, Guards::default()),
@@ -196,15 +197,21 @@ impl Rivers {
     fn drained(&self, terrain: &Terrain) -> Result<Drained> {
         let land = Land::of(terrain);
         let mut drainage = Drainage::of(&land);
+        let rain = terrain.float(&RAIN).filter(|_| self.model.rain > 0.0);
+        let weights = || match rain {
+            Some(rain) => rain.map(|share| (f64::from(share_of(*share)) * ONE as f64) as i64),
+            None => Field::new(land.grid.size, ONE),
+        };
         let (sums, order) = match self.model.area {
+            Area::D8 if rain.is_some() => (drainage.weighted(&weights())?.into_vec(), drainage.take_order()),
             Area::D8 => {
                 let sums = drainage.take_cells().as_slice().iter().map(|n| i64::from(*n) * ONE).collect();
                 (sums, drainage.take_order())
             }
             Area::Multiple => {
-                let (land, codes, ones) =
-                    (drainage.surface(&land), drainage.directions(), Field::new(land.grid.size, ONE));
-                let multiple::Gathered { sums, order } = multiple::accumulate(&land, codes, self.model.spread, ones)?;
+                let (land, codes) = (drainage.surface(&land), drainage.directions());
+                let multiple::Gathered { sums, order } =
+                    multiple::accumulate(&land, codes, self.model.spread, weights())?;
                 (sums.into_vec(), order)
             }
         };
@@ -217,7 +224,8 @@ impl Rivers {
         let (model, grid) = (&self.model, &terrain.grid);
         let scale = model.erodibility * self.level.step;
         let scale = LENGTHS.map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
-        let area = (grid.cell_area() / ONE as f64) as f32;
+        let yields = if model.rain > 0.0 { model.rain } else { 1.0 };
+        let area = (grid.cell_area() * yields / ONE as f64) as f32;
         let m = model.area_exponent as f32;
         let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));
         let cols = grid.cols();
@@ -225,15 +233,14 @@ impl Rivers {
         strength.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
             for (j, strength) in row.iter_mut().enumerate() {
                 let k = i * cols + j;
-                let code = codes.as_slice()[k];
+                let code = codes[k];
                 if code >= OUT {
                     continue;
                 }
                 let here = f64::from(rock.erodibility(k)) * f64::from(factor.map_or(1.0, |factor| factor[(i, j)]));
-                let bed = beds
-                    .as_ref()
-                    .map_or(1.0, |beds| beds.softness(k, terrain.ground.as_slice()[k].0, [grid.x(j), grid.y(i)]));
-                let power = f64::from(exp2(m * log2(sums[k] as f32 * area)));
+                let bed =
+                    beds.as_ref().map_or(1.0, |beds| beds.softness(k, terrain.ground[k].0, [grid.x(j), grid.y(i)]));
+                let power = f64::from(exp2(m * log2(sums[k].max(1) as f32 * area)));
                 *strength = (scale[usize::from(code) % 2] * here * bed * power) as f32;
             }
         });

@@ -3,7 +3,7 @@
 use crate::base::rng::Key;
 use crate::flow::{Directions, downstream};
 use crate::noise::gradient;
-use crate::noise::octave::Octave;
+use crate::noise::waves::Waves;
 use crate::process::floors::Valley;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -119,20 +119,19 @@ fn channels(
     valley: &Valley,
 ) -> River {
     let cols = grid.cols();
-    let area = |k: usize| f64::from(cells.as_slice()[k]) * grid.cell_area();
-    let places: Vec<usize> =
-        (0..cells.len()).filter(|k| cells.as_slice()[*k] > 0 && area(*k) >= valley.threshold).collect();
+    let area = |k: usize| f64::from(cells[k]) * grid.cell_area();
+    let places: Vec<usize> = (0..cells.len()).filter(|k| cells[*k] > 0 && area(*k) >= valley.threshold).collect();
     // Water that has reached the sea runs no lower.
     let sea = grid.sea_level.map_or(i32::MIN, |sea| sea.0);
     let values = places.iter().map(|k| {
-        let level = surface.as_slice()[*k].0.max(sea);
+        let level = surface[*k].0.max(sea);
         [(k % cols) as f64, (k / cols) as f64, f64::from(level), area(*k).sqrt()]
     });
     let values: Vec<[f64; 4]> = values.collect();
     let mut up = vec![NONE; places.len()];
     let down: Vec<u32> = places
         .iter()
-        .map(|k| downstream(*k, directions.as_slice()[*k], cols).and_then(|n| places.binary_search(&n).ok()))
+        .map(|k| downstream(*k, directions[*k], cols).and_then(|n| places.binary_search(&n).ok()))
         .map(|index| index.map_or(NONE, |index| index as u32))
         .collect();
     for (k, n) in down.iter().enumerate().filter(|(_, n)| **n != NONE) {
@@ -169,7 +168,7 @@ fn smoothed(river: &River, valley: &Valley, cell: f64) -> Vec<[f64; 4]> {
 
 /// How the width of a floor varies along its river.
 struct Bends {
-    octaves: Vec<Octave>,
+    waves: Waves,
     /// Wavelength over half width.
     wavelength: f64,
     deviation: f64,
@@ -177,30 +176,16 @@ struct Bends {
 
 impl Bends {
     fn new(valley: &Valley, cell: f64, key: Key) -> Self {
-        let octaves = Octave::series(OCTAVES, LONGEST, 2.0, 1.0, key, cell);
-        Self { octaves, wavelength: valley.wavelength, deviation: valley.uneven / f64::from(gradient::DEVIATION) }
+        let waves = Waves::new(key, cell);
+        Self { waves, wavelength: valley.wavelength, deviation: valley.uneven / f64::from(gradient::DEVIATION) }
     }
 
     /// The factor on a half width of `metres` at a place in world metres. Waves shorter than the floor is wide would cut
-    /// scallops into its sides, so their length goes with the width: a mean of the two octaves next to it.
+    /// scallops into its sides, so their length goes with the width.
     fn factor(&self, x: f64, y: f64, metres: f64) -> f64 {
         if self.deviation == 0.0 || metres <= 0.0 {
             return 1.0;
         }
-        let number = libm::log2(LONGEST / (self.wavelength * metres)).clamp(0.0, f64::from(OCTAVES - 2));
-        let (first, part) = (number.floor(), number - number.floor());
-        let noise = |octave: &Octave| {
-            let [(i, u), (j, v)] = octave.place(x, y);
-            f64::from(gradient::noise(i, j, u as f32, v as f32, octave.seed))
-        };
-        let [a, b] = [0, 1].map(|next| noise(&self.octaves[first as usize + next]));
-        let mean = ((1.0 - part) * a + part * b) / ((1.0 - part) * (1.0 - part) + part * part).sqrt();
-        libm::exp(self.deviation * mean)
+        libm::exp(self.deviation * self.waves.at([x, y], self.wavelength * metres))
     }
 }
-
-/// The longest wave of a floor's width, m.
-const LONGEST: f64 = 1_048_576.0;
-
-/// Octaves from there on: to less than a metre.
-const OCTAVES: u32 = 22;

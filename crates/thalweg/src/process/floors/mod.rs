@@ -18,7 +18,7 @@ pub struct Valley {
     pub width: f64,
     /// The greatest half width, m.
     pub widest: f64,
-    /// How fast the floor rises away from the river.
+    /// How fast the floor rises away from the river, in metres per metre.
     pub rise: f64,
     /// Outer part of the floor over which the cut eases out, 0 to 1.
     pub edge: f64,

@@ -52,7 +52,7 @@ pub struct ForestRules {
     pub stream: f32,
     /// Depth of water in metres, of the layer of water, that a plant still stands in.
     pub water: f32,
-    /// Density at which no more plants take root.
+    /// Density, without unit, from which on no more plants take root.
     pub cap: f32,
     /// Side of the ground in metres that a plant's roots hold, the article's cell; they reach half as far again.
     pub patch: f64,

@@ -316,10 +316,10 @@ mod tests {
         assert_eq!(solid(&ground) - solid(&start), budget.solid_change());
         assert!(budget.exported > 0 && budget.added > 0 && budget.eroded > 0);
         for k in 0..ground.len() {
-            let still = void.as_slice()[k] || held.as_slice()[k];
-            let same = ground.as_slice()[k] == start.as_slice()[k] && loose.as_slice()[k] == skin.as_slice()[k];
+            let still = void[k] || held[k];
+            let same = ground[k] == start[k] && loose[k] == skin[k];
             assert!(!still || same);
-            assert!(loose.as_slice()[k].0 >= 0);
+            assert!(loose[k].0 >= 0);
         }
     }
 

@@ -5,12 +5,11 @@
 
 pub mod diffuse;
 pub mod limit;
-pub mod pile;
 pub mod settle;
 
+pub use crate::strata::Pile;
 pub use diffuse::diffuse;
 pub use limit::{Bedding, jittered, limit};
-pub use pile::Pile;
 pub use settle::settle;
 
 use std::collections::BTreeMap;
@@ -23,7 +22,7 @@ use crate::model::Budget;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::Edge;
 use crate::terrain::height::Height;
-use crate::terrain::{Cells, HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, Terrain};
+use crate::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, Terrain};
 
 /// How steep the ground may stand, beside the model's own angle.
 pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
@@ -71,10 +70,7 @@ pub struct Guards<'a> {
 
 /// The values of a layer of real numbers, if there is one.
 pub(crate) fn factors<'a>(layers: &'a BTreeMap<String, Layer>, spec: &LayerSpec) -> Option<&'a Field<f32>> {
-    match &layers.get(spec.name)?.cells {
-        Cells::Float(field) => Some(field),
-        _ => None,
-    }
+    layers.get(spec.name)?.cells.float()
 }
 
 /// Books a cut that lowered the ground from `before` to what it is now: gives back what is protected or too hard, takes loose
@@ -135,6 +131,36 @@ pub fn carry_off(terrain: &mut Terrain, amount: i64) -> Result<Budget> {
         budget.exported = (amount - laid).into();
         budget.limited = u64::from(laid < amount);
     }
+    Ok(budget)
+}
+
+/// Makes the ground what it is to be, and books it: what has risen is laid of what was cut, as loose ground; what that does not come to
+/// was brought along, and what is left of it is carried off.
+///
+/// # Errors
+/// When a field is not of the terrain's size.
+pub fn reshape(terrain: &mut Terrain, ground: Field<Height>) -> Result<Budget> {
+    let before = std::mem::replace(&mut terrain.ground, ground);
+    let pairs = terrain.ground.as_slice().iter().zip(before.as_slice()).enumerate();
+    let rises: Vec<(usize, i32)> = pairs
+        .filter(|(_, (after, before))| after > before)
+        .map(|(k, (after, before))| (k, after.0 - before.0))
+        .collect();
+    let Terrain { grid, ground, loose, .. } = &mut *terrain;
+    let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
+    // This sets what has risen back to what it was.
+    let removed = book_cut(&before, ground, loose, Guards::default())?;
+    for (k, by) in &rises {
+        ground[*k].0 += by;
+        let loose = &mut loose[*k];
+        loose.0 = loose.0.saturating_add(*by);
+    }
+    let laid: i64 = rises.iter().map(|(_, by)| i64::from(*by)).sum();
+    let own = laid.min(removed);
+    let mut budget = carry_off(terrain, removed - own)?;
+    budget.eroded += i128::from(own);
+    budget.deposited += i128::from(own);
+    budget.added += i128::from(laid - own);
     Ok(budget)
 }
 

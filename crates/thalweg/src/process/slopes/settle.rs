@@ -24,7 +24,7 @@ pub fn settle(
 ) -> Result<i64> {
     fits(LOOSE.name, Some(loose.size()), ground.size())?;
     fits("nodata", nodata.map(Field::size), ground.size())?;
-    let void = |k: usize| nodata.is_some_and(|mask| mask.as_slice()[k]);
+    let void = |k: usize| nodata.is_some_and(|mask| mask[k]);
     let heights = ground.as_slice();
     let under = |level: i64| -> i128 {
         let depth = |k: usize| if void(k) { 0 } else { i128::from((level - i64::from(heights[k].0)).max(0)) };
@@ -44,13 +44,13 @@ pub fn settle(
     }
     let mut left = i128::from(amount) - under(full);
     for k in (0..heights.len()).filter(|k| !void(*k)) {
-        let height = &mut ground.as_mut_slice()[k];
+        let height = &mut ground[k];
         if i64::from(height.0) <= full {
             // What is left is less than a unit for each cell under the level.
             let depth = (full - i64::from(height.0)) as i32 + i32::from(left > 0);
             left -= i128::from(left > 0);
             height.0 += depth;
-            let loose = &mut loose.as_mut_slice()[k];
+            let loose = &mut loose[k];
             loose.0 = loose.0.saturating_add(depth);
         }
     }

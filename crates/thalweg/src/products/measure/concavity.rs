@@ -5,47 +5,20 @@ use crate::products::measure::drainage::step;
 use crate::products::measure::fit::{bins, line, power, quantile, thin};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::network::Network;
-use crate::products::measure::spec::{Curve, Found, Group, Measures, Scale, Spec};
+use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
 use crate::products::measure::tree::Tree;
 
-pub(super) const SPECS: [Spec; 4] = [
-    Spec {
-        name: "concavity",
-        group: Group::Network,
-        title: "concavity θ, of slope and area",
-        unit: "1",
-        usual: Some([0.3, 0.7]),
-        nature: "Channel slope falls as area^−θ; θ is about 0.45 where rivers cut rock that rises evenly.",
-        source: "Whipple & Tucker 1999; Tucker & Whipple 2002",
-    },
-    Spec {
-        name: "concavity_fit",
-        group: Group::Network,
-        title: "concavity θ, R² of the law",
-        unit: "1",
-        usual: Some([0.7, 1.0]),
-        nature: "Medians of slope lie near one line; two lines mean two rocks, rates of uplift or processes.",
-        source: "Wobus et al. 2006",
-    },
-    Spec {
-        name: "steepness",
-        group: Group::Network,
-        title: "steepness ksn, at θ = 0.45",
-        unit: "m^0.9",
-        usual: Some([1.0, 500.0]),
-        nature: "Grows with uplift and hard rock: tens in old mountains, 100 to 500 in fast ones.",
-        source: "Kirby & Whipple 2012",
-    },
-    Spec {
-        name: "concavity_chi",
-        group: Group::Network,
-        title: "concavity θ, of χ plots",
-        unit: "1",
-        usual: Some([0.2, 0.8]),
-        nature: "The θ by which a basin's channels fall on one line of height over χ; needs no slopes.",
-        source: "Perron & Royden 2013",
-    },
-];
+pub(super) const SPECS: [Spec; 4] = measures! {
+    /// Channel slope falls as area^−θ; θ is about 0.45 where rivers cut rock that rises evenly.
+    concavity: "concavity θ, of slope and area", Network, unit "1", usual 0.3 to 0.7,
+        source "Whipple & Tucker 1999; Tucker & Whipple 2002";
+    /// Medians of slope lie near one line; two lines mean two rocks, rates of uplift or processes.
+    concavity_fit: "concavity θ, R² of the law", Network, unit "1", usual 0.7 to 1.0, source "Wobus et al. 2006";
+    /// Grows with uplift and hard rock: tens in old mountains, 100 to 500 in fast ones.
+    steepness: "steepness ksn, at θ = 0.45", Network, unit "m^0.9", usual 1.0 to 500.0, source "Kirby & Whipple 2012";
+    /// The θ by which a basin's channels fall on one line of height over χ; needs no slopes.
+    concavity_chi: "concavity θ, of χ plots", Network, unit "1", usual 0.2 to 0.8, source "Perron & Royden 2013";
+};
 
 /// Steps up and down the channel over which the slope at a cell is taken. Slopes from cell to cell would be those of
 /// rounded heights.
@@ -86,7 +59,7 @@ const CLOUD: usize = 1500;
 /// at a cell taken [`REACH`] steps up the main stem and as many down.
 fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f64; 2]> {
     let cell_area = ground.terrain.grid.cell_area() * 1e-6;
-    let height = |k: usize| ground.terrain.ground.as_slice()[k].metres();
+    let height = |k: usize| ground.terrain.ground[k].metres();
     let areas = drainage.cells().as_slice();
     // The cell above each on the main stem: of the greatest catchment.
     let mut stem: Vec<Option<usize>> = vec![None; network.links.len()];
@@ -118,7 +91,7 @@ fn slopes(ground: &Ground<'_>, drainage: &Drainage, network: &Network) -> Vec<[f
         let found = (first..last).filter_map(|at| {
             // Whole reaches alone: slopes over a few cells scatter.
             let reach = path.get(at.checked_sub(REACH)?..=at + REACH)?;
-            let steps = reach[..2 * REACH].iter().map(|k| step(drainage.directions().as_slice()[*k]));
+            let steps = reach[..2 * REACH].iter().map(|k| step(drainage.directions()[*k]));
             let drop = height(reach[0]) - height(reach[2 * REACH]);
             let area = libm::log10(f64::from(areas[path[at]]) * cell_area);
             Some([area, drop / (steps.sum::<f64>() * ground.cell())])
@@ -163,7 +136,7 @@ struct Profile {
 
 impl Profile {
     fn of(ground: &Ground<'_>, drainage: &Drainage, network: &Network, tree: &Tree) -> Self {
-        let height = |k: u32| ground.terrain.ground.as_slice()[k as usize].metres();
+        let height = |k: u32| ground.terrain.ground[k as usize].metres();
         let mut nodes: Vec<(usize, f64, f64, f64)> = Vec::new();
         // The first cell's number of each link that is done, in the order of the tree.
         let mut first = vec![0usize; tree.links.len()];
@@ -174,8 +147,8 @@ impl Profile {
                 if nodes.is_empty() {
                     base = height(*k);
                 }
-                let area = libm::log(f64::from(drainage.cells().as_slice()[*k as usize]));
-                nodes.push((down, area, step(drainage.directions().as_slice()[*k as usize]), height(*k) - base));
+                let area = libm::log(f64::from(drainage.cells()[*k as usize]));
+                nodes.push((down, area, step(drainage.directions()[*k as usize]), height(*k) - base));
                 down = nodes.len() - 1;
                 if m == 0 {
                     first[n] = down;

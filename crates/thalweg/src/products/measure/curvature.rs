@@ -2,46 +2,21 @@
 
 use crate::products::measure::fit::quantile;
 use crate::products::measure::ground::{Derivatives, Ground};
-use crate::products::measure::spec::{Found, Group, Measures, Spec};
+use crate::products::measure::spec::{Found, Measures, Spec, measures};
 
-pub(super) const SPECS: [Spec; 4] = [
-    Spec {
-        name: "curvature_size",
-        group: Group::Texture,
-        title: "Laplacian, mean size",
-        unit: "1/km",
-        usual: None,
-        nature: "1 to 6 in hills and mountains seen at 10 to 90 m; it grows as cells get finer.",
-        source: "real models, docs/measure.md",
-    },
-    Spec {
-        name: "curvature_skewness",
-        group: Group::Texture,
-        title: "skewness of the Laplacian",
-        unit: "1",
-        usual: Some([-0.1, 0.3]),
-        nature: "Above 0: valleys are sharper than ridges; near 0 in real models of 10 to 90 m, as in noise.",
-        source: "Minár et al. 2020; real models, docs/measure.md",
-    },
-    Spec {
-        name: "profile_skewness",
-        group: Group::Texture,
-        title: "skewness of curvature down the slope",
-        unit: "1",
-        usual: Some([-0.3, 0.3]),
-        nature: "Above 0: feet of slopes are sharper than shoulders; below 0: cliffs' rims are.",
-        source: "Minár et al. 2020; real models, docs/measure.md",
-    },
-    Spec {
-        name: "plan_skewness",
-        group: Group::Texture,
-        title: "skewness of curvature across the slope",
-        unit: "1",
-        usual: Some([-0.2, 0.4]),
-        nature: "Above 0: hollows are narrower than spurs, as running water makes them.",
-        source: "Minár et al. 2020; real models, docs/measure.md",
-    },
-];
+pub(super) const SPECS: [Spec; 4] = measures! {
+    /// 1 to 6 in hills and mountains seen at 10 to 90 m; it grows as cells get finer.
+    curvature_size: "Laplacian, mean size", Texture, unit "1/km", source "real models, docs/measure.md";
+    /// Above 0: valleys are sharper than ridges; near 0 in real models of 10 to 90 m, as in noise.
+    curvature_skewness: "skewness of the Laplacian", Texture, unit "1", usual -0.1 to 0.3,
+        source "Minár et al. 2020; real models, docs/measure.md";
+    /// Above 0: feet of slopes are sharper than shoulders; below 0: cliffs' rims are.
+    profile_skewness: "skewness of curvature down the slope", Texture, unit "1", usual -0.3 to 0.3,
+        source "Minár et al. 2020; real models, docs/measure.md";
+    /// Above 0: hollows are narrower than spurs, as running water makes them.
+    plan_skewness: "skewness of curvature across the slope", Texture, unit "1", usual -0.2 to 0.4,
+        source "Minár et al. 2020; real models, docs/measure.md";
+};
 
 /// The tails' share in the skewness.
 const TAIL: f64 = 0.05;

@@ -2,67 +2,25 @@
 
 use crate::flow::{Directions, Drainage, LENGTHS, Land, PIT, Part, d8, outlets};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Group, Measures, Spec, need_land};
+use crate::products::measure::spec::{Measures, Spec, measures, need_land};
 use crate::terrain::POOL;
 use crate::terrain::field::Field;
 use crate::terrain::height::UNITS;
 
-pub(super) const SPECS: [Spec; 6] = [
-    Spec {
-        name: "pits",
-        group: Group::Drainage,
-        title: "pits, by area",
-        unit: "1/km²",
-        usual: Some([0.0, 3.0]),
-        nature: "Running water fills or cuts through pits; elevation models have some from noise, trees and bridges.",
-        source: "Lindsay & Creed 2005",
-    },
-    Spec {
-        name: "pit_cells",
-        group: Group::Drainage,
-        title: "land under the fill",
-        unit: "%",
-        usual: Some([0.0, 5.0]),
-        nature: "Under 5 % but for karst, dunes and land just left by ice.",
-        source: "Lindsay & Creed 2005",
-    },
-    Spec {
-        name: "pit_volume",
-        group: Group::Drainage,
-        title: "volume to fill, over all land",
-        unit: "m",
-        usual: Some([0.0, 0.5]),
-        nature: "Centimetres where rivers rule.",
-        source: "Lindsay & Creed 2005",
-    },
-    Spec {
-        name: "pit_depth",
-        group: Group::Drainage,
-        title: "deepest fill",
-        unit: "m",
-        usual: None,
-        nature: "A few metres are faults of the survey; tens and more are lakes, quarries and gorges that cells close.",
-        source: "Lindsay & Creed 2005",
-    },
-    Spec {
-        name: "drained",
-        group: Group::Drainage,
-        title: "land that drains unfilled",
-        unit: "%",
-        usual: None,
-        nature: "To the edge, the sea or a lake: all real land with rivers, 5 % to 20 % of elevation models: pits cut rivers.",
-        source: "O'Callaghan & Mark 1984",
-    },
-    Spec {
-        name: "level_cells",
-        group: Group::Drainage,
-        title: "land without any slope",
-        unit: "%",
-        usual: Some([0.0, 5.0]),
-        nature: "Lakes, and heights rounded to whole metres.",
-        source: "Garbrecht & Martz 1997",
-    },
-];
+pub(super) const SPECS: [Spec; 6] = measures! {
+    /// Running water fills or cuts through pits; elevation models have some from noise, trees and bridges.
+    pits: "pits, by area", Drainage, unit "1/km²", usual 0.0 to 3.0, source "Lindsay & Creed 2005";
+    /// Under 5 % but for karst, dunes and land just left by ice.
+    pit_cells: "land under the fill", Drainage, unit "%", usual 0.0 to 5.0, source "Lindsay & Creed 2005";
+    /// Centimetres where rivers rule.
+    pit_volume: "volume to fill, over all land", Drainage, unit "m", usual 0.0 to 0.5, source "Lindsay & Creed 2005";
+    /// A few metres are faults of the survey; tens and more are lakes, quarries and gorges that cells close.
+    pit_depth: "deepest fill", Drainage, unit "m", source "Lindsay & Creed 2005";
+    /// To the edge, the sea or a lake: all real land with rivers, 5 % to 20 % of elevation models: pits cut rivers.
+    drained: "land that drains unfilled", Drainage, unit "%", source "O'Callaghan & Mark 1984";
+    /// Lakes, and heights rounded to whole metres.
+    level_cells: "land without any slope", Drainage, unit "%", usual 0.0 to 5.0, source "Garbrecht & Martz 1997";
+};
 
 /// The drainage of the ground, and what lies above each cell of it.
 pub(super) struct Catchments {
@@ -84,9 +42,9 @@ impl Catchments {
         for &k in drainage.order() {
             let k = k as usize;
             if let Some(n) = drainage.next(k) {
-                let step = step(drainage.directions().as_slice()[k]);
+                let step = step(drainage.directions()[k]);
                 length[n] = length[n].max(length[k] + step * ground.cell());
-                whole[n] &= whole[k] && parts.as_slice()[k] != Part::Rim;
+                whole[n] &= whole[k] && parts[k] != Part::Rim;
             }
         }
         Self { drainage, whole, length }
@@ -204,15 +162,15 @@ mod tests {
             let drainage = &catchments.drainage;
             let raw = d8::directions(&Land::of(&ground));
             let (mut out, mut longest) = (0, vec![0.0f64; 270]);
-            for k in (0..270).filter(|k| of.land.as_slice()[*k]) {
+            for k in (0..270).filter(|k| of.land[*k]) {
                 let mut at = k;
-                while let Some(next) = downstream(at, raw.as_slice()[at], 18) {
+                while let Some(next) = downstream(at, raw[at], 18) {
                     at = next;
                 }
-                out += u64::from(raw.as_slice()[at] == OUT);
+                out += u64::from(raw[at] == OUT);
                 let (mut at, mut length) = (k, 0.0);
                 while let Some(next) = drainage.next(at) {
-                    length += step(drainage.directions().as_slice()[at]) * 10.0;
+                    length += step(drainage.directions()[at]) * 10.0;
                     at = next;
                     longest[at] = longest[at].max(length);
                 }

@@ -4,28 +4,15 @@ use crate::products::measure::drainage::Catchments;
 use crate::products::measure::fit::{bins, power, thin};
 use crate::products::measure::ground::Ground;
 use crate::products::measure::network::Network;
-use crate::products::measure::spec::{Curve, Group, Measures, Scale, Spec};
+use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures};
 
-pub(super) const SPECS: [Spec; 2] = [
-    Spec {
-        name: "hack_exponent",
-        group: Group::Network,
-        title: "Hack's exponent h",
-        unit: "1",
-        usual: Some([0.45, 0.6]),
-        nature: "The main stem's length grows as area^h, from divides to junctions; 0.5 if basins keep their shape.",
-        source: "Hack 1957; Rigon et al. 1996",
-    },
-    Spec {
-        name: "hack_factor",
-        group: Group::Network,
-        title: "main stem of 1 km²",
-        unit: "km",
-        usual: Some([1.0, 3.0]),
-        nature: "1.3 by Hack's law, 1.8 by Montgomery & Dietrich's; longer where basins are narrow.",
-        source: "Hack 1957; Montgomery & Dietrich 1992",
-    },
-];
+pub(super) const SPECS: [Spec; 2] = measures! {
+    /// The main stem's length grows as area^h, from divides to junctions; 0.5 if basins keep their shape.
+    hack_exponent: "Hack's exponent h", Network, unit "1", usual 0.45 to 0.6, source "Hack 1957; Rigon et al. 1996";
+    /// 1.3 by Hack's law, 1.8 by Montgomery & Dietrich's; longer where basins are narrow.
+    hack_factor: "main stem of 1 km²", Network, unit "km", usual 1.0 to 3.0,
+        source "Hack 1957; Montgomery & Dietrich 1992";
+};
 
 /// Bins a decade of area, and the fewest junctions in one.
 const BINS: f64 = 5.0;

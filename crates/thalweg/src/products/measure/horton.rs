@@ -2,46 +2,20 @@
 
 use crate::products::measure::fit::line;
 use crate::products::measure::network::Network;
-use crate::products::measure::spec::{Curve, Found, Group, Measures, PowerLaw, Scale, Spec};
+use crate::products::measure::spec::{Curve, Found, Measures, PowerLaw, Scale, Spec, measures};
 
-pub(super) const SPECS: [Spec; 4] = [
-    Spec {
-        name: "orders",
-        group: Group::Network,
-        title: "highest Strahler order",
-        unit: "1",
-        usual: None,
-        nature: "Grows by one for about every fivefold area.",
-        source: "Strahler 1957",
-    },
-    Spec {
-        name: "horton_bifurcation",
-        group: Group::Network,
-        title: "Horton's bifurcation ratio R_B",
-        unit: "1",
-        usual: Some([3.0, 5.0]),
-        nature: "Streams of an order to one of the next: 4 in a tree joined at random, more in long narrow basins.",
-        source: "Horton 1945; Strahler 1957",
-    },
-    Spec {
-        name: "horton_length",
-        group: Group::Network,
-        title: "Horton's length ratio R_L",
-        unit: "1",
-        usual: Some([1.5, 3.5]),
-        nature: "Mean length of streams of an order over that of the last.",
-        source: "Horton 1945; Strahler 1957",
-    },
-    Spec {
-        name: "horton_area",
-        group: Group::Network,
-        title: "Horton's area ratio R_A",
-        unit: "1",
-        usual: Some([3.0, 6.0]),
-        nature: "Mean catchment of streams of an order over that of the last.",
-        source: "Schumm 1956; Strahler 1957",
-    },
-];
+pub(super) const SPECS: [Spec; 4] = measures! {
+    /// Grows by one for about every fivefold area.
+    orders: "highest Strahler order", Network, unit "1", source "Strahler 1957";
+    /// Streams of an order to one of the next: 4 in a tree joined at random, more in long narrow basins.
+    horton_bifurcation: "Horton's bifurcation ratio R_B", Network, unit "1", usual 3.0 to 5.0,
+        source "Horton 1945; Strahler 1957";
+    /// Mean length of streams of an order over that of the last.
+    horton_length: "Horton's length ratio R_L", Network, unit "1", usual 1.5 to 3.5,
+        source "Horton 1945; Strahler 1957";
+    /// Mean catchment of streams of an order over that of the last.
+    horton_area: "Horton's area ratio R_A", Network, unit "1", usual 3.0 to 6.0, source "Schumm 1956; Strahler 1957";
+};
 
 /// Streams of one order: what the laws are about.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

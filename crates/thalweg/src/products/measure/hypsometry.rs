@@ -1,47 +1,20 @@
 //! How much of the land lies how high.
 
 use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Curve, Group, Measures, Scale, Spec, need_land};
+use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, need_land};
 use crate::terrain::height::UNITS;
 
-pub(super) const SPECS: [Spec; 4] = [
-    Spec {
-        name: "relief",
-        group: Group::Relief,
-        title: "highest less lowest land",
-        unit: "m",
-        usual: None,
-        nature: "Hills tens to hundreds, mountains 1000 m to 5000 m over tens of kilometres.",
-        source: "Ahnert 1970",
-    },
-    Spec {
-        name: "mean_height",
-        group: Group::Relief,
-        title: "mean height of land",
-        unit: "m",
-        usual: None,
-        nature: "Land stands about 800 m above the sea on average.",
-        source: "Eakins & Sharman 2012",
-    },
-    Spec {
-        name: "hypsometric_integral",
-        group: Group::Relief,
-        title: "hypsometric integral",
-        unit: "1",
-        usual: Some([0.35, 0.6]),
-        nature: "Above 0.6 young land, little cut; 0.35 to 0.6 in balance; below 0.35 low land with lone mountains.",
-        source: "Strahler 1952; Pike & Wilson 1971",
-    },
-    Spec {
-        name: "hypsometric_skewness",
-        group: Group::Relief,
-        title: "skewness of heights",
-        unit: "1",
-        usual: Some([-0.5, 1.5]),
-        nature: "Above 0 where much land is low and little high, as about rivers; below 0 for cut plateaus.",
-        source: "Harlin 1978",
-    },
-];
+pub(super) const SPECS: [Spec; 4] = measures! {
+    /// Hills tens to hundreds, mountains 1000 m to 5000 m over tens of kilometres.
+    relief: "highest less lowest land", Relief, unit "m", source "Ahnert 1970";
+    /// Land stands about 800 m above the sea on average.
+    mean_height: "mean height of land", Relief, unit "m", source "Eakins & Sharman 2012";
+    /// Above 0.6 young land, little cut; 0.35 to 0.6 in balance; below 0.35 low land with lone mountains.
+    hypsometric_integral: "hypsometric integral", Relief, unit "1", usual 0.35 to 0.6,
+        source "Strahler 1952; Pike & Wilson 1971";
+    /// Above 0 where much land is low and little high, as about rivers; below 0 for cut plateaus.
+    hypsometric_skewness: "skewness of heights", Relief, unit "1", usual -0.5 to 1.5, source "Harlin 1978";
+};
 
 /// Steps of the hypsometric curve.
 const STEPS: usize = 100;

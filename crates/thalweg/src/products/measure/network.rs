@@ -2,28 +2,16 @@
 
 use crate::products::measure::drainage::{Catchments, step};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Found, Group, MeasureSettings, Measures, Spec, need_land};
+use crate::products::measure::spec::{Found, MeasureSettings, Measures, Spec, measures, need_land};
 
-pub(super) const SPECS: [Spec; 2] = [
-    Spec {
-        name: "channel_area",
-        group: Group::Network,
-        title: "catchment from which on there is a channel",
-        unit: "km²",
-        usual: None,
-        nature: "Set, not measured: 0.1 km² and 100 cells at least. Channel heads have 0.001 to 1 km².",
-        source: "Montgomery & Dietrich 1988",
-    },
-    Spec {
-        name: "drainage_density",
-        group: Group::Network,
-        title: "drainage density",
-        unit: "km/km²",
-        usual: Some([0.5, 5.0]),
-        nature: "Channels begin where the setting says, so only terrains of one setting compare; about 2 at 0.1 km².",
-        source: "Horton 1945; Tucker et al. 2001",
-    },
-];
+pub(super) const SPECS: [Spec; 2] = measures! {
+    /// Set, not measured: 0.1 km² and 100 cells at least. Channel heads have 0.001 to 1 km².
+    channel_area: "catchment from which on there is a channel", Network, unit "km²",
+        source "Montgomery & Dietrich 1988";
+    /// Channels begin where the setting says, so only terrains of one setting compare; about 2 at 0.1 km².
+    drainage_density: "drainage density", Network, unit "km/km²", usual 0.5 to 5.0,
+        source "Horton 1945; Tucker et al. 2001";
+};
 
 /// Least catchment of a channel, where none is set: km², and cells.
 const LEAST: (f64, f64) = (0.1, 100.0);
@@ -61,7 +49,7 @@ impl Network {
         let threshold = (least.ceil() as u32).max(1);
         let Catchments { drainage, whole, .. } = catchments;
         let cells = drainage.cells().as_slice();
-        let channel = |k: usize| ground.land.as_slice()[k] && cells[k] >= threshold;
+        let channel = |k: usize| ground.land[k] && cells[k] >= threshold;
         // Channels that flow into each cell.
         let mut donors = vec![0u8; cells.len()];
         for k in (0..cells.len()).filter(|k| channel(*k)) {
@@ -77,7 +65,7 @@ impl Network {
             let mut link = Link { cells: vec![*start], next: None, length: 0.0, area: 0.0, order: 1, whole: false };
             let mut k = *start as usize;
             while let Some(n) = drainage.next(k).filter(|n| channel(*n)) {
-                link.length += step(drainage.directions().as_slice()[k]) * ground.cell();
+                link.length += step(drainage.directions()[k]) * ground.cell();
                 if begins(n) {
                     link.next = Some(number[n] as usize);
                     break;

@@ -5,55 +5,22 @@ use std::f64::consts::SQRT_2;
 use crate::products::measure::fit::quantile;
 use crate::products::measure::ground::Ground;
 use crate::products::measure::network::{Link, Network};
-use crate::products::measure::spec::{Curve, Found, Group, Measures, Scale, Spec};
+use crate::products::measure::spec::{Curve, Found, Measures, Scale, Spec, measures};
 
-pub(super) const SPECS: [Spec; 5] = [
-    Spec {
-        name: "junction_angle",
-        group: Group::Network,
-        title: "angle of junctions, mean",
-        unit: "°",
-        usual: Some([40.0, 75.0]),
-        nature: "45° in dry and steep land, where floods over the ground cut; 72° in wet land, where groundwater does.",
-        source: "Seybold et al. 2017",
-    },
-    Spec {
-        name: "junction_spread",
-        group: Group::Network,
-        title: "angle of junctions, middle half",
-        unit: "°",
-        usual: Some([15.0, 60.0]),
-        nature: "From the first to the third quartile: tens of degrees.",
-        source: "real models, docs/measure.md",
-    },
-    Spec {
-        name: "sinuosity",
-        group: Group::Network,
-        title: "sinuosity of streams, median",
-        unit: "1",
-        usual: Some([1.05, 1.5]),
-        nature: "Length over the chord, order 2 and up: 1.1 to 1.3 in mountains, over 1.5 where rivers meander.",
-        source: "Leopold & Wolman 1957",
-    },
-    Spec {
-        name: "channel_alignment",
-        group: Group::Grid,
-        title: "channels along multiples of 45°",
-        unit: "1",
-        usual: Some([-0.1, 0.15]),
-        nature: "Mean of cos 8φ over channels' bearings: 0 if they run any way, 1 if only along the grid's eight.",
-        source: "Fairfield & Leymarie 1991",
-    },
-    Spec {
-        name: "channel_diagonals",
-        group: Group::Grid,
-        title: "channel steps that are diagonal",
-        unit: "%",
-        usual: Some([35.0, 50.0]),
-        nature: "√2 − 1 = 41 % of the steps that follow lines of every bearing alike.",
-        source: "geometry",
-    },
-];
+pub(super) const SPECS: [Spec; 5] = measures! {
+    /// 45° in dry and steep land, where floods over the ground cut; 72° in wet land, where groundwater does.
+    junction_angle: "angle of junctions, mean", Network, unit "°", usual 40.0 to 75.0, source "Seybold et al. 2017";
+    /// From the first to the third quartile: tens of degrees.
+    junction_spread: "angle of junctions, middle half", Network, unit "°", usual 15.0 to 60.0,
+        source "real models, docs/measure.md";
+    /// Length over the chord, order 2 and up: 1.1 to 1.3 in mountains, over 1.5 where rivers meander.
+    sinuosity: "sinuosity of streams, median", Network, unit "1", usual 1.05 to 1.5, source "Leopold & Wolman 1957";
+    /// Mean of cos 8φ over channels' bearings: 0 if they run any way, 1 if only along the grid's eight.
+    channel_alignment: "channels along multiples of 45°", Grid, unit "1", usual -0.1 to 0.15,
+        source "Fairfield & Leymarie 1991";
+    /// √2 − 1 = 41 % of the steps that follow lines of every bearing alike.
+    channel_diagonals: "channel steps that are diagonal", Grid, unit "%", usual 35.0 to 50.0, source "geometry";
+};
 
 /// Steps up each tributary over which its bearing is taken, and the fewest.
 const REACH: usize = 10;

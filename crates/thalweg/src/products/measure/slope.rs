@@ -4,74 +4,28 @@ use std::f64::consts::TAU;
 
 use crate::products::measure::fit::quantile;
 use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Curve, Group, Measures, Scale, Spec, need_land};
+use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, need_land};
 use crate::products::slope::gradient;
 
-pub(super) const SPECS: [Spec; 7] = [
-    Spec {
-        name: "slope_p05",
-        group: Group::Relief,
-        title: "slope, 5 % are gentler",
-        unit: "°",
-        usual: None,
-        nature: "Floors of valleys and flats: 0° to 3° where rivers lay down, 5° and more in young mountains.",
-        source: "real models, docs/measure.md",
-    },
-    Spec {
-        name: "slope_median",
-        group: Group::Relief,
-        title: "slope, median",
-        unit: "°",
-        usual: Some([2.0, 35.0]),
-        nature: "Plains up to 2°, hills 5° to 15°, mountains 20° to 35°; it falls as cells get wider.",
-        source: "Montgomery & Brandon 2002",
-    },
-    Spec {
-        name: "slope_p95",
-        group: Group::Relief,
-        title: "slope, 95 % are gentler",
-        unit: "°",
-        usual: Some([5.0, 50.0]),
-        nature: "Soil and scree hold 30° to 40°; steeper is rock, and little of the land.",
-        source: "Burbank et al. 1996",
-    },
-    Spec {
-        name: "slope_over_40",
-        group: Group::Relief,
-        title: "land steeper than 40°",
-        unit: "%",
-        usual: Some([0.0, 25.0]),
-        nature: "Rock walls: none in hills, a few % in mountains cut by rivers, more where ice was; finer cells see more.",
-        source: "Burbank et al. 1996; real models, docs/measure.md",
-    },
-    Spec {
-        name: "slope_skewness",
-        group: Group::Relief,
-        title: "skewness of slopes",
-        unit: "1",
-        usual: Some([-0.8, 2.5]),
-        nature: "Many gentle and few steep slopes (above 0) in lowlands, near 0 where slopes stand at their limit.",
-        source: "Wolinsky & Pratson 2005",
-    },
-    Spec {
-        name: "aspect_alignment",
-        group: Group::Grid,
-        title: "aspects at multiples of 45°, excess",
-        unit: "%",
-        usual: Some([-10.0, 15.0]),
-        nature: "0: no aspect is favoured by its angle to the grid; models that know only eight directions give tens.",
-        source: "Fairfield & Leymarie 1991",
-    },
-    Spec {
-        name: "aspect_strength",
-        group: Group::Relief,
-        title: "strength of the mean aspect",
-        unit: "1",
-        usual: Some([0.0, 0.5]),
-        nature: "0: faces every way alike; 1: all slopes face one way. Tilted blocks and scarps stand out.",
-        source: "real models, docs/measure.md",
-    },
-];
+pub(super) const SPECS: [Spec; 7] = measures! {
+    /// Floors of valleys and flats: 0° to 3° where rivers lay down, 5° and more in young mountains.
+    slope_p05: "slope, 5 % are gentler", Relief, unit "°", source "real models, docs/measure.md";
+    /// Plains up to 2°, hills 5° to 15°, mountains 20° to 35°; it falls as cells get wider.
+    slope_median: "slope, median", Relief, unit "°", usual 2.0 to 35.0, source "Montgomery & Brandon 2002";
+    /// Soil and scree hold 30° to 40°; steeper is rock, and little of the land.
+    slope_p95: "slope, 95 % are gentler", Relief, unit "°", usual 5.0 to 50.0, source "Burbank et al. 1996";
+    /// Rock walls: none in hills, a few % in mountains cut by rivers, more where ice was; finer cells see more.
+    slope_over_40: "land steeper than 40°", Relief, unit "%", usual 0.0 to 25.0,
+        source "Burbank et al. 1996; real models, docs/measure.md";
+    /// Many gentle and few steep slopes (above 0) in lowlands, near 0 where slopes stand at their limit.
+    slope_skewness: "skewness of slopes", Relief, unit "1", usual -0.8 to 2.5, source "Wolinsky & Pratson 2005";
+    /// 0: no aspect is favoured by its angle to the grid; models that know only eight directions give tens.
+    aspect_alignment: "aspects at multiples of 45°, excess", Grid, unit "%", usual -10.0 to 15.0,
+        source "Fairfield & Leymarie 1991";
+    /// 0: faces every way alike; 1: all slopes face one way. Tilted blocks and scarps stand out.
+    aspect_strength: "strength of the mean aspect", Relief, unit "1", usual 0.0 to 0.5,
+        source "real models, docs/measure.md";
+};
 
 /// Classes of aspect, each of 5°.
 const ASPECTS: usize = 72;

@@ -58,6 +58,24 @@ pub struct Spec {
     pub source: &'static str,
 }
 
+/// Declares measures, each under the line of [`Spec::nature`]; what is not `usual` anywhere leaves that out.
+macro_rules! measures {
+    ($(#[doc = $nature:literal] $name:ident: $title:literal, $group:ident, unit $unit:literal,
+       $(usual $from:literal to $to:literal,)? source $source:literal;)*) => {
+        [$($crate::products::measure::spec::Spec {
+            name: stringify!($name),
+            group: $crate::products::measure::spec::Group::$group,
+            title: $title,
+            unit: $unit,
+            usual: [$(Some([$from, $to]),)? None][0],
+            nature: $nature.trim_ascii(),
+            source: $source,
+        }),*]
+    };
+}
+
+pub(super) use measures;
+
 /// A measure of one terrain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -90,13 +108,13 @@ pub enum Scale {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PowerLaw {
-    /// y at x = 1.
+    /// y at x = 1, in the unit of y.
     pub factor: f64,
     /// The exponent.
     pub exponent: f64,
     /// Share of the variance of ln y that the law tells, 0 to 1.
     pub r2: f64,
-    /// From which to which x it was fitted.
+    /// From which to which x, in the unit of x, it was fitted.
     pub over: [f64; 2],
 }
 

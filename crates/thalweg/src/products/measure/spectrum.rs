@@ -5,29 +5,16 @@ use rayon::prelude::*;
 use crate::base::fourier::{Fourier, Wave};
 use crate::products::measure::fit::{bins, power};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Curve, Group, Measures, PowerLaw, Scale, Spec};
+use crate::products::measure::spec::{Curve, Measures, PowerLaw, Scale, Spec, measures};
 use crate::terrain::height::UNITS;
 
-pub(super) const SPECS: [Spec; 2] = [
-    Spec {
-        name: "spectral_exponent",
-        group: Group::Texture,
-        title: "power spectrum, exponent β",
-        unit: "1",
-        usual: Some([2.0, 4.0]),
-        nature: "Power density falls as frequency^−β: 2 is rough, 4 smooth; profiles have one less.",
-        source: "Huang & Turcotte 1989; Perron et al. 2008",
-    },
-    Spec {
-        name: "spectral_fit",
-        group: Group::Texture,
-        title: "power spectrum, R² of the law",
-        unit: "1",
-        usual: Some([0.9, 1.0]),
-        nature: "Near 1 without a favoured size; a row of valleys of one spacing bends or peaks the spectrum.",
-        source: "Perron et al. 2008",
-    },
-];
+pub(super) const SPECS: [Spec; 2] = measures! {
+    /// Power density falls as frequency^−β: 2 is rough, 4 smooth; profiles have one less.
+    spectral_exponent: "power spectrum, exponent β", Texture, unit "1", usual 2.0 to 4.0,
+        source "Huang & Turcotte 1989; Perron et al. 2008";
+    /// Near 1 without a favoured size; a row of valleys of one spacing bends or peaks the spectrum.
+    spectral_fit: "power spectrum, R² of the law", Texture, unit "1", usual 0.9 to 1.0, source "Perron et al. 2008";
+};
 
 /// Sides shorter than this many cells give too few rings.
 const LEAST: usize = 32;

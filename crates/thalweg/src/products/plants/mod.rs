@@ -11,20 +11,27 @@ mod turtle;
 use crate::base::rng::Key;
 use crate::process::forest::KINDS;
 
-/// Most triangles of a plant.
+/// The greatest number of triangles of a plant.
 pub const MAX_TRIANGLES: usize = 300;
 
 /// A plant as triangles, Y up: its foot at the origin, 1 high, and 1 wide at its widest.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plant {
-    /// Corners.
+    /// Corners: x, up, z in the plant's heights.
     pub positions: Vec<[f32; 3]>,
     /// Unit normals at the corners; leaves are lit from either side.
     pub normals: Vec<[f32; 3]>,
-    /// Colours at the corners, in linear light, darker inside the crown.
+    /// Colours at the corners, in linear light (0 to 1), darker inside the crown.
     pub colours: Vec<[f32; 3]>,
-    /// Triangles.
+    /// Triangles: three numbers of corners each.
     pub indices: Vec<u32>,
+}
+
+/// Lowest and highest coordinate of points along each axis.
+pub(crate) fn bounds(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
+    points.iter().fold([[f32::MAX; 3], [f32::MIN; 3]], |[low, high], p| {
+        [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
+    })
 }
 
 impl Plant {
@@ -42,11 +49,9 @@ impl Plant {
         self.indices.len() / 3
     }
 
-    /// Lowest and highest coordinate along each axis.
+    /// Lowest and highest coordinate along each axis, in the plant's heights.
     pub fn bounds(&self) -> [[f32; 3]; 2] {
-        self.positions.iter().fold([[f32::MAX; 3], [f32::MIN; 3]], |[low, high], p| {
-            [[0, 1, 2].map(|k| low[k].min(p[k])), [0, 1, 2].map(|k| high[k].max(p[k]))]
-        })
+        bounds(&self.positions)
     }
 
     /// Brings it to its height and width of 1.

@@ -137,7 +137,7 @@ fn words() -> &'static [(&'static str, &'static str)] {
 /// One act of the hand. Settings that its tool does not have are not read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stroke {
-    /// Steps that its stage has taken before.
+    /// Number of steps that its stage has taken before.
     pub step: u32,
     /// On how many coarser levels its stage has run before.
     pub pass: u32,
@@ -149,9 +149,9 @@ pub struct Stroke {
     pub radius: f64,
     /// Metres, or a share, at the middle.
     pub strength: f64,
-    /// What is painted.
+    /// What is painted, in the unit of its layer.
     pub value: f64,
-    /// Droplets at each place.
+    /// Number of droplets at each place.
     pub count: u32,
     /// Water of a spring, in m³/s.
     pub rate: f64,
@@ -179,7 +179,7 @@ impl Stroke {
         Self { radius: 0.0, count: 1, ..Self::new(Tool::Droplets, vec![place]) }
     }
 
-    /// A shower: so many droplets, that fall anywhere.
+    /// A shower: `count` droplets, that fall anywhere.
     pub fn shower(count: u32) -> Self {
         Self { count, ..Self::new(Tool::Droplets, Vec::new()) }
     }

@@ -129,7 +129,7 @@ pub(super) fn network(site: &Site<'_>, sampled: &Sampled, forest: &Forest, drawn
             Mouth::Joins { river, vertex }
         } else if site.is_sea(last) {
             Mouth::Sea
-        } else if parts.as_slice()[last] == Part::Sink {
+        } else if parts[last] == Part::Sink {
             Mouth::Outlet
         } else {
             Mouth::Edge
@@ -215,12 +215,12 @@ pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
                 let alpha = (1.0 - out * out).max(0.0);
                 let alpha = alpha * alpha * alpha;
                 let target = (1.0 - alpha) * f64::from(before[k].0) + alpha * (level - radius * UNITS);
-                let height = &mut ground.as_mut_slice()[k];
+                let height = &mut ground[k];
                 *height = Height(target as i32).clamped().min(*height);
-                if (r as f32) < near.as_slice()[k] {
-                    near.as_mut_slice()[k] = r as f32;
-                    numbers.as_mut_slice()[k] = number as u32 + 1;
-                    levels.as_mut_slice()[k] = Height(level as i32);
+                if (r as f32) < near[k] {
+                    near[k] = r as f32;
+                    numbers[k] = number as u32 + 1;
+                    levels[k] = Height(level as i32);
                 }
             };
             around(network.size, pair, radius / network.cell, |i, j, t, apart| {
@@ -243,8 +243,8 @@ pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
     // Paths that share cells lower one another.
     while settle(network, &mut ground) {}
     let mut water = Field::new(network.size, Height::ZERO);
-    for (k, depth) in water.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| numbers.as_slice()[*k] > 0) {
-        *depth = Height((levels.as_slice()[k].0 - ground.as_slice()[k].0).max(0));
+    for (k, depth) in water.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| numbers[*k] > 0) {
+        *depth = Height((levels[k].0 - ground[k].0).max(0));
     }
     let on_path: Vec<usize> = network.rivers.iter().flat_map(|river| &river.path).map(|(k, _)| *k as usize).collect();
     let mut dry: Vec<bool> = water.as_slice().iter().map(|depth| depth.0 == 0).collect();

@@ -61,7 +61,7 @@ impl Sampling {
 }
 
 /// Makes and carves the report's network of a site. Discharges are its drainage D, a number of points; a river is 2·√D metres
-/// wide and √D deep. Of what is wished it heeds springs (rivers begin at them), mouths and ground to keep off.
+/// wide and √D deep. Of what is given it heeds springs (rivers begin at them), mouths and ground to keep off.
 ///
 /// # Errors
 /// As [`Site::check`] and [`Sampling::check`].

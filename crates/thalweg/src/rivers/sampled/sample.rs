@@ -34,7 +34,7 @@ const FELT: f64 = 6.0;
 /// Who is asked first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
-    Wished,
+    Given,
     Rim,
     Free,
 }
@@ -78,12 +78,12 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
     };
     for spring in site.springs {
         let k = spring.cell[0] * cols + spring.cell[1];
-        asked.push(Candidate { class: Class::Wished, phase: 0, rank: rank(k), place: middle(k), spring: true });
+        asked.push(Candidate { class: Class::Given, phase: 0, rank: rank(k), place: middle(k), spring: true });
     }
     let has_sea = (0..grid.len()).any(|k| site.is_sea(k) && !site.is_void(k));
     for (k, part) in parts.iter().enumerate() {
         let class = match part {
-            Part::Sink if !site.is_sea(k) => Class::Wished,
+            Part::Sink if !site.is_sea(k) => Class::Given,
             Part::Rim if !has_sea => Class::Rim,
             _ => continue,
         };
@@ -135,7 +135,7 @@ pub fn points(site: &Site<'_>, sampling: &Sampling, key: Key) -> Sampled {
         near.around(candidate.place, spacing, |n| {
             let (other, radius) = taken[n as usize];
             let [dy, dx] = [other[0] - candidate.place[0], other[1] - candidate.place[1]];
-            let least = if candidate.class == Class::Wished { 1e-6 } else { own.min(radius) };
+            let least = if candidate.class == Class::Given { 1e-6 } else { own.min(radius) };
             free &= dy * dy + dx * dx >= least * least;
         });
         if !free {

@@ -17,7 +17,7 @@ pub(super) fn settle(network: &Network, ground: &mut Field<Height>) -> bool {
             Source::Parts { river, vertex } => {
                 let path = &network.rivers[river as usize].path;
                 let above = path[..path.partition_point(|(_, at)| *at < vertex)].last();
-                above.map_or(Height::MAX, |(k, _)| ground.as_slice()[*k as usize])
+                above.map_or(Height::MAX, |(k, _)| ground[*k as usize])
             }
             _ => Height::MAX,
         };
@@ -25,7 +25,7 @@ pub(super) fn settle(network: &Network, ground: &mut Field<Height>) -> bool {
             while let Some((_, height)) = came.next_if(|(at, _)| at <= vertex) {
                 lowest = lowest.min(*height);
             }
-            let height = &mut ground.as_mut_slice()[*k as usize];
+            let height = &mut ground[*k as usize];
             changed |= lowest < *height;
             *height = lowest.min(*height);
             lowest = *height;

@@ -1,0 +1,63 @@
+//! `explore`: a world looked at from any distance, in a window or as a picture.
+
+use std::process::ExitCode;
+
+use thalweg::io::apart::apart;
+use thalweg::io::{output, save_picture};
+use thalweg::world::World;
+use thalweg::{Error, Result};
+use thalweg_studio::explore::stand::Stand;
+use thalweg_studio::explore::still;
+use thalweg_studio::view::look::Look;
+
+use crate::args::explore::Explore;
+use crate::console::Voice;
+use crate::recipes::named;
+
+/// Distances in metres that the eye may have.
+const DISTANCES: [f32; 2] = [1.0, 1e7];
+
+/// Opens the window and stays until it is closed; or draws what it would show.
+///
+/// # Errors
+/// No such recipe, a place outside the world, an option outside its range, nothing that can draw, an output that cannot be written.
+pub fn explore(args: &Explore, voice: Voice) -> Result<ExitCode> {
+    let mut recipe = named(&args.recipe)?;
+    recipe.cells = args.cells.unwrap_or(recipe.cells);
+    recipe.seed = args.seed.unwrap_or(recipe.seed);
+    let look = Look { ramp: recipe.ramp, ..Look::default() };
+    let world = World::open(&recipe)?;
+    let stand = stand(args, &world)?;
+    let Some(path) = &args.output else {
+        return Ok(match thalweg_studio::explore(world, stand, look) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => {
+                voice.problem(&problem);
+                ExitCode::FAILURE
+            }
+        });
+    };
+    output::check_ending(path, &["png"])?;
+    apart(&recipe.reads(), std::slice::from_ref(path))?;
+    let [height, width] = args.size.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+    let picture = still(&world, stand, &look, [width, height]).map_err(|problem| Error::file(path, problem))?;
+    save_picture(path, &picture)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the eye stands.
+fn stand(args: &Explore, world: &World) -> Result<Stand> {
+    let mut stand = Stand::whole(world.frame());
+    if let Some([x, y]) = args.at {
+        world.cell_at(0, x, y)?;
+        stand.place = [x, y];
+    }
+    let within = |name: &str, value: f32, [low, high]: [f32; 2]| match (low..=high).contains(&value) {
+        true => Ok(value),
+        false => Err(Error::value(name, value, format!("{low} to {high}"))),
+    };
+    stand.camera.distance = within("distance", args.distance.unwrap_or(stand.camera.distance), DISTANCES)?;
+    stand.camera.azimuth = within("azimuth", args.azimuth, [-360.0, 360.0])?;
+    stand.camera.elevation = within("elevation of the eye", args.elevation, [1.0, 90.0])?;
+    Ok(stand)
+}

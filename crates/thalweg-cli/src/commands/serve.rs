@@ -1,0 +1,97 @@
+//! `serve`: a world's tiles over HTTP, made as they are asked for.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::json;
+use thalweg::world_files::{Answer, WebTiles};
+use thalweg::{Error, Result};
+use tiny_http::{Header, Method, Request, Response, Server};
+
+use crate::args::Serve;
+use crate::console::Voice;
+use crate::signals::{is_asked, listen};
+use crate::worlds::opened;
+
+/// Tiles that are made at once: each works on all threads.
+const AT_ONCE: usize = 2;
+
+/// Requests that are taken at once: what waits for a tile holds up nobody who asks for something else.
+const TAKEN: usize = 8;
+
+/// How long a thread waits before it looks whether Ctrl-C came.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Serves a world until Ctrl-C.
+///
+/// # Errors
+/// No such world, an address that cannot be listened at.
+pub fn serve(args: &Serve, voice: Voice) -> Result<()> {
+    let (recipe, world) = opened(&args.world)?;
+    let tiles = WebTiles::new(world, &recipe.name);
+    let address = format!("{}:{}", args.bind, args.port);
+    let refused = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Error::value("--bind", &address, format!("an address and a port to listen at ({error})"))
+    };
+    let server = Server::http(&address).map_err(refused)?;
+    let at = server.server_addr().to_string();
+    let [first, last] = tiles.zooms();
+    listen(voice);
+    voice.say(&format!(
+        "http://{at}/tiles.json, http://{at}/{{z}}/{{x}}/{{y}}.png (terrain-RGB) and .f32, zoom {first} to {last}; the place is \
+         invented; Ctrl-C ends it"
+    ));
+    voice.event(&json!({"event": "serving", "address": at, "minzoom": first, "maxzoom": last}));
+    let gate = Gate::default();
+    let work = || {
+        while !is_asked() {
+            match server.recv_timeout(PATIENCE) {
+                Ok(Some(request)) => reply(request, &tiles, &gate, &at),
+                Ok(None) => {}
+                Err(error) => voice.warn(&format!("a request was lost: {error}")),
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..TAKEN).for_each(|_| drop(scope.spawn(work))));
+    Ok(())
+}
+
+/// Lets so many in at once.
+#[derive(Default)]
+struct Gate {
+    inside: Mutex<usize>,
+    left: Condvar,
+}
+
+impl Gate {
+    fn pass<R>(&self, work: impl FnOnce() -> R) -> R {
+        let lock = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inside =
+            self.left.wait_while(lock, |inside| *inside >= AT_ONCE).unwrap_or_else(PoisonError::into_inner);
+        *inside += 1;
+        drop(inside);
+        let done = work();
+        *self.inside.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.left.notify_one();
+        done
+    }
+}
+
+/// Answers a request. A client that has gone is no error.
+fn reply(request: Request, tiles: &WebTiles, gate: &Gate, at: &str) {
+    let path = request.url().to_string();
+    let host = request.headers().iter().find(|header| header.field.equiv("Host")).map(|header| header.value.as_str());
+    let is_plain = |host: &&str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-[]".contains(&byte));
+    let base = format!("http://{}", host.filter(is_plain).unwrap_or(at));
+    let answer = match request.method() {
+        Method::Get | Method::Head if WebTiles::is_tile(&path) => gate.pass(|| tiles.answer(&path, &base)),
+        Method::Get | Method::Head => tiles.answer(&path, &base),
+        _ => Answer { status: 405, mime: "text/plain; charset=utf-8", body: b"GET alone\n".to_vec() },
+    };
+    let heads = [("Content-Type", answer.mime), ("Access-Control-Allow-Origin", "*")];
+    let mut response = Response::from_data(answer.body).with_status_code(answer.status);
+    for header in heads.iter().filter_map(|(name, value)| Header::from_bytes(*name, *value).ok()) {
+        response.add_header(header);
+    }
+    let _ = request.respond(response);
+}

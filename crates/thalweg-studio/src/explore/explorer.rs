@@ -1,0 +1,266 @@
+//! [`Explorer`]: the window, a frame at a time.
+
+use eframe::egui::{self, CentralPanel, Color32, Context, Key, PointerButton, Rect, Response, Sense, Ui, pos2};
+use eframe::egui_wgpu::RenderState;
+use glam::Vec3;
+use thalweg::world::World;
+
+use crate::explore::rings::Ring;
+use crate::explore::shown::Shown;
+use crate::explore::stand::{Stand, exaggeration, finest};
+use crate::explore::streamer::{Manner, Streamer};
+use crate::ui::scene::{Frame as Picture, Part, Scene};
+use crate::ui::words::short;
+use crate::view::camera::Camera;
+use crate::view::look::Look;
+
+/// The nearest that the eye comes, in cells of the finest level.
+const NEAREST: f64 = 40.0;
+/// Metres over which haze thickens, in distances of the eye.
+const AIR: f32 = 6.0;
+
+/// A window upon a world.
+pub struct Explorer {
+    world: World,
+    streamer: Streamer,
+    scene: Option<Scene>,
+    shown: Shown,
+    stand: Stand,
+    look: Look,
+    version: u64,
+    size: [u32; 2],
+    problem: Option<String>,
+}
+
+impl Explorer {
+    /// The explorer in a window, or in a test without one; without a GPU nothing is drawn.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    pub fn new(
+        world: World,
+        (stand, look): (Stand, Look),
+        ctx: &Context,
+        state: Option<RenderState>,
+    ) -> Result<Self, String> {
+        ctx.set_theme(egui::Theme::Dark);
+        let waker = ctx.clone();
+        let streamer = Streamer::start(world.clone(), move || waker.request_repaint())?;
+        Ok(Self {
+            world,
+            streamer,
+            scene: state.map(Scene::new),
+            shown: Shown::default(),
+            stand,
+            look,
+            version: 0,
+            size: [1280, 800],
+            problem: None,
+        })
+    }
+
+    /// Where it looks, and from where.
+    pub fn stand(&self) -> Stand {
+        self.stand
+    }
+
+    /// Levels of the rings that it shows, from the finest.
+    pub fn levels(&self) -> Vec<u32> {
+        self.shown.rings().map(|held| held.ring.level).collect()
+    }
+
+    /// Whether all that is wanted is shown.
+    pub fn is_settled(&self) -> bool {
+        let wanted = self.stand.rings(self.world.frame(), self.size[1]);
+        self.streamer.is_idle() && wanted.iter().all(|ring| self.shown.holds(ring))
+    }
+
+    /// One frame: rings that are ready come in, the mouse moves the eye, what is wanted now is asked for.
+    pub fn frame_ui(&mut self, ui: &mut Ui) {
+        CentralPanel::default().frame(egui::Frame::NONE).show(ui, |ui| {
+            let rect = ui.available_rect_before_wrap();
+            let response = ui.allocate_rect(rect, Sense::click_and_drag());
+            if rect.width() < 2.0 || rect.height() < 2.0 {
+                return;
+            }
+            let scale = ui.ctx().pixels_per_point();
+            self.size = [rect.width(), rect.height()].map(|x| ((x * scale).round() as u32).max(1));
+            self.take();
+            self.mouse(ui, &response);
+            self.order();
+            let picture = self.picture();
+            match self.scene.as_mut().map(|scene| (scene.show(picture), scene.lost())) {
+                Some((Some(texture), false)) => {
+                    let whole = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+                    ui.painter().image(texture, rect, whole, Color32::WHITE);
+                }
+                Some((_, true)) => self.problem = Some("the graphics device was lost; open the explorer again".into()),
+                _ => self.problem = Some("no GPU: the land is made, but cannot be shown".into()),
+            }
+            let text = self.words();
+            let galley = ui.painter().layout_no_wrap(text, egui::FontId::proportional(12.0), Color32::from_gray(238));
+            let at = rect.left_bottom() + egui::vec2(12.0, -12.0 - galley.size().y);
+            ui.painter().rect_filled(
+                Rect::from_min_size(at, galley.size()).expand(6.0),
+                6.0,
+                Color32::from_black_alpha(165),
+            );
+            ui.painter().galley(at, galley, Color32::WHITE);
+        });
+    }
+
+    /// What is read at the window's foot.
+    pub fn words(&self) -> String {
+        let [x, y] = self.stand.place;
+        let cell = self.shown.rings().next().map_or(0.0, |held| self.world.frame().width(held.ring.level));
+        let distance = self.stand.camera.distance;
+        let mut text =
+            format!("x {x:.0} m  y {y:.0} m · {} m away · cells of {} m", short(distance), short(cell as f32));
+        if let Some(ring) = self.streamer.making() {
+            text += &format!(" · level {} comes", ring.level);
+        }
+        if let Some(problem) = &self.problem {
+            text += &format!("\n{problem}");
+        }
+        text
+    }
+
+    /// Takes the rings that are ready.
+    fn take(&mut self) {
+        let wanted = self.stand.rings(self.world.frame(), self.size[1]);
+        for made in self.streamer.take() {
+            match made {
+                // The eye has gone on since.
+                Ok(made) if !wanted.contains(&made.ring) => {}
+                Ok(made) => {
+                    if let Some(slot) = self.shown.take(made)
+                        && let Some(scene) = &mut self.scene
+                        && let Some(held) = self.shown.rings().find(|held| held.slot == slot)
+                    {
+                        scene.load(slot, &held.surface);
+                    }
+                    self.version += 1;
+                    self.problem = None;
+                }
+                Err(problem) => self.problem = Some(problem),
+            }
+        }
+        self.shown.settle(&wanted);
+    }
+
+    /// Asks for the rings that are wanted and not there, the coarsest first.
+    fn order(&self) {
+        let wanted = self.stand.rings(self.world.frame(), self.size[1]);
+        let missing = wanted.into_iter().filter(|ring| !self.shown.holds(ring) && self.problem.is_none());
+        let manner = Manner {
+            sun: self.look.sun,
+            exaggeration: exaggeration(self.stand.camera.distance),
+            most: self.scene.as_ref().map_or(1024, Scene::most_cells).min(2048),
+        };
+        self.streamer.ask(missing, manner);
+    }
+
+    fn mouse(&mut self, ui: &Ui, response: &Response) {
+        let rect = response.rect;
+        let (modifiers, scroll, dt) =
+            ui.input(|input| (input.modifiers, input.smooth_scroll_delta().y, input.stable_dt));
+        let delta = response.drag_delta();
+        let (moved, size) = ([delta.x, delta.y], [rect.width(), rect.height()]);
+        let before = self.stand;
+        let camera = &mut self.stand.camera;
+        if response.dragged_by(PointerButton::Primary) && modifiers.shift {
+            let sun = &mut self.look.sun;
+            sun.azimuth = (sun.azimuth + 0.5 * f64::from(delta.x)).rem_euclid(360.0);
+        } else if response.dragged_by(PointerButton::Primary) && !modifiers.command {
+            camera.orbit(moved);
+        } else if response.dragged() {
+            camera.pan(moved, size);
+        }
+        let axis = |plus: Key, minus: Key| {
+            ui.input(|input| f32::from(i8::from(input.key_down(plus)) - i8::from(input.key_down(minus))))
+        };
+        let step = [axis(Key::D, Key::A), axis(Key::W, Key::S), 0.0];
+        if step != [0.0; 3] {
+            let flat = Camera { elevation: 0.0, ..*camera };
+            let mut flown = flat;
+            flown.fly(Vec3::from(step) * camera.distance * 0.6 * dt.min(0.1));
+            camera.target += flown.target - flat.target;
+            ui.ctx().request_repaint();
+        }
+        if response.contains_pointer() && scroll != 0.0 {
+            let pointer = response.hover_pos().unwrap_or(rect.center());
+            let ndc = [
+                2.0 * (pointer.x - rect.left()) / rect.width() - 1.0,
+                1.0 - 2.0 * (pointer.y - rect.top()) / rect.height(),
+            ];
+            let ray = camera.ray(ndc, rect.width() / rect.height());
+            let scale = exaggeration(camera.distance);
+            let toward = self.shown.hit(self.world.frame(), &before, &ray, scale);
+            self.zoom((0.003 * scroll).exp(), toward);
+        }
+        self.come_to_rest();
+    }
+
+    /// Comes nearer by a factor, towards a point that is seen.
+    pub fn zoom(&mut self, factor: f32, toward: Option<Vec3>) {
+        let nearest = NEAREST * self.world.frame().width(finest(self.world.frame()));
+        let frame = self.world.frame();
+        let farthest = 2.0 * frame.cell * frame.cells[0].max(frame.cells[1]).min(8192) as f64;
+        let camera = &mut self.stand.camera;
+        let wanted = (camera.distance / factor).clamp(nearest as f32, farthest as f32);
+        camera.zoom(camera.distance / wanted, toward);
+    }
+
+    /// The target becomes the place that is looked at, on the ground; the eye stays above it.
+    fn come_to_rest(&mut self) {
+        let frame = self.world.frame();
+        let whole = frame.world(0);
+        let within = |metres: f64, axis: usize| {
+            metres.clamp(whole.start[axis] as f64 * frame.cell, whole.end[axis] as f64 * frame.cell)
+        };
+        let target = self.stand.camera.target;
+        let [x, y] = self.stand.place;
+        self.stand.place = [within(x + f64::from(target.x), 1), within(y - f64::from(target.y), 0)];
+        (self.stand.camera.target.x, self.stand.camera.target.y) = (0.0, 0.0);
+        let scale = exaggeration(self.stand.camera.distance);
+        let stand = self.stand;
+        let ground = self.shown.ground(frame, &stand);
+        if let Some(top) = crate::view::space::Ground::top(&ground, glam::Vec2::ZERO) {
+            self.stand.camera.target.z = top * scale;
+        }
+        self.stand.camera.keep_above(&ground, scale);
+    }
+
+    /// What is drawn now.
+    fn picture(&self) -> Picture {
+        let frame = self.world.frame();
+        let look = Look { exaggeration: exaggeration(self.stand.camera.distance), ..self.look };
+        let [width, height] = self.size;
+        let mut finer: Option<Ring> = None;
+        let parts = self.shown.rings().map(|held| {
+            let within = finer.replace(held.ring);
+            Part {
+                slot: held.slot,
+                version: self.version,
+                camera: self.stand.camera_of(&held.ring, frame),
+                look: Look { sides: Stand::has_sides(frame, &held.ring, within.as_ref()), ..look },
+                area: [0, 0, width, height],
+                clip: None,
+                hole: within.map(|finer| Stand::hole(frame, &held.ring, &finer)),
+                air: Some(AIR * self.stand.camera.distance),
+                marked: false,
+            }
+        });
+        Picture { size: self.size, parts: parts.collect(), ..Picture::default() }
+    }
+}
+
+impl eframe::App for Explorer {
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        self.frame_ui(ui);
+    }
+
+    fn persist_egui_memory(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,80 @@
+//! A ring's ground as a terrain and as a surface: its rim runs over into the coarser ring about it, so that no seam shows.
+
+use thalweg::Result;
+use thalweg::local::{Frame, LocalWindow, Rect};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
+use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
+
+/// Cells over which a ring's ground becomes that of the coarser one.
+const RIM: i64 = 32;
+/// Cells at the rim that are the coarser ground and no other: as wide as the hole in the coarser ring is narrower.
+const SAME: i64 = 4;
+/// Discharge in m³/s of a square metre of land: what 300 mm of runoff in a year give.
+const YIELD: f32 = 1e-8;
+
+/// How narrow the hole in a coarser ring is, in cells of the finer one: the two overlap where they are the same.
+pub const OVERLAP: f64 = 2.0;
+
+/// The coarser cells that a ring's rim needs.
+pub fn needed(frame: &Frame, level: u32, rect: Rect) -> Rect {
+    rect.coarser().grown(1, frame.world(level.saturating_sub(1)))
+}
+
+/// A window as a terrain. `around` are the cells of the next coarser level that [`needed`] says; without them nothing is blended.
+///
+/// # Errors
+/// When the window's cells are none of a grid.
+pub fn terrain(frame: &Frame, window: &LocalWindow, around: Option<&LocalWindow>) -> Result<Terrain> {
+    let size = window.size();
+    let mut grid = Grid::new(size, frame.width(window.level))?;
+    grid.sea_level = frame.sea;
+    let mut terrain = Terrain::new(grid);
+    let world = frame.world(window.level);
+    terrain.ground = match around {
+        None => window.ground.clone(),
+        Some(around) => Field::generate(size, |i, j| {
+            let here = window.ground[(i, j)];
+            let cell = [window.rect.start[0] + i as i64, window.rect.start[1] + j as i64];
+            // The world's own edges are no rims.
+            let inward = (0..2).flat_map(|axis| {
+                let (start, end) = (window.rect.start[axis], window.rect.end[axis]);
+                let low = (start > world.start[axis]).then_some(cell[axis] - start);
+                let high = (end < world.end[axis]).then_some(end - 1 - cell[axis]);
+                low.into_iter().chain(high)
+            });
+            let inward = inward.min().unwrap_or(RIM);
+            if inward >= RIM {
+                return here;
+            }
+            let t = ((inward - SAME) as f64 / (RIM - SAME) as f64).clamp(0.0, 1.0);
+            let own = t * t * (3.0 - 2.0 * t);
+            Height::saturating(own * here.metres() + (1.0 - own) * between(around, cell))
+        }),
+    };
+    terrain.insert(&DISCHARGE, Cells::Float(window.area.map(|area| area * YIELD)))?;
+    if let Some(lakes) = &window.lakes {
+        let depth = Field::generate(size, |i, j| match lakes.id[(i, j)] {
+            0 => Height::ZERO,
+            _ => Height((lakes.level[(i, j)].0 - terrain.ground[(i, j)].0).max(0)),
+        });
+        terrain.insert(&POOL, Cells::Height(depth))?;
+    }
+    Ok(terrain)
+}
+
+/// Height in metres of coarser ground at the middle of a cell of half the width.
+fn between(coarse: &LocalWindow, cell: [i64; 2]) -> f64 {
+    let place = [0, 1].map(|axis| {
+        // The middle of fine cell k lies at (k + ½) / 2 − ½ among the middles of coarse cells.
+        let along = 0.5 * (cell[axis] as f64 + 0.5) - 0.5 - coarse.rect.start[axis] as f64;
+        along.clamp(0.0, (coarse.size()[axis] - 1) as f64)
+    });
+    let [i, j] = place.map(|x| x as usize);
+    let [down, right] = [place[0] - i as f64, place[1] - j as f64];
+    let [rows, cols] = coarse.size();
+    let at = |i: usize, j: usize| coarse.ground[(i.min(rows - 1), j.min(cols - 1))].metres();
+    let row = |i: usize| (1.0 - right) * at(i, j) + right * at(i, j + 1);
+    (1.0 - down) * row(i) + down * row(i + 1)
+}

@@ -1,0 +1,132 @@
+//! [`rings`]: which windows of a world are seen from where, each as fine as its distance asks for (after Losasso & Hoppe 2004,
+//! "Geometry clipmaps: terrain rendering using nested regular grids").
+
+use thalweg::local::{Frame, Rect};
+
+/// Cells on a side of a ring.
+const SIDE: i64 = 512;
+/// Cells by which a ring follows the eye: an even number, so that it holds whole cells of the next coarser level.
+const STEP: i64 = 64;
+/// Pixels that a cell of the finest ring is wide in the middle of the picture.
+const GRAIN: f64 = 1.5;
+/// How far the land is seen, in distances of the eye from what it looks at.
+const FAR: f64 = 8.0;
+/// Most cells on a side of the coarsest ring.
+const MOST: i64 = 2048;
+
+/// A window of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ring {
+    /// The level.
+    pub level: u32,
+    /// Its cells.
+    pub rect: Rect,
+}
+
+impl Ring {
+    /// Its middle, in world metres, east and south.
+    pub fn middle(&self, frame: &Frame) -> [f64; 2] {
+        let width = frame.width(self.level);
+        let [y, x] = [0, 1].map(|axis| 0.5 * (self.rect.start[axis] + self.rect.end[axis]) as f64 * width);
+        [x, y]
+    }
+
+    /// Half of what it spans, in metres east and south.
+    pub fn half(&self, frame: &Frame) -> [f64; 2] {
+        let [rows, cols] = self.rect.size();
+        [cols, rows].map(|n| 0.5 * n as f64 * frame.width(self.level))
+    }
+
+    /// Whether a coarser ring, or one of its own level, holds all of it.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let mut rect = self.rect;
+        for _ in other.level..self.level {
+            rect = rect.coarser();
+        }
+        other.level <= self.level && other.rect.contains(&rect)
+    }
+}
+
+/// The rings round a place (world metres, east and south) that an eye looks at from a distance in metres, from the
+/// coarsest to the finest; each lies within the one before. `pixel` is a pixel's width in metres at one metre's distance, and no level
+/// beyond `finest` is taken.
+pub fn rings(frame: &Frame, place: [f64; 2], distance: f64, pixel: f64, finest: u32) -> Vec<Ring> {
+    let wide = GRAIN * pixel * distance;
+    let level = (0..finest).find(|level| frame.width(*level) <= wide).unwrap_or(finest);
+    let mut rings = Vec::new();
+    for level in (0..=level).rev() {
+        let least = (2.0 * FAR * distance / frame.width(level)) as i64;
+        let side = if level == 0 { least.clamp(SIDE, MOST).div_euclid(STEP) * STEP } else { SIDE };
+        let ring = Ring { level, rect: around(frame, level, place, side) };
+        rings.push(ring);
+        if side >= least || ring.rect == frame.world(level) {
+            break;
+        }
+    }
+    rings.reverse();
+    rings
+}
+
+/// Cells round a place, as far as the world goes.
+fn around(frame: &Frame, level: u32, [x, y]: [f64; 2], side: i64) -> Rect {
+    let world = frame.world(level);
+    let start = [y, x].map(|metres| {
+        let first = metres / frame.width(level) - 0.5 * side as f64;
+        (first / STEP as f64).round() as i64 * STEP
+    });
+    // A place beyond the world is looked at over its edge.
+    let held = [0, 1].map(|axis| {
+        let [first, last] = [world.start[axis], world.end[axis] - 1].map(|cell| cell.div_euclid(STEP) * STEP);
+        start[axis].clamp((first + STEP - side).min(last), last)
+    });
+    Rect {
+        start: [0, 1].map(|axis| held[axis].max(world.start[axis])),
+        end: [0, 1].map(|axis| (held[axis] + side).min(world.end[axis])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use thalweg::terrain::grid::Edge;
+
+    use super::*;
+
+    fn frame(cells: usize, cell: f64) -> Frame {
+        Frame { first: [0, 0], cells: [cells, cells], cell, edges: [Edge::Open; 4], sea: None }
+    }
+
+    #[test]
+    fn rings_nest_and_the_finest_is_as_fine_as_a_pixel() {
+        for (cells, cell) in [(1 << 20, 500.0), (128, 120.0), (70, 30.0)] {
+            let frame = frame(cells, cell);
+            let extent = cells as f64 * cell;
+            for share in [[0.5, 0.5], [0.0, 1.0], [0.3, 0.999], [-1.0, 2.0]] {
+                for power in 0..20 {
+                    let distance = 3.0 * 2f64.powi(power);
+                    let rings = rings(&frame, share.map(|s| s * extent), distance, 7e-4, 9);
+                    for pair in rings.windows(2) {
+                        assert!(pair[1].is_within(&pair[0]), "{pair:?}");
+                        assert_eq!(pair[1].level, pair[0].level + 1);
+                    }
+                    for ring in &rings {
+                        ring.rect.check(frame.world(ring.level)).unwrap();
+                        assert!(ring.level == 0 || ring.rect.start.iter().chain(&ring.rect.end).all(|x| x % 2 == 0));
+                    }
+                    let finest = rings.last().unwrap();
+                    let wide = frame.width(finest.level);
+                    assert!(finest.level == 9 || wide <= GRAIN * 7e-4 * distance || finest.level == 0);
+                    assert!(finest.level == 0 || 2.0 * wide > GRAIN * 7e-4 * distance, "too fine");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_to_the_side_moves_no_ring_and_a_long_way_moves_all() {
+        let frame = frame(1 << 20, 500.0);
+        let at = |x: f64| rings(&frame, [1e8 + x, 1e8], 1e4, 7e-4, 9);
+        assert_eq!(at(10.0), at(11.0));
+        let (near, far) = (at(0.0), at(3e6));
+        assert!(near.iter().zip(&far).all(|(a, b)| a != b));
+    }
+}

@@ -1,0 +1,63 @@
+//! [`still`]: a picture of an endless land, without a window.
+
+use thalweg::pictures::picture::Picture;
+use thalweg::world::World;
+
+use crate::explore::stand::{Stand, exaggeration, surface};
+use crate::view::gpu::Gpu;
+use crate::view::look::{Look, Shot};
+use crate::view::renderer::{Renderer, SLOTS};
+use crate::view::target::Target;
+
+/// A world as the explorer shows it from a stand, so many pixels wide and high. The target's height is that of the ground there.
+///
+/// # Errors
+/// When nothing on this machine can draw, or a window of the world cannot be had.
+pub fn still(world: &World, mut stand: Stand, look: &Look, [width, height]: [u32; 2]) -> Result<Picture, String> {
+    let gpu = Gpu::headless()?;
+    let most = gpu.device.limits().max_texture_dimension_2d;
+    if [width, height].iter().any(|n| !(1..=most).contains(n)) {
+        return Err(format!("size = {width} × {height}: allowed is 1 to {most} pixels each, the most of this GPU"));
+    }
+    let fine = if 2 * width.max(height) <= most.min(8192) { 2 } else { 1 };
+    let drawn = [width * fine, height * fine];
+    let scale = exaggeration(stand.camera.distance);
+    let look = Look { exaggeration: scale, ..*look };
+    let mut renderer = Renderer::new(&gpu.device, &gpu.queue);
+    renderer.set_fine();
+    let mut rings = stand.rings(world.frame(), height);
+    // The finest are those that count.
+    rings.drain(..rings.len().saturating_sub(SLOTS));
+    let mut palette = None;
+    for (slot, ring) in rings.iter().enumerate() {
+        let made = surface(world, *ring, look.sun, (scale, most.min(2048) as usize), palette);
+        let (surface, shared) = made.map_err(|error| error.to_string())?;
+        palette = Some(shared);
+        renderer.load(slot, &surface);
+        let camera = stand.camera_of(ring, world.frame());
+        let here = surface.top_at([camera.target.x, camera.target.y]).unwrap_or(0.0) * scale;
+        stand.camera.target.z = here;
+        let mut seen = stand.camera_of(ring, world.frame());
+        seen.keep_above(&surface, scale);
+        stand.camera.elevation = seen.elevation;
+    }
+    let target = Target::with(&gpu.device, drawn, if fine > 1 { 1 } else { 4 });
+    let air = 6.0 * stand.camera.distance;
+    let looks: Vec<Look> = (0..rings.len())
+        .map(|slot| Look { sides: Stand::has_sides(world.frame(), &rings[slot], rings.get(slot + 1)), ..look })
+        .collect();
+    let shots: Vec<Shot<'_>> = (0..rings.len())
+        .rev()
+        .map(|slot| Shot {
+            hole: rings.get(slot + 1).map(|finer| Stand::hole(world.frame(), &rings[slot], finer)),
+            air: Some(air),
+            ..Shot::whole(slot, stand.camera_of(&rings[slot], world.frame()), &looks[slot], drawn)
+        })
+        .collect();
+    renderer.draw(&target, &shots);
+    let picture = target.read(&gpu)?;
+    match renderer.fault() {
+        Some(fault) => Err(fault),
+        None => Ok(picture.reduced([height as usize, width as usize])),
+    }
+}

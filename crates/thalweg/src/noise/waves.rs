@@ -1,0 +1,34 @@
+//! [`Waves`]: noise whose wavelength differs from place to place.
+
+use crate::base::rng::Key;
+use crate::noise::gradient;
+use crate::noise::octave::Octave;
+
+/// The longest wave, m.
+const LONGEST: f64 = 1_048_576.0;
+
+/// Octaves from there on: to less than a metre.
+const OCTAVES: u32 = 22;
+
+/// Gradient noise of any wavelength from 1 048 576 m down to one metre.
+pub struct Waves(Vec<Octave>);
+
+impl Waves {
+    /// For cells of `cell` metres.
+    pub fn new(key: Key, cell: f64) -> Self {
+        Self(Octave::series(OCTAVES, LONGEST, 2.0, 1.0, key, cell))
+    }
+
+    /// The noise at (x, y) in world metres, of standard deviation [`gradient::DEVIATION`], with waves of `wavelength` metres, over 0: a
+    /// mean of the two octaves next to that.
+    pub fn at(&self, [x, y]: [f64; 2], wavelength: f64) -> f64 {
+        let number = libm::log2(LONGEST / wavelength).clamp(0.0, f64::from(OCTAVES - 2));
+        let (first, part) = (number.floor(), number - number.floor());
+        let noise = |octave: &Octave| {
+            let [(i, u), (j, v)] = octave.place(x, y);
+            f64::from(gradient::noise(i, j, u as f32, v as f32, octave.seed))
+        };
+        let [a, b] = [0, 1].map(|next| noise(&self.0[first as usize + next]));
+        ((1.0 - part) * a + part * b) / ((1.0 - part) * (1.0 - part) + part * part).sqrt()
+    }
+}

@@ -1,0 +1,141 @@
+//! One rectangle of a world as files.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::base::error::{Error, Result};
+use crate::flow::OUT;
+use crate::io::features::{Feature, Geometry, Property, save_features};
+use crate::io::output::{check_names, make_folder};
+use crate::io::{Draft, Samples, SaveOptions, save, save_map, save_samples};
+use crate::local::{Frame, LocalWindow, Rect};
+use crate::pictures::shade::{SCREEN, ShadeOptions};
+use crate::recipe::Recipe;
+use crate::terrain::field::Field;
+use crate::terrain::grid::Grid;
+use crate::terrain::{Cells, DISCHARGE, Terrain};
+use crate::world::World;
+
+/// The files of a tile, the report last.
+const FILES: [&str; 6] = ["height.tif", "rec.tif", "area.tif", "rivers.geojson", "shaded.png", "report.json"];
+
+/// Least catchment of rivers that are written, in cells: a tile of 512 cells then has some hundred of them.
+const RIVER_CELLS: f64 = 400.0;
+
+/// The cells of a world's tile of a level that holds a place in world metres eastward and southward.
+///
+/// # Errors
+/// A level or a place that the world does not have.
+pub fn tile_rect(world: &World, level: u32, [x, y]: [f64; 2]) -> Result<Rect> {
+    Ok(world.rect_of(level, world.tile_of(world.cell_at(level, x, y)?)))
+}
+
+/// Whether a tile's files may come into a folder: none of them is another work's.
+///
+/// # Errors
+/// When the folder cannot be written, when one is, or stands in the place of something else.
+pub fn check_folder(folder: &Path) -> Result<()> {
+    let report = folder.join(FILES[5]);
+    let is_tile = |text: String| {
+        serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get("first_cell").is_some())
+    };
+    if report.exists() && !std::fs::read_to_string(&report).is_ok_and(is_tile) {
+        return Err(Error::file(folder, format!("holds a {} that is of no tile: give another folder", FILES[5])));
+    }
+    make_folder(folder)?;
+    check_names(folder, FILES[5], &FILES.map(String::from))
+}
+
+/// A window as a terrain, in the world's own place, with the water that runs through it at `runoff` metres a year.
+///
+/// # Errors
+/// A window without cells.
+pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
+    let size = window.size();
+    let mut grid = Grid::new(size, frame.width(window.level))?;
+    (grid.origin, grid.edges, grid.sea_level) = (window.rect.start, frame.edges, frame.sea);
+    let mut terrain = Terrain::from_ground(grid, window.ground.clone())?;
+    let yields = (runoff / crate::base::clock::YEAR) as f32;
+    let discharge = Field::generate(size, |i, j| {
+        let is_sea = frame.sea.is_some_and(|sea| window.ground[(i, j)] <= sea);
+        if is_sea { 0.0 } else { window.area[(i, j)] * yields }
+    });
+    terrain.insert(&DISCHARGE, Cells::Float(discharge))?;
+    Ok(terrain)
+}
+
+/// Writes a rectangle of a level for `folder`, which is there: `height.tif` (f64: exact), `rec.tif` (the neighbour that a cell drains to, 0 east and on
+/// clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`, `shaded.png`, `report.json`. Coordinates are the world's metres, eastward and, as in all
+/// maps, northward: the origin lies where it lies. Files get their names by [`Draft::commit`]; until then a face may add to the report.
+///
+/// # Errors
+/// As [`World::window`]; a file that cannot be written.
+pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder: &Path) -> Result<Draft> {
+    let frame = world.frame();
+    let window = world.window(level, rect)?;
+    let least = RIVER_CELLS * frame.width(level).powi(2);
+    let rivers = world.rivers(level, rect, least)?;
+    let land = terrain(frame, &window, world.runoff())?;
+    Draft::new(|draft| {
+        let at = draft.folder(folder)?;
+        let [height, receivers, area, lines, map, _] = FILES.map(|name| at.join(name));
+        let exact = SaveOptions { sample: Some(crate::io::SampleType::F64), ..SaveOptions::default() };
+        let said = save(&height, &land, &exact)?;
+        save_samples(&receivers, &land.grid, Samples::U8(window.receivers.as_slice().to_vec()), None)?;
+        save_samples(&area, &land.grid, Samples::F32(window.area.as_slice().to_vec()), None)?;
+        let features: Vec<Feature> = rivers.iter().map(|river| feature(river, &land.grid)).collect();
+        save_features(&lines, &features, &land.grid)?;
+        save_map(&map, &land, ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
+        draft.take(crate::io::Saved { files: vec![height, receivers, area, lines, map], said });
+        draft.report = report(world, recipe, &window, rivers.len());
+        draft.report_to(&folder.join(FILES[5]), true);
+        Ok(())
+    })
+}
+
+/// A river as a line with a profile.
+fn feature(river: &crate::world::RiverLine, grid: &Grid) -> Feature {
+    // Places in cells from the window's north-western corner.
+    let cell =
+        |place: [f64; 2]| [place[1] / grid.cell - grid.origin[0] as f64, place[0] / grid.cell - grid.origin[1] as f64];
+    let line = river.vertices.iter().map(|vertex| (cell(vertex.place), vertex.height)).collect();
+    let last = |of: fn(&crate::world::RiverVertex) -> f64| river.vertices.last().map_or(0.0, of);
+    let properties = vec![
+        ("id", Property::Word(river.id.to_string())),
+        ("into", Property::Word(river.into.map_or(String::new(), |into| into.to_string()))),
+        ("catchment_m2", Property::Real(last(|vertex| vertex.area))),
+        ("discharge_m3_s", Property::Real(last(|vertex| vertex.discharge))),
+        ("area_m2", Property::Reals(river.vertices.iter().map(|vertex| vertex.area).collect())),
+    ];
+    Feature { shape: Geometry::Profile(line), properties }
+}
+
+/// What the report says of a window.
+fn report(world: &World, recipe: &Recipe, window: &LocalWindow, rivers: usize) -> serde_json::Value {
+    let Rect { start, end } = window.rect;
+    let width = world.frame().width(window.level);
+    let metres = |cell: i64| cell as f64 * width;
+    let heights = window.ground.as_slice();
+    let [low, high] = [heights.iter().min(), heights.iter().max()].map(|height| height.map_or(0.0, |h| h.metres()));
+    let drains = window.receivers.as_slice().iter().filter(|code| **code < OUT).count();
+    json!({
+        "recipe": recipe.name,
+        "recipe_hash": recipe.hash(),
+        "seed": recipe.seed,
+        "level": window.level,
+        "cell_m": width,
+        "rows": window.size()[0],
+        "columns": window.size()[1],
+        "first_cell": start,
+        "west_m": metres(start[1]),
+        "east_m": metres(end[1]),
+        "north_m": -metres(start[0]),
+        "south_m": -metres(end[0]),
+        "lowest_m": low,
+        "highest_m": high,
+        "sea_level_m": world.frame().sea.map(|sea| sea.metres()),
+        "cells_that_drain": drains,
+        "rivers": rivers,
+    })
+}

@@ -1,0 +1,284 @@
+"""What `tile`, `build --tile-dir` and `serve` give, read by rasterio, NumPy and urllib."""
+
+import concurrent.futures
+import io
+import json
+import os
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+import rasterio
+from PIL import Image
+from long import long_or
+
+# Clockwise from the east; 8 drains nowhere.
+STEPS = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
+
+RECIPE = """
+name = "isles"
+extent = [48000.0, 48000.0]
+cells = 48
+sea_level = 0.0
+seed = 7
+continents = { spacing = 60000.0, depth = 900.0, empty = 0.3 }
+
+[[stage]]
+model = "plates"
+spacing = 12000.0
+warp = 8000.0
+warp_wavelength = 11000.0
+rough_wavelength = 13000.0
+depth = 900.0
+
+[[stage]]
+model = "climate"
+stride = 4000.0
+reach = 40000.0
+
+[[stage]]
+model = "stream_power"
+years = 4e5
+step = 4e4
+rain = 4.0
+"""
+
+
+def thalweg(folder, *words):
+    return subprocess.run([os.environ["THALWEG"], *map(str, words)], cwd=folder, capture_output=True, text=True,
+                          encoding="utf-8", timeout=300)
+
+
+def done(folder, *words):
+    run = thalweg(folder, *words)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiles")
+    (folder / "isles.toml").write_text(RECIPE)
+    return folder
+
+
+def band(path):
+    with rasterio.open(path) as file:
+        return file.read(1)
+
+
+def receivers(rec):
+    """Row and column that each cell drains to, itself where it drains nowhere."""
+    i, j = np.indices(rec.shape)
+    to = np.array([*STEPS, (0, 0)])[rec]
+    return i + to[..., 0], j + to[..., 1]
+
+
+def test_a_tile_says_where_it_lies_and_where_its_water_goes(place):
+    for level, size in [(0, 40), (3, 96), (6, 64)]:
+        done(place, "tile", "isles.toml", "--level", level, "--at", "-3000,2000", "--size", size, "-o", f"t{level}", "-q")
+        folder = place / f"t{level}"
+        report = json.loads((folder / "report.json").read_text())
+        width = 1000.0 / 2**level
+        assert (report["level"], report["cell_m"], report["rows"], report["columns"]) == (level, width, size, size)
+        with rasterio.open(folder / "height.tif") as file:
+            z, transform, dtype = file.read(1), file.transform, file.dtypes[0]
+        assert z.shape == (size, size) and dtype == "float64"
+        # Eastward and northward, of a lattice from the origin on; the place lies within (rows count southward).
+        assert (transform.a, transform.e) == (width, -width)
+        row, col = (-2000.0 - transform.f) / -width, (-3000.0 - transform.c) / width
+        assert 0 <= row < size and 0 <= col < size
+        assert transform.c % (size * width) == 0 and transform.f % (size * width) == 0
+        assert (transform.c, transform.f) == (report["west_m"], report["north_m"])
+        rec, area = band(folder / "rec.tif"), band(folder / "area.tif")
+        assert rec.dtype == np.uint8 and rec.max() <= 8 and np.all(area > 0)
+        i, j = receivers(rec)
+        inside = (0 <= i) & (i < size) & (0 <= j) & (j < size) & (rec < 8)
+        down, at = z[i[inside], j[inside]], z[inside]
+        assert np.all(down <= at)
+        land = z[i[inside], j[inside]] > 0
+        assert np.all(area[i[inside], j[inside]][land] >= area[inside][land])
+        # Land without a way on is at no place of the world but its sea.
+        assert np.all(z[rec == 8] <= 0)
+        lines = json.loads((folder / "rivers.geojson").read_text())["features"]
+        assert len(lines) == report["rivers"]
+        for line in lines:
+            points = np.array(line["geometry"]["coordinates"])
+            assert np.all(np.diff(points[:, 2]) <= 0), "downhill"
+            assert np.all(np.diff(line["properties"]["area_m2"]) >= 0)
+        with Image.open(folder / "shaded.png") as picture:
+            assert picture.size == (size, size)
+        assert sorted(report["files"]) and len(list(folder.iterdir())) == 6
+
+
+def test_neighbouring_tiles_join_bit_for_bit(place):
+    args = ("tile", "isles.toml", "--level", 4, "-q")
+    # Tiles of 80 cells of 62.5 m are 5 km wide, and four of them one of 160.
+    done(place, *args, "--at", "500,500", "--size", 160, "-o", "whole")
+    parts = {(i, j): f"part{i}{j}" for i in range(2) for j in range(2)}
+    for (i, j), name in parts.items():
+        done(place, *args, "--at", f"{500 + 5000 * j},{500 + 5000 * i}", "--size", 80, "-o", name)
+    for layer in ["height", "rec", "area"]:
+        sheets = [[band(place / parts[i, j] / f"{layer}.tif") for j in range(2)] for i in range(2)]
+        assert np.array_equal(np.block(sheets), band(place / "whole" / f"{layer}.tif")), layer
+
+
+def tiles(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.tif")}
+
+
+def test_a_folder_of_tiles_is_whole_goes_on_and_is_of_one_world(place):
+    recipe = RECIPE.replace("continents", "# continents").replace("cells = 48", "cells = 48\nedges = \"open\"")
+    (place / "one.toml").write_text(recipe)
+    level = long_or(4, 5)
+    build = ("build", "one.toml", "--tile-dir", "dir", "--tile-level", level, "-q")
+    done(place, *build)
+    folder = place / "dir"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["recipe"] == "isles" and len(manifest["recipe_hash"]) == 16
+    count = sum(max(1, -(-48 * 2**k // 512)) ** 2 for k in range(level + 1))
+    first = tiles(folder)
+    assert len(first) == 3 * count
+    # Each level's tiles lie side by side: as wide as the world, and a mean of four is near the coarser cell.
+    def sheet(of, layer=""):
+        n = max(1, -(-48 * 2**of // 512))
+        rows = [[band(folder / str(of) / str(c) / f"{r}{layer}.tif") for c in range(n)] for r in range(n)]
+        return np.block(rows)
+    fine, coarse = sheet(level), sheet(level - 1)
+    assert fine.shape == (48 * 2**level,) * 2
+    means = fine.reshape(coarse.shape[0], 2, coarse.shape[1], 2).mean((1, 3))
+    assert np.corrcoef(means.ravel(), coarse.ravel())[0, 1] > 0.999
+    i, j = receivers(sheet(level, ".rec"))
+    assert np.all(fine[i.clip(0, len(fine) - 1), j.clip(0, len(fine) - 1)] <= fine)
+    # What is missing is made anew, the same; what is there is left alone.
+    gone = [f"{level}/0/0.tif", f"{level - 1}/0/0.tif"]
+    [(folder / name).unlink() for name in gone]
+    (folder / "0/0/0.rec.tif").write_bytes(b"kept as it is")
+    done(place, *build)
+    assert (folder / "0/0/0.rec.tif").read_bytes() == b"kept as it is"
+    after = tiles(folder)
+    assert {k: v for k, v in after.items() if k != "0/0/0.rec.tif"} == {k: v for k, v in first.items() if k != "0/0/0.rec.tif"}
+    # Another seed is another world.
+    other = thalweg(place, *build, "--seed", "8")
+    assert other.returncode == 1 and "another folder" in other.stderr and other.stderr.count("\n") == 1
+    assert tiles(folder) == after
+    # A part of an endless world; all of it is refused.
+    done(place, "build", "isles.toml", "--tile-dir", "part", "--tile-within", "-4000,-4000,4000,4000", "--tile-level", 2, "-q")
+    assert len(tiles(place / "part")) == 3 * 4 * 3
+    endless = thalweg(place, "build", "isles.toml", "--tile-dir", "all")
+    assert endless.returncode == 1 and "16777216 at most" in endless.stderr
+
+
+def test_what_cannot_be_is_refused_in_a_line(place):
+    for words, said in [
+        (["--level", 40, "--at", "0,0"], "level"),
+        (["--level", 2, "--at", "1e15,0"], "place"),
+        (["--level", 2, "--at", "nan,0"], ""),
+        (["--level", 2, "--at", "0,0", "--size", 0], "16 to 4096"),
+        (["--level", 2, "--at", "0,0", "--size", 1000000], "16 to 4096"),
+    ]:
+        run = thalweg(place, "tile", "isles.toml", *words, "-o", "bad", "-q")
+        assert run.returncode in (1, 2) and said in run.stderr, run.stderr
+        assert run.returncode == 2 or run.stderr.count("\n") == 1, run.stderr
+        assert not (place / "bad").exists()
+    none = thalweg(place, "tile", "nowhere", "--at", "0,0", "-o", "bad")
+    assert none.returncode == 1 and "nowhere" in none.stderr
+    empty = place / "empty"
+    empty.mkdir()
+    assert "recipe.toml" in thalweg(place, "serve", "empty", "--port", 0).stderr
+    # A world's own report is no tile's.
+    (empty / "report.json").write_text("{}")
+    taken = thalweg(place, "tile", "isles.toml", "--at", "0,0", "--size", 16, "-o", "empty")
+    assert taken.returncode == 1 and "another folder" in taken.stderr
+    assert [path.name for path in empty.iterdir()] == ["report.json"]
+    bind = thalweg(place, "serve", "isles.toml", "--bind", "not an address")
+    assert bind.returncode == 1 and "--bind" in bind.stderr
+
+
+@pytest.fixture(scope="module")
+def server(place):
+    words = [os.environ["THALWEG"], "serve", "isles.toml", "--port", "0", "--json"]
+    process = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    line = json.loads(process.stdout.readline())
+    assert line["event"] == "serving" and line["address"].startswith("127.0.0.1:")
+    yield line
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+
+
+def get(server, path, method="GET"):
+    request = urllib.request.Request(f"http://{server['address']}{path}", method=method)
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return answer.headers, answer.read()
+
+
+def test_served_tiles_are_the_worlds_heights(server, place):
+    headers, body = get(server, "/tiles.json")
+    about = json.loads(body)
+    assert headers["Access-Control-Allow-Origin"] == "*" and about["encoding"] == "mapbox"
+    assert "invented" in about["attribution"] and about["tiles"][0].startswith(f"http://{server['address']}/")
+    zoom = about["minzoom"] + 2
+    middle = 2**zoom // 2
+    rows = []
+    for y in (middle - 1, middle):
+        row = []
+        for x in (middle - 1, middle):
+            headers, raw = get(server, f"/{zoom}/{x}/{y}.f32")
+            assert headers["Access-Control-Allow-Origin"] == "*" and len(raw) == 4 * 256**2
+            heights = np.frombuffer(raw, "<f4").reshape(256, 256)
+            headers, png = get(server, f"/{zoom}/{x}/{y}.png")
+            assert headers["Content-Type"] == "image/png"
+            rgb = np.asarray(Image.open(io.BytesIO(png))).astype(int)
+            decoded = -10000 + (rgb[..., 0] * 65536 + rgb[..., 1] * 256 + rgb[..., 2]) * 0.1
+            assert np.abs(decoded - heights).max() <= 0.0501
+            row.append(heights)
+        rows.append(row)
+    served = np.block(rows)
+    # The same heights as a tile's, at the pixels' places: bilinear between cells as wide as they, or half as wide.
+    pixel = 2 * np.pi * 6378137 / 256 / 2**zoom
+    level = max(0, int(np.ceil(np.log2(1000 / pixel))))
+    width = 1000 / 2**level
+    size = int(np.ceil(256 * pixel / width)) + 8
+    for name, x, y in [("nw", -1, -1), ("ne", 1, -1), ("sw", -1, 1), ("se", 1, 1)]:
+        done(place, "tile", "isles.toml", "--level", level, "--at", f"{x},{y}", "--size", size, "-o", name, "-q")
+    z = np.block([[band(place / name / "height.tif") for name in row] for row in (("nw", "ne"), ("sw", "se"))])
+    west, north = -size * width, size * width
+    parts = int(np.ceil(pixel / width))
+    places = ((np.arange(512 * parts) + 0.5) / parts - 256) * pixel
+    v, u = (places + north) / width - 0.5, (places - west) / width - 0.5
+    i, j = np.floor(v).astype(int), np.floor(u).astype(int)
+    v, u = (v - i)[:, None], (u - j)[None]
+    corner = lambda di, dj: z[np.ix_(i + di, j + dj)]
+    expected = (corner(0, 0) * (1 - v) + corner(1, 0) * v) * (1 - u) + (corner(0, 1) * (1 - v) + corner(1, 1) * v) * u
+    expected = expected.reshape(512, parts, 512, parts).mean((1, 3))
+    assert np.abs(served - expected).max() < 1e-3
+    assert served.max() > 0 > served.min()
+
+
+@pytest.mark.parametrize("path", ["/", "/tiles", "/a/b/c.png", "/3/1/1.jpg", "/3/1/1", "/99/0/0.png", "/9/512/0.png",
+                                  "/9/-1/0.png", "/9/99999999999999999999/0.f32", "/../../etc/passwd", "/9/1/1.png/..",
+                                  "/%2e%2e/1/1.png", "/9/+1/1.png"])
+def test_other_paths_are_not_found(server, path):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        get(server, path)
+    assert error.value.code == 404 and error.value.headers["Access-Control-Allow-Origin"] == "*"
+
+
+def test_nothing_is_taken_but_get(server):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        get(server, "/tiles.json", "POST")
+    assert error.value.code == 405
+    assert get(server, "/tiles.json", "HEAD")[1] == b""
+
+
+def test_many_may_ask_at_once(server):
+    about = json.loads(get(server, "/tiles.json")[1])
+    zoom = about["minzoom"] + 3
+    middle = 2**zoom // 2
+    paths = [f"/{zoom}/{middle + x}/{middle + y}.f32" for x in range(-2, 2) for y in range(-2, 2)] * 2
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda path: get(server, path)[1], paths))
+    assert all(len(answer) == 4 * 256**2 for answer in answers) and answers[:16] == answers[16:]
