@@ -35,7 +35,7 @@ params! {
     /// drain the land inside, the first most. Elevation: 45 m a little inland, and height·w·(1 + w)/2, from the coast on over 0.9 rims, with `hills`;
     /// 0 to −shelf from C = 0 to −0.22, then down to −depth. Where plates part faster than 1.2 a rift sinks.
     ///
-    /// The factors of the uplift: 0.04 to 0.12 on plains and shields, up to 1.3 in the range along the coast that leads and in belts where plates close up inland,
+    /// The factors of the uplift: 0.05 to 0.13 on plains and shields, about 1 in the range along the coast that leads and in belts where plates close up inland,
     /// both in folds along them, up to 0.3 on rims a little inland of the other coasts, least where a great river goes out. Those of the erodibility: 2^(0.4·rock),
     /// half on rims, more in young ranges, and in folds of hard and soft rock.
     ///
