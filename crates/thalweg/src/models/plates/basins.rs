@@ -282,14 +282,16 @@ mod tests {
 
     /// 40 × 40 cells of 10 km; a round land of 15 cells with a pond of five and an inlet a cell wide; the east leads.
     fn disc() -> Field<Site> {
-        Field::generate([40, 40], |i, j| {
+        let mut sites = Field::new([40, 40], Site { crust: -1.0, leading: 0.0, hard: 1.0 });
+        for (i, j) in (0..40).flat_map(|i| (0..40).map(move |j| (i, j))) {
             let [y, x] = [i as f32 - 19.5, j as f32 - 19.5];
             let far = (x * x + y * y).sqrt();
             let pond = (x - 5.0).abs() < 2.0 && (y - 5.0).abs() < 2.0;
             let inlet = i == 19 && x < 0.0;
             let crust = if far > 15.0 || pond || inlet { -0.2 } else { 0.4 };
-            Site { crust, leading: x / far.max(1.0), hard: 1.0 }
-        })
+            sites[(i, j)] = Site { crust, leading: x / far.max(1.0), hard: 1.0 };
+        }
+        sites
     }
 
     fn laid(mouths: u32) -> Basins {
