@@ -1,10 +1,12 @@
 //! Nodes: of each coarse cell the one of its four children through which its water goes, and how high that lies.
 
+use crate::base::cast;
+use crate::base::power::log2;
 use crate::flow::{OUT, STEPS};
 use crate::local::plane::Plane;
 use crate::local::rock::Rock;
 use crate::local::{Frame, LocalWindow, Rect, Rules, beds};
-use crate::noise::gradient::mix;
+use crate::noise::gradient::{mix, noise};
 use crate::terrain::height::Height;
 
 /// What a coarse cell is to the finer level.
@@ -156,9 +158,21 @@ fn lowest(z: i32, [receiver, on]: [i32; 2], is_river: bool, width: i64) -> i32 {
 /// a step.
 fn knick(bed: i32, [least, highest]: [i32; 2], softness: f32) -> i32 {
     let (end, share) = if softness > 1.0 { (least, 1.0 - 1.0 / softness) } else { (highest.max(bed), 1.0 - softness) };
-    bed.wrapping_add(crate::base::cast::floor(end.wrapping_sub(bed) as f32 * (0.5 * share)))
+    bed.wrapping_add(cast::floor(end.wrapping_sub(bed) as f32 * (0.5 * share)))
         .clamp(least, highest.max(bed))
 }
+
+/// Logarithms of the wavelengths of meanders, in fine cells, that a level makes.
+const WAVES: std::ops::RangeInclusive<i32> = 3..=5;
+
+/// Wavelengths over amplitudes of meanders that a floor has room for.
+const AMPLITUDE: f32 = 8.0;
+
+/// Slope of a river up to which it meanders; at twice that it goes straight.
+const WANDERS: f32 = 0.006;
+
+/// How far meanders move a river's way, in coarse cells, over noise of deviation 1/3.
+const SWAY: f32 = 1.5;
 
 /// What nodes are made of.
 pub(super) struct Maker<'a> {
@@ -169,6 +183,10 @@ pub(super) struct Maker<'a> {
     origin: [i64; 2],
     rock: Option<&'a Rock<'a>>,
     seed: u32,
+    /// Meanders of the world, their wavelength over a river's width, and half the width of floors over a catchment's root.
+    meanders: u32,
+    winding: f32,
+    floor: f32,
     sea: i32,
     /// Width of a coarse cell in units.
     unit: i64,
@@ -187,14 +205,15 @@ impl<'a> Maker<'a> {
         (frame, rules): (&'a Frame, &'a Rules),
         (ground, origin): (&'a Plane<i32>, [i64; 2]),
         rock: Option<&'a Rock<'a>>,
-        seed: u32,
+        [seed, meanders]: [u32; 2],
     ) -> Self {
         let width = frame.width(window.level);
         let threshold = rules.river as f32 * (width * width) as f32;
         let clear = beds::clearance(frame, window.level, threshold);
         let unit = (width * crate::terrain::height::UNITS) as i64;
         let guard = GUARD / 4.0 * (width * width) as f32;
-        Self { window, frame, ground, origin, rock, seed, sea: frame.sea_units(), unit, threshold, guard, clear }
+        let (winding, floor, sea) = (rules.meanders, rules.floor, frame.sea_units());
+        Self { window, frame, ground, origin, rock, seed, meanders, winding, floor, sea, unit, threshold, guard, clear }
     }
 
     /// Nodes of the coarse cells of `rect`. It needs the window a cell beyond.
@@ -344,7 +363,7 @@ impl<'a> Maker<'a> {
         }
         let dry = if node.wet == 15 { 15 } else { 15 ^ node.wet };
         node.child = if river && node.rim == 0 {
-            let child = self.corner(cell, main.map(|(_, k, donor)| (k, donor)), code);
+            let child = self.corner(cell, main.map(|(_, k, donor)| (k, donor)), code, self.wander(cell, area, on));
             if dry >> child & 1 == 1 { child } else { self.lowest_child(cell, &raw, dry) }
         } else {
             let rim = node.rim;
@@ -388,9 +407,9 @@ impl<'a> Maker<'a> {
     }
 
     /// The child of a river's cell through which it goes: nearest to a quarter donor, half itself, a quarter receiver, so that corners are
-    /// cut.
-    fn corner(&self, cell: [i64; 2], donor: Option<(usize, [i64; 2])>, code: u8) -> u8 {
-        let mut target = [0.0f32; 2];
+    /// cut; moved by `wander`.
+    fn corner(&self, cell: [i64; 2], donor: Option<(usize, [i64; 2])>, code: u8, wander: [f32; 2]) -> u8 {
+        let mut target = wander;
         let mut shift = self.jitter(cell);
         let mut add = |cell: [i64; 2], k: usize| {
             let jitter = self.jitter(cell);
@@ -407,5 +426,29 @@ impl<'a> Maker<'a> {
         }
         let side = |axis: usize| u8::from(target[axis] + 0.16 * shift[axis] >= 0.0);
         2 * side(0) + side(1)
+    }
+
+    /// How far a river's cell moves its way, over a cell's width, in meanders: their wavelength is that of Leopold & Wolman (1960, "River meanders"),
+    /// some twelve widths, rounded to a power of two of cells, so that three levels, one after the other, move it the same way. It wanders
+    /// where its floor is wide enough and it falls gently (Leopold & Wolman 1957, USGS Professional Paper 282-B).
+    fn wander(&self, [i, j]: [i64; 2], area: f32, on: i32) -> [f32; 2] {
+        let fine = self.frame.width(self.window.level + 1) as f32;
+        let length = self.winding * beds::width(area);
+        let octave = cast::floor(log2((length / fine).max(1.0)) + 0.5);
+        if !WAVES.contains(&octave) {
+            return [0.0; 2];
+        }
+        let slope = on as f32 / self.unit as f32;
+        let room = AMPLITUDE * self.floor * area.sqrt() / length;
+        let share = SWAY * (2.0 - slope / WANDERS).clamp(0.0, 1.0) * room.min(1.0);
+        if share <= 0.0 {
+            return [0.0; 2];
+        }
+        // Noise has waves about twice as long as its lattice is wide; a coarse cell is two fine ones.
+        let side = 1i64 << (octave - 2);
+        let of = |x: i64| (x.div_euclid(side) as i32, (x.rem_euclid(side) as f32 + 0.5) / side as f32);
+        let ((row, y), (col, x)) = (of(i), of(j));
+        let world = (self.window.level as i32).wrapping_sub(octave) as u32;
+        [0, 1].map(|axis: u32| share * noise(col, row, x, y, mix(self.meanders ^ mix(world.wrapping_mul(2).wrapping_add(axis)))))
     }
 }

@@ -224,8 +224,9 @@ impl Model for StreamPower {
         // On a slope in balance S ~ A^(−m/n).
         rules.exponent = (self.area_exponent / self.slope_exponent).min(2.0) as f32;
         rules.grain = (0.7 * self.grain).min(2.0) as f32;
-        // The rules' own numbers are those of this model's defaults.
-        rules.creep = (0.5 * self.diffusion / 0.005).min(1.0) as f32;
+        // The rules' own numbers are those of this model's defaults. Where creep and cuts are alike (Perron et al. 2008), from the middle of a cell to its rim.
+        let length = libm::pow(self.diffusion / self.erodibility.max(1e-30), 1.0 / (1.0 + 2.0 * self.area_exponent));
+        rules.hillslope = (0.5 * length).clamp(0.0, 1e6) as f32;
         rules.floor = (self.planation / 1.5) as f32;
         rules.rise = self.planation_rise as f32;
         // The limit varies; ground is held to where rock of its upper half stands.
