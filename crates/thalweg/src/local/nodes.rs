@@ -163,7 +163,7 @@ fn knick(bed: i32, [least, highest]: [i32; 2], softness: f32) -> i32 {
 }
 
 /// Logarithms of the wavelengths of meanders, in fine cells, that a level makes.
-const WAVES: std::ops::RangeInclusive<i32> = 3..=5;
+const WAVES: std::ops::RangeInclusive<i32> = 2..=5;
 
 /// Wavelengths over amplitudes of meanders that a floor has room for.
 const AMPLITUDE: f32 = 8.0;
@@ -407,9 +407,9 @@ impl<'a> Maker<'a> {
     }
 
     /// The child of a river's cell through which it goes: nearest to a quarter donor, half itself, a quarter receiver, so that corners are
-    /// cut; moved by `wander`.
-    fn corner(&self, cell: [i64; 2], donor: Option<(usize, [i64; 2])>, code: u8, wander: [f32; 2]) -> u8 {
-        let mut target = wander;
+    /// cut; moved across the river's way by `wander`.
+    fn corner(&self, cell: [i64; 2], donor: Option<(usize, [i64; 2])>, code: u8, wander: f32) -> u8 {
+        let mut target = [0.0f32; 2];
         let mut shift = self.jitter(cell);
         let mut add = |cell: [i64; 2], k: usize| {
             let jitter = self.jitter(cell);
@@ -424,31 +424,36 @@ impl<'a> Maker<'a> {
         if let Some(to) = next(cell, code) {
             add(to, usize::from(code));
         }
-        let side = |axis: usize| u8::from(target[axis] + 0.16 * shift[axis] >= 0.0);
+        // From the donor to the receiver, turned by a right angle.
+        let step = |k: usize, axis: usize| STEPS.get(k).map_or(0.0, |step| step[axis] as f32);
+        let way = [0, 1].map(|axis| step(code.into(), axis) - donor.map_or(0.0, |(k, _)| step(k, axis)));
+        let length = (way[0] * way[0] + way[1] * way[1]).sqrt().max(1.0);
+        let across = [-way[1] * (wander / length), way[0] * (wander / length)];
+        let side = |axis: usize| u8::from(target[axis] + across[axis] + 0.16 * shift[axis] >= 0.0);
         2 * side(0) + side(1)
     }
 
-    /// How far a river's cell moves its way, over a cell's width, in meanders: their wavelength is that of Leopold & Wolman (1960, "River meanders"),
+    /// How far a river's cell moves its way to one side, over a cell's width, in meanders: their wavelength is that of Leopold & Wolman (1960, "River meanders"),
     /// some twelve widths, rounded to a power of two of cells, so that three levels, one after the other, move it the same way. It wanders
     /// where its floor is wide enough and it falls gently (Leopold & Wolman 1957, USGS Professional Paper 282-B).
-    fn wander(&self, [i, j]: [i64; 2], area: f32, on: i32) -> [f32; 2] {
+    fn wander(&self, [i, j]: [i64; 2], area: f32, on: i32) -> f32 {
         let fine = self.frame.width(self.window.level + 1) as f32;
         let length = self.winding * beds::width(area);
         let octave = cast::floor(log2((length / fine).max(1.0)) + 0.5);
         if !WAVES.contains(&octave) {
-            return [0.0; 2];
+            return 0.0;
         }
         let slope = on as f32 / self.unit as f32;
         let room = AMPLITUDE * self.floor * area.sqrt() / length;
         let share = SWAY * (2.0 - slope / WANDERS).clamp(0.0, 1.0) * room.min(1.0);
         if share <= 0.0 {
-            return [0.0; 2];
+            return 0.0;
         }
         // Noise has waves about twice as long as its lattice is wide; a coarse cell is two fine ones.
-        let side = 1i64 << (octave - 2);
+        let side = 1i64 << (octave - WAVES.start());
         let of = |x: i64| (x.div_euclid(side) as i32, (x.rem_euclid(side) as f32 + 0.5) / side as f32);
         let ((row, y), (col, x)) = (of(i), of(j));
         let world = (self.window.level as i32).wrapping_sub(octave) as u32;
-        [0, 1].map(|axis: u32| share * noise(col, row, x, y, mix(self.meanders ^ mix(world.wrapping_mul(2).wrapping_add(axis)))))
+        share * noise(col, row, x, y, mix(self.meanders ^ mix(world)))
     }
 }
