@@ -23,39 +23,41 @@ pub(super) fn wishes(
     world: &Part,
     wanted: &mut Plane<i32>,
 ) {
-    let first = |x: usize| (x - 1) / 2;
-    let blocks = first(part.cols.start).saturating_sub(1)..first(part.cols.end - 1) + 2;
-    let ends = [first(world.rows.end - 1), first(world.cols.end - 1)];
-    let starts = [first(world.rows.start), first(world.cols.start)];
-    // Mean changes of a row of blocks; beyond the world as at its rim.
-    let row = |block: usize, out: &mut Vec<f32>| {
-        out.clear();
-        let i = 2 * block.clamp(starts[0], ends[0]) + 1;
-        for block in blocks.clone() {
-            let j = 2 * block.clamp(starts[1], ends[1]) + 1;
-            let change = |i: usize, j: usize| now.at(i, j).wrapping_sub(before.at(i, j)) as f32;
-            out.push(0.25 * (change(i, j) + change(i, j + 1) + (change(i + 1, j) + change(i + 1, j + 1))));
+    let block = |x: usize| (x - 1) / 2;
+    let [(rows, top, bottom), (cols, left, right)] =
+        [(&part.rows, &world.rows), (&part.cols, &world.cols)].map(|(part, world)| {
+            let [first, last] = [block(world.start), block(world.end - 1)];
+            (block(part.start).max(first + 1) - 1..(block(part.end - 1) + 1).min(last) + 1, first, last)
+        });
+    // Mean changes of blocks, and of those one farther on each side.
+    let mut means = vec![0.0f32; rows.len() * cols.len()];
+    for (b, out) in rows.clone().zip(means.chunks_exact_mut(cols.len())) {
+        let span = 2 * cols.start + 1..2 * cols.end + 1;
+        let pair = |i: usize| (before.span(i, &span).chunks_exact(2), now.span(i, &span).chunks_exact(2));
+        let ((a, b), (c, d)) = (pair(2 * b + 1), pair(2 * b + 2));
+        for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+            let changes =
+                [b[0].wrapping_sub(a[0]), b[1].wrapping_sub(a[1]), d[0].wrapping_sub(c[0]), d[1].wrapping_sub(c[1])];
+            let [a, b, c, d] = changes.map(|change| change as f32);
+            *out = 0.25 * SHARE * ((a + b) + (c + d));
         }
+    }
+    // Of a row or column: its block, and the one beside it that it is nearer to; beyond the world as at its rim.
+    let places = |x: usize, [first, last]: [usize; 2]| {
+        let own = block(x);
+        [own, if x % 2 == 0 { (own + 1).min(last) } else { own.max(first + 1) - 1 }]
     };
-    let [mut own, mut beside] = [Vec::new(), Vec::new()];
+    let mut between = vec![0.0f32; cols.len()];
     for i in part.rows.clone() {
-        let block = first(i);
-        let is_second = (i - 1) % 2 == 1;
-        row(block, &mut own);
-        let next = if is_second { block + 1 } else { block.max(starts[0] + 1) - 1 };
-        row(next, &mut beside);
-        for j in part.cols.clone() {
-            let here = now.at(i, j);
-            let near = |block: usize| {
-                let x = block - blocks.start;
-                0.75 * own[x] + 0.25 * beside[x]
-            };
-            let b = first(j);
-            let side = if (j - 1) % 2 == 1 { b + 1 } else { b.max(starts[1] + 1) - 1 };
-            let mean = 0.75 * near(b) + 0.25 * near(side);
-            let is_held = flags.at(i, j) & (RIVER | SEA) != 0;
-            let back = cast::floor((SHARE * mean).clamp(-268_435_456.0, 268_435_456.0));
-            wanted.set(i, j, if is_held { here } else { here.wrapping_sub(back) });
+        let [own, beside] = places(i, [top, bottom]).map(|b| &means[(b - rows.start) * cols.len()..][..cols.len()]);
+        for ((out, own), beside) in between.iter_mut().zip(own).zip(beside) {
+            *out = 0.75 * own + 0.25 * beside;
+        }
+        let known = now.span(i, &part.cols).iter().zip(flags.span(i, &part.cols));
+        for ((j, wanted), (here, flags)) in part.cols.clone().zip(wanted.span_mut(i, &part.cols)).zip(known) {
+            let [own, beside] = places(j, [left, right]).map(|b| between[b - cols.start]);
+            let back = cast::floor((0.75 * own + 0.25 * beside).clamp(-268_435_456.0, 268_435_456.0));
+            *wanted = if flags & (RIVER | SEA) != 0 { *here } else { here.wrapping_sub(back) };
         }
     }
 }

@@ -14,7 +14,8 @@ use crate::local::plane::{LANES, NOWHERE, Part, Plane, WALL, put, take};
 use crate::local::reach::{COARSE, FINE, Margins};
 use crate::local::rock::Rock;
 use crate::local::{
-    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floors, hold, limit, receive, rise, smooth, tree, water,
+    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floors, hold, limit, receive, rise, smooth,
+    tree, water,
 };
 use crate::noise::gradient::mix;
 use crate::terrain::field::Field;

@@ -158,8 +158,7 @@ fn lowest(z: i32, [receiver, on]: [i32; 2], is_river: bool, width: i64) -> i32 {
 /// a step.
 fn knick(bed: i32, [least, highest]: [i32; 2], softness: f32) -> i32 {
     let (end, share) = if softness > 1.0 { (least, 1.0 - 1.0 / softness) } else { (highest.max(bed), 1.0 - softness) };
-    bed.wrapping_add(cast::floor(end.wrapping_sub(bed) as f32 * (0.5 * share)))
-        .clamp(least, highest.max(bed))
+    bed.wrapping_add(cast::floor(end.wrapping_sub(bed) as f32 * (0.5 * share))).clamp(least, highest.max(bed))
 }
 
 /// Logarithms of the wavelengths of meanders, in fine cells, that a level makes.

@@ -64,10 +64,10 @@ impl Default for Rules {
             floor: 0.02,
             rise: 0.015,
             meanders: 12.0,
-            water_sweeps: 16,
+            water_sweeps: 12,
             rise_sweeps: 6,
-            cut_sweeps: 16,
-            limit_sweeps: 24,
+            cut_sweeps: 10,
+            limit_sweeps: 20,
             strata: None,
             joins: Joins::default(),
         }

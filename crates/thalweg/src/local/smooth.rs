@@ -135,9 +135,8 @@ pub(super) struct Balance {
 impl Balance {
     /// Of coarse cells from `row` and `col` on, which may lie a cell beyond the world, and of their `slopes`.
     fn row(&self, window: &LocalWindow, world: Rect, [row, col]: [i64; 2], slopes: &[f32], out: &mut [f32]) {
-        let place = |x: i64, axis: usize| {
-            (x.clamp(world.start[axis], world.end[axis] - 1) - window.rect.start[axis]) as usize
-        };
+        let place =
+            |x: i64, axis: usize| (x.clamp(world.start[axis], world.end[axis] - 1) - window.rect.start[axis]) as usize;
         let i = place(row, 0);
         let surface = |at: (usize, usize)| window.surface(at).0.max(self.sea);
         for ((col, slope), out) in (col..).zip(slopes).zip(out) {

@@ -236,7 +236,9 @@ impl Model for StreamPower {
         if let Some(strata) = Grid::new([1, 1], local.cell).ok().and_then(|grid| self.strata(&grid, local.key)) {
             rules.strata = Some(Arc::new(strata));
         }
-        Some("rivers' cuts and their balance with uplift, grain and beds of rock, steepest slope, creep, valley floors")
+        Some(
+            "rivers' cuts and their balance with uplift, grain and beds of rock, steepest slope, creep, valley floors, fans, meanders",
+        )
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
