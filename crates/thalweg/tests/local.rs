@@ -397,12 +397,14 @@ fn margins_of_few_sweeps_are_wide_enough() {
             joins: wild([&[][..], &[0], &[5], &[2, 0]][seed as usize % 4]),
             ..Rules::default()
         };
-        for (name, terrain) in
-            grounds(48, seed).into_iter().filter(|(name, _)| ["hills", "an island", "deep hollows"].contains(name))
-        {
+        let mut lands = grounds(48, seed);
+        lands.retain(|(name, _)| ["hills", "an island", "deep hollows"].contains(name));
+        lands.push(("a gorge", side_valley()));
+        for (name, terrain) in lands {
             let (frame, first) = LocalWindow::of(&terrain).unwrap();
             let world = frame.world(1);
-            let whole = refine(&frame, &rules, key, &first, world).unwrap();
+            let (whole, ledger) = refine_with_ledger(&frame, &rules, key, &first, world).unwrap();
+            assert!(name != "a gorge" || ledger.given[Operator::Fans as usize] > 0, "seed {seed}: no fan");
             for k in 0..144 {
                 let rect = Rect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
                 let coarse = first.part(needed(&frame, &rules, 1, rect)).unwrap();

@@ -1,9 +1,9 @@
 //! Fans: what streams lay down where they come out onto a wide floor, in the order of the tree.
 //!
-//! A stream of which the way ends in a much larger river builds a cone from the mouth of its valley to that river: its bed comes to lie on the
-//! chord of its profile, which is concave, and what lies beside it, lower than the cone, is filled up. A cell of a hill rises to under the lowest
-//! that drains into it; a stream's bed also stays under all that is beside it, so that no stream leaves its fan. Each level makes the fans that are
-//! some cells long on it; longer ones were made by the levels before.
+//! A stream of which the way ends in a much larger river builds a cone from the mouth of its valley to that river: its bed comes to lie
+//! on the chord of its profile, which is concave, and what lies beside it, lower than the cone, is filled up. A cell of a hill rises to
+//! under the lowest that drains into it; a stream's bed also stays under all that is beside it, so that no stream leaves its fan. Each
+//! level makes the fans that are some cells long on it; longer ones were made by the levels before.
 
 use crate::base::power::{exp2, log2};
 use crate::flow::STEPS;
@@ -24,8 +24,9 @@ pub(super) const REACH: i64 = LENGTHS[1] as i64 + STEPS_DOWN as i64;
 /// Sweeps by which fans rise.
 pub(super) const SWEEPS: i64 = 4;
 
-/// Length of a fan in metres from a catchment of a km², and how it grows: a fan's area is a tenth of its catchment's to the power of 0.9
-/// (Bull 1964, USGS Professional Paper 352-E; Harvey 1997, "The role of alluvial fans in arid zone fluvial systems"), in a sector of a third of a circle.
+/// Length of a fan in metres from a catchment of a km², and how it grows: a fan's area is a tenth of its catchment's to the power of
+/// 0.9 (Bull 1964, USGS Professional Paper 352-E; Harvey 1997, "The role of alluvial fans in arid zone fluvial systems"), in a sector
+/// of a third of a circle.
 const LENGTH: f32 = 310.0;
 const GROWTH: f32 = 0.45;
 
@@ -35,8 +36,8 @@ const LARGER: f32 = 4.0;
 /// A fan reaches so far beyond its river's floor, in half widths of that: its head lies in the mouth of its valley.
 const BEYOND: f32 = 1.4;
 
-/// Slopes of fans, rise over run (Blair & McPherson 1994, "Alluvial fans and their natural distinction from rivers"): gentler ones are the floor's own,
-/// on steeper ones nothing stays.
+/// Slopes of fans, rise over run (Blair & McPherson 1994, "Alluvial fans and their natural distinction from rivers"): gentler ones are
+/// the floor's own, on steeper ones nothing stays.
 const SLOPES: [f32; 2] = [0.01, 0.35];
 
 /// A fan's surface may be steeper than the cone by so much before it slides.

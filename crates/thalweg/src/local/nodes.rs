@@ -141,7 +141,7 @@ const GUARD: f32 = 1024.0;
 const STEEP: i64 = 64;
 
 /// How far a shore wanders off the smooth line, over what a bluff stands over the water.
-const WANDER: f32 = 0.5;
+const WANDER: f32 = 1.0;
 
 /// What two beds are apart at least, where the ground falls that far, in units: a way has up to three steps, each of which is a mean.
 const ROOM: i32 = 64;
@@ -402,7 +402,15 @@ impl<'a> Maker<'a> {
             let along = |row: &[f32; 3]| -> f32 { row.iter().zip(HALVES[child & 1]).map(|(z, w)| z * w).sum() };
             stands.iter().zip(HALVES[child >> 1]).map(|(row, w)| along(row) * w).sum::<f32>()
         };
-        (0..4).filter(|child| over(*child) < 0.0).map(|child| 1 << child).sum()
+        // A child changes sides only beside what was on the other one before: no pools behind the shore, no rocks before it.
+        let here = is_water(self.inside([i, j]).unwrap_or_default());
+        let wet = |child: usize| {
+            let [a, b] = [2 * i64::from(child >> 1 == 1) - 1, 2 * i64::from(child & 1 == 1) - 1];
+            let beside = [[i + a, j], [i, j + b], [i + a, j + b]].into_iter().filter_map(|cell| self.inside(cell));
+            let turns = (over(child) < 0.0) != here && beside.into_iter().any(|at| is_water(at) != here);
+            turns != here
+        };
+        (0..4usize).filter(|child| wet(*child)).map(|child| 1 << child).sum()
     }
 
     /// The child of a river's cell through which it goes: nearest to a quarter donor, half itself, a quarter receiver, so that corners are
@@ -432,9 +440,9 @@ impl<'a> Maker<'a> {
         2 * side(0) + side(1)
     }
 
-    /// How far a river's cell moves its way to one side, over a cell's width, in meanders: their wavelength is that of Leopold & Wolman (1960, "River meanders"),
-    /// some twelve widths, rounded to a power of two of cells, so that three levels, one after the other, move it the same way. It wanders
-    /// where its floor is wide enough and it falls gently (Leopold & Wolman 1957, USGS Professional Paper 282-B).
+    /// How far a river's cell moves its way to one side, over a cell's width, in meanders. Their wavelength is some twelve of its widths
+    /// (Leopold & Wolman 1960, "River meanders"), rounded to a power of two of cells, so that some levels, one after the other, move it
+    /// the same way. It wanders where its floor is wide enough and it falls gently (Leopold & Wolman 1957, USGS Professional Paper 282-B).
     fn wander(&self, [i, j]: [i64; 2], area: f32, on: i32) -> f32 {
         let fine = self.frame.width(self.window.level + 1) as f32;
         let length = self.winding * beds::width(area);
