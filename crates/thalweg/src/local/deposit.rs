@@ -18,8 +18,11 @@ const LENGTHS: [f32; 2] = [2.5, 5.0];
 /// Most cells of the way from a fan's head to the river: steps of one cell at least.
 const STEPS_DOWN: usize = 6;
 
+/// How far a fan's cells may lie from its head: its length, and the last step of its way.
+const FARTHEST: usize = LENGTHS[1] as usize + 1;
+
 /// How far from the cells of a fan what it is made of may lie: its head, and from there the river.
-pub(super) const REACH: i64 = LENGTHS[1] as i64 + STEPS_DOWN as i64;
+pub(super) const REACH: i64 = FARTHEST as i64 + STEPS_DOWN as i64;
 
 /// Sweeps by which fans rise.
 pub(super) const SWEEPS: i64 = 4;
@@ -176,10 +179,9 @@ impl Cone {
         drop: &mut Plane<f32>,
         wants: &mut Vec<Want>,
     ) {
-        let reach = LENGTHS[1] as usize + 1;
         let [i, j] = self.head;
-        for r in part.rows.start.max(i.saturating_sub(reach))..part.rows.end.min(i + reach + 1) {
-            for c in part.cols.start.max(j.saturating_sub(reach))..part.cols.end.min(j + reach + 1) {
+        for r in part.rows.start.max(i.saturating_sub(FARTHEST))..part.rows.end.min(i + FARTHEST + 1) {
+            for c in part.cols.start.max(j.saturating_sub(FARTHEST))..part.cols.end.min(j + FARTHEST + 1) {
                 let (down, across) = (r.abs_diff(i) as f32, c.abs_diff(j) as f32);
                 let distance = (down * down + across * across).sqrt();
                 let is_way = way.contains(&[r, c]);
