@@ -134,7 +134,7 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
         if flags & (RIVER | SEA | MOUTH) != RIVER {
             return None;
         }
-        let step = if code % 2 == 0 { 1.0 } else { std::f32::consts::SQRT_2 };
+        let step = if code.is_multiple_of(2) { 1.0 } else { std::f32::consts::SQRT_2 };
         run += step;
         let river = known.area.at(next[0], next[1]);
         if river >= LARGER * own {
@@ -166,7 +166,7 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
 
 /// Length of a river's cell's own step, in cells.
 fn first_step(known: &Known<'_>, [i, j]: [usize; 2]) -> f32 {
-    if known.receivers.at(i, j) % 2 == 0 { 1.0 } else { std::f32::consts::SQRT_2 }
+    if known.receivers.at(i, j).is_multiple_of(2) { 1.0 } else { std::f32::consts::SQRT_2 }
 }
 
 impl Cone {

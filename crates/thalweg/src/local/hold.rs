@@ -45,7 +45,7 @@ pub(super) fn wishes(
     // Of a row or column: its block, and the one beside it that it is nearer to; beyond the world as at its rim.
     let places = |x: usize, [first, last]: [usize; 2]| {
         let own = block(x);
-        [own, if x % 2 == 0 { (own + 1).min(last) } else { own.max(first + 1) - 1 }]
+        [own, if x.is_multiple_of(2) { (own + 1).min(last) } else { own.max(first + 1) - 1 }]
     };
     let mut between = vec![0.0f32; cols.len()];
     for i in part.rows.clone() {
