@@ -20,7 +20,7 @@ use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
 use crate::model::Budget;
 use crate::terrain::field::{Field, Size};
-use crate::terrain::grid::Edge;
+use crate::terrain::grid::{Edge, Topology};
 use crate::terrain::height::Height;
 use crate::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, Terrain};
 
@@ -31,9 +31,11 @@ pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
     "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
 );
 
-/// Cells that are not to change.
+/// Cells that are not to change, and where the field has no rim.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bounds<'a> {
+    /// Whether the last row touches the first, and the last column the first.
+    pub looped: [bool; 2],
     /// True where there is no data: a wall, that nothing passes.
     pub nodata: Option<&'a Field<bool>>,
     /// True where the ground keeps its height, such as at base level; its neighbours see it.
@@ -43,6 +45,12 @@ pub struct Bounds<'a> {
 impl Bounds<'_> {
     /// Checks that the masks are of the ground's size.
     fn check(&self, size: Size) -> Result<()> {
+        for (axis, looped) in self.looped.iter().enumerate() {
+            if *looped && !(Topology::FEWEST..).contains(&size[axis]) {
+                let allowed = format!("{} and more where they are looped", Topology::FEWEST);
+                return Err(Error::value(["rows", "columns"][axis], size[axis], allowed));
+            }
+        }
         fits("nodata", self.nodata.map(Field::size), size)?;
         fits("held", self.held.map(Field::size), size)
     }
