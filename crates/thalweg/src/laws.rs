@@ -24,7 +24,9 @@ use crate::run::tiles;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
-use crate::terrain::{CellType, Cells, HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, RAIN, STANDING, Terrain, VectorPart};
+use crate::terrain::{
+    CellType, Cells, HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, RAIN, STANDING, Terrain, VectorPart,
+};
 
 /// Something that every model keeps.
 #[derive(Debug, Clone, Copy)]

@@ -8,12 +8,10 @@ use thalweg::model::{Family, Model, Tick};
 use thalweg::models::stream_power::{Area, StreamPower};
 use thalweg::models::{self, hillslope::Hillslope};
 use thalweg::presets;
-use thalweg::process::slopes::{Bounds, diffuse, limit};
 use thalweg::recipe::{Coarsest, Recipe};
 use thalweg::run::tiles;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::{Edge, Grid, SIDES, Topology};
-use thalweg::terrain::height::Height;
 use thalweg::world::World;
 use thalweg::{Run, Terrain};
 
@@ -122,37 +120,6 @@ fn what_base_models_lay_meets_itself() {
 }
 
 #[test]
-fn slopes_creep_and_slide_across_the_seam() {
-    // A ridge in the middle of the map, and the same on the seam.
-    let size = [40, 50];
-    for looped in [[false, true], [true, false], [true, true]] {
-        let by = [0, 1].map(|axis| if looped[axis] { size[axis] / 2 } else { 0 });
-        let key = Key::new(8, "slopes");
-        let height = |i: usize, j: usize| {
-            let noise = key.cell([i as i64, j as i64]).unit();
-            let far = (i as f64 - 20.0).powi(2) + (j as f64 - 25.0).powi(2);
-            Height::saturating(300.0 * libm::exp(-far / 40.0) + 20.0 * noise)
-        };
-        let middle = Field::generate(size, height);
-        let roll = |field: &Field<Height>| {
-            Field::generate(size, |i, j| field[((i + by[0]) % size[0], (j + by[1]) % size[1])])
-        };
-        let bounds = Bounds { looped, ..Bounds::default() };
-        let tan = Field::new(size, 0.6f32);
-        let worked = |mut ground: Field<Height>| {
-            let cut = limit(&mut ground, &tan, None, 10.0, bounds).unwrap();
-            let budget = diffuse(&mut ground, None, bounds, None, 3.0).unwrap();
-            assert!(cut > 0 && budget.solid_change() == 0);
-            ground
-        };
-        assert_eq!(roll(&worked(middle.clone())), worked(roll(&middle)), "{looped:?}");
-    }
-    let mut narrow = Field::new([5, 2], Height::ZERO);
-    let bounds = Bounds { looped: [false, true], ..Bounds::default() };
-    assert!(diffuse(&mut narrow, None, bounds, None, 1.0).unwrap_err().to_string().contains("columns"));
-}
-
-#[test]
 fn recipes_say_which_sides_are_looped() {
     let text = presets::find("textbook").unwrap().to_toml();
     assert!(text.contains("east = \"looped\""), "{text}");
@@ -162,9 +129,7 @@ fn recipes_say_which_sides_are_looped() {
     let schema = thalweg::recipe::schema(&models::Models::default());
     assert!(schema.to_string().contains("\"looped\""));
 
-    let recipe = |edges: &str, rest: &str| {
-        format!("extent = [4000.0, 3000.0]\ncells = 80\nedges = {edges}\n{rest}")
-    };
+    let recipe = |edges: &str, rest: &str| format!("extent = [4000.0, 3000.0]\ncells = 80\nedges = {edges}\n{rest}");
     for (number, side) in SIDES.iter().enumerate() {
         let error = refused(&recipe(&format!("{{ {side} = \"looped\" }}"), ""));
         assert!(error.contains(&format!("edges.{side}")) && error.contains(SIDES[(number + 2) % 4]), "{error}");
@@ -292,7 +257,7 @@ fn line(points: impl Iterator<Item = [f64; 2]> + Clone) -> [f64; 3] {
 #[test]
 fn the_textbook_s_land_is_that_of_theory() {
     // As it comes (n = 1), and with another law: θ = m/n = 0.3, k = (U/K)^(1/n).
-    for [m, n, erodibility] in [[0.5, 1.0, 5e-6], [0.45, 1.5, 1e-6]] {
+    for [m, n, erodibility] in [[0.5, 1.0, 5e-6], [0.45, 1.5, 5e-6]] {
         let mut recipe = presets::find("textbook").unwrap();
         (recipe.cells, recipe.coarsest) = (128, Coarsest::None);
         let stage = &mut recipe.stages[1];

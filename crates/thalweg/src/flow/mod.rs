@@ -33,5 +33,5 @@ pub use drainage::Drainage;
 pub use land::{Land, Part};
 pub use links::Link;
 
-pub(crate) use steps::{leads_to, lot};
 pub use steps::{Directions, LENGTHS, OUT, PIT, STEPS, VOID, around, downstream};
+pub(crate) use steps::{leads_to, lot};

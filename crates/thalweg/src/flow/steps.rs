@@ -13,10 +13,7 @@ pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-
 pub const LENGTHS: [f64; 2] = [1.0, std::f64::consts::SQRT_2];
 
 /// The neighbours of cell (i, j) of a field, given by its size where nothing is looped: their numbers and cells.
-pub fn around<T: Into<Topology>>(
-    topology: T,
-    cell: [usize; 2],
-) -> impl Iterator<Item = (usize, [usize; 2])> + use<T> {
+pub fn around<T: Into<Topology>>(topology: T, cell: [usize; 2]) -> impl Iterator<Item = (usize, [usize; 2])> + use<T> {
     let topology = topology.into();
     STEPS.iter().enumerate().filter_map(move |(k, step)| Some((k, topology.cell(cell, *step)?)))
 }

@@ -159,7 +159,13 @@ impl Slopes {
             });
         }
         let before = ground.clone();
-        limit(ground, &steepest, None, grid.cell, Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: None })?;
+        limit(
+            ground,
+            &steepest,
+            None,
+            grid.cell,
+            Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: None },
+        )?;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         book_cut(&before, ground, loose, Guards { protect: factors(layers, &PROTECT), hardness: None })
     }

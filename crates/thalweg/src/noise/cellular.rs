@@ -229,7 +229,10 @@ mod tests {
     fn the_ring_matters() {
         // Else the search above would pass without it: for some keys the second nearest point must lie there.
         let outside = |seed: &u32| {
-            let inner: Vec<_> = AROUND[..9].iter().map(|offset| feature(0, 0, *offset, 1.0, |i, j| gradient::point(i, j, *seed))).collect();
+            let inner: Vec<_> = AROUND[..9]
+                .iter()
+                .map(|offset| feature(0, 0, *offset, 1.0, |i, j| gradient::point(i, j, *seed)))
+                .collect();
             search([f32::MAX; 2], &inner, 0.0, 0.0)[1].sqrt() > brute_force(0.0, 0.0, 1.0, *seed)[1] + 1e-5
         };
         assert!((0..20_000).filter(outside).count() > 0);

@@ -177,9 +177,10 @@ mod tests {
 
     #[test]
     fn an_octave_returns_after_each_round_and_keeps_about_its_wavelength() {
-        for (number, round) in [[None, Some(900.0)], [Some(700.0), None], [Some(700.0), Some(900.0)], [Some(9e4), Some(1.0)]]
-            .into_iter()
-            .enumerate()
+        for (number, round) in
+            [[None, Some(900.0)], [Some(700.0), None], [Some(700.0), Some(900.0)], [Some(9e4), Some(1.0)]]
+                .into_iter()
+                .enumerate()
         {
             for n in 0..12u32 {
                 let wavelength = 1200.0 / f64::from(1u32 << n);
@@ -193,7 +194,8 @@ mod tests {
                 for (axis, metres) in round.iter().enumerate().filter_map(|(axis, metres)| Some((axis, (*metres)?))) {
                     for (x, y) in [(3.25, 4.5), (-77.0, 130.125)] {
                         let far = if axis == 0 { (x, y - 3.0 * metres) } else { (x + metres, y) };
-                        let ((here, beside, [u, v]), (there, there_beside, [p, q])) = (place(x, y), place(far.0, far.1));
+                        let ((here, beside, [u, v]), (there, there_beside, [p, q])) =
+                            (place(x, y), place(far.0, far.1));
                         // A place just at a lattice line may fall to either side.
                         if [u, v, p, q].iter().all(|rest| (1e-6..1.0 - 1e-6).contains(rest)) {
                             assert_eq!((here, beside), (there, there_beside), "case {number}, octave {n}");

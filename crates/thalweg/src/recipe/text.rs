@@ -187,7 +187,9 @@ impl Recipe {
         }
         let is_looped = recipe.edges.contains(&Edge::Looped);
         if is_looped && (recipe.continents.is_some() || recipe.beyond != Beyond::Global) {
-            return Err(Error::Recipe("`continents` and `beyond` go with `edges` that end: looped ones have no beyond".into()));
+            return Err(Error::Recipe(
+                "`continents` and `beyond` go with `edges` that end: looped ones have no beyond".into(),
+            ));
         }
         if recipe.beyond == Beyond::Global && recipe.local_from != LocalFrom::Auto {
             return Err(Error::Recipe("`local_from` goes with `beyond = \"local\"`".into()));

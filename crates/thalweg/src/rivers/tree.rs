@@ -71,8 +71,7 @@ impl Tree {
         let cells: Vec<u32> = (0..is_river.len() as u32).filter(|k| is_river[*k as usize]).collect();
         drop(is_river);
         let node = |k: usize| cells.binary_search(&(k as u32)).map_or(NONE, |n| n as u32);
-        let down: Vec<u32> =
-            cells.iter().map(|k| drained.directions.next(*k as usize).map_or(NONE, node)).collect();
+        let down: Vec<u32> = cells.iter().map(|k| drained.directions.next(*k as usize).map_or(NONE, node)).collect();
         // What comes in at a node is what drains through it, less what the nodes above bring.
         let mut ground: Vec<i64> = cells.iter().map(|k| drained.gathered.at(*k as usize)).collect();
         for (k, n) in down.iter().enumerate().filter(|(_, n)| **n != NONE) {

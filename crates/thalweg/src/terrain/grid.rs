@@ -251,7 +251,10 @@ impl Grid {
 
     /// Which of this window's cells lie beside which: looped where the world is and the window holds all of it.
     pub fn topology(&self) -> Topology {
-        Topology { size: self.size, looped: [0, 1].map(|axis| self.is_looped(axis) && self.size[axis] == self.world[axis]) }
+        Topology {
+            size: self.size,
+            looped: [0, 1].map(|axis| self.is_looped(axis) && self.size[axis] == self.world[axis]),
+        }
     }
 
     /// The world's row (axis 0) or column (1) of this window's row or column `at`.

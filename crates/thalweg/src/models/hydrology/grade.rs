@@ -3,9 +3,9 @@
 //! Drops of a batch run side by side and leave beds rough by a step's fall. Water levels such pits within days; here the
 //! bed from the pit over its sill to lower ground takes the nearest heights that fall all along and hold as much solid.
 
+use crate::flow::Land;
 use crate::flow::depressions::OUTSIDE;
 use crate::flow::pools::Pools;
-use crate::flow::Land;
 use crate::model::Budget;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::Rules;

@@ -42,7 +42,8 @@ params! {
     /// finds where water goes (depressions filled, so lakes pass it on), solves cuts implicitly from base level upwards, in
     /// one pass whatever the step, then lets slopes creep and slide. In the steady state S = ((1 + G)·U/K)^(1/n)·A^(−m/n).
     /// Open edges, cells beside missing data, and the sea are base level: they keep their height, and what reaches them has
-    /// left. Looped edges are none: water goes on at the other side. Where nothing leads out of the world, sediment fills its lowest ground. Under the water of a lake nothing is cut;
+    /// left. Looped edges are none: water goes on at the other side. Where nothing leads out of the world,
+    /// sediment fills its lowest ground. Under the water of a lake nothing is cut;
     /// with deposition, lakes fill.
     ///
     /// After each step's cuts, rivers widen their valleys as the model `planation` does, in its usual form.
@@ -173,7 +174,9 @@ impl StreamPower {
     /// Checks what a looped world cannot have.
     fn check_loops(&self, grid: &Grid) -> Result<()> {
         let none = |name: &str, value: f64, why: &str| match value > 0.0 {
-            true => Err(Error::value(format!("stream_power.{name}"), value, format!("0 where edges are looped: {why}"))),
+            true => {
+                Err(Error::value(format!("stream_power.{name}"), value, format!("0 where edges are looped: {why}")))
+            }
             false => Ok(()),
         };
         none("planation", self.planation, "a river's smooth line ends at a seam")?;

@@ -22,8 +22,8 @@ impl Rock {
         let regional = |variation: f64, wavelength: f64, key: Key| Octaves::red(variation, wavelength, key, grid);
         let uplift = regional(model.uplift_variation, model.uplift_wavelength, key.and(1));
         let regional = regional(model.erodibility_variation, model.erodibility_wavelength, key.and(2));
-        let grain = (model.grain > 0.0)
-            .then(|| Octaves::of_one_size(model.grain, model.grain_wavelength, key.and(3), grid));
+        let grain =
+            (model.grain > 0.0).then(|| Octaves::of_one_size(model.grain, model.grain_wavelength, key.and(3), grid));
         Self {
             uplift: log_normal(grid, model.uplift * UNITS, &[uplift]),
             erodibility: log_normal(grid, 1.0, &[regional, grain]),

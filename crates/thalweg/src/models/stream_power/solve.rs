@@ -145,8 +145,8 @@ fn covered(d: f64, cover: f64, f: f64, ease: f64, n: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::OUT;
     use crate::base::rng::Key;
+    use crate::flow::OUT;
 
     /// The root by halving, in the logarithm of x: for any n, however steep.
     fn bisection(d: f64, f: f64, n: f64) -> f64 {
@@ -207,7 +207,16 @@ mod tests {
         let codes = [OUT, 4, 4, 4, 4];
         let strength = [1.0; 5];
         let order = [4, 3, 2, 1, 0];
-        let water = Water { codes: &codes, order: &order, strength: &strength, scale: 1.0, n: 1.0, topology: [1, 5].into(), origin: [0, 0], salt: 9 };
+        let water = Water {
+            codes: &codes,
+            order: &order,
+            strength: &strength,
+            scale: 1.0,
+            n: 1.0,
+            topology: [1, 5].into(),
+            origin: [0, 0],
+            salt: 9,
+        };
         let sum = cut(&mut ground, &mut levels, None, &water, 1.0);
         // The outlet keeps half of 50, the lake falls to that, floors below it stay, and the land keeps half of 80 − 25
         // over it, rounded either way.
@@ -224,7 +233,16 @@ mod tests {
         let (mut ground, mut levels) = ([Height(0), Height(10_000)], [Height(0), Height(10_000)]);
         for salt in 0..1000u32 {
             let salt = mix(salt + 1);
-            let water = Water { codes: &codes, order: &[1, 0], strength: &strength, scale: 1.0, n: 1.0, topology: [1, 2].into(), origin: [0, 0], salt };
+            let water = Water {
+                codes: &codes,
+                order: &[1, 0],
+                strength: &strength,
+                scale: 1.0,
+                n: 1.0,
+                topology: [1, 2].into(),
+                origin: [0, 0],
+                salt,
+            };
             cut(&mut ground, &mut levels, None, &water, 1.0);
         }
         // A tenth of a unit each time: 99.5 ± 9.5 in all; four deviations.

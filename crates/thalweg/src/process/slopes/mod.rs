@@ -192,6 +192,35 @@ mod tests {
     }
 
     #[test]
+    fn slopes_slide_and_creep_across_the_seam() {
+        // A hill in the middle of the map, and the same hill on the seam.
+        let size = [130, 50];
+        for looped in [[false, true], [true, false], [true, true]] {
+            let by = [0, 1].map(|axis| if looped[axis] { size[axis] / 2 } else { 0 });
+            let key = crate::base::rng::Key::new(8, "slopes");
+            let middle = Field::generate(size, |i, j| {
+                let far = (i as f64 - 65.0).powi(2) + (j as f64 - 25.0).powi(2);
+                let rough = key.cell([i as i64, j as i64]).unit();
+                Height::saturating(300.0 * libm::exp(-far / 40.0) + 20.0 * rough)
+            });
+            let rolled = |field: &Field<Height>| {
+                Field::generate(size, |i, j| field[((i + by[0]) % size[0], (j + by[1]) % size[1])])
+            };
+            let (bounds, tan) = (Bounds { looped, ..Bounds::default() }, Field::new(size, 0.6f32));
+            let worked = |mut ground: Field<Height>| {
+                let cut = limit(&mut ground, &tan, None, 10.0, bounds).unwrap();
+                let budget = diffuse(&mut ground, None, bounds, None, 3.0).unwrap();
+                assert!(cut > 0 && budget.solid_change() == 0);
+                ground
+            };
+            assert_eq!(rolled(&worked(middle.clone())), worked(rolled(&middle)), "{looped:?}");
+        }
+        let mut narrow = Field::new([5, 2], Height::ZERO);
+        let bounds = Bounds { looped: [false, true], ..Bounds::default() };
+        assert!(diffuse(&mut narrow, None, bounds, None, 1.0).unwrap_err().to_string().contains("columns"));
+    }
+
+    #[test]
     fn what_cannot_leave_settles() {
         let grid = Grid::new([2, 2], 10.0).unwrap();
         let mut open = Terrain::new(grid.clone());
