@@ -222,6 +222,31 @@ mod tests {
     }
 
     #[test]
+    fn a_looped_world_is_made_finer_without_a_seam() {
+        let size = [9, 14];
+        let rolled = |field: &Field<Height>, by: [usize; 2]| {
+            let [rows, cols] = field.size();
+            Field::generate([rows, cols], |i, j| field[((i + by[0]) % rows, (j + by[1]) % cols)])
+        };
+        let (coarse, wet) = (rough(size, 50.0), Field::generate(size, |i, j| ((i * 5 + j * 3) % 7) as f32));
+        let shifted = |by: [usize; 2]| Field::generate(size, |i, j| wet[((i + by[0]) % 9, (j + by[1]) % 14)]);
+        for (looped, by) in [([true, false], [4, 0]), ([false, true], [0, 13]), ([true, true], [8, 5])] {
+            let topology = Topology { size, looped };
+            let twice = by.map(|n| 2 * n);
+            assert_eq!(
+                ground(&rolled(&coarse, by), None, topology),
+                rolled(&ground(&coarse, None, topology), twice),
+                "{looped:?}"
+            );
+            for finer in [depths, factors] {
+                let (here, there) = (finer(&wet, topology), finer(&shifted(by), topology));
+                let back = |i: usize, j: usize| here[((i + twice[0]) % 18, (j + twice[1]) % 28)];
+                assert_eq!(there, Field::generate([18, 28], back), "{looped:?}");
+            }
+        }
+    }
+
+    #[test]
     fn every_cell_s_parts_sum_to_four_of_it() {
         for size in [[9, 14], [1, 1], [1, 7], [2, 3]] {
             for metres in [50.0, 1e-3, 16_000.0] {
