@@ -29,7 +29,7 @@ Tasks:
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
-                 river_network, fluvial, pipes, hydrology, pools, local, trees, presets
+                 river_network, fluvial, pipes, hydrology, pools, local, world, trees, presets
 ";
 
 fn main() -> ExitCode {
