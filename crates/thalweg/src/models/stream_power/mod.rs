@@ -173,15 +173,13 @@ impl StreamPower {
 impl StreamPower {
     /// Checks what a looped world cannot have.
     fn check_loops(&self, grid: &Grid) -> Result<()> {
-        let none = |name: &str, value: f64, why: &str| match value > 0.0 {
-            true => {
-                Err(Error::value(format!("stream_power.{name}"), value, format!("0 where edges are looped: {why}")))
-            }
-            false => Ok(()),
+        let none = |name: &str, value: f64, why: &str| {
+            let allowed = || format!("0 where edges are looped: {why}");
+            if value > 0.0 { Err(Error::value(name, value, allowed())) } else { Ok(()) }
         };
-        none("planation", self.planation, "a river's smooth line ends at a seam")?;
+        none("stream_power.planation", self.planation, "a river's smooth line ends at a seam")?;
         if self.strata > 0.0 {
-            none("strata_dip", self.strata_dip, "beds that lean do not meet themselves")?;
+            none("stream_power.strata_dip", self.strata_dip, "beds that lean do not meet themselves")?;
         }
         if grid.topology().looped == [true; 2] && grid.sea_level.is_none() {
             let allowed = "two of them open or closed, or a `sea_level`: rivers need somewhere to go";
