@@ -8,6 +8,7 @@ mod levels;
 mod long;
 mod semver;
 mod shell;
+mod stubs;
 mod tables;
 mod test;
 mod wasm;
@@ -19,7 +20,8 @@ Tasks:
   test           pass all tests: Rust, documentation, and Python against the built command; with --long those that have a long
                  form run in it, with deny, semver and wasm
   bless          run the golden tests and take what they see for right
-  book           write docs/models/*.md and the tables of docs/knobs.md from the declarations; --check only compares the pages
+  book           write docs/models/*.md, the tables of docs/knobs.md and the types of the Python package from the declarations;
+                 --check only compares the pages and the types
   gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
   levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
                  they agree
@@ -42,8 +44,8 @@ fn main() -> ExitCode {
         ["semver"] => semver::check(),
         ["wasm"] => wasm::compare(),
         ["bless"] => test::bless(),
-        ["book"] => book::write().and_then(|()| tables::write()),
-        ["book", "--check"] => book::check(),
+        ["book"] => book::write().and_then(|()| tables::write()).and_then(|()| stubs::write()),
+        ["book", "--check"] => book::check().and_then(|()| stubs::check()),
         ["gallery", names @ ..] => gallery::draw(names),
         ["levels", rest @ ..] => match rest {
             [names @ .., most] if most.parse::<usize>().is_ok() => levels::measure(names, most.parse().unwrap_or(4096)),

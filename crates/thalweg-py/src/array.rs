@@ -7,8 +7,9 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 use thalweg::terrain::height::UNITS;
 use thalweg::terrain::{CellType, Cells};
-use thalweg::{Field, Grid, Height, Terrain};
+use thalweg::{Error, Field, Grid, Height, Terrain};
 
+use crate::error::raised;
 use crate::pool::work;
 
 /// A number that is a height, a weight or the like.
@@ -69,7 +70,13 @@ pub fn size_of(array: &Bound<'_, PyAny>) -> PyResult<[usize; 2]> {
 
 /// A terrain over an array of heights in metres. NaN is no data, and so is `nodata`.
 pub fn terrain_of(array: &Bound<'_, PyAny>, grid: Grid, nodata: Option<f64>) -> PyResult<Terrain> {
-    Given::of(array)?.rows(array.py(), move |rows| match nodata {
+    let given = Given::of(array)?;
+    let ([rows, cols], [want_rows, want_cols]) = (given.size(), grid.size);
+    if given.size() != grid.size {
+        let allowed = format!("{want_rows} × {want_cols} (rows × columns)");
+        return Err(raised(Error::value("height", format!("{rows} × {cols} cells"), allowed)));
+    }
+    given.rows(array.py(), move |rows| match nodata {
         None => Terrain::from_rows(grid, rows),
         Some(nodata) => Terrain::from_rows(grid, |i, row| {
             rows(i, row);
@@ -94,7 +101,7 @@ pub fn bytes(array: &Bound<'_, PyAny>) -> PyResult<Field<u8>> {
     let array: PyReadonlyArray2<'_, u8> = array.extract()?;
     let view = array.as_array();
     let (rows, cols) = view.dim();
-    Field::from_vec([rows, cols], view.iter().copied().collect()).map_err(crate::error::raised)
+    Field::from_vec([rows, cols], view.iter().copied().collect()).map_err(raised)
 }
 
 /// The cells of a layer of that type from an array. Heights are held within what they may be; NaN is 0.

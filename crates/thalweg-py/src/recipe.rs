@@ -9,6 +9,7 @@ use thalweg::declare::params::Written;
 use thalweg::io::output::absolute;
 use thalweg::knobs::Knobs;
 use thalweg::model::give;
+use thalweg::models::Models;
 use thalweg::presets;
 use thalweg::rocks::Rock;
 use thalweg::terrain::grid::Edges;
@@ -104,11 +105,14 @@ impl Recipe {
         thalweg::Recipe::open(&path).map(plainly).map_err(raised)
     }
 
-    /// The recipe of a text.
+    /// The recipe of a text; it may be without a start of its own, for ground that is given.
     #[staticmethod]
     #[pyo3(signature = (text, folder=None, own_model=false))]
     fn parse(text: &str, folder: Option<PathBuf>, own_model: bool) -> PyResult<Self> {
-        let mut recipe = thalweg::Recipe::parse(text).map_err(raised)?;
+        let mut recipe = thalweg::Recipe::parse_stages(text, &Models::default()).map_err(raised)?;
+        if recipe.extent.is_some() || recipe.from.is_some() {
+            recipe = thalweg::Recipe::parse(text).map_err(raised)?;
+        }
         recipe.folder = folder.unwrap_or_default();
         Ok(Self { recipe, own_model })
     }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
 from . import _core
-from ._given import read, result
+from ._given import read, result, warn
 from ._keywords import named
 
 
@@ -69,7 +68,7 @@ def open(
         sea_level=sea_level,
     )
     for message in said:
-        warnings.warn(f"{fspath(path)} {message}", UserWarning, stacklevel=3)
+        warn(f"{fspath(path)} {message}")
     whole = result(core, xarray)
     if type(whole).__name__ == "Dataset" and not core.layers:
         return whole["height"]
@@ -106,4 +105,4 @@ def save(
         given.core.save_layer(fspath(path), layer)
         return
     for message in given.core.save(fspath(path), type):
-        warnings.warn(f"{fspath(path)} {message}", UserWarning, stacklevel=3)
+        warn(f"{fspath(path)} {message}")

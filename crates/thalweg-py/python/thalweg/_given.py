@@ -6,6 +6,7 @@ reads those. Nothing here knows what is done with a map.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -102,10 +103,13 @@ def numbers(values: Any, what: str) -> Array:
     return array
 
 
-def warn(messages: Sequence[str], what: str) -> None:
-    """Says what the library says."""
-    for message in messages:
-        warnings.warn(f"{what} {message}", UserWarning, stacklevel=4)
+def warn(message: str) -> None:
+    """Warns whoever called the package."""
+    here = os.path.dirname(__file__)
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def _plain(values: Array, _: Label) -> Array:

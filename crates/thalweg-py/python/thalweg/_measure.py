@@ -37,7 +37,7 @@ class Measures(Mapping[str, float]):
         keys = Measure._fields
         measures = (Measure(**{key: one[key] for key in keys}) for one in found["measures"])
         #: The measures, in order.
-        self.all = {one.name: one._replace(usual=tuple(one.usual) if one.usual else None) for one in measures}
+        self.all = {one.name: one._replace(usual=(one.usual[0], one.usual[1]) if one.usual else None) for one in measures}
         #: The curves behind them: name, axes, points, law.
         self.curves: dict[str, Mapping[str, Any]] = {curve["name"]: curve for curve in found["curves"]}
         #: Side of a cell in metres.

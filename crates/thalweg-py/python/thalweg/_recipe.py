@@ -7,6 +7,7 @@ from os import PathLike, fspath
 from typing import Any, NamedTuple
 
 from . import _core
+from ._core import Recipe as Core
 from ._keywords import named
 
 
@@ -44,6 +45,8 @@ class Recipe:
     rock : str, optional
         The rock that the land is of (:func:`thalweg.rocks`).
     """
+
+    _core: Core
 
     @named
     def __init__(
@@ -85,7 +88,7 @@ class Recipe:
         )
 
     @classmethod
-    def _of(cls, core: _core.Recipe) -> Recipe:
+    def _of(cls, core: Core) -> Recipe:
         recipe = cls.__new__(cls)
         recipe._core = core
         return recipe

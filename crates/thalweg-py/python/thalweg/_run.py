@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import numbers, read
+from ._given import numbers, read, warn
 from ._keywords import named
 from ._recipe import Recipe
 from ._terrain import Terrain
@@ -90,7 +89,7 @@ class Run:
             terrain = given.core
         self._core = _core.Run(recipe._core, terrain)
         for message in self._core.warnings:
-            warnings.warn(message, UserWarning, stacklevel=3)
+            warn(message)
 
     @classmethod
     def _of(cls, core: _core.Run) -> Run:

@@ -30,13 +30,19 @@ SHAPE = (None, "(rows, columns)", "Makes ground of so many cells where no dem is
 __all__: list[str] = []
 
 
+def _common(page: _core.Page) -> dict[str, str]:
+    """What a function takes beside its model's parameters: by its name what it is. A parameter of the same name comes first; what all take is
+    the world's then, and says so."""
+    own = {parameter["name"] for parameter in page["parameters"]}
+    names = [name for name in COMMON if name != "full" or page["family"] != "analysis"]
+    shape = {"shape": "shape"} if page["family"] == "base" else {}
+    return shape | {f"world_{name}" if name in own else name: name for name in names}
+
+
 def _parameters(page: _core.Page) -> dict[str, Any]:
     """Names and defaults of a function's keywords, in their order."""
-    common = {name: default for name, (default, _, _) in COMMON.items()}
-    if page["family"] == "analysis":
-        del common["full"]
-    shape = {"shape": SHAPE[0]} if page["family"] == "base" else {}
-    return {parameter["name"]: parameter["default"] for parameter in page["parameters"]} | shape | common
+    common = {name: (COMMON | {"shape": SHAPE})[what][0] for name, what in _common(page).items()}
+    return {parameter["name"]: parameter["default"] for parameter in page["parameters"]} | common
 
 
 def _signature(page: _core.Page) -> inspect.Signature:
@@ -61,10 +67,9 @@ def _page(page: _core.Page) -> str:
         lines.append(f"{one['name']} : {one['kind']}, default {one['default']}{unit}; {one['allowed']}")
         lines.append(f"    {one['meaning']} [{one['source'].rstrip('.')}]")
         lines += [f"    {word}: {meaning}" for word, meaning in one["words"]]
-    more = ({"shape": SHAPE} if page["family"] == "base" else {}) | COMMON
-    for name, (default, kind, meaning) in more.items():
-        if name in _parameters(page):
-            lines += [f"{name} : {kind}, default {default}", f"    {meaning}"]
+    for name, what in _common(page).items():
+        default, kind, meaning = (COMMON | {"shape": SHAPE})[what]
+        lines += [f"{name} : {kind}, default {default}", f"    {meaning}"]
     lines += ["", "Returns", "-------"]
     if page["family"] == "analysis":
         lines.append("Dataset for a DataArray or a Dataset, else Terrain: heights as they were, and the layers that it writes.")
@@ -80,6 +85,7 @@ def _page(page: _core.Page) -> str:
 def _function(page: _core.Page) -> Callable[..., Any]:
     name, family = page["name"], page["family"]
     own = {parameter["name"] for parameter in page["parameters"]}
+    common = _common(page)
     known = ["dem", *_parameters(page)]
 
     def model(dem: Any = None, **keywords: Any) -> Any:
@@ -87,8 +93,8 @@ def _function(page: _core.Page) -> Callable[..., Any]:
             if keyword not in known:
                 raise _core.unknown_keyword(name, keyword, known)
         parameters = {keyword: value for keyword, value in keywords.items() if keyword in own}
-        common = {keyword: value for keyword, value in keywords.items() if keyword not in own}
-        return _apply(name, family, dem, parameters, **common)
+        others = {common[keyword]: value for keyword, value in keywords.items() if keyword not in own}
+        return _apply(name, family, dem, parameters, **others)
 
     model.__name__ = model.__qualname__ = name
     model.__doc__ = _page(page)

@@ -6,8 +6,7 @@ Loading this registers the accessor; ``import thalweg`` loads it where xarray is
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -16,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import HEIGHT, Given, Label, Sheets, numbers
+from ._given import HEIGHT, Given, Label, Sheets, numbers, warn
 from ._terrain import Terrain
 
 Array = NDArray[Any]
@@ -51,11 +50,9 @@ def _flat(da: xr.DataArray, what: str) -> tuple[xr.DataArray, str, str]:
 
 def _computed(da: xr.DataArray, what: str) -> Array:
     if da.chunks is not None:
-        warnings.warn(
+        warn(
             f"{what} is backed by dask and is computed whole: its {da.size} cells come into memory, for water may run from any one to any other. "
-            "A map that does not fit is worked on catchment by catchment (.isel), or made by tiles (thalweg.World)",
-            UserWarning,
-            stacklevel=5,
+            "A map that does not fit is worked on catchment by catchment (.isel), or made by tiles (thalweg.World)"
         )
     return np.asarray(da.data if da.chunks is None else da.compute().data)
 
@@ -127,6 +124,14 @@ def _sheets(template: xr.DataArray, turned: tuple[bool, bool], kind: str) -> She
     return Sheets(wrap, orient, kind)
 
 
+def _check_scale(da: xr.DataArray, what: str) -> None:
+    """Refuses codes that are no metres yet: xarray leaves scale and offset among the attributes where it was asked not to apply them."""
+    for name, none in (("scale_factor", 1.0), ("add_offset", 0.0)):
+        value = float(da.attrs.get(name, none))
+        if value != none:
+            raise ValueError(f"{what} has {name} = {value:g} among its attributes: its numbers are codes; open it with mask_and_scale=True")
+
+
 def _nodata(da: xr.DataArray) -> float | None:
     for name in STAND_INS:
         value = da.attrs.get(name, da.encoding.get(name))
@@ -158,6 +163,7 @@ def read(
     else:
         da = dem
     flat, y, x = _flat(da, what)
+    _check_scale(flat, what)
     transform, *turned = _laid(flat, y, x, what)
     place = {"transform": transform, **_system(flat, (y, x))}
     units = flat.attrs.get("units")
@@ -165,7 +171,7 @@ def read(
         raise ValueError(f"{what} has no coordinates, so no cell size: give cell_size, the side of a cell in metres")
     cell, said = _core.cell_of(what, place, None if units is None else str(units), cell_size, unit)
     for message in said:
-        warnings.warn(f"{what} {message}", UserWarning, stacklevel=4)
+        warn(f"{what} {message}")
     sheets = _sheets(flat, (turned[0], turned[1]), kind)
     values = _computed(flat, what)
     heights = numbers(sheets.orient(values), what)
@@ -220,6 +226,7 @@ def _reference(epsg: int | None, transform: Sequence[float]) -> xr.DataArray:
 def dataset(terrain: Terrain, sheets: Sheets | None) -> xr.Dataset:
     """A Dataset of a terrain: heights, layers, tables; on the coordinates of what was given, if something was."""
     core = terrain._core
+    wrap: Callable[[Array, Label], xr.DataArray]
     if sheets is None:
         coords: dict[str, Any] = {
             "y": ("y", terrain.y, {"units": "m", "standard_name": "projection_y_coordinate", "axis": "Y"}),
@@ -228,12 +235,13 @@ def dataset(terrain: Terrain, sheets: Sheets | None) -> xr.Dataset:
         }
         template = xr.DataArray(np.empty((0, 0)), dims=("y", "x"))
 
-        def wrap(values: Array, label: Label) -> xr.DataArray:
+        def placed(values: Array, label: Label) -> xr.DataArray:
             attrs = {"units": label.units, "long_name": label.long_name}
             made = xr.DataArray(values, coords=coords, dims=template.dims, attrs=attrs, name=label.name)
             made.encoding["grid_mapping"] = "spatial_ref"
             return made
 
+        wrap = placed
     else:
         wrap = sheets.wrap
     maps = {"height": wrap(core.height(), Label(*HEIGHT)).rename("height")}
@@ -351,8 +359,8 @@ class Accessor:
         return [*super().__dir__(), *models.__all__, *flow.__all__, *slopes.__all__]
 
 
-for _register in (xr.register_dataarray_accessor, xr.register_dataset_accessor):
-    if not hasattr(xr.DataArray if _register is xr.register_dataarray_accessor else xr.Dataset, "tw"):
-        _register("tw")(Accessor)
+if not hasattr(xr.DataArray, "tw"):
+    xr.register_dataarray_accessor("tw")(Accessor)  # type: ignore[no-untyped-call]
+    xr.register_dataset_accessor("tw")(Accessor)  # type: ignore[no-untyped-call]
 
 __all__ = ["Accessor", "dataset"]
