@@ -54,8 +54,8 @@ def test_apply(tmp_path):
 
 
 def test_drain(tmp_path):
-    command(tmp_path, "drain", REAL, "-o", "out", "--breach", "inf,inf")
-    found = tw.drain(tw.open(REAL, xarray=False), breach=True)
+    command(tmp_path, "drain", REAL, "-o", "out", "--breach", "1e9,1e9")
+    found = tw.drain(tw.open(REAL, xarray=False), breach=(1e9, 1e9))
     read = lambda name: tw.open(tmp_path / f"out/{name}.tif", xarray=False).height  # noqa: E731
     assert np.array_equal(found.filled.astype("f4"), read("filled").astype("f4"))
     report = json.loads((tmp_path / "out/drain.json").read_text())

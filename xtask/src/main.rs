@@ -12,6 +12,7 @@ mod stubs;
 mod tables;
 mod test;
 mod wasm;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,7 @@ Tasks:
   wasm           run every model's sample recipe in WebAssembly and here: the bits must be the same
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
+  wheel [--quick]  build the Python package into target/wheels; --quick takes the profile of the tests
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
                  river_network, fluvial, pipes, hydrology, pools, local, trees, presets
 ";
@@ -43,6 +45,8 @@ fn main() -> ExitCode {
         ["deny"] => deny::check(),
         ["semver"] => semver::check(),
         ["wasm"] => wasm::compare(),
+        ["wheel"] => wheel::build("release").map(drop),
+        ["wheel", "--quick"] => wheel::build("dev").map(drop),
         ["bless"] => test::bless(),
         ["book"] => book::write().and_then(|()| tables::write()).and_then(|()| stubs::write()),
         ["book", "--check"] => book::check().and_then(|()| stubs::check()),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ._given import Dem
 from ._run import Step
 
-Progress = bool | Callable[[Step], object] | None
+_Progress = bool | Callable[[Step], object] | None
 ";
 
 /// What every function takes beside its model's parameters: `COMMON` of models.py, by type.
@@ -32,7 +32,7 @@ const COMMON: &str = "    cell_size: float | None = None,
     edges: str | Mapping[str, str] = \"open\",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
 ";
 
 /// Writes the stubs.

@@ -6,13 +6,48 @@ from typing import Any, Literal, TypedDict, final
 from numpy import float32, float64, int64, uint8, uint32
 from numpy.typing import NDArray
 
+__all__ = [
+    "Recipe",
+    "Run",
+    "Terrain",
+    "World",
+    "__version__",
+    "_panic",
+    "accumulate",
+    "basins",
+    "breach",
+    "cell_of",
+    "chi",
+    "d8",
+    "dinf",
+    "drain",
+    "fill",
+    "fractal",
+    "gradient",
+    "hierarchy",
+    "load",
+    "measure",
+    "models",
+    "multiple",
+    "orders",
+    "outlet_distance",
+    "preset_names",
+    "rocks",
+    "set_threads",
+    "shade",
+    "slope_of",
+    "threads",
+    "unknown_keyword",
+    "upstream_length",
+    "view",
+]
+
 __version__: str
 
-Outlets = Sequence[tuple[int, int]]
-Transform = tuple[float, float, float, float, float, float]
-Spec = tuple[str, str, str]
+_Outlets = Sequence[tuple[int, int]]
+_Spec = tuple[str, str, str]
 
-class Parameter(TypedDict):
+class _Parameter(TypedDict):
     name: str
     meaning: str
     unit: str
@@ -22,18 +57,18 @@ class Parameter(TypedDict):
     words: list[tuple[str, str]]
     source: str
 
-class Page(TypedDict):
+class _Page(TypedDict):
     name: str
     summary: str
     page: str
     source: str
     family: Literal["base", "erosion", "analysis"]
-    parameters: list[Parameter]
-    needs: list[Spec]
-    uses: list[Spec]
-    writes: list[Spec]
+    parameters: list[_Parameter]
+    needs: list[_Spec]
+    uses: list[_Spec]
+    writes: list[_Spec]
 
-def models() -> list[Page]: ...
+def models() -> list[_Page]: ...
 def preset_names() -> list[str]: ...
 def rocks() -> list[str]: ...
 def unknown_keyword(function: str, name: str, known: Sequence[str]) -> TypeError: ...
@@ -216,15 +251,15 @@ class World:
         self, level: int, start: Sequence[int], size: Sequence[int], least: float
     ) -> list[tuple[int, int | None, list[list[float]]]]: ...
 
-def fill(terrain: Terrain, outlets: Outlets, narrow: bool) -> NDArray[Any]: ...
+def fill(terrain: Terrain, outlets: _Outlets, narrow: bool) -> NDArray[Any]: ...
 def breach(
-    terrain: Terrain, outlets: Outlets, depth: float, length: float, narrow: bool
+    terrain: Terrain, outlets: _Outlets, depth: float, length: float, narrow: bool
 ) -> tuple[NDArray[Any], int, int, float]: ...
-def d8(terrain: Terrain, outlets: Outlets, filled: bool) -> NDArray[uint8]: ...
-def dinf(terrain: Terrain, outlets: Outlets) -> NDArray[float32]: ...
+def d8(terrain: Terrain, outlets: _Outlets, filled: bool) -> NDArray[uint8]: ...
+def dinf(terrain: Terrain, outlets: _Outlets) -> NDArray[float32]: ...
 def accumulate(directions: NDArray[uint8], weights: NDArray[Any] | None = None) -> NDArray[Any]: ...
 def multiple(
-    terrain: Terrain, outlets: Outlets, exponent: float | None = None, weights: NDArray[Any] | None = None
+    terrain: Terrain, outlets: _Outlets, exponent: float | None = None, weights: NDArray[Any] | None = None
 ) -> NDArray[float64]: ...
 def basins(terrain: Terrain, directions: NDArray[uint8]) -> NDArray[uint32]: ...
 def orders(directions: NDArray[uint8], streams: NDArray[uint8], shreve: bool) -> NDArray[uint32]: ...
@@ -234,7 +269,7 @@ def chi(
     directions: NDArray[uint8], areas: NDArray[Any], cell_size: float, theta: float, reference: float
 ) -> NDArray[float64]: ...
 def hierarchy(
-    terrain: Terrain, outlets: Outlets
+    terrain: Terrain, outlets: _Outlets
 ) -> tuple[
     NDArray[int64],
     NDArray[int64],
@@ -251,7 +286,7 @@ def drain(
     terrain: Terrain,
     *,
     threshold: float | None = None,
-    outlets: Outlets = ...,
+    outlets: _Outlets = ...,
     breach: tuple[float, float] | None = None,
     spreads: bool = False,
     exponent: float | None = None,

@@ -30,7 +30,7 @@ SHAPE = (None, "(rows, columns)", "Makes ground of so many cells where no dem is
 __all__: list[str] = []
 
 
-def _common(page: _core.Page) -> dict[str, str]:
+def _common(page: _core._Page) -> dict[str, str]:
     """What a function takes beside its model's parameters: by its name what it is. A parameter of the same name comes first; what all take is
     the world's then, and says so."""
     own = {parameter["name"] for parameter in page["parameters"]}
@@ -39,13 +39,13 @@ def _common(page: _core.Page) -> dict[str, str]:
     return shape | {f"world_{name}" if name in own else name: name for name in names}
 
 
-def _parameters(page: _core.Page) -> dict[str, Any]:
+def _parameters(page: _core._Page) -> dict[str, Any]:
     """Names and defaults of a function's keywords, in their order."""
     common = {name: (COMMON | {"shape": SHAPE})[what][0] for name, what in _common(page).items()}
     return {parameter["name"]: parameter["default"] for parameter in page["parameters"]} | common
 
 
-def _signature(page: _core.Page) -> inspect.Signature:
+def _signature(page: _core._Page) -> inspect.Signature:
     kinds = {parameter["name"]: parameter["kind"] for parameter in page["parameters"]}
     default = None if page["family"] == "base" else inspect.Parameter.empty
     dem = inspect.Parameter("dem", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
@@ -56,7 +56,7 @@ def _signature(page: _core.Page) -> inspect.Signature:
     return inspect.Signature([dem, *keywords])
 
 
-def _page(page: _core.Page) -> str:
+def _page(page: _core._Page) -> str:
     """The page that help() shows."""
     lines = [page["summary"], ""]
     lines += [line.removeprefix(" ").rstrip() for line in page["page"].splitlines()]
@@ -82,7 +82,7 @@ def _page(page: _core.Page) -> str:
     return "\n".join(lines)
 
 
-def _function(page: _core.Page) -> Callable[..., Any]:
+def _function(page: _core._Page) -> Callable[..., Any]:
     name, family = page["name"], page["family"]
     own = {parameter["name"] for parameter in page["parameters"]}
     common = _common(page)

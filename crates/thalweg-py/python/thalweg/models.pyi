@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ._given import Dem
 from ._run import Step
 
-Progress = bool | Callable[[Step], object] | None
+_Progress = bool | Callable[[Step], object] | None
 
 __all__ = [
     "gradient_noise",
@@ -69,7 +69,7 @@ def gradient_noise(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -98,7 +98,7 @@ def gradient_noise(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -127,7 +127,7 @@ def gradient_noise(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -153,7 +153,7 @@ def cellular_noise(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -179,7 +179,7 @@ def cellular_noise(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -205,7 +205,7 @@ def cellular_noise(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -226,7 +226,7 @@ def diamond_square(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -247,7 +247,7 @@ def diamond_square(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -268,7 +268,7 @@ def diamond_square(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -289,7 +289,7 @@ def midpoint_displacement(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -310,7 +310,7 @@ def midpoint_displacement(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -331,7 +331,7 @@ def midpoint_displacement(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -352,7 +352,7 @@ def fourier_synthesis(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -373,7 +373,7 @@ def fourier_synthesis(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -394,7 +394,7 @@ def fourier_synthesis(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -416,7 +416,7 @@ def fault_formation(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -438,7 +438,7 @@ def fault_formation(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -460,7 +460,7 @@ def fault_formation(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -486,7 +486,7 @@ def shape(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -512,7 +512,7 @@ def shape(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -538,7 +538,7 @@ def shape(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -566,7 +566,7 @@ def plates(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -594,7 +594,7 @@ def plates(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -622,7 +622,7 @@ def plates(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -641,7 +641,7 @@ def elevation(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -660,7 +660,7 @@ def elevation(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> NDArray[Any]: ...
 
@@ -679,7 +679,7 @@ def elevation(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -704,7 +704,7 @@ def climate(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
 ) -> Any: ...
 
 @overload
@@ -749,7 +749,7 @@ def stream_power(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -795,7 +795,7 @@ def stream_power(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -830,7 +830,7 @@ def droplets(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -865,7 +865,7 @@ def droplets(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -885,7 +885,7 @@ def thermal(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -905,7 +905,7 @@ def thermal(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -923,7 +923,7 @@ def drainage(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
 ) -> Any: ...
 
 def soils(
@@ -957,7 +957,7 @@ def soils(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
 ) -> Any: ...
 
 @overload
@@ -976,7 +976,7 @@ def hillslope(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -996,7 +996,7 @@ def hillslope(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1020,7 +1020,7 @@ def planation(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1044,7 +1044,7 @@ def planation(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1084,7 +1084,7 @@ def glacier(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1124,7 +1124,7 @@ def glacier(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1157,7 +1157,7 @@ def dunes(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1190,7 +1190,7 @@ def dunes(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1221,7 +1221,7 @@ def coast(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1252,7 +1252,7 @@ def coast(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1284,7 +1284,7 @@ def fluvial(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1316,7 +1316,7 @@ def fluvial(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1355,7 +1355,7 @@ def pipes(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1394,7 +1394,7 @@ def pipes(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1443,7 +1443,7 @@ def hydrology(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1492,7 +1492,7 @@ def hydrology(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1526,7 +1526,7 @@ def trees(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     world_seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
 ) -> Any: ...
 
 @overload
@@ -1562,7 +1562,7 @@ def river_network(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1599,7 +1599,7 @@ def river_network(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1629,7 +1629,7 @@ def delta(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1659,7 +1659,7 @@ def delta(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1676,7 +1676,7 @@ def outlets(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1693,7 +1693,7 @@ def outlets(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
 
@@ -1708,7 +1708,7 @@ def manual(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[False] = False,
 ) -> Dem: ...
 
@@ -1723,6 +1723,6 @@ def manual(
     edges: str | Mapping[str, str] = "open",
     layers: Mapping[str, Any] | None = None,
     seed: int = 1,
-    progress: Progress = None,
+    progress: _Progress = None,
     full: Literal[True],
 ) -> Any: ...
