@@ -127,10 +127,6 @@ pub fn put(terrain: &mut thalweg::Terrain, name: &str, values: &Bound<'_, PyAny>
             return Err(unfit("height", "must have data where the terrain has, and no more"));
         }
         terrain.ground = new.ground;
-        if let Some(loose) = &mut terrain.loose {
-            // Rock is no higher than ground.
-            loose.as_mut_slice().iter_mut().for_each(|loose| *loose = (*loose).max(Height::ZERO));
-        }
         return Ok(());
     }
     terrain.insert(&spec, cells(values, spec.cells)?).map_err(raised)

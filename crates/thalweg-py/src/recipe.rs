@@ -12,7 +12,7 @@ use thalweg::model::give;
 use thalweg::models::Models;
 use thalweg::presets;
 use thalweg::rocks::Rock;
-use thalweg::terrain::grid::Edges;
+use thalweg::terrain::grid::{Edge, Edges};
 use thalweg::{Error, models};
 
 use crate::declared::{Plain, plain};
@@ -242,6 +242,12 @@ impl Recipe {
     #[getter]
     fn sea_level(&self) -> Option<f64> {
         self.recipe.sea_level
+    }
+
+    /// The edges: north, east, south, west; whether each is open.
+    #[getter]
+    fn edges(&self) -> [bool; 4] {
+        self.recipe.edges.map(|edge| edge == Edge::Open)
     }
 
     /// The folder that its paths are relative to.
