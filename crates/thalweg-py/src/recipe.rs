@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+use thalweg::base::names::to_text;
 use thalweg::declare::params::Written;
 use thalweg::io::output::absolute;
 use thalweg::knobs::Knobs;
@@ -64,7 +65,7 @@ fn toml_of(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
                     value.get_type()
                 ))
             })?;
-            toml::Value::String(crate::land::text(&path))
+            toml::Value::String(to_text(&path))
         }
     })
 }

@@ -59,7 +59,7 @@ pub fn weighted(directions: &Directions, weights: &Field<i64>) -> Result<Field<i
 }
 
 /// Real weights in whole parts, for [`weighted`] and its kin, and how much one part is: a power of two, so small that the sum of all just
-/// fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum, and sums of parts are exact in any order.
+/// fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum (2⁻¹⁰²² where that is more), and sums of parts are exact in any order.
 ///
 /// # Errors
 /// A weight that is not finite, by its cell.
