@@ -16,7 +16,7 @@ use crate::terrain::{CATCHMENT, Cells, LAKE, POOL, RECEIVER, Terrain};
 const ROWS: usize = 512;
 
 /// Columns of a piece of a row: so many at least, and so many at most.
-const COLUMNS: [usize; 2] = [512, 2048];
+const COLUMNS: [usize; 2] = [512, 1024];
 
 /// A local level on its way. It is scratch: all of it follows from the terrain of the level before, which stands until this one is whole.
 pub(super) struct Half {
