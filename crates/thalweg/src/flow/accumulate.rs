@@ -59,6 +59,26 @@ pub fn weighted(directions: &Directions, weights: &Field<i64>) -> Result<Field<i
     Ok(sums)
 }
 
+/// Real weights in whole parts, for [`weighted`] and its kin, and how much one part is: a power of two, so small that the sum of all just
+/// fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum (2⁻¹⁰²² where that is more), and sums of parts are exact in any order.
+///
+/// # Errors
+/// A weight that is not finite, by its cell.
+pub fn in_parts(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
+    if let Some(k) = weights.as_slice().iter().position(|weight| !weight.is_finite()) {
+        let name = format!("weight at row {}, column {}", k / weights.cols(), k % weights.cols());
+        return Err(Error::value(name, weights[k], "a finite number"));
+    }
+    // Row by row, so that the bits are those of one thread.
+    let total: f64 = weights.as_slice().iter().map(|weight| weight.abs()).sum();
+    if !total.is_finite() {
+        return Err(Error::value("sum of the weights' magnitudes", total, "a finite number"));
+    }
+    // One bit is kept for what the sum was rounded by, and one for the sign.
+    let part = if total > 0.0 { libm::ldexp(1.0, (libm::ilogb(total) - 61).max(-1022)) } else { 1.0 };
+    Ok((weights.map(|weight| (weight / part).round() as i64), part))
+}
+
 /// The cells with data, each before the one that it drains to; cells on a circle are left out.
 pub fn order(directions: &Directions) -> Vec<u32> {
     let walk = Walk::over(directions);

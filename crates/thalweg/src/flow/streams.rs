@@ -134,6 +134,52 @@ pub fn esri(directions: &Directions) -> Field<u8> {
     })
 }
 
+/// Directions from ESRI codes, as [`esri`] gives them: a code that leads out of the field, and 0, are [`OUT`].
+///
+/// # Errors
+/// A number that is no code, by its cell.
+pub fn from_esri(codes: &Field<u8>) -> Result<Directions> {
+    let (size, cols) = (codes.size(), codes.cols());
+    if let Some(k) = codes.as_slice().iter().position(|code| !matches!(*code, 0 | VOID) && !code.is_power_of_two()) {
+        let name = format!("direction at row {}, column {}", k / cols, k % cols);
+        return Err(Error::value(name, codes[k], "0, 1, 2, 4, 8, 16, 32, 64, 128, 255 (ESRI)"));
+    }
+    Ok(Field::generate(size, |i, j| match codes[(i, j)] {
+        VOID => VOID,
+        0 => OUT,
+        code => {
+            let step = code.trailing_zeros() as usize;
+            if around(size, [i, j]).any(|(k, _)| k == step) { step as u8 } else { OUT }
+        }
+    }))
+}
+
+/// χ of each cell in metres: the integral of (A₀/A)^θ along the flow path, from where water leaves up to the cell, by trapezia between
+/// centres; 0 at outlets and where there is no data (Perron & Royden 2013, doi:10.1002/esp.3302). On steady channels of even uplift and rock
+/// height is linear in χ. `areas` are the cells' catchments and `reference` is A₀, in one unit; `cell` is the side of a cell in metres.
+///
+/// # Errors
+/// When directions and areas are not of one size, θ is not within 0 to 2, or A₀ not above 0.
+pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, reference: f64) -> Result<Field<f64>> {
+    check("areas", areas, directions.size())?;
+    if !(0.0..=2.0).contains(&theta) {
+        return Err(Error::value("theta", theta, "0 to 2"));
+    }
+    if !(reference > 0.0 && reference.is_finite()) {
+        return Err(Error::value("reference area", reference, "more than 0, finite"));
+    }
+    let steepness = areas.map(|area| libm::pow(reference / area.max(f64::MIN_POSITIVE), theta));
+    let mut chi = Field::new(directions.size(), 0.0);
+    for k in accumulate::order(directions).into_iter().rev() {
+        let k = k as usize;
+        let code = directions[k];
+        if let Some(n) = downstream(k, code, directions.cols()) {
+            chi[k] = chi[n] + 0.5 * (steepness[k] + steepness[n]) * step(code, cell);
+        }
+    }
+    Ok(chi)
+}
+
 /// Refuses a field of another size than `size`.
 pub(super) fn check<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -> Result<()> {
     match field.size() {

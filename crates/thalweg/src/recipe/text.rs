@@ -202,8 +202,12 @@ impl Recipe {
         Ok(recipe)
     }
 
-    /// Reads a recipe that may be without a start of its own, as a checkpoint's is: it has its terrain already.
-    pub(crate) fn parse_stages(text: &str, models: &Models) -> Result<Self> {
+    /// Reads a recipe that may be without a start of its own, for [`Run::over`](crate::Run::over): a checkpoint's, or one for a terrain that
+    /// its caller has.
+    ///
+    /// # Errors
+    /// As [`Recipe::parse`], but that a start is not asked for.
+    pub fn parse_stages(text: &str, models: &Models) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
         keys::known("key", &table, KEYS.iter().map(|key| key.name).chain([STAGE]))?;
         let mut recipe = Self::blank();
