@@ -25,7 +25,8 @@ impl Run {
         for block in blocks {
             // Made finer as the ground was, so that the two cancel where nothing has changed it.
             let coarse = self.base(&block, &self.terrain)?;
-            let coarse_ground = upsample::ground(&coarse.ground, self.terrain.nodata.as_ref());
+            let (nodata, topology) = (self.terrain.nodata.as_ref(), self.terrain.grid.topology());
+            let coarse_ground = upsample::ground(&coarse.ground, nodata, topology);
             let Terrain { ground: fine_ground, layers: mut fine_layers, .. } = self.base(&block, &fine)?;
             // So with layers, as long as nothing else has changed them.
             let stages = || block.iter().filter_map(|number| self.recipe.stages.get(*number));

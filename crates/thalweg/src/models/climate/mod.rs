@@ -119,6 +119,7 @@ impl Model for Climate {
             writes: &[RAIN],
             tables: &[],
             placed: true,
+            loops: false,
         }
     }
 
