@@ -8,9 +8,11 @@ mod levels;
 mod long;
 mod semver;
 mod shell;
+mod stubs;
 mod tables;
 mod test;
 mod wasm;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -19,7 +21,8 @@ Tasks:
   test           pass all tests: Rust, documentation, and Python against the built command; with --long those that have a long
                  form run in it, with deny, semver and wasm
   bless          run the golden tests and take what they see for right
-  book           write docs/models/*.md and the tables of docs/knobs.md from the declarations; --check only compares the pages
+  book           write docs/models/*.md, the tables of docs/knobs.md and the types of the Python package from the declarations;
+                 --check only compares the pages and the types
   gallery [NAME…]  draw docs/gallery/*.png with the built command: all of it, or of those presets and models
   levels [NAME… [CELLS]]  build presets at 512 cells and more, up to CELLS (4096), and write into docs/levels.md how far
                  they agree
@@ -28,6 +31,7 @@ Tasks:
   wasm           run every model's sample recipe in WebAssembly and here: the bits must be the same
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
+  wheel [--quick]  build the Python package into target/wheels; --quick takes the profile of the tests
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
                  river_network, fluvial, pipes, hydrology, pools, local, world, trees, presets
 ";
@@ -41,9 +45,11 @@ fn main() -> ExitCode {
         ["deny"] => deny::check(),
         ["semver"] => semver::check(),
         ["wasm"] => wasm::compare(),
+        ["wheel"] => wheel::build("release").map(drop),
+        ["wheel", "--quick"] => wheel::build("dev").map(drop),
         ["bless"] => test::bless(),
-        ["book"] => book::write().and_then(|()| tables::write()),
-        ["book", "--check"] => book::check(),
+        ["book"] => book::write().and_then(|()| tables::write()).and_then(|()| stubs::write()),
+        ["book", "--check"] => book::check().and_then(|()| stubs::check()),
         ["gallery", names @ ..] => gallery::draw(names),
         ["levels", rest @ ..] => match rest {
             [names @ .., most] if most.parse::<usize>().is_ok() => levels::measure(names, most.parse().unwrap_or(4096)),

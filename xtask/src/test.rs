@@ -1,14 +1,14 @@
 //! `cargo xtask test`: the one command that passes all tests, on a fresh machine too; with `--long` the long ones as well.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, fuzz, semver, wasm};
+use crate::{deny, fuzz, semver, wasm, wheel};
 
-const REQUIREMENTS: &str = "tests/interop/requirements.txt";
+const REQUIREMENTS: [&str; 2] = ["tests/interop/requirements.txt", "tests/python/requirements.txt"];
 
 /// With the studio, which the command has only where it is asked for.
 const STUDIO: &str = "thalweg-cli/studio";
@@ -19,7 +19,8 @@ pub fn test() -> Outcome {
     screen()?;
     fuzz::ready()?;
     rust(&mut cargo_command(), &[])?;
-    interop(&mut program(python))?;
+    interop(&mut program(&python))?;
+    wheel::test(&python)?;
     if cfg!(windows) {
         println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
         return Ok(());
@@ -36,7 +37,8 @@ pub fn long() -> Outcome {
     let list = List::begin()?;
     let parts = [
         ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
-        ("the tests with other programs", interop(list.tell(&mut program(python)))),
+        ("the tests with other programs", interop(list.tell(&mut program(&python)))),
+        ("the Python package", wheel::test(&python)),
         ("dependencies", deny::check()),
         ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
@@ -68,10 +70,11 @@ pub fn bless() -> Outcome {
 }
 
 /// The Python of `.venv`, made and filled if need be.
-fn python() -> Outcome<PathBuf> {
+pub fn python() -> Outcome<PathBuf> {
     let venv = root().join(".venv");
-    let python = venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let wanted = fs::read_to_string(root().join(REQUIREMENTS)).map_err(|e| format!("{REQUIREMENTS}: {e}"))?;
+    let python = python_of(&venv);
+    let read = |name: &str| fs::read_to_string(root().join(name)).map_err(|e| format!("{name}: {e}"));
+    let wanted = REQUIREMENTS.map(read).into_iter().collect::<Outcome<Vec<_>>>()?.concat();
     let stamp = venv.join("requirements.txt");
     if fs::read_to_string(&stamp).is_ok_and(|had| had == wanted) && works(&python) {
         return Ok(python);
@@ -79,9 +82,16 @@ fn python() -> Outcome<PathBuf> {
     if !works(&python) {
         make_venv()?;
     }
-    run(program(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]))?;
+    run(program(&python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(REQUIREMENTS.iter().flat_map(|name| ["-r", name])))?;
     fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
     Ok(python)
+}
+
+/// The Python of an environment.
+pub fn python_of(venv: &Path) -> PathBuf {
+    venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
 /// Makes `.venv` with the system's Python; on Debian and its kin installs what that lacks.

@@ -102,6 +102,7 @@ const THUMBNAILS: &[(&str, &[u8])] = &[
     ("rivers", include_bytes!("../thumbnails/rivers.png")),
     ("spring", include_bytes!("../thumbnails/spring.png")),
     ("storm", include_bytes!("../thumbnails/storm.png")),
+    ("textbook", include_bytes!("../thumbnails/textbook.png")),
     ("uplift", include_bytes!("../thumbnails/uplift.png")),
     ("volcanic_island", include_bytes!("../thumbnails/volcanic_island.png")),
 ];
@@ -114,8 +115,7 @@ pub fn set(recipe: &mut Recipe, key: &str, value: &str) -> Result<()> {
     let Some((label, param)) = key.split_once('.') else {
         return Err(Error::value("--set", key, "LABEL.PARAMETER=VALUE"));
     };
-    let number = stage(recipe, label)?;
-    recipe.stages[number].model.set(label, param, &typed(value))
+    recipe.set(label, param, &typed(value))
 }
 
 /// Refuses a parameter that is given twice.
@@ -128,16 +128,6 @@ pub fn each_once(sets: &[(String, String)]) -> Result<()> {
             return Err(Error::value("--set", format!("{key}={before} and {key}={value}"), "each parameter once"));
         }
     }
-    Ok(())
-}
-
-/// Leaves out the stages after that one.
-///
-/// # Errors
-/// No such stage.
-pub fn end_at(recipe: &mut Recipe, label: &str) -> Result<()> {
-    let number = stage(recipe, label)?;
-    recipe.stages.truncate(number + 1);
     Ok(())
 }
 
@@ -168,12 +158,6 @@ pub fn found(name: &OsStr) -> Result<(Recipe, bool)> {
         None if path.exists() || path.extension().is_some_and(|e| e == "toml") => Ok((Recipe::read(path)?, false)),
         None => Err(Error::unknown("preset", &shown(path), names())),
     }
-}
-
-/// The number of the stage of that label.
-fn stage(recipe: &Recipe, label: &str) -> Result<usize> {
-    let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
-    labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
 }
 
 /// The run from the recipe's own start, warnings said.

@@ -9,7 +9,7 @@ use thalweg::models;
 use thalweg::terrain::{GROUND, LOOSE};
 
 /// Where sources lie, from this crate's folder.
-const ROOTS: [&str; 3] = ["src", "../thalweg-cli/src", "../thalweg-studio/src"];
+const ROOTS: [&str; 4] = ["src", "../thalweg-cli/src", "../thalweg-studio/src", "../thalweg-py/src"];
 
 /// Words that mean another thing: in which files (or folders), which, and what.
 const OTHERWISE: &[(&str, &[&str], &str)] = &[

@@ -24,7 +24,7 @@ use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Job, locked, sample_type};
 use crate::progress::Counting;
-use crate::recipes::{borrowed, each_once, end_at, found, recipe_file, set};
+use crate::recipes::{borrowed, each_once, found, recipe_file, set};
 use crate::signals::{INTERRUPTED, is_asked, listen};
 use crate::worlds::solved;
 
@@ -152,7 +152,7 @@ fn asked(args: &Build) -> Result<Asked> {
     for (key, value) in &args.set {
         set(&mut recipe, key, value)?;
     }
-    args.until.as_deref().map_or(Ok(()), |label| end_at(&mut recipe, label))?;
+    args.until.as_deref().map_or(Ok(()), |label| recipe.end_at(label))?;
     let by_itself = || folder(args, &recipe);
     let dir = args.out.clone().map_or_else(by_itself, Ok)?;
     if args.preview {

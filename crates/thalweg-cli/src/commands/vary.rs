@@ -24,7 +24,7 @@ use crate::args::knobs::Turn;
 use crate::console::{Voice, texts};
 use crate::drive::steps;
 use crate::progress::{Show, World as Shown};
-use crate::recipes::{each_once, end_at, named, recipe_file, set, start};
+use crate::recipes::{each_once, named, recipe_file, set, start};
 use crate::signals::{INTERRUPTED, Rescue, ending, listen};
 
 /// Most worlds on a sheet.
@@ -262,7 +262,7 @@ fn recipe<'a>(args: &Vary, base: &Recipe, choices: impl Iterator<Item = &'a Choi
     }
     knobs.turn(&mut recipe)?;
     sets.into_iter().try_for_each(|(key, value)| set(&mut recipe, key, value))?;
-    args.until.as_deref().map_or(Ok(()), |label| end_at(&mut recipe, label))?;
+    args.until.as_deref().map_or(Ok(()), |label| recipe.end_at(label))?;
     if recipe.extent.is_some() {
         recipe.check_memory(&recipe.grid()?)?;
         Run::check(&recipe)?;

@@ -1,7 +1,7 @@
 //! Streams cell by cell: where they are, their orders, and lengths along the flow.
 
 use crate::base::error::{Error, Result};
-use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around, downstream};
+use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around};
 use crate::terrain::field::Field;
 
 /// Cells that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a cell when counts
@@ -78,7 +78,7 @@ pub(super) fn donors<'a>(
     k: usize,
 ) -> impl Iterator<Item = usize> + 'a {
     let cols = directions.cols();
-    around(directions.size(), [k / cols, k % cols]).filter_map(move |(step, [r, c])| {
+    around(directions.topology(), [k / cols, k % cols]).filter_map(move |(step, [r, c])| {
         let comes = usize::from(directions[(r, c)]) == step ^ 4 && streams[(r, c)];
         comes.then_some(r * cols + c)
     })
@@ -86,7 +86,7 @@ pub(super) fn donors<'a>(
 
 /// The stream cell that stream cell `k` drains to.
 pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -> Option<usize> {
-    downstream(k, directions[k], directions.cols()).filter(|n| streams[*n])
+    directions.next(k).filter(|n| streams[*n])
 }
 
 /// Metres of the longest flow path from a divide down to each cell, from centre to centre; 0 on divides and where there
@@ -96,7 +96,7 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
     for k in accumulate::order(directions) {
         let k = k as usize;
         let code = directions[k];
-        if let Some(n) = downstream(k, code, directions.cols()) {
+        if let Some(n) = directions.next(k) {
             let arriving = length[k] + step(code, cell);
             let longest: &mut f64 = &mut length[n];
             *longest = longest.max(arriving);
@@ -112,7 +112,7 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
     for k in accumulate::order(directions).into_iter().rev() {
         let k = k as usize;
         let code = directions[k];
-        if let Some(n) = downstream(k, code, directions.cols()) {
+        if let Some(n) = directions.next(k) {
             distance[k] = distance[n] + step(code, cell);
         }
     }
@@ -132,6 +132,52 @@ pub fn esri(directions: &Directions) -> Field<u8> {
         VOID => 255,
         _ => 0,
     })
+}
+
+/// Directions from ESRI codes, as [`esri`] gives them: a code that leads out of the field, and 0, are [`OUT`].
+///
+/// # Errors
+/// A number that is no code, by its cell.
+pub fn from_esri(codes: &Field<u8>) -> Result<Directions> {
+    let (size, cols) = (codes.size(), codes.cols());
+    if let Some(k) = codes.as_slice().iter().position(|code| !matches!(*code, 0 | VOID) && !code.is_power_of_two()) {
+        let name = format!("direction at row {}, column {}", k / cols, k % cols);
+        return Err(Error::value(name, codes[k], "0, 1, 2, 4, 8, 16, 32, 64, 128, 255 (ESRI)"));
+    }
+    Ok(Field::generate(size, |i, j| match codes[(i, j)] {
+        VOID => VOID,
+        0 => OUT,
+        code => {
+            let step = code.trailing_zeros() as usize;
+            if around(size, [i, j]).any(|(k, _)| k == step) { step as u8 } else { OUT }
+        }
+    }))
+}
+
+/// χ of each cell in metres: the integral of (A₀/A)^θ along the flow path, from where water leaves up to the cell, by trapezia between
+/// centres; 0 at outlets and where there is no data (Perron & Royden 2013, doi:10.1002/esp.3302). On steady channels of even uplift and rock
+/// height is linear in χ. `areas` are the cells' catchments and `reference` is A₀, in one unit; `cell` is the side of a cell in metres.
+///
+/// # Errors
+/// When directions and areas are not of one size, θ is not within 0 to 2, or A₀ not above 0.
+pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, reference: f64) -> Result<Field<f64>> {
+    check("areas", areas, directions.size())?;
+    if !(0.0..=2.0).contains(&theta) {
+        return Err(Error::value("theta", theta, "0 to 2"));
+    }
+    if !(reference > 0.0 && reference.is_finite()) {
+        return Err(Error::value("reference area", reference, "more than 0, finite"));
+    }
+    let steepness = areas.map(|area| libm::pow(reference / area.max(f64::MIN_POSITIVE), theta));
+    let mut chi = Field::new(directions.size(), 0.0);
+    for k in accumulate::order(directions).into_iter().rev() {
+        let k = k as usize;
+        let code = directions[k];
+        if let Some(n) = downstream(k, code, directions.cols()) {
+            chi[k] = chi[n] + 0.5 * (steepness[k] + steepness[n]) * step(code, cell);
+        }
+    }
+    Ok(chi)
 }
 
 /// Refuses a field of another size than `size`.
@@ -165,7 +211,7 @@ mod tests {
             _ => VOID,
         };
         let codes = rows.iter().flat_map(|row| row.chars().map(code)).collect();
-        Field::from_vec([rows.len(), rows[0].chars().count()], codes).unwrap()
+        Field::from_vec([rows.len(), rows[0].chars().count()], codes).unwrap().into()
     }
 
     fn all(directions: &Directions) -> Field<bool> {
@@ -222,7 +268,7 @@ mod tests {
         let mut above = Vec::new();
         for r in 0..rows {
             for c in 0..cols {
-                if streams[(r, c)] && downstream(r * cols + c, directions[(r, c)], cols) == Some(i * cols + j) {
+                if streams[(r, c)] && directions.next(r * cols + c) == Some(i * cols + j) {
                     let (order, magnitude, length) = naive(directions, streams, r, c);
                     above.push((order, magnitude, length + if r == i || c == j { 30.0 } else { 30.0 * 2f64.sqrt() }));
                 }
@@ -273,7 +319,8 @@ mod tests {
 
     #[test]
     fn codes_and_thresholds() {
-        let directions = Field::from_vec([1, 11], vec![0, 1, 2, 3, 4, 5, 6, 7, OUT, PIT, VOID]).unwrap();
+        let codes = Field::from_vec([1, 11], vec![0, 1, 2, 3, 4, 5, 6, 7, OUT, PIT, VOID]).unwrap();
+        let directions = Directions::from(codes);
         assert_eq!(esri(&directions).as_slice(), [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 255]);
         assert_eq!([0.0, 900.0, 901.0, 1e30].map(|m2| least_cells(m2, 900.0)), [1, 1, 2, u32::MAX]);
         assert!(strahler(&directions, &Field::new([2, 2], true)).is_err());

@@ -48,7 +48,7 @@ pub use picture::{save_map, save_picture};
 pub use raster::{Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
-pub use terrain::{LoadOptions, Loaded, load, terrain_of};
+pub use terrain::{LoadOptions, Loaded, cell_of, load, terrain_of};
 pub use units::Unit;
 
 use crate::base::error::{Error, Result};

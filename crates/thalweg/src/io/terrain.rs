@@ -11,7 +11,7 @@ use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
 use crate::base::error::{Error, Result};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
-use crate::terrain::grid::Grid;
+use crate::terrain::grid::{Georeference, Grid};
 use crate::terrain::height::Height;
 
 /// Heights of the lowest and highest code of an unscaled file of which nothing else is known, in metres.
@@ -128,7 +128,8 @@ pub fn terrain_of(
         }
         (Err(problem), None) => return Err(refuse(problem)),
     };
-    let cell = cell_size(&raster, sidecar, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
+    let cell = cell_size(raster.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
+        .map_err(refuse)?;
     warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
     let grid = Grid { georeference: raster.georeference.clone(), ..Grid::new(raster.size, cell)? };
     let mask = mask(&mut raster, options, &mut warnings).map_err(refuse)?;
@@ -170,15 +171,40 @@ fn said_only(problem: &str) -> String {
     problem.split_once("; ").map_or(problem, |(said, _)| said).to_string()
 }
 
+/// Side of a cell in metres on a map with this georeference, whose heights' unit is said to be `unit`; and what is to be said about it.
+/// It is what [`load`] finds out of a file, for maps that are held in memory; one without transform needs [`LoadOptions::cell_size`].
+/// The error is the problem in words.
+///
+/// # Errors
+/// Degrees, feet, Pseudo-Mercator, rotated or oblong cells, no cell size at all.
+pub fn cell_of(
+    georeference: &Georeference,
+    unit: Option<&str>,
+    options: &LoadOptions,
+) -> Result<(f64, Vec<String>), String> {
+    let heights = match (units::check_vertical(Some(georeference), unit), options.unit) {
+        (Ok(said), _) => said,
+        (Err(_), Some(Unit::Metre)) => Said::Metre,
+        (Err(problem), None) => return Err(problem),
+    };
+    if georeference.transform.is_none() && options.cell_size.is_none() {
+        return Err("says no cell size; give it in metres".into());
+    }
+    let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
+    let cell = cell_size(Some(georeference), None, options, heights, [&mut warnings, &mut overridden])?;
+    warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
+    Ok((cell, warnings))
+}
+
 /// Side of a cell in metres; what stands behind `heights` is what the file says of their unit.
 fn cell_size(
-    raster: &Raster,
+    georeference: Option<&Georeference>,
     sidecar: Option<&Sidecar>,
     options: &LoadOptions,
     heights: Said,
     [warnings, overridden]: [&mut Vec<String>; 2],
 ) -> Result<f64, String> {
-    if let Some(georeference) = &raster.georeference {
+    if let Some(georeference) = georeference {
         geokeys::check_north_up(georeference)?;
         let mut unit = units::check_horizontal(georeference);
         if let (Err(Problem::Linear(problem)), Some(Unit::Metre)) = (&unit, options.unit) {

@@ -8,7 +8,7 @@
 //! beyond = "local"              # optional: finer levels than the next key's are made cell by cell of what lies around
 //! local_from = 512              # cells on the long side of the last level that stages run on; or the width of one, "30 m"
 //! seed = 1
-//! edges = "open"                # or "closed", or { north = "open", east = "closed", … }
+//! edges = "open"                # or "closed", "looped", or { north = "open", east = "closed", … }
 //! sea_level = 0.0               # optional
 //! continents = { spacing = 2e4 } # optional: an endless world of such ones, see [`Scatter`]
 //! rock = "granite"              # of which rock the parameters speak; granite when left out
@@ -44,6 +44,7 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
+use crate::declare::params::Written;
 use crate::io::Sidecar;
 use crate::model::{Local, Model};
 use crate::pictures::ramps::Ramp;
@@ -153,6 +154,34 @@ impl Recipe {
         let is_free = |label: &String| !self.stages.iter().any(|stage| stage.label == *label);
         let labels = std::iter::once(wish.to_string()).chain((2..).map(|n| format!("{wish} {n}")));
         labels.into_iter().find(is_free).unwrap_or_default()
+    }
+
+    /// The number of the stage of that label.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn stage_of(&self, label: &str) -> Result<usize> {
+        let labels = || self.stages.iter().map(|stage| stage.label.as_str());
+        labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
+    }
+
+    /// Sets a parameter of the stage of that label, which is its owner in messages.
+    ///
+    /// # Errors
+    /// No such stage or parameter, a value that it does not take.
+    pub fn set(&mut self, label: &str, parameter: &str, value: &Written) -> Result<()> {
+        let number = self.stage_of(label)?;
+        self.stages[number].model.set(label, parameter, value)
+    }
+
+    /// Leaves out the stages after the one of that label.
+    ///
+    /// # Errors
+    /// No such stage.
+    pub fn end_at(&mut self, label: &str) -> Result<()> {
+        let number = self.stage_of(label)?;
+        self.stages.truncate(number + 1);
+        Ok(())
     }
 
     /// The files that its run reads: the terrain that it begins with, layers, and the sidecars beside them.

@@ -125,6 +125,29 @@ impl Run {
         write(path, &self.state(), &self.terrain, note)
     }
 
+    /// The bytes of the file that [`Run::save`] writes.
+    ///
+    /// # Errors
+    /// When there is no memory for them.
+    pub fn to_checkpoint(&self, note: &serde_json::Value) -> Result<Vec<u8>> {
+        let need = self.bytes();
+        memory::room("a checkpoint", need)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(need).unwrap_or(0));
+        let path = Path::new("checkpoint");
+        pour(path, &self.state(), &self.terrain, note, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// As [`Run::resume`], from the bytes of a file that [`Run::save`] or [`Run::to_checkpoint`] made.
+    ///
+    /// # Errors
+    /// When they are no checkpoint, or damaged.
+    pub fn resume_bytes(bytes: &[u8]) -> Result<(Self, serde_json::Value)> {
+        let path = Path::new("checkpoint");
+        check_bytes(path, bytes)?;
+        Self::from_checkpoint(bytes, path, &Models::default())
+    }
+
     /// The run as it stands, to be saved later. It copies the terrain ([`Run::bytes`] says how much that is); `None` where memory
     /// has no room for that.
     pub fn snapshot(&self) -> Option<Snapshot> {
@@ -251,6 +274,17 @@ fn vec_of<T: Copy>(values: &[T]) -> Option<Vec<T>> {
 }
 
 fn write(path: &Path, state: &State<'_>, terrain: &Terrain, note: &serde_json::Value) -> Result<()> {
+    atomic(path, |file| pour(path, state, terrain, note, file))
+}
+
+/// Writes the bytes of a checkpoint into `sink`; `path` is said in messages.
+fn pour(
+    path: &Path,
+    state: &State<'_>,
+    terrain: &Terrain,
+    note: &serde_json::Value,
+    sink: &mut impl Write,
+) -> Result<()> {
     let (sections, values): (Vec<_>, Vec<_>) = sections(terrain).into_iter().unzip();
     let header = Header {
         recipe: state.recipe.clone(),
@@ -266,18 +300,16 @@ fn write(path: &Path, state: &State<'_>, terrain: &Terrain, note: &serde_json::V
         sections,
     };
     let header = serde_json::to_vec(&header).map_err(|e| Error::file(path, e.to_string()))?;
-    atomic(path, |file| {
-        let mut hash = Xxh3::new();
-        let mut put = |bytes: &[u8]| {
-            hash.update(bytes);
-            file.write_all(bytes)
-        };
-        let wrote = put(MAGIC)
-            .and_then(|()| put(&(header.len() as u64).to_le_bytes()))
-            .and_then(|()| put(&header))
-            .and_then(|()| values.iter().try_for_each(|values| values.pour(&mut put)));
-        wrote.and_then(|()| file.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
-    })
+    let mut hash = Xxh3::new();
+    let mut put = |bytes: &[u8]| {
+        hash.update(bytes);
+        sink.write_all(bytes)
+    };
+    let wrote = put(MAGIC)
+        .and_then(|()| put(&(header.len() as u64).to_le_bytes()))
+        .and_then(|()| put(&header))
+        .and_then(|()| values.iter().try_for_each(|values| values.pour(&mut put)));
+    wrote.and_then(|()| sink.write_all(&hash.digest().to_le_bytes())).map_err(Error::io(path, "write"))
 }
 
 /// What a checkpoint says of its run, from its head alone: quick, and without a look at whether the rest is whole.
@@ -331,11 +363,20 @@ fn read_checked(path: &Path) -> Result<Vec<u8>> {
     memory::room(&path.display().to_string(), length.saturating_mul(2))?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
+    check_bytes(path, &bytes)?;
+    Ok(bytes)
+}
+
+/// Refuses bytes whose magic or hash is wrong.
+fn check_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    if !bytes.starts_with(MAGIC) {
+        return Err(none(path));
+    }
     let (content, digest) = bytes.split_at(bytes.len().saturating_sub(8).max(16));
     if xxhash_rust::xxh3::xxh3_64(content).to_le_bytes() != *digest {
         return Err(Error::file(path, "is a damaged or cut-off checkpoint (its checksum does not match)"));
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// What a terrain is saved as, in order.

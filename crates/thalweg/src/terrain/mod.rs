@@ -14,13 +14,14 @@ pub use table::{CARRIED, Column, Table, within};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
+use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::base::error::{Error, Result};
 use crate::terrain::bytes::Values;
 use crate::terrain::field::{Field, Window};
 use crate::terrain::grid::Grid;
-use crate::terrain::height::Height;
+use crate::terrain::height::{Height, UNITS};
 
 /// A terrain: the elevation of the ground, and whatever else is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,6 +161,56 @@ impl Terrain {
         let nodata = metres.iter().any(|m| m.is_nan()).then(|| metres.iter().map(|m| m.is_nan()).collect());
         let nodata = nodata.map(|mask| Field::from_vec(grid.size, mask)).transpose()?;
         Ok(Self { nodata, ..Self::from_ground(grid.clone(), Field::from_vec(grid.size, ground)?)? })
+    }
+
+    /// A terrain over ground whose rows `row` fills in, in metres; NaN is no data. Rows are asked for side by side. Cells without data
+    /// stand at the lowest height, as in a [file](crate::io::load).
+    ///
+    /// # Errors
+    /// When a number is infinite or outside ±16 000 m, by its cell; when all are NaN.
+    pub fn from_rows(grid: Grid, row: impl Fn(usize, &mut [f64]) + Sync) -> Result<Self> {
+        /// No height: it stands for NaN.
+        const NONE: Height = Height(i32::MIN);
+        let mut ground = Field::new(grid.size, Height::ZERO);
+        let rows = ground.par_rows_mut().map_init(Vec::new, |metres, (i, ground)| {
+            metres.clear();
+            metres.resize(ground.len(), 0.0);
+            row(i, metres);
+            let mut all = [true, true];
+            for (height, metres) in ground.iter_mut().zip(&*metres) {
+                // Halves away from zero, as `Height::from_metres` has it: f64::round is a call on common machines.
+                let units = metres * UNITS;
+                let whole = units as i32;
+                let rest = units - f64::from(whole);
+                let rounded = whole.wrapping_add(i32::from(rest >= 0.5)).wrapping_sub(i32::from(rest <= -0.5));
+                *height = if metres.is_nan() { NONE } else { Height(rounded) };
+                all[0] &= metres.is_nan() || metres.abs() <= Height::MAX.metres();
+                all[1] &= !metres.is_nan();
+            }
+            all
+        });
+        let [fit, known] = rows.reduce(|| [true, true], |a, b| [a[0] & b[0], a[1] & b[1]]);
+        if !fit {
+            let mut metres = vec![0.0; grid.cols()];
+            for i in 0..grid.rows() {
+                row(i, &mut metres);
+                let wrong = metres.iter().position(|m| !m.is_nan() && Height::from_metres(*m).is_err());
+                if let Some(j) = wrong {
+                    let name = format!("height at row {i}, column {j}");
+                    return Err(Error::value(name, format!("{} m", metres[j]), "-16000 to 16000 m"));
+                }
+            }
+        }
+        let mut nodata = None;
+        if !known {
+            let lowest = ground.as_slice().iter().copied().filter(|height| *height != NONE).min();
+            let lowest = lowest.ok_or_else(|| Error::value(GROUND.name, "no number but NaN", "one height at least"))?;
+            nodata = Some(ground.map(|height| *height == NONE));
+            ground.par_rows_mut().for_each(|(_, row)| {
+                row.iter_mut().filter(|height| **height == NONE).for_each(|height| *height = lowest);
+            });
+        }
+        Ok(Self { nodata, ..Self::from_ground(grid, ground)? })
     }
 
     /// The ground in metres.

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use sources::Sources;
 
 /// The crates whose order is kept.
-const CRATES: [&str; 3] = ["crates/thalweg/src/", "crates/thalweg-studio/src/", "crates/thalweg-cli/src/"];
+const CRATES: [&str; 4] =
+    ["crates/thalweg/src/", "crates/thalweg-studio/src/", "crates/thalweg-cli/src/", "crates/thalweg-py/src/"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

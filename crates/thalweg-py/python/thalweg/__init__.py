@@ -1,0 +1,61 @@
+"""thalweg: terrain made, eroded, drained and measured, on NumPy and xarray.
+
+Every model of the library is a function (``help(thalweg.droplets)``); ``build`` makes a world of a preset or a recipe, ``drain`` says where
+water goes, ``measure`` what a geomorphologist would print. A height is given back in the kind in which it came: an array for an array, a
+DataArray with its coordinates for a DataArray. Heights are metres within ±16 000, kept in units of 1/65 536 m.
+
+>>> import thalweg as tw
+>>> world = tw.build("hills", cells=128, seed=3)
+>>> out = tw.thermal(world.height, cell_size=50.0)
+"""
+
+from __future__ import annotations
+
+import sys as _sys
+
+from . import flow, models, noise, slopes
+from ._build import build, evolve, presets
+from ._core import __version__, rocks, set_threads, threads
+from ._drain import Drainage, River, drain
+from ._files import open, save
+from ._measure import Measure, Measures, measure
+from ._pictures import shade, view
+from ._recipe import Preset, Recipe
+from ._run import Run, Step
+from ._terrain import Terrain
+from ._world import World
+from .models import *
+
+__all__ = [
+    "Drainage",
+    "Measure",
+    "Measures",
+    "Preset",
+    "Recipe",
+    "River",
+    "Run",
+    "Step",
+    "Terrain",
+    "World",
+    "__version__",
+    "build",
+    "drain",
+    "evolve",
+    "flow",
+    "measure",
+    "models",
+    "noise",
+    "open",
+    "presets",
+    "rocks",
+    "save",
+    "set_threads",
+    "shade",
+    "slopes",
+    "threads",
+    "view",
+]
+__all__ += models.__all__
+
+if "xarray" in _sys.modules:
+    from . import xarray as xarray

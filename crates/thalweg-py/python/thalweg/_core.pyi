@@ -1,0 +1,348 @@
+"""What the core gives and takes; src/ of the crate beside this package says more. `mypy.stubtest` holds it against the built module."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypedDict, final
+
+from numpy import float32, float64, int64, uint8, uint32
+from numpy.typing import NDArray
+
+__all__ = [
+    "Recipe",
+    "Run",
+    "Terrain",
+    "World",
+    "__version__",
+    "_panic",
+    "accumulate",
+    "basins",
+    "breach",
+    "cell_of",
+    "chi",
+    "d8",
+    "dinf",
+    "drain",
+    "fill",
+    "fractal",
+    "gradient",
+    "hierarchy",
+    "load",
+    "measure",
+    "models",
+    "multiple",
+    "orders",
+    "outlet_distance",
+    "preset_names",
+    "rocks",
+    "set_threads",
+    "shade",
+    "slope_of",
+    "threads",
+    "unknown_keyword",
+    "upstream_length",
+    "view",
+]
+
+__version__: str
+
+_Outlets = Sequence[tuple[int, int]]
+_Spec = tuple[str, str, str]
+
+class _Parameter(TypedDict):
+    name: str
+    meaning: str
+    unit: str
+    allowed: str
+    kind: Literal["float", "int", "bool", "str"]
+    default: float | int | bool | str
+    words: list[tuple[str, str]]
+    source: str
+
+class _Page(TypedDict):
+    name: str
+    summary: str
+    page: str
+    source: str
+    family: Literal["base", "erosion", "analysis"]
+    parameters: list[_Parameter]
+    needs: list[_Spec]
+    uses: list[_Spec]
+    writes: list[_Spec]
+
+def models() -> list[_Page]: ...
+def preset_names() -> list[str]: ...
+def rocks() -> list[str]: ...
+def unknown_keyword(function: str, name: str, known: Sequence[str]) -> TypeError: ...
+def set_threads(count: int | None = None) -> None: ...
+def threads() -> int: ...
+def _panic(words: str) -> None: ...
+def cell_of(
+    what: str, place: Mapping[str, Any], heights: str | None, cell_size: float | None, unit: str | None
+) -> tuple[float, list[str]]: ...
+def load(
+    path: str,
+    *,
+    height: tuple[float, float] | None = None,
+    cell_size: float | None = None,
+    infinite_is_nodata: bool = False,
+    deterrace: bool = False,
+    unit: str | None = None,
+    edges: str | Mapping[str, str] | None = None,
+    sea_level: float | None = None,
+) -> tuple[Terrain, list[str]]: ...
+
+@final
+class Terrain:
+    def __new__(
+        cls,
+        height: NDArray[Any],
+        cell_size: float,
+        *,
+        nodata: float | None = None,
+        sea_level: float | None = None,
+        edges: str | Mapping[str, str] | None = None,
+        place: Mapping[str, Any] | None = None,
+        georeference: str | None = None,
+        layers: Mapping[str, NDArray[Any]] | None = None,
+        origin: Sequence[int] | None = None,
+    ) -> Terrain: ...
+    @staticmethod
+    def flat(
+        rows: int,
+        cols: int,
+        cell_size: float,
+        *,
+        sea_level: float | None = None,
+        edges: str | Mapping[str, str] | None = None,
+    ) -> Terrain: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def cell_size(self) -> float: ...
+    @property
+    def origin(self) -> list[int]: ...
+    @property
+    def sea_level(self) -> float | None: ...
+    @property
+    def edges(self) -> list[bool]: ...
+    @property
+    def place(self) -> tuple[list[float] | None, int | None, str]: ...
+    @property
+    def georeference(self) -> str | None: ...
+    @property
+    def nodata_count(self) -> int: ...
+    @property
+    def layers(self) -> list[str]: ...
+    def height(self, narrow: bool = False) -> NDArray[Any]: ...
+    def layer(self, name: str) -> NDArray[Any]: ...
+    def about(self, name: str) -> tuple[str, str]: ...
+    def tables(self) -> dict[str, dict[str, tuple[str, NDArray[Any]]]]: ...
+    def fingerprints(self) -> dict[str, str]: ...
+    def save(self, path: str, sample: str | None = None) -> list[str]: ...
+    def save_layer(self, path: str, name: str) -> None: ...
+
+@final
+class Recipe:
+    @staticmethod
+    def preset(name: str) -> Recipe: ...
+    @staticmethod
+    def read(path: str) -> Recipe: ...
+    @staticmethod
+    def parse(text: str, folder: str | None = None, own_model: bool = False) -> Recipe: ...
+    @staticmethod
+    def table(table: dict[str, Any], folder: str | None = None) -> Recipe: ...
+    @staticmethod
+    def single(
+        model: str,
+        parameters: dict[str, Any],
+        seed: int,
+        sea_level: float | None = None,
+        edges: str | Mapping[str, str] | None = None,
+    ) -> Recipe: ...
+    def with_(
+        self,
+        *,
+        cells: int | None = None,
+        seed: int | None = None,
+        from_file: Any = None,
+        until: str | None = None,
+        preview: bool = False,
+        age: float | None = None,
+        rain: float | None = None,
+        relief: float | None = None,
+        size: float | None = None,
+        sea: float | None = None,
+        rock: str | None = None,
+    ) -> Recipe: ...
+    def set(self, label: str, parameter: str, value: Any) -> Recipe: ...
+    def parameters(self, label: str) -> list[tuple[str, float | int | bool | str]]: ...
+    @property
+    def stages(self) -> list[tuple[str, str]]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def about(self) -> str: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def extent(self) -> list[float] | None: ...
+    @property
+    def sea_level(self) -> float | None: ...
+    @property
+    def edges(self) -> list[bool]: ...
+    @property
+    def folder(self) -> str: ...
+    @property
+    def own_model(self) -> bool: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    def to_toml(self) -> str: ...
+    def hash(self) -> str: ...
+    def save(self, path: str) -> None: ...
+
+@final
+class Run:
+    def __new__(cls, recipe: Recipe, terrain: Terrain | None = None) -> Run: ...
+    @staticmethod
+    def resume(path: str) -> Run: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Run: ...
+    def save(self, path: str) -> None: ...
+    def to_bytes(self) -> bytes: ...
+    def step(
+        self,
+    ) -> tuple[str, int | None, tuple[int, int], tuple[int, int], tuple[int, int], float | None, str] | None: ...
+    def set(self, label: str, parameter: str, value: Any) -> None: ...
+    @property
+    def steps(self) -> tuple[int, int]: ...
+    @property
+    def is_done(self) -> bool: ...
+    @property
+    def years(self) -> float | None: ...
+    @property
+    def recipe(self) -> Recipe: ...
+    @property
+    def warnings(self) -> list[str]: ...
+    @property
+    def idle(self) -> list[str]: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def layers(self) -> list[str]: ...
+    def height(self, narrow: bool = False) -> NDArray[Any]: ...
+    def layer(self, name: str) -> NDArray[Any]: ...
+    def put(self, name: str | None, values: NDArray[Any]) -> None: ...
+    def terrain(self) -> Terrain: ...
+    def report(self) -> str: ...
+
+@final
+class World:
+    def __new__(cls, recipe: Recipe, tile: int) -> World: ...
+    @property
+    def recipe(self) -> Recipe: ...
+    @property
+    def tile_side(self) -> int: ...
+    def width(self, level: int) -> float: ...
+    def bounds(self, level: int) -> tuple[tuple[int, int], tuple[int, int]]: ...
+    def tile(self, level: int, x: float, y: float) -> Terrain: ...
+    def window(self, level: int, start: Sequence[int], size: Sequence[int]) -> Terrain: ...
+    def height_at(self, x: float, y: float, level: int) -> float: ...
+    def follow(self, level: int, x: float, y: float, most: int) -> tuple[NDArray[float64], str | None]: ...
+    def rivers(
+        self, level: int, start: Sequence[int], size: Sequence[int], least: float
+    ) -> list[tuple[int, int | None, list[list[float]]]]: ...
+
+def fill(terrain: Terrain, outlets: _Outlets, narrow: bool) -> NDArray[Any]: ...
+def breach(
+    terrain: Terrain, outlets: _Outlets, depth: float, length: float, narrow: bool
+) -> tuple[NDArray[Any], int, int, float]: ...
+def d8(terrain: Terrain, outlets: _Outlets, filled: bool) -> NDArray[uint8]: ...
+def dinf(terrain: Terrain, outlets: _Outlets) -> NDArray[float32]: ...
+def accumulate(directions: NDArray[uint8], weights: NDArray[Any] | None = None) -> NDArray[Any]: ...
+def multiple(
+    terrain: Terrain, outlets: _Outlets, exponent: float | None = None, weights: NDArray[Any] | None = None
+) -> NDArray[float64]: ...
+def basins(terrain: Terrain, directions: NDArray[uint8]) -> NDArray[uint32]: ...
+def orders(directions: NDArray[uint8], streams: NDArray[uint8], shreve: bool) -> NDArray[uint32]: ...
+def upstream_length(directions: NDArray[uint8], cell_size: float) -> NDArray[float64]: ...
+def outlet_distance(directions: NDArray[uint8], cell_size: float) -> NDArray[float64]: ...
+def chi(
+    directions: NDArray[uint8], areas: NDArray[Any], cell_size: float, theta: float, reference: float
+) -> NDArray[float64]: ...
+def hierarchy(
+    terrain: Terrain, outlets: _Outlets
+) -> tuple[
+    NDArray[int64],
+    NDArray[int64],
+    NDArray[float64],
+    NDArray[int64],
+    list[tuple[int, int] | None],
+    NDArray[int64],
+    NDArray[float64],
+    NDArray[int64],
+    NDArray[int64],
+    NDArray[float64],
+]: ...
+def drain(
+    terrain: Terrain,
+    *,
+    threshold: float | None = None,
+    outlets: _Outlets = ...,
+    breach: tuple[float, float] | None = None,
+    spreads: bool = False,
+    exponent: float | None = None,
+    narrow: bool = False,
+) -> tuple[
+    NDArray[Any],
+    NDArray[Any],
+    NDArray[Any] | None,
+    NDArray[uint8],
+    NDArray[float32],
+    NDArray[uint32],
+    NDArray[float64] | None,
+    NDArray[uint32],
+    NDArray[uint32],
+    list[tuple[int, int, int, NDArray[int64], float, float, float, float, int | None]],
+    str,
+]: ...
+def gradient(terrain: Terrain) -> tuple[NDArray[float64], NDArray[float64]]: ...
+def slope_of(terrain: Terrain) -> NDArray[float64]: ...
+def measure(
+    terrain: Terrain, *, channel_area: float | None = None, search: int | None = None, flatness: float | None = None
+) -> str: ...
+def fractal(
+    shape: Sequence[int],
+    cell_size: float,
+    kind: str,
+    octaves: int,
+    wavelength: float,
+    gain: float,
+    lacunarity: float,
+    seed: int,
+    origin: Sequence[int],
+) -> NDArray[float32]: ...
+def view(
+    terrain: Terrain,
+    path: str | None = None,
+    *,
+    size: tuple[int, int] | None = None,
+    azimuth: float | None = None,
+    elevation: float | None = None,
+    zoom: float | None = None,
+    exaggeration: float | None = None,
+    ramp: str | None = None,
+    sun: tuple[float, float] | None = None,
+    title: str | None = None,
+) -> NDArray[uint8]: ...
+def shade(
+    terrain: Terrain,
+    path: str | None = None,
+    *,
+    max_size: int | None = None,
+    exaggeration: float | None = None,
+    ramp: str | None = None,
+    sun: tuple[float, float] | None = None,
+    scale_bar: bool = False,
+    legend: bool = False,
+) -> NDArray[uint8]: ...

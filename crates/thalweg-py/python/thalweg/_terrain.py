@@ -1,0 +1,209 @@
+"""Terrain: heights, layers and tables as NumPy has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+if TYPE_CHECKING:
+    import xarray
+
+Array = NDArray[Any]
+
+
+class Layers(Mapping[str, Array]):
+    """Layers by name; a layer is made into an array when it is asked for."""
+
+    def __init__(self, core: _core.Terrain) -> None:
+        self._core = core
+        self._made: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._core.layers:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = _fixed(self._core.layer(name))
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._core.layers)
+
+    def __len__(self) -> int:
+        return len(self._core.layers)
+
+    def __repr__(self) -> str:
+        return f"<layers {', '.join(self)}>"
+
+
+def _fixed(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+class Terrain:
+    """A terrain: heights in metres, layers, tables, and where it lies. It does not change; its arrays may be copied and changed.
+
+    Parameters
+    ----------
+    height : array of rows and columns, metres
+        Rows run from north to south, columns from west to east. NaN is no data.
+    cell_size : float, metres
+        Side of a square cell.
+    nodata : float, optional
+        A further number that stands for no data.
+    sea_level : float, optional, metres
+        Below it there is sea.
+    edges : "open", "closed", or a dict of north, east, south, west, optional
+        What happens at the sides.
+    layers : dict of arrays, optional
+        Further layers by the names that models know them by.
+    """
+
+    def __init__(
+        self,
+        height: Array,
+        cell_size: float,
+        *,
+        nodata: float | None = None,
+        sea_level: float | None = None,
+        edges: str | Mapping[str, str] | None = None,
+        layers: Mapping[str, Array] | None = None,
+    ) -> None:
+        from ._given import read
+
+        given = read(height, what="height", cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
+        self._take(given.core, None)
+
+    def _take(self, core: _core.Terrain, report: Mapping[str, Any] | None) -> None:
+        self._core = core
+        self._height: Array | None = None
+        #: Layers by name.
+        self.layers = Layers(core)
+        #: What was done, as the command's reports have it; None of a terrain that no run made.
+        self.report = report
+
+    @classmethod
+    def _of(cls, core: _core.Terrain, report: Mapping[str, Any] | None = None) -> Terrain:
+        terrain = cls.__new__(cls)
+        terrain._take(core, report)
+        return terrain
+
+    @property
+    def height(self) -> Array:
+        """Heights in metres; NaN where there is no data."""
+        if self._height is None:
+            self._height = _fixed(self._core.height())
+        return self._height
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self._core.shape
+
+    @property
+    def cell_size(self) -> float:
+        """Side of a cell in metres."""
+        return self._core.cell_size
+
+    @property
+    def sea_level(self) -> float | None:
+        """Sea level in metres, if there is a sea."""
+        return self._core.sea_level
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit of each layer; "1" of pure numbers."""
+        return {name: self._core.about(name)[0] for name in self.layers}
+
+    @property
+    def tables(self) -> dict[str, dict[str, Array]]:
+        """Things rather than cells: columns of each table by name."""
+        tables = self._core.tables()
+        return {name: {column: values for column, (_, values) in table.items()} for name, table in tables.items()}
+
+    @property
+    def crs(self) -> str | None:
+        """The coordinate reference system, as ``EPSG:code``, if it has one."""
+        epsg = self._core.place[1]
+        return None if epsg is None else f"EPSG:{epsg}"
+
+    @property
+    def transform(self) -> tuple[float, float, float, float, float, float]:
+        """Affine transform of the cells' corners, in GDAL's order: x = t0 + column·t1, y = t3 + row·t5."""
+        known = self._core.place[0]
+        if known is not None:
+            a, b, c, d, e, f = known
+            return (a, b, c, d, e, f)
+        row, column = self._core.origin
+        cell = self.cell_size
+        return (column * cell, cell, 0.0, -row * cell, 0.0, -cell)
+
+    @property
+    def x(self) -> Array:
+        """Eastward coordinates of the cells' centres."""
+        first, step, *_ = self.transform
+        return first + (np.arange(self.shape[1]) + 0.5) * step
+
+    @property
+    def y(self) -> Array:
+        """Northward coordinates of the cells' centres, from north to south."""
+        *_, first, _, step = self.transform
+        return first + (np.arange(self.shape[0]) + 0.5) * step
+
+    def to_xarray(self) -> xarray.Dataset:
+        """A Dataset of heights and layers, with units, coordinates and reference system."""
+        try:
+            from . import xarray as ours
+        except ImportError as missing:
+            raise ImportError("xarray is needed for this: pip install 'thalweg[xarray]'") from missing
+        return ours.dataset(self, None)
+
+    def view(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
+        """A picture in perspective: see :func:`thalweg.view`."""
+        from ._pictures import view
+
+        return view(self, path, **options)
+
+    def shade(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
+        """A shaded map: see :func:`thalweg.shade`."""
+        from ._pictures import shade
+
+        return shade(self, path, **options)
+
+    def save(self, path: str | PathLike[str], **options: Any) -> None:
+        """Writes the heights into a file: see :func:`thalweg.save`."""
+        from ._files import save
+
+        save(self, path, **options)
+
+    def fingerprints(self) -> dict[str, str]:
+        """Fingerprint of the ground, of each layer and table: the command's reports have the same ones for the same bits."""
+        return self._core.fingerprints()
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        layers = ", ".join(self.layers) or "none"
+        return f"<thalweg.Terrain of {rows} × {columns} cells of {self.cell_size:g} m; layers: {layers}>"
+
+    def __reduce__(self) -> Any:
+        core = self._core
+        layers = {name: np.asarray(values) for name, values in self.layers.items()}
+        parts = (self.height, core.cell_size, core.sea_level, core.edges, core.georeference, layers, core.origin, self.report)
+        return (_restored, parts)
+
+
+def _restored(
+    height: Array, cell_size: float, sea_level: float | None, edges: Any, place: Any, layers: Any, origin: Any, report: Any
+) -> Terrain:
+    from ._given import sides
+
+    core = _core.Terrain(
+        height, cell_size, sea_level=sea_level, edges=sides(edges), georeference=place, layers=layers, origin=origin
+    )
+    return Terrain._of(core, report)

@@ -1,0 +1,157 @@
+"""Every model of the library as a function. Functions, pages and stubs are made from the library's declarations, when this is loaded."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from . import _core
+from ._given import Given, read
+from ._recipe import Recipe
+from ._run import Run, drive
+
+#: What every function takes beside its model's parameters: its default, and what it is.
+COMMON: dict[str, tuple[Any, str, str]] = {
+    "cell_size": (None, "float, metres", "Side of a cell; of an array it must be said."),
+    "nodata": (None, "float", "A number beside NaN that stands for no data."),
+    "unit": (None, '"metre"', "Takes coordinates as metres whatever the map says; degrees stay refused."),
+    "sea_level": (None, "float, metres", "Below it there is sea."),
+    "edges": ("open", '"open", "closed", or a dict of sides', "What happens at the four sides of the map."),
+    "layers": (None, "dict of arrays", "Layers that the model is to heed or needs, by name."),
+    "seed": (1, "int", "The seed of its random numbers."),
+    "progress": (None, "bool or callable", "True shows a bar of tqdm's; a callable is given each Step."),
+    "full": (False, "bool", "True gives back all that the run leaves: heights, layers, tables, report."),
+}
+
+#: What functions of models that make ground take as well.
+SHAPE = (None, "(rows, columns)", "Makes ground of so many cells where no dem is given.")
+
+__all__: list[str] = []
+
+
+def _common(page: _core._Page) -> dict[str, str]:
+    """What a function takes beside its model's parameters: by its name what it is. A parameter of the same name comes first; what all take is
+    the world's then, and says so."""
+    own = {parameter["name"] for parameter in page["parameters"]}
+    names = [name for name in COMMON if name != "full" or page["family"] != "analysis"]
+    shape = {"shape": "shape"} if page["family"] == "base" else {}
+    return shape | {f"world_{name}" if name in own else name: name for name in names}
+
+
+def _parameters(page: _core._Page) -> dict[str, Any]:
+    """Names and defaults of a function's keywords, in their order."""
+    common = {name: (COMMON | {"shape": SHAPE})[what][0] for name, what in _common(page).items()}
+    return {parameter["name"]: parameter["default"] for parameter in page["parameters"]} | common
+
+
+def _signature(page: _core._Page) -> inspect.Signature:
+    types = {"float": float, "int": int, "bool": bool, "str": str}
+    kinds = {parameter["name"]: types[parameter["kind"]] for parameter in page["parameters"]}
+    default = None if page["family"] == "base" else inspect.Parameter.empty
+    dem = inspect.Parameter("dem", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
+    keywords = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kinds.get(name, inspect.Parameter.empty))
+        for name, default in _parameters(page).items()
+    ]
+    return inspect.Signature([dem, *keywords])
+
+
+def _page(page: _core._Page) -> str:
+    """The page that help() shows."""
+    lines = [page["summary"], ""]
+    lines += [line.removeprefix(" ").rstrip() for line in page["page"].splitlines()]
+    lines += ["", f"Source: {page['source'].rstrip('.')}.", "", "Parameters", "----------"]
+    lines += ["dem : array, DataArray, Dataset or Terrain", "    Heights in metres, rows from north to south."]
+    for one in page["parameters"]:
+        unit = "" if one["unit"] == "1" else f" {one['unit']}"
+        lines.append(f"{one['name']} : {one['kind']}, default {one['default']}{unit}; {one['allowed']}")
+        lines.append(f"    {one['meaning']} [{one['source'].rstrip('.')}]")
+        lines += [f"    {word}: {meaning}" for word, meaning in one["words"]]
+    for name, what in _common(page).items():
+        default, kind, meaning = (COMMON | {"shape": SHAPE})[what]
+        lines += [f"{name} : {kind}, default {default}", f"    {meaning}"]
+    lines += ["", "Returns", "-------"]
+    if page["family"] == "analysis":
+        lines.append("Dataset for a DataArray or a Dataset, else Terrain: heights as they were, and the layers that it writes.")
+    else:
+        lines.append("Heights in the kind that was given: an array for an array, a DataArray for a DataArray; with full=True all.")
+    for head, specs in (("Needs", page["needs"]), ("Heeds", page["uses"]), ("Writes", page["writes"])):
+        if specs:
+            lines += ["", head, "-" * len(head)]
+            lines += [f"{name} [{unit}]: {meaning}" for name, unit, meaning in specs]
+    return "\n".join(lines)
+
+
+def _function(page: _core._Page) -> Callable[..., Any]:
+    name, family = page["name"], page["family"]
+    own = {parameter["name"] for parameter in page["parameters"]}
+    common = _common(page)
+    known = ["dem", *_parameters(page)]
+
+    def model(dem: Any = None, **keywords: Any) -> Any:
+        for keyword in keywords:
+            if keyword not in known:
+                raise _core.unknown_keyword(name, keyword, known)
+        parameters = {keyword: value for keyword, value in keywords.items() if keyword in own}
+        others = {common[keyword]: value for keyword, value in keywords.items() if keyword not in own}
+        return _apply(name, family, dem, parameters, **others)
+
+    model.__name__ = model.__qualname__ = name
+    model.__doc__ = _page(page)
+    model.__signature__ = _signature(page)  # type: ignore[attr-defined]
+    return model
+
+
+def _apply(
+    name: str,
+    family: str,
+    dem: Any,
+    parameters: Mapping[str, Any],
+    *,
+    shape: tuple[int, int] | None = None,
+    cell_size: float | None = None,
+    nodata: float | None = None,
+    unit: str | None = None,
+    sea_level: float | None = None,
+    edges: Any = "open",
+    layers: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    progress: Any = None,
+    full: bool = False,
+) -> Any:
+    recipe = _core.Recipe.single(name, dict(parameters), seed, sea_level, edges)
+    if dem is None:
+        given = _flat(name, family, shape, cell_size, sea_level, edges)
+    elif shape is not None:
+        raise TypeError(f"{name}() takes a dem or a shape, not both")
+    else:
+        given = read(
+            dem, cell_size=cell_size, nodata=nodata, unit=unit, sea_level=sea_level, edges=edges if edges != "open" else None, layers=layers
+        )
+    run = Run._of(_core.Run(recipe, given.core))
+    drive(run, progress)
+    terrain = run._core.terrain()
+    if full or family == "analysis":
+        return given.whole(terrain, run.report())
+    return given.heights(terrain)
+
+
+def _flat(name: str, family: str, shape: Any, cell_size: float | None, sea_level: float | None, edges: Any) -> Given:
+    from ._given import PLAIN
+
+    if family != "base" or shape is None:
+        hint = ", or a shape (rows, columns) and a cell size" if family == "base" else ""
+        raise TypeError(f"{name}() needs a dem{hint}")
+    if cell_size is None:
+        raise ValueError(f"{name}(): give cell_size, the side of a cell in metres")
+    rows, columns = shape
+    core = _core.Terrain.flat(int(rows), int(columns), cell_size, sea_level=sea_level, edges=edges)
+    return Given(core, PLAIN, False)
+
+
+for _declared in _core.models():
+    _made = _function(_declared)
+    _made.__module__ = __name__
+    globals()[_made.__name__] = _made
+    __all__.append(_made.__name__)

@@ -1,0 +1,366 @@
+"""DataArrays and Datasets, in and out; the accessor ``.tw``.
+
+Loading this registers the accessor; ``import thalweg`` loads it where xarray is loaded already, and whatever gives a Dataset does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from . import _core
+from ._given import HEIGHT, Given, Label, Sheets, numbers, warn
+from ._terrain import Terrain
+
+Array = NDArray[Any]
+
+ROWS = ("y", "lat", "latitude", "northing", "row", "rows")
+COLUMNS = ("x", "lon", "longitude", "easting", "col", "column", "columns")
+ANGULAR = ("lat", "latitude", "lon", "longitude")
+STAND_INS = ("_FillValue", "missing_value", "nodata")
+
+
+def _dims(da: xr.DataArray, what: str) -> tuple[str, str]:
+    """Names of the dimensions of rows and columns."""
+    names = [str(name) for name in da.dims]
+    y = next((name for name in names if name.lower() in ROWS), None)
+    x = next((name for name in names if name.lower() in COLUMNS), None)
+    if y is not None and x is not None:
+        return y, x
+    if len(names) < 2:
+        raise ValueError(f"{what} has dimensions {names}: allowed are two, rows and columns")
+    return names[-2], names[-1]
+
+
+def _flat(da: xr.DataArray, what: str) -> tuple[xr.DataArray, str, str]:
+    """The map with two dimensions, rows first; others must be of one item, as rasters of one band have."""
+    y, x = _dims(da, what)
+    others = [name for name in da.dims if name not in (y, x)]
+    many = [name for name in others if da.sizes[name] != 1]
+    if many:
+        raise ValueError(f"{what} has dimensions {dict(da.sizes)}: allowed are two; pick one map with .isel({many[0]}=0)")
+    return da.squeeze(others, drop=False).transpose(y, x), y, x
+
+
+def _computed(da: xr.DataArray, what: str) -> Array:
+    if da.chunks is not None:
+        warn(
+            f"{what} is backed by dask and is computed whole: its {da.size} cells come into memory, for water may run from any one to any other. "
+            "A map that does not fit is worked on catchment by catchment (.isel), or made by tiles (thalweg.World)"
+        )
+    return np.asarray(da.data if da.chunks is None else da.compute().data)
+
+
+def _step(da: xr.DataArray, dim: str, what: str) -> tuple[float, float] | None:
+    """The first coordinate along a dimension, and the distance to the next; None where there are none."""
+    if dim not in da.coords or da.sizes[dim] < 2:
+        return None
+    values = np.asarray(da.coords[dim].values)
+    if values.dtype.kind not in "iuf":
+        raise ValueError(f"{what} has coordinates {dim} of dtype {values.dtype}: allowed are numbers")
+    values = values.astype(np.float64)
+    step = (values[-1] - values[0]) / (len(values) - 1)
+    steps = np.diff(values)
+    if step == 0.0 or not np.all(np.abs(steps - step) <= 1e-3 * abs(step)):
+        low, high = steps.min(), steps.max()
+        raise ValueError(f"{what} has coordinates {dim} in steps of {low:g} to {high:g}: allowed are even ones; resample it")
+    return float(values[0]), float(step)
+
+
+def _system(da: xr.DataArray, dims: Sequence[str]) -> dict[str, Any]:
+    """What coordinates say of their reference system, as the core is told."""
+    name = da.encoding.get("grid_mapping") or da.attrs.get("grid_mapping") or "spatial_ref"
+    attrs = da.coords[name].attrs if name in da.coords else {}
+    wkt = str(attrs.get("crs_wkt") or attrs.get("spatial_ref") or da.attrs.get("crs") or "")
+    codes = re.findall(r"EPSG[\"']?\s*[,:]\s*[\"']?(\d+)", wkt)
+    geographic: bool | None = None
+    if wkt:
+        geographic = "PROJ" not in wkt.upper() and "[" in wkt
+    if attrs.get("grid_mapping_name") == "latitude_longitude":
+        geographic = True
+    units = [str(da.coords[dim].attrs.get("units", "")) for dim in dims if dim in da.coords]
+    if any(dim.lower() in ANGULAR for dim in dims) or any(unit.startswith("degree") for unit in units):
+        geographic = True
+    odd = [unit for unit in units if unit and not unit.startswith("degree") and unit not in ("m", "metre", "meter", "metres", "meters", "1")]
+    words = " ".join(re.findall(r"(?:LENGTHUNIT|UNIT)\[\s*\"([^\"]*)\"", wkt.split("VERT")[0])[-1:] + odd)
+    epsg = int(codes[-1]) if codes and int(codes[-1]) < 65536 else None
+    return {"epsg": epsg, "geographic": geographic, "words": words}
+
+
+def _laid(da: xr.DataArray, y: str, x: str, what: str) -> tuple[tuple[float, ...] | None, bool, bool]:
+    """The affine transform of the cells from the north-west, and whether rows and columns must be turned for it."""
+    down, right = _step(da, y, what), _step(da, x, what)
+    if down is None or right is None:
+        return None, False, False
+    (first_y, step_y), (first_x, step_x) = down, right
+    last_y, last_x = first_y + step_y * (da.sizes[y] - 1), first_x + step_x * (da.sizes[x] - 1)
+    west, north = min(first_x, last_x), max(first_y, last_y)
+    width, height = abs(step_x), abs(step_y)
+    return (west - width / 2, width, 0.0, north + height / 2, 0.0, -height), step_y > 0.0, step_x < 0.0
+
+
+def _sheets(template: xr.DataArray, turned: tuple[bool, bool], kind: str) -> Sheets:
+    def orient(values: Array) -> Array:
+        values = values[::-1] if turned[0] else values
+        return values[:, ::-1] if turned[1] else values
+
+    def wrap(values: Array, label: Label) -> xr.DataArray:
+        keeps = label is HEIGHT
+        attrs = {key: value for key, value in template.attrs.items() if keeps and key not in STAND_INS}
+        attrs = {"units": label.units, "long_name": label.long_name} | attrs
+        made = xr.DataArray(orient(values), coords=template.coords, dims=template.dims, attrs=attrs)
+        made.name = (template.name or label.name) if keeps else label.name
+        mapping = template.encoding.get("grid_mapping")
+        if mapping is not None:
+            made.encoding["grid_mapping"] = mapping
+        return made
+
+    return Sheets(wrap, orient, kind)
+
+
+def _check_scale(da: xr.DataArray, what: str) -> None:
+    """Refuses codes that are no metres yet: xarray leaves scale and offset among the attributes where it was asked not to apply them."""
+    for name, none in (("scale_factor", 1.0), ("add_offset", 0.0)):
+        value = float(da.attrs.get(name, none))
+        if value != none:
+            raise ValueError(f"{what} has {name} = {value:g} among its attributes: its numbers are codes; open it with mask_and_scale=True")
+
+
+def _nodata(da: xr.DataArray) -> float | None:
+    for name in STAND_INS:
+        value = da.attrs.get(name, da.encoding.get(name))
+        if value is not None and np.ndim(value) == 0 and not np.isnan(float(value)):
+            return float(value)
+    return None
+
+
+def read(
+    dem: xr.DataArray | xr.Dataset,
+    *,
+    what: str,
+    cell_size: float | None,
+    nodata: float | None,
+    unit: str | None,
+    sea_level: float | None,
+    edges: Any,
+    layers: Mapping[str, Any] | None,
+) -> Given:
+    """A terrain from a DataArray, or from a Dataset with a variable ``height``, whose other maps are its layers."""
+    kind = "array" if isinstance(dem, xr.DataArray) else "dataset"
+    own: dict[str, xr.DataArray] = {}
+    if isinstance(dem, xr.Dataset):
+        if "height" not in dem:
+            raise ValueError(f"{what} is a Dataset of {', '.join(map(str, dem.data_vars))}: it needs a variable height, in metres")
+        da = dem["height"]
+        own = {str(name): other for name, other in dem.data_vars.items() if name != "height" and other.dims == da.dims}
+        sea_level = dem.attrs.get("sea_level") if sea_level is None else sea_level
+    else:
+        da = dem
+    flat, y, x = _flat(da, what)
+    _check_scale(flat, what)
+    transform, *turned = _laid(flat, y, x, what)
+    place = {"transform": transform, **_system(flat, (y, x))}
+    units = flat.attrs.get("units")
+    if transform is None and cell_size is None:
+        raise ValueError(f"{what} has no coordinates, so no cell size: give cell_size, the side of a cell in metres")
+    cell, said = _core.cell_of(what, place, None if units is None else str(units), cell_size, unit)
+    for message in said:
+        warn(f"{what} {message}")
+    sheets = _sheets(flat, (turned[0], turned[1]), kind)
+    values = _computed(flat, what)
+    heights = numbers(sheets.orient(values), what)
+    known = _known_layers()
+    laid = {name: numbers(sheets.orient(np.asarray(_flat(other, name)[0].data)), f"layer {name}") for name, other in own.items() if name in known}
+    for name, other in (layers or {}).items():
+        oriented = sheet(other, f"layer {name}")[0] if isinstance(other, xr.DataArray) else numbers(sheets.orient(np.asarray(other)), f"layer {name}")
+        laid[name] = oriented
+    stand_in = _nodata(flat) if nodata is None else nodata
+    core = _core.Terrain(heights, cell, nodata=stand_in, sea_level=sea_level, edges=edges, place=place, layers=laid)
+    return Given(core, sheets, values.dtype == np.float32)
+
+
+def _known_layers() -> set[str]:
+    """Names of the layers that models read and write."""
+    return {name for page in _core.models() for spec in ("needs", "uses", "writes") for name, _, _ in page[spec]} | {"loose"}
+
+
+def sheet(values: xr.DataArray, what: str) -> tuple[Array, Sheets]:
+    """A map of numbers that are no heights, with rows from north to south."""
+    flat, y, x = _flat(values, what)
+    _, *turned = _laid(flat, y, x, what)
+    sheets = _sheets(flat, (turned[0], turned[1]), "array")
+    array = _computed(flat, what)
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
+    return numbers(sheets.orient(array), what), sheets
+
+
+def cell_of(values: xr.DataArray) -> float:
+    """Side of a cell of a map in metres."""
+    flat, y, x = _flat(values, "direction")
+    transform, *_ = _laid(flat, y, x, "direction")
+    place = {"transform": transform, **_system(flat, (y, x))}
+    return _core.cell_of("direction", place, None, None, None)[0]
+
+
+def _reference(epsg: int | None, transform: Sequence[float]) -> xr.DataArray:
+    """The coordinate that says where a map lies, as rioxarray and GDAL read it."""
+    attrs: dict[str, Any] = {"GeoTransform": " ".join(repr(float(number)) for number in transform)}
+    if epsg is not None:
+        try:
+            from pyproj import CRS
+
+            attrs = CRS.from_epsg(epsg).to_cf() | attrs
+            attrs["spatial_ref"] = attrs.get("crs_wkt", f"EPSG:{epsg}")
+        except ImportError:
+            attrs["spatial_ref"] = f"EPSG:{epsg}"
+    return xr.DataArray(0, attrs=attrs)
+
+
+def dataset(terrain: Terrain, sheets: Sheets | None) -> xr.Dataset:
+    """A Dataset of a terrain: heights, layers, tables; on the coordinates of what was given, if something was."""
+    core = terrain._core
+    wrap: Callable[[Array, Label], xr.DataArray]
+    if sheets is None:
+        coords: dict[str, Any] = {
+            "y": ("y", terrain.y, {"units": "m", "standard_name": "projection_y_coordinate", "axis": "Y"}),
+            "x": ("x", terrain.x, {"units": "m", "standard_name": "projection_x_coordinate", "axis": "X"}),
+            "spatial_ref": _reference(core.place[1], terrain.transform),
+        }
+        template = xr.DataArray(np.empty((0, 0)), dims=("y", "x"))
+
+        def placed(values: Array, label: Label) -> xr.DataArray:
+            attrs = {"units": label.units, "long_name": label.long_name}
+            made = xr.DataArray(values, coords=coords, dims=template.dims, attrs=attrs, name=label.name)
+            made.encoding["grid_mapping"] = "spatial_ref"
+            return made
+
+        wrap = placed
+    else:
+        wrap = sheets.wrap
+    maps = {"height": wrap(core.height(), Label(*HEIGHT)).rename("height")}
+    for name in core.layers:
+        unit, meaning = core.about(name)
+        maps[name] = wrap(core.layer(name), Label(name, unit, meaning))
+    for table, columns in core.tables().items():
+        for column, (unit, values) in columns.items():
+            maps[f"{table}.{column}"] = xr.DataArray(values, dims=(table,), attrs={"units": unit})
+    made = xr.Dataset(maps)
+    if terrain.sea_level is not None:
+        made.attrs["sea_level"] = terrain.sea_level
+    if terrain.report is not None:
+        made.attrs["recipe"] = terrain.report["recipe"]
+        made.attrs["recipe_hash"] = terrain.report["recipe_hash"]
+        made.attrs["seed"] = terrain.report["seed"]
+        made.attrs["thalweg"] = terrain.report["thalweg"]
+    return made
+
+
+def drained(found: Any, sheets: Sheets, labels: Mapping[str, Label]) -> xr.Dataset:
+    """A Dataset of a drainage, its rivers among the attributes."""
+    maps = {name: sheets.wrap(getattr(found, name), label) for name, label in labels.items() if getattr(found, name) is not None}
+    made = xr.Dataset(maps)
+    made.attrs["threshold_m2"] = found.summary["threshold_m2"]
+    made.attrs["rivers"] = _lines(found.rivers, maps["filled"], sheets)
+    return made
+
+
+def _lines(rivers: Sequence[Any], like: xr.DataArray, sheets: Sheets) -> Any:
+    """Rivers as a GeoDataFrame in the map's coordinates; as they are where geopandas is missing or the map has no coordinates."""
+    y, x = (str(name) for name in like.dims)
+    if y not in like.coords or x not in like.coords:
+        return list(rivers)
+    try:
+        import geopandas
+        from shapely import LineString
+    except ImportError:
+        return list(rivers)
+    rows = np.asarray(like.coords[y].values, dtype=np.float64)
+    columns = np.asarray(like.coords[x].values, dtype=np.float64)
+    rows = np.sort(rows)[::-1]
+    columns = np.sort(columns)
+    lines = [LineString(np.column_stack([columns[river.cells[:, 1]], rows[river.cells[:, 0]]])) for river in rivers]
+    names = ("id", "order", "magnitude", "length", "drop", "slope", "catchment", "downstream")
+    table = {name: [getattr(river, name) for river in rivers] for name in names}
+    system = _system(like, (y, x))["epsg"]
+    return geopandas.GeoDataFrame(table, geometry=lines, crs=None if system is None else f"EPSG:{system}")
+
+
+def through_time(
+    time: Sequence[float], maps: Sequence[Array], files: Sequence[str], core: _core.Terrain, sheets: Sheets
+) -> xr.Dataset:
+    """Maps by time, or the files that hold them."""
+    years = xr.DataArray(np.asarray(time), dims=("time",), attrs={"units": "a", "long_name": "Simulated years."})
+    if files:
+        return xr.Dataset({"files": ("time", np.asarray(files))}, coords={"time": years})
+    if sheets.kind == "numpy":
+        whole = dataset(Terrain._of(core), None)["height"]
+        laid = [whole.copy(data=values) for values in maps]
+    else:
+        laid = [sheets.wrap(values, HEIGHT) for values in maps]
+    elevation = xr.concat(laid, dim=years.rename("time")).rename("elevation")
+    return elevation.to_dataset().assign_coords(time=years)
+
+
+class Accessor:
+    """``.tw`` of a DataArray of heights, or of a Dataset with a variable ``height``: the package's functions on it."""
+
+    def __init__(self, own: Any) -> None:
+        self._own = own
+
+    def view(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
+        """A picture in perspective: see :func:`thalweg.view`."""
+        from ._pictures import view
+
+        return view(self._own, path, **options)
+
+    def shade(self, path: str | PathLike[str] | None = None, **options: Any) -> NDArray[np.uint8]:
+        """A shaded map: see :func:`thalweg.shade`."""
+        from ._pictures import shade
+
+        return shade(self._own, path, **options)
+
+    def drain(self, **options: Any) -> Any:
+        """Where water goes: see :func:`thalweg.drain`."""
+        from ._drain import drain
+
+        return drain(self._own, **options)
+
+    def measure(self, **options: Any) -> Any:
+        """What a geomorphologist would print: see :func:`thalweg.measure`."""
+        from ._measure import measure
+
+        return measure(self._own, **options)
+
+    def save(self, path: str | PathLike[str], **options: Any) -> None:
+        """Writes heights or a layer into a file: see :func:`thalweg.save`."""
+        from ._files import save
+
+        save(self._own, path, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        from . import flow, models, slopes
+
+        for module in (models, flow, slopes):
+            if name in module.__all__:
+                function = getattr(module, name)
+                return lambda *more, **options: function(self._own, *more, **options)
+        raise AttributeError(name)
+
+    def __dir__(self) -> list[str]:
+        from . import flow, models, slopes
+
+        return [*super().__dir__(), *models.__all__, *flow.__all__, *slopes.__all__]
+
+
+if not hasattr(xr.DataArray, "tw"):
+    xr.register_dataarray_accessor("tw")(Accessor)  # type: ignore[no-untyped-call]
+    xr.register_dataset_accessor("tw")(Accessor)  # type: ignore[no-untyped-call]
+
+__all__ = ["Accessor", "dataset"]

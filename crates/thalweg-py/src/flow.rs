@@ -1,0 +1,226 @@
+//! Where water goes, function by function. Directions are ESRI's codes.
+
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use thalweg::Field;
+use thalweg::Result;
+use thalweg::flow::accumulate::{self as gather, in_parts};
+use thalweg::flow::breach::Limits;
+use thalweg::flow::depressions::Hierarchy;
+use thalweg::flow::{self, Directions, Drainage, Land, infinity, streams};
+
+use crate::array::{array, bytes, metres, places, reals};
+use crate::land::Terrain;
+use crate::pool::work;
+
+type Any<'py> = Bound<'py, PyAny>;
+
+/// Cells (row, column) where water leaves beside edges and sea.
+type Outlets = Vec<[usize; 2]>;
+
+fn land<'a>(terrain: &'a Terrain, outlets: &'a [[usize; 2]]) -> Result<Land<'a>> {
+    let land = Land { outlets, ..Land::of(&terrain.0) };
+    land.check()?;
+    Ok(land)
+}
+
+/// Heights with each depression filled to its spill level.
+#[pyfunction]
+pub fn fill<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, narrow: bool) -> PyResult<Any<'py>> {
+    let filled = work(py, || Ok(flow::fill::fill(&land(terrain, &outlets)?)))?;
+    metres(py, &filled, terrain.0.nodata.as_ref(), narrow)
+}
+
+/// Heights with a channel cut from every pit; and how many pits were breached, how many kept, and the solid removed in m³.
+#[pyfunction]
+pub fn breach<'py>(
+    py: Python<'py>,
+    terrain: &Terrain,
+    outlets: Outlets,
+    depth: f64,
+    length: f64,
+    narrow: bool,
+) -> PyResult<(Any<'py>, usize, usize, f64)> {
+    let breached = work(py, || flow::breach::breach(&land(terrain, &outlets)?, &Limits { depth, length }))?;
+    let volume = breached.removed as f64 / thalweg::terrain::height::UNITS * terrain.0.grid.cell_area();
+    let heights = metres(py, &breached.ground, terrain.0.nodata.as_ref(), narrow)?;
+    Ok((heights, breached.breached, breached.kept, volume))
+}
+
+/// ESRI's codes of the steepest descent, on the filled surface or on the ground as it is.
+#[pyfunction]
+pub fn d8<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets, filled: bool) -> PyResult<Any<'py>> {
+    let codes = work(py, || {
+        let land = land(terrain, &outlets)?;
+        let directions = if filled { Drainage::of(&land).into_parts().1 } else { flow::d8::directions(&land) };
+        Ok(streams::esri(&directions))
+    })?;
+    array(py, codes)
+}
+
+/// Angles of D∞ on the filled surface.
+#[pyfunction]
+pub fn dinf<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> PyResult<Any<'py>> {
+    let angles = work(py, || {
+        let land = land(terrain, &outlets)?;
+        let drainage = Drainage::of(&land);
+        Ok(infinity::angles(&drainage.surface(&land), drainage.directions()))
+    })?;
+    array(py, angles)
+}
+
+/// What gathers along ESRI's codes: cells, or weights.
+#[pyfunction]
+#[pyo3(signature = (directions, weights=None))]
+pub fn accumulate<'py>(py: Python<'py>, directions: &Any<'py>, weights: Option<&Any<'py>>) -> PyResult<Any<'py>> {
+    let codes = bytes(directions)?;
+    let Some(weights) = weights else {
+        let cells = work(py, || Ok(gather::cells(&streams::from_esri(&codes)?)))?;
+        return array(py, cells);
+    };
+    let weights = reals(weights)?;
+    let sums = work(py, || {
+        let directions = streams::from_esri(&codes)?;
+        let (parts, part) = in_parts(&weights)?;
+        Ok(gather::weighted(&directions, &parts)?.map(|sum| *sum as f64 * part))
+    })?;
+    array(py, sums)
+}
+
+/// What gathers along D∞'s angles, or over all lower neighbours where an exponent is given: cells, or weights.
+#[pyfunction]
+#[pyo3(signature = (terrain, outlets, exponent=None, weights=None))]
+pub fn multiple<'py>(
+    py: Python<'py>,
+    terrain: &Terrain,
+    outlets: Outlets,
+    exponent: Option<f64>,
+    weights: Option<&Any<'py>>,
+) -> PyResult<Any<'py>> {
+    let weights = weights.map(reals).transpose()?;
+    let sums = work(py, || {
+        let land = land(terrain, &outlets)?;
+        let mut drainage = Drainage::of(&land);
+        spread(&land, &mut drainage, exponent, weights.as_ref())
+    })?;
+    array(py, sums)
+}
+
+/// As [`multiple`], where the drainage is at hand.
+pub fn spread(
+    land: &Land<'_>,
+    drainage: &mut Drainage,
+    exponent: Option<f64>,
+    weights: Option<&Field<f64>>,
+) -> Result<Field<f64>> {
+    let ones = || Field::new(land.grid.size, 1.0);
+    let (parts, part) = match weights {
+        Some(weights) => in_parts(weights)?,
+        None => in_parts(&ones())?,
+    };
+    let surface = drainage.surface(land);
+    let directions = drainage.directions();
+    let sums = match exponent {
+        None => infinity::accumulate(directions, &infinity::angles(&surface, directions), &parts)?,
+        Some(exponent) => flow::multiple::accumulate(&surface, directions, exponent, parts)?.sums,
+    };
+    Ok(sums.map(|sum| *sum as f64 * part))
+}
+
+fn directions_of(codes: &Field<u8>) -> Result<Directions> {
+    streams::from_esri(codes)
+}
+
+/// Numbers of the basins, from 1.
+#[pyfunction]
+pub fn basins<'py>(py: Python<'py>, terrain: &Terrain, directions: &Any<'py>) -> PyResult<Any<'py>> {
+    let codes = bytes(directions)?;
+    let basins = work(py, || flow::basins::basins(&Land::of(&terrain.0), &directions_of(&codes)?))?;
+    array(py, basins)
+}
+
+/// Orders of streams, Strahler's or Shreve's, where the mask says that there are any.
+#[pyfunction]
+pub fn orders<'py>(py: Python<'py>, directions: &Any<'py>, streams: &Any<'py>, shreve: bool) -> PyResult<Any<'py>> {
+    let (codes, mask) = (bytes(directions)?, bytes(streams)?);
+    let orders = work(py, || {
+        let (directions, mask) = (directions_of(&codes)?, mask.map(|on| *on != 0));
+        if shreve { streams::shreve(&directions, &mask) } else { streams::strahler(&directions, &mask) }
+    })?;
+    array(py, orders)
+}
+
+/// Metres of the longest flow path from a divide.
+#[pyfunction]
+pub fn upstream_length<'py>(py: Python<'py>, directions: &Any<'py>, cell_size: f64) -> PyResult<Any<'py>> {
+    let codes = bytes(directions)?;
+    let lengths = work(py, || Ok(streams::upstream_length(&directions_of(&codes)?, cell_size)))?;
+    array(py, lengths)
+}
+
+/// Metres of the flow path to where water leaves.
+#[pyfunction]
+pub fn outlet_distance<'py>(py: Python<'py>, directions: &Any<'py>, cell_size: f64) -> PyResult<Any<'py>> {
+    let codes = bytes(directions)?;
+    let lengths = work(py, || Ok(streams::outlet_distance(&directions_of(&codes)?, cell_size)))?;
+    array(py, lengths)
+}
+
+/// χ in metres.
+#[pyfunction]
+pub fn chi<'py>(
+    py: Python<'py>,
+    directions: &Any<'py>,
+    areas: &Any<'py>,
+    cell_size: f64,
+    theta: f64,
+    reference: f64,
+) -> PyResult<Any<'py>> {
+    let (codes, areas) = (bytes(directions)?, reals(areas)?);
+    let chi = work(py, || streams::chi(&directions_of(&codes)?, &areas, cell_size, theta, reference))?;
+    array(py, chi)
+}
+
+/// A column of a table.
+type Column<'py, T> = Bound<'py, PyArray1<T>>;
+
+/// The depressions: the leaf of each cell, −1 where water leaves; then of each depression its pit (row, column), floor in metres, parent,
+/// children, cell, level and target of its spill, cells, and volume in m³. −1 and NaN stand for none.
+type Depressions<'py> = (
+    Any<'py>,
+    Bound<'py, PyArray2<i64>>,
+    Column<'py, f64>,
+    Column<'py, i64>,
+    Vec<Option<[u32; 2]>>,
+    Bound<'py, PyArray2<i64>>,
+    Column<'py, f64>,
+    Column<'py, i64>,
+    Column<'py, i64>,
+    Column<'py, f64>,
+);
+
+/// Which hollows lie in which.
+#[pyfunction]
+pub fn hierarchy<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> PyResult<Depressions<'py>> {
+    let found = work(py, || Ok(Hierarchy::of(&land(terrain, &outlets)?)))?;
+    let cols = terrain.0.grid.cols();
+    let cell = |k: u32| [k as usize / cols, k as usize % cols];
+    let number = |n: Option<u32>| n.map_or(-1, i64::from);
+    let all = &found.depressions;
+    let leaf = found.leaf.map(|leaf| if *leaf == flow::depressions::OUTSIDE { -1 } else { i64::from(*leaf) });
+    let per_unit = terrain.0.grid.cell_area() / thalweg::terrain::height::UNITS;
+    let volume = |volume: i64| if volume == i64::MAX { f64::INFINITY } else { volume as f64 * per_unit };
+    let spills: Vec<[usize; 2]> = all.iter().map(|d| cell(d.spill.map_or(d.pit, |spill| spill.cell))).collect();
+    Ok((
+        array(py, leaf)?,
+        places(py, &all.iter().map(|d| cell(d.pit)).collect::<Vec<_>>())?,
+        PyArray1::from_iter(py, all.iter().map(|d| d.floor.metres())),
+        PyArray1::from_iter(py, all.iter().map(|d| number(d.parent))),
+        all.iter().map(|d| d.children).collect(),
+        places(py, &spills)?,
+        PyArray1::from_iter(py, all.iter().map(|d| d.spill.map_or(f64::NAN, |spill| spill.level.metres()))),
+        PyArray1::from_iter(py, all.iter().map(|d| number(d.spill.and_then(|spill| spill.to)))),
+        PyArray1::from_iter(py, all.iter().map(|d| i64::from(d.cells))),
+        PyArray1::from_iter(py, all.iter().map(|d| volume(d.volume))),
+    ))
+}

@@ -1,0 +1,314 @@
+//! [`Terrain`]: the library's terrain as Python holds it; files; where a map lies.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use thalweg::io::{self, LoadOptions, SampleType, SaveOptions, Unit};
+use thalweg::models::Models;
+use thalweg::terrain::grid::{Edge, Edges, Georeference};
+use thalweg::terrain::{Cells, Column, GROUND, LOOSE, LayerSpec};
+use thalweg::{Error, Grid, Height};
+
+use crate::array::{self, cells, metres, size_of, terrain_of};
+use crate::error::{raised, unfit};
+use crate::pool::work;
+use crate::recipe::edges_of;
+
+/// A terrain: heights, layers, tables, and where it lies. It does not change.
+#[pyclass(frozen, module = "thalweg._core")]
+pub struct Terrain(pub Arc<thalweg::Terrain>);
+
+/// Where a map lies: an affine transform in GDAL's order, an EPSG code, and what its reference system is called.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Place {
+    transform: Option<[f64; 6]>,
+    epsg: Option<u16>,
+    geographic: Option<bool>,
+    words: Option<String>,
+}
+
+/// Keys of GeoTIFF, of which the library reads what it must know: the kind of system, its code, its name.
+const MODEL: u16 = 1024;
+const GEOGRAPHIC: u16 = 2048;
+const PROJECTED: u16 = 3072;
+
+impl Place {
+    fn georeference(self) -> Georeference {
+        let mut keys = Vec::new();
+        if let Some(geographic) = self.geographic {
+            keys.push([MODEL, 0, 1, if geographic { 2 } else { 1 }]);
+            let code = if geographic { GEOGRAPHIC } else { PROJECTED };
+            keys.extend(self.epsg.map(|epsg| [code, 0, 1, epsg]));
+        }
+        let head = [1, 1, 0, keys.len() as u16];
+        let keys = if keys.is_empty() { Vec::new() } else { [&[head], &keys[..]].concat().concat() };
+        let ascii = self.words.unwrap_or_default();
+        Georeference { transform: self.transform, keys, ascii, ..Georeference::default() }
+    }
+}
+
+fn unit_of(word: Option<&str>) -> PyResult<Option<Unit>> {
+    match word {
+        None => Ok(None),
+        Some("metre") => Ok(Some(Unit::Metre)),
+        Some(other) => Err(raised(Error::value("unit", other, "metre, or None for what the file says"))),
+    }
+}
+
+/// Side of a cell in metres of a map that lies there, and what is to be said about that; `what` is named in errors.
+#[pyfunction]
+pub fn cell_of(
+    what: &str,
+    place: Place,
+    heights: Option<&str>,
+    cell_size: Option<f64>,
+    unit: Option<&str>,
+) -> PyResult<(f64, Vec<String>)> {
+    let options = LoadOptions { cell_size, unit: unit_of(unit)?, ..LoadOptions::default() };
+    io::cell_of(&place.georeference(), heights, &options).map_err(|problem| unfit(what, problem))
+}
+
+/// A terrain from a file, and what is to be said about it.
+#[pyfunction]
+#[pyo3(signature = (path, *, height=None, cell_size=None, infinite_is_nodata=false, deterrace=false, unit=None, edges=None, sea_level=None))]
+#[allow(clippy::too_many_arguments)] // keywords of Python's open()
+pub fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    height: Option<[f64; 2]>,
+    cell_size: Option<f64>,
+    infinite_is_nodata: bool,
+    deterrace: bool,
+    unit: Option<&str>,
+    edges: Option<&Bound<'_, PyAny>>,
+    sea_level: Option<f64>,
+) -> PyResult<(Terrain, Vec<String>)> {
+    let options = LoadOptions { height, cell_size, infinite_is_nodata, deterrace, unit: unit_of(unit)? };
+    let edges = edges.map(edges_of).transpose()?;
+    let (mut terrain, warnings) = work(py, || match path.is_dir() {
+        true => thalweg::world_folder::read_shown(&path, &options),
+        false => io::load(&path, &options).map(|loaded| (loaded.terrain, loaded.warnings)),
+    })?;
+    framed(&mut terrain.grid, edges, sea_level)?;
+    Ok((Terrain(Arc::new(terrain)), warnings))
+}
+
+fn framed(grid: &mut Grid, edges: Option<Edges>, sea_level: Option<f64>) -> PyResult<()> {
+    grid.edges = edges.unwrap_or(grid.edges);
+    grid.sea_level = sea_level.map(Height::from_metres).transpose().map_err(raised)?.or(grid.sea_level);
+    Ok(())
+}
+
+/// The declaration of a layer of that name; of one that nobody declares real numbers without a unit.
+fn spec_of(name: &str) -> PyResult<LayerSpec> {
+    let models = Models::default();
+    let known = [GROUND, LOOSE].into_iter().find(|spec| spec.name == name).or_else(|| models.layer(name));
+    known.ok_or_else(|| {
+        let mut names: Vec<&str> = models.layers().map(|spec| spec.name).chain([LOOSE.name]).collect();
+        names.sort_unstable();
+        names.dedup();
+        raised(Error::unknown("layer", name, names))
+    })
+}
+
+/// Puts an array into a terrain as the layer of that name.
+pub fn put(terrain: &mut thalweg::Terrain, name: &str, values: &Bound<'_, PyAny>) -> PyResult<()> {
+    let spec = spec_of(name)?;
+    if spec == GROUND {
+        let nodata = terrain.nodata.clone();
+        let new = terrain_of(values, terrain.grid.clone(), None)?;
+        if new.ground.size() != terrain.grid.size || new.nodata.is_some() && new.nodata != nodata {
+            return Err(unfit("height", "must have data where the terrain has, and no more"));
+        }
+        terrain.ground = new.ground;
+        return Ok(());
+    }
+    terrain.insert(&spec, cells(values, spec.cells)?).map_err(raised)
+}
+
+/// The cells of a layer, `loose` among them.
+pub fn layer_of<'a>(terrain: &'a thalweg::Terrain, name: &str) -> PyResult<std::borrow::Cow<'a, Cells>> {
+    use std::borrow::Cow;
+    if name == LOOSE.name
+        && let Some(loose) = &terrain.loose
+    {
+        return Ok(Cow::Owned(Cells::Height(loose.clone())));
+    }
+    let found = terrain.layers.get(name).map(|layer| Cow::Borrowed(&layer.cells));
+    found.ok_or_else(|| raised(Error::unknown("layer", name, names(terrain).iter().map(String::as_str))))
+}
+
+/// Names of a terrain's layers, `loose` among them.
+pub fn names(terrain: &thalweg::Terrain) -> Vec<String> {
+    let loose = terrain.loose.iter().map(|_| LOOSE.name.to_string());
+    loose.chain(terrain.layers.keys().cloned()).collect()
+}
+
+#[pymethods]
+impl Terrain {
+    /// A terrain over heights in metres.
+    #[new]
+    #[pyo3(signature = (height, cell_size, *, nodata=None, sea_level=None, edges=None, place=None, georeference=None, layers=None, origin=None))]
+    #[allow(clippy::too_many_arguments)] // keywords of Python
+    fn new(
+        height: &Bound<'_, PyAny>,
+        cell_size: f64,
+        nodata: Option<f64>,
+        sea_level: Option<f64>,
+        edges: Option<&Bound<'_, PyAny>>,
+        place: Option<Place>,
+        georeference: Option<&str>,
+        layers: Option<BTreeMap<String, Bound<'_, PyAny>>>,
+        origin: Option<[i64; 2]>,
+    ) -> PyResult<Self> {
+        let mut grid = Grid::new(size_of(height)?, cell_size).map_err(raised)?;
+        framed(&mut grid, edges.map(edges_of).transpose()?, sea_level)?;
+        let kept = georeference.and_then(|text| serde_json::from_str(text).ok());
+        grid.georeference = place.map(Place::georeference).or(kept).filter(|place| *place != Georeference::default());
+        grid.origin = origin.unwrap_or(grid.origin);
+        let mut terrain = terrain_of(height, grid, nodata)?;
+        for (name, values) in layers.into_iter().flatten() {
+            put(&mut terrain, &name, &values)?;
+        }
+        Ok(Self(Arc::new(terrain)))
+    }
+
+    /// Flat ground of so many rows and columns.
+    #[staticmethod]
+    #[pyo3(signature = (rows, cols, cell_size, *, sea_level=None, edges=None))]
+    fn flat(
+        rows: usize,
+        cols: usize,
+        cell_size: f64,
+        sea_level: Option<f64>,
+        edges: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let mut grid = Grid::new([rows, cols], cell_size).map_err(raised)?;
+        framed(&mut grid, edges.map(edges_of).transpose()?, sea_level)?;
+        Ok(Self(Arc::new(thalweg::Terrain::new(grid))))
+    }
+
+    /// Rows and columns.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        self.0.grid.size.into()
+    }
+
+    /// Side of a cell in metres.
+    #[getter]
+    fn cell_size(&self) -> f64 {
+        self.0.grid.cell
+    }
+
+    /// World row and column of the first cell.
+    #[getter]
+    fn origin(&self) -> [i64; 2] {
+        self.0.grid.origin
+    }
+
+    /// Sea level in metres.
+    #[getter]
+    fn sea_level(&self) -> Option<f64> {
+        self.0.grid.sea_level.map(Height::metres)
+    }
+
+    /// The edges: north, east, south, west; whether each is open.
+    #[getter]
+    fn edges(&self) -> [bool; 4] {
+        self.0.grid.edges.map(|edge| edge == Edge::Open)
+    }
+
+    /// Affine transform in GDAL's order, the EPSG code and the name of the reference system, as far as they are known.
+    #[getter]
+    fn place(&self) -> (Option<[f64; 6]>, Option<u16>, String) {
+        let none = (None, None, String::new());
+        self.0.grid.georeference.as_ref().map_or(none, |place| (place.transform, place.epsg(), place.ascii.clone()))
+    }
+
+    /// Where on Earth it lies, as a text for another terrain to be made with.
+    #[getter]
+    fn georeference(&self) -> Option<String> {
+        self.0.grid.georeference.as_ref().and_then(|place| serde_json::to_string(place).ok())
+    }
+
+    /// Number of cells without data.
+    #[getter]
+    fn nodata_count(&self) -> usize {
+        self.0.nodata_count()
+    }
+
+    /// Heights in metres; NaN where there is no data.
+    #[pyo3(signature = (narrow=false))]
+    fn height<'py>(&self, py: Python<'py>, narrow: bool) -> PyResult<Bound<'py, PyAny>> {
+        metres(py, &self.0.ground, self.0.nodata.as_ref(), narrow)
+    }
+
+    /// Names of the layers.
+    #[getter]
+    fn layers(&self) -> Vec<String> {
+        names(&self.0)
+    }
+
+    /// The values of a layer.
+    fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        array::layer(py, &*layer_of(&self.0, name)?)
+    }
+
+    /// Unit and meaning of a layer.
+    fn about(&self, name: &str) -> (String, String) {
+        let declared =
+            || spec_of(name).map_or_else(|_| Default::default(), |spec| (spec.unit.into(), spec.meaning.into()));
+        self.0.layers.get(name).map_or_else(declared, |layer| (layer.unit.clone(), layer.meaning.clone()))
+    }
+
+    /// The tables: of each column unit and values.
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = PyDict::new(py);
+        for (name, table) in &self.0.tables {
+            let columns = PyDict::new(py);
+            for (column, unit, values) in &table.columns {
+                let values = match values {
+                    Column::Int(values) => PyArray1::from_slice(py, values).into_any(),
+                    Column::Float(values) => PyArray1::from_slice(py, values).into_any(),
+                };
+                columns.set_item(column, (unit, values))?;
+            }
+            tables.set_item(name, columns)?;
+        }
+        Ok(tables)
+    }
+
+    /// Fingerprint of each layer and table: the command's reports have the same.
+    fn fingerprints(&self, py: Python<'_>) -> PyResult<BTreeMap<String, String>> {
+        work(py, || Ok(self.0.fingerprints()))
+    }
+
+    /// Writes the heights into a file, whose ending picks the format; gives what was lost or changed, in words.
+    #[pyo3(signature = (path, sample=None))]
+    fn save(&self, py: Python<'_>, path: PathBuf, sample: Option<&str>) -> PyResult<Vec<String>> {
+        let kinds = [SampleType::F64, SampleType::F32, SampleType::U16, SampleType::U8];
+        let sample = sample.map(|word| {
+            let names = kinds.map(|kind| kind.to_string()).join(", ");
+            let found = kinds.into_iter().find(|kind| kind.to_string() == word);
+            found.ok_or_else(|| raised(Error::value("type", word, format!("one of {names}"))))
+        });
+        let options = SaveOptions { sample: sample.transpose()?, ..SaveOptions::default() };
+        work(py, || io::save(&path, &self.0, &options))
+    }
+
+    /// Writes a layer into a file.
+    fn save_layer(&self, py: Python<'_>, path: PathBuf, name: &str) -> PyResult<()> {
+        let cells = layer_of(&self.0, name)?;
+        work(py, || io::save_layer(&path, &self.0, name, &cells))
+    }
+
+    fn __repr__(&self) -> String {
+        let [rows, cols] = self.0.grid.size;
+        format!("<thalweg terrain of {rows} × {cols} cells of {} m: {}>", self.0.grid.cell, names(&self.0).join(", "))
+    }
+}

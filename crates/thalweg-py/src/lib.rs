@@ -1,0 +1,55 @@
+//! `thalweg._core`: what the Python package `thalweg` is a face of. It turns Python's values into the library's and back, and nothing else;
+//! what a user sees is written in `python/thalweg`.
+
+mod array;
+mod declared;
+mod error;
+mod flow;
+mod ground;
+mod land;
+mod noise;
+mod picture;
+mod pool;
+mod recipe;
+mod run;
+mod survey;
+mod world;
+
+use pyo3::prelude::*;
+
+/// The core of the package thalweg.
+#[pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::declared::{models, preset_names, rocks, unknown_keyword};
+    #[pymodule_export]
+    use crate::flow::{
+        accumulate, basins, breach, chi, d8, dinf, fill, hierarchy, multiple, orders, outlet_distance, upstream_length,
+    };
+    #[pymodule_export]
+    use crate::ground::{gradient, measure, slope_of};
+    #[pymodule_export]
+    use crate::land::{Terrain, cell_of, load};
+    #[pymodule_export]
+    use crate::noise::fractal;
+    #[pymodule_export]
+    use crate::picture::{shade, view};
+    #[pymodule_export]
+    use crate::pool::{_panic, set_threads, threads};
+    #[pymodule_export]
+    use crate::recipe::Recipe;
+    #[pymodule_export]
+    use crate::run::Run;
+    #[pymodule_export]
+    use crate::survey::drain;
+    #[pymodule_export]
+    use crate::world::World;
+
+    #[pymodule_init]
+    fn begin(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::pool::note_panics();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

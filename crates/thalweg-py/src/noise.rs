@@ -1,0 +1,53 @@
+//! Noise, as a function of the place.
+
+use pyo3::prelude::*;
+use thalweg::base::rng::Key;
+use thalweg::declare::params::{ParamType, Written};
+use thalweg::noise::fractal::{Fractal, FractalKind, FractalSettings};
+use thalweg::{Error, Field, Grid};
+
+use crate::array::array;
+use crate::error::raised;
+use crate::pool::work;
+
+/// A sum of octaves of gradient noise.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)] // keywords of Python
+pub fn fractal<'py>(
+    py: Python<'py>,
+    shape: [usize; 2],
+    cell_size: f64,
+    kind: &str,
+    octaves: u32,
+    wavelength: f64,
+    gain: f64,
+    lacunarity: f64,
+    seed: u64,
+    origin: [i64; 2],
+) -> PyResult<Bound<'py, PyAny>> {
+    let within = |name: &str, value: f64, [low, high]: [f64; 2]| match (low..=high).contains(&value) {
+        true => Ok(()),
+        false => Err(raised(Error::value(name, value, format!("{low} to {high}")))),
+    };
+    within("octaves", octaves.into(), [1.0, 24.0])?;
+    within("wavelength", wavelength, [1e-2, 1e8])?;
+    within("gain", gain, [0.0, 1.0])?;
+    within("lacunarity", lacunarity, [1.1, 8.0])?;
+    for n in origin {
+        within("origin", n as f64, [-1e9, 1e9])?;
+    }
+    let allowed = FractalKind::kind(..);
+    let kind = FractalKind::parse(&Written::from(kind), &allowed)
+        .ok_or_else(|| raised(Error::value("kind", kind, allowed.to_string())))?;
+    let mut grid = Grid::new(shape, cell_size).map_err(raised)?;
+    grid.origin = origin;
+    let settings = FractalSettings { kind, lacunarity, ..FractalSettings::fbm(octaves, wavelength, gain) };
+    let noise = work(py, || {
+        let fractal = Fractal::new(&settings, None, Key::new(seed, "noise"), cell_size);
+        let mut field = Field::new(shape, 0.0f32);
+        use rayon::prelude::*;
+        field.par_rows_mut().for_each(|(i, row)| fractal.row(&grid, i, row));
+        Ok(field)
+    })?;
+    array(py, noise)
+}

@@ -1,0 +1,109 @@
+//! Pictures: arrays of pixels, and PNG files.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use numpy::{PyArray1, PyArray3, PyArrayMethods};
+use pyo3::prelude::*;
+use thalweg::Error;
+use thalweg::io::atomic;
+use thalweg::pictures::light::Sun;
+use thalweg::pictures::perspective::{self, ViewOptions};
+use thalweg::pictures::picture::Picture;
+use thalweg::pictures::ramps::Ramp;
+use thalweg::pictures::shade::{self as shading, ShadeOptions};
+use thalweg::pictures::water::Water;
+
+use crate::error::raised;
+use crate::land::Terrain;
+use crate::pool::work;
+
+type Pixels<'py> = Bound<'py, PyArray3<u8>>;
+
+/// Writes a picture where it is asked for, and gives its pixels: rows, columns, red green blue.
+fn given<'py>(py: Python<'py>, picture: Picture, path: Option<PathBuf>) -> PyResult<Pixels<'py>> {
+    let pixels = work(py, || {
+        if let Some(path) = &path {
+            let bytes = picture.png().map_err(Error::io(path, "encode"))?;
+            atomic(path, |file| file.write_all(&bytes).map_err(Error::io(path, "write")))?;
+        }
+        let [rows, cols] = picture.size();
+        let flat: Vec<u8> = picture.rgb.as_slice().as_flattened().to_vec();
+        Ok((flat, [rows, cols, 3]))
+    });
+    let (flat, size) = pixels?;
+    PyArray1::from_vec(py, flat).reshape(size)
+}
+
+fn ramp_of(name: Option<&str>) -> PyResult<&'static Ramp> {
+    name.map_or(Ok(Ramp::land()), Ramp::find).map_err(raised)
+}
+
+fn sun_of(sun: Option<[f64; 2]>) -> Sun {
+    sun.map_or_else(Sun::default, |[azimuth, altitude]| Sun { azimuth, altitude })
+}
+
+/// The terrain in perspective.
+#[pyfunction]
+#[pyo3(signature = (terrain, path=None, *, size=None, azimuth=None, elevation=None, zoom=None, exaggeration=None, ramp=None, sun=None, title=None))]
+#[allow(clippy::too_many_arguments)] // keywords of Python
+pub fn view<'py>(
+    py: Python<'py>,
+    terrain: &Terrain,
+    path: Option<PathBuf>,
+    size: Option<[usize; 2]>,
+    azimuth: Option<f64>,
+    elevation: Option<f64>,
+    zoom: Option<f64>,
+    exaggeration: Option<f64>,
+    ramp: Option<&str>,
+    sun: Option<[f64; 2]>,
+    title: Option<&str>,
+) -> PyResult<Pixels<'py>> {
+    let ground = &terrain.0;
+    let usual = ViewOptions::default();
+    let options = ViewOptions {
+        size: size.unwrap_or(usual.size),
+        azimuth: azimuth.unwrap_or(usual.azimuth),
+        elevation: elevation.unwrap_or(usual.elevation),
+        zoom: zoom.unwrap_or(usual.zoom),
+        exaggeration,
+        ramp: ramp_of(ramp)?,
+        sun: sun_of(sun),
+        water: Water::of(ground),
+        title,
+        ..usual
+    };
+    let picture = work(py, || perspective::view(ground, &options))?;
+    given(py, picture, path)
+}
+
+/// The terrain as a shaded map.
+#[pyfunction]
+#[pyo3(signature = (terrain, path=None, *, max_size=None, exaggeration=None, ramp=None, sun=None, scale_bar=false, legend=false))]
+#[allow(clippy::too_many_arguments)] // keywords of Python
+pub fn shade<'py>(
+    py: Python<'py>,
+    terrain: &Terrain,
+    path: Option<PathBuf>,
+    max_size: Option<usize>,
+    exaggeration: Option<f64>,
+    ramp: Option<&str>,
+    sun: Option<[f64; 2]>,
+    scale_bar: bool,
+    legend: bool,
+) -> PyResult<Pixels<'py>> {
+    let ground = &terrain.0;
+    let options = ShadeOptions {
+        ramp: ramp_of(ramp)?,
+        sun: sun_of(sun),
+        exaggeration,
+        water: Water::of(ground),
+        scale_bar,
+        legend,
+        max_size,
+        ..ShadeOptions::default()
+    };
+    let picture = work(py, || shading::shade(ground, &options))?;
+    given(py, picture, path)
+}

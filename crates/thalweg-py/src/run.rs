@@ -1,0 +1,204 @@
+//! [`Run`]: a recipe at work. The loop is Python's: it sees signals between two steps.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::Value as Json;
+use thalweg::Error;
+use thalweg::io::{Format, LoadOptions, decode, terrain_of};
+use thalweg::presets::ELEVATION_MODEL;
+use thalweg::terrain::GROUND;
+
+use crate::array::{layer, metres};
+use crate::error::{broken, busy, raised};
+use crate::land::{Terrain, layer_of, names, put};
+use crate::pool::work;
+use crate::recipe::{Recipe, written};
+
+/// A recipe at work.
+#[pyclass(frozen, module = "thalweg._core")]
+pub struct Run(Mutex<thalweg::Run>);
+
+/// Where a run stands after a step: label, stage, level and levels, step and steps of the turn, and of all, years, and the step's ledger
+/// as JSON, for its sums may be beyond 64 bits.
+type Step = (String, Option<usize>, [usize; 2], [u32; 2], [u64; 2], Option<f64>, String);
+
+impl Run {
+    fn held(&self) -> PyResult<MutexGuard<'_, thalweg::Run>> {
+        self.0.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => busy("run"),
+            TryLockError::Poisoned(_) => broken("run"),
+        })
+    }
+
+    fn of(run: thalweg::Run) -> Self {
+        Self(Mutex::new(run))
+    }
+}
+
+/// The run of a recipe over the elevation model that comes with the presets.
+fn over_own(recipe: thalweg::Recipe) -> thalweg::Result<thalweg::Run> {
+    let (name, bytes) = ELEVATION_MODEL;
+    let path = Path::new(name);
+    let raster = decode(Format::of(path)?, bytes, None).map_err(|problem| Error::file(path, problem))?;
+    let loaded = terrain_of(path, raster, None, &LoadOptions::default())?;
+    let terrain = recipe.over(loaded.terrain)?;
+    thalweg::Run::over(recipe, terrain)
+}
+
+#[pymethods]
+impl Run {
+    /// A run from the recipe's own start, or over a terrain.
+    #[new]
+    #[pyo3(signature = (recipe, terrain=None))]
+    fn new(py: Python<'_>, recipe: &Recipe, terrain: Option<&Terrain>) -> PyResult<Self> {
+        let (recipe, own_model) = (recipe.recipe.clone(), recipe.own_model);
+        let terrain = terrain.map(|terrain| Arc::clone(&terrain.0));
+        let run = work(py, move || match terrain {
+            Some(terrain) => {
+                recipe.check_memory(&terrain.grid)?;
+                thalweg::Run::over(recipe, Arc::unwrap_or_clone(terrain))
+            }
+            None if own_model => over_own(recipe),
+            None => {
+                if recipe.from.is_none() {
+                    recipe.check_memory(&recipe.grid()?)?;
+                }
+                thalweg::Run::new(recipe)
+            }
+        })?;
+        Ok(Self::of(run))
+    }
+
+    /// A run taken up from its file.
+    #[staticmethod]
+    fn resume(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        work(py, || thalweg::Run::resume(&path)).map(|(run, _)| Self::of(run))
+    }
+
+    /// A run taken up from the bytes of its file.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        work(py, || thalweg::Run::resume_bytes(bytes)).map(|(run, _)| Self::of(run))
+    }
+
+    /// Saves it into a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let mut held = self.held()?;
+        let run: &mut thalweg::Run = &mut held;
+        work(py, move || run.save(&path, &Json::Null))
+    }
+
+    /// The bytes of the file that it would be saved into.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut held = self.held()?;
+        let run: &mut thalweg::Run = &mut held;
+        let bytes = work(py, move || run.to_checkpoint(&Json::Null))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Takes the next step; None when all is done.
+    fn step(&self, py: Python<'_>) -> PyResult<Option<Step>> {
+        let mut held = self.held()?;
+        let run: &mut thalweg::Run = &mut held;
+        let done = work(py, || run.step());
+        let Some(progress) = done? else { return Ok(None) };
+        let budget = serde_json::to_string(&progress.budget).unwrap_or_default();
+        let steps = held.steps();
+        Ok(Some((
+            progress.label,
+            progress.stage,
+            progress.level,
+            [progress.step, progress.steps],
+            steps,
+            held.years(),
+            budget,
+        )))
+    }
+
+    /// Sets a parameter of a stage that is not done.
+    fn set(&self, label: &str, parameter: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.held()?.set(label, parameter, &written(value)?).map_err(raised)
+    }
+
+    /// Steps done, and in all.
+    #[getter]
+    fn steps(&self) -> PyResult<[u64; 2]> {
+        Ok(self.held()?.steps())
+    }
+
+    /// Whether all is done.
+    #[getter]
+    fn is_done(&self) -> PyResult<bool> {
+        Ok(self.held()?.is_done())
+    }
+
+    /// Simulated years so far.
+    #[getter]
+    fn years(&self) -> PyResult<Option<f64>> {
+        Ok(self.held()?.years())
+    }
+
+    /// The recipe, with what was set.
+    #[getter]
+    fn recipe(&self) -> PyResult<Recipe> {
+        Ok(Recipe { recipe: self.held()?.recipe().clone(), own_model: false })
+    }
+
+    /// What is to be said of what it began with.
+    #[getter]
+    fn warnings(&self) -> PyResult<Vec<String>> {
+        Ok(self.held()?.input().warnings.clone())
+    }
+
+    /// Labels of the stages that never run.
+    #[getter]
+    fn idle(&self) -> PyResult<Vec<String>> {
+        Ok(self.held()?.idle().into_iter().map(String::from).collect())
+    }
+
+    /// Rows and columns of the present level.
+    #[getter]
+    fn shape(&self) -> PyResult<(usize, usize)> {
+        Ok(self.held()?.terrain().grid.size.into())
+    }
+
+    /// Names of the layers that there are now.
+    #[getter]
+    fn layers(&self) -> PyResult<Vec<String>> {
+        Ok(names(self.held()?.terrain()))
+    }
+
+    /// Heights in metres.
+    #[pyo3(signature = (narrow=false))]
+    fn height<'py>(&self, py: Python<'py>, narrow: bool) -> PyResult<Bound<'py, PyAny>> {
+        let run = self.held()?;
+        metres(py, &run.terrain().ground, run.terrain().nodata.as_ref(), narrow)
+    }
+
+    /// The values of a layer.
+    fn layer<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let run = self.held()?;
+        let cells = layer_of(run.terrain(), name)?;
+        layer(py, &cells)
+    }
+
+    /// Puts heights or a layer into the terrain between two steps.
+    #[pyo3(signature = (name, values))]
+    fn put(&self, name: Option<&str>, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut run = self.held()?;
+        put(run.terrain_mut(), name.unwrap_or(GROUND.name), values)
+    }
+
+    /// The terrain as it stands, copied.
+    fn terrain(&self) -> PyResult<Terrain> {
+        Ok(Terrain(Arc::new(self.held()?.terrain().clone())))
+    }
+
+    /// The report so far, as JSON.
+    fn report(&self) -> PyResult<String> {
+        Ok(self.held()?.report().to_string())
+    }
+}

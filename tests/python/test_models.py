@@ -1,0 +1,79 @@
+"""Every model is a function, made of its declaration."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import thalweg as tw
+from thalweg import _core, models
+
+PAGES = {page["name"]: page for page in _core.models()}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_function_says_all_that_is_declared(name):
+    page, function = PAGES[name], getattr(tw, name)
+    signature = inspect.signature(function)
+    text = inspect.getdoc(function)
+    assert text.startswith(page["summary"]) and page["source"].rstrip(".") in text
+    for one in page["parameters"]:
+        assert signature.parameters[one["name"]].default == one["default"] and signature.parameters[one["name"]].annotation.__name__ == one["kind"]
+        for words in (one["name"], one["meaning"], one["allowed"], one["source"].rstrip("."), *(word for word, _ in one["words"])):
+            assert words in text, words
+        assert one["unit"] == "1" or one["unit"] in text
+    for spec in page["needs"] + page["uses"] + page["writes"]:
+        assert spec[0] in text and spec[2] in text
+    own = {one["name"] for one in page["parameters"]}
+    # Where a parameter has the name of what all functions take, that is the world's.
+    common = {name: f"world_{name}" if name in own else name for name in models.COMMON}
+    assert {name for name in signature.parameters if name not in own} - {"dem", "shape"} <= set(common.values())
+    assert "dem" not in own and all(one.isidentifier() for one in own)
+
+
+def test_a_worlds_seed_has_another_name_where_a_model_has_its_own():
+    dem = tw.gradient_noise(shape=(48, 48), cell_size=20.0, amplitude=50.0)
+    clashes = [name for name in PAGES if "world_seed" in inspect.signature(getattr(tw, name)).parameters]
+    for name in clashes:
+        assert PAGES[name]["family"] == "analysis", "give it full=True here"
+        one, other = (getattr(tw, name)(dem, cell_size=20.0, world_seed=seed).fingerprints() for seed in (1, 2))
+        assert one != other
+    assert clashes, "no model has a parameter of that name any more: this test, and what it tests, may go"
+
+
+def test_names_are_no_one_elses():
+    own = set(models.__all__)
+    assert own == set(PAGES) and not own & (set(tw.__all__) - own) and set(tw.__all__) >= own
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page["family"] == "base"])
+def test_base_models_make_ground(name):
+    page = PAGES[name]
+    if page["needs"]:
+        with pytest.raises(ValueError, match="is needed by"):
+            getattr(tw, name)(shape=(32, 40), cell_size=50.0)
+        return
+    ground = getattr(tw, name)(shape=(32, 40), cell_size=50.0, seed=3)
+    assert ground.shape == (32, 40) and ground.dtype == np.float64 and np.isfinite(ground).all()
+    with pytest.raises(TypeError, match="needs a dem, or a shape"):
+        getattr(tw, name)()
+    with pytest.raises(TypeError, match="a dem or a shape, not both"):
+        getattr(tw, name)(ground, shape=(3, 3), cell_size=1.0)
+
+
+@pytest.mark.parametrize("name", [name for name, page in PAGES.items() if page["family"] != "base" and not page["needs"]])
+def test_models_run_over_an_array(name):
+    dem = tw.gradient_noise(shape=(48, 48), cell_size=50.0, amplitude=400.0, wavelength=1200.0)
+    out = getattr(tw, name)(dem, cell_size=50.0)
+    if PAGES[name]["family"] == "analysis":
+        assert isinstance(out, tw.Terrain) and np.array_equal(out.height, dem) and set(out.layers) <= {spec[0] for spec in PAGES[name]["writes"]}
+    else:
+        assert isinstance(out, np.ndarray) and out.shape == dem.shape
+        whole = getattr(tw, name)(dem, cell_size=50.0, full=True)
+        assert np.array_equal(whole.height, out) and whole.report["complete"]
+
+
+def test_a_terrain_goes_through_several_models_with_its_layers():
+    land = tw.Terrain(tw.gradient_noise(shape=(48, 48), cell_size=50.0, amplitude=400.0), 50.0, sea_level=-100.0)
+    worn = tw.thermal(tw.droplets(land, density=100.0))
+    assert isinstance(worn, tw.Terrain) and "loose" in worn.layers and worn.sea_level == -100.0

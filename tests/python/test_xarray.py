@@ -1,0 +1,201 @@
+"""DataArrays and Datasets, in and out."""
+
+import pathlib
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+xr = pytest.importorskip("xarray")
+
+import thalweg as tw  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+REAL = ROOT / "crates/thalweg/presets/jacksboro.tif"
+
+
+@pytest.fixture
+def dem():
+    return tw.open(REAL)
+
+
+def test_what_is_opened_lies_where_rioxarray_says(dem):
+    rioxarray = pytest.importorskip("rioxarray")
+    theirs = rioxarray.open_rasterio(REAL, masked=True).squeeze(drop=True)
+    assert np.allclose(dem.x, theirs.x) and np.allclose(dem.y, theirs.y) and np.array_equal(dem, theirs)
+    assert dem.rio.crs == theirs.rio.crs and dem.attrs["units"] == "m"
+    assert dem.rio.transform().almost_equals(theirs.rio.transform(), 1e-6)
+
+
+def test_what_is_given_comes_back_in_kind(dem):
+    out = tw.thermal(dem)
+    assert isinstance(out, xr.DataArray) and out.dims == dem.dims and out.attrs == dem.attrs and out.name == dem.name
+    assert all(np.array_equal(out.coords[name], dem.coords[name]) for name in dem.coords)
+    assert out.spatial_ref.attrs == dem.spatial_ref.attrs
+    whole = tw.thermal(dem, full=True)
+    assert isinstance(whole, xr.Dataset) and "loose" in whole and np.array_equal(whole.height, out)
+    assert isinstance(tw.thermal(whole), xr.Dataset)
+    narrow = tw.thermal(dem.astype("f4"))
+    assert narrow.dtype == np.float32 and np.array_equal(narrow, tw.thermal(dem.astype("f4").astype("f8")).astype("f4"))
+
+
+def test_a_raster_of_one_band_is_a_map(dem):
+    banded = dem.expand_dims(band=[1])
+    assert np.array_equal(tw.flow.fill(banded), tw.flow.fill(dem))
+    with pytest.raises(ValueError, match=r"pick one map with .isel\(time=0\)"):
+        tw.flow.fill(xr.concat([dem, dem], dim="time"))
+
+
+@pytest.mark.parametrize("turn", [{"y": slice(None, None, -1)}, {"x": slice(None, None, -1)}, {"y": slice(None, None, -1), "x": slice(None, None, -1)}])
+def test_rows_and_columns_may_run_either_way(dem, turn):
+    wanted = tw.drain(dem, method="dinf")
+    turned = tw.drain(dem.isel(turn), method="dinf")
+    for name in wanted.data_vars:
+        assert np.array_equal(turned[name].isel(turn), wanted[name], equal_nan=True), name
+    assert np.array_equal(turned.y, dem.isel(turn).y)
+    assert np.array_equal(tw.flow.fill(dem.transpose("x", "y")), tw.flow.fill(dem))
+    codes = tw.flow.d8(dem.isel(turn))
+    assert np.array_equal(tw.flow.accumulate(codes).isel(turn), tw.flow.accumulate(tw.flow.d8(dem)))
+    if pytest.importorskip("geopandas"):
+        assert turned.rivers.geometry.geom_equals_exact(wanted.rivers.geometry, 1e-6).all()
+
+
+def test_fill_values_are_missing_data(dem):
+    holes = dem.where(~((dem > 400) & (dem < 420)))
+    stood_in = holes.fillna(-32768).round().astype("i2").assign_attrs(_FillValue=-32768)
+    filled = tw.flow.fill(stood_in)
+    assert np.array_equal(np.isnan(filled), np.isnan(holes)) and "_FillValue" not in filled.attrs
+    assert np.array_equal(tw.flow.fill(holes.round()), filled, equal_nan=True)
+
+
+def grid(y, x, dims=("y", "x"), **attrs):
+    da = xr.DataArray(np.arange(16.0).reshape(4, 4), coords={dims[0]: y, dims[1]: x}, dims=dims)
+    for dim in dims:
+        da.coords[dim].attrs.update(attrs)
+    return da
+
+
+UP = [0.0, 10.0, 20.0, 30.0]
+DEGREES = [45.0, 45.001, 45.002, 45.003]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (grid(UP, UP, ("lat", "lon")), "is in degrees .*reproject it to metres"),
+        (grid(UP, UP, units="degrees_north"), "is in degrees"),
+        (grid(DEGREES, DEGREES), "looks to be in degrees"),
+        (grid(UP, [0.0, 20.0, 40.0, 60.0]), "cells of 20 × 10 that are not square"),
+        (grid([0.0, 10.0, 20.0, 31.0], UP), "in steps of 10 to 11: allowed are even ones"),
+        (grid(UP, UP, units="US survey foot"), "feet"),
+        (grid(UP, UP).assign_attrs(units="ft"), "heights in `ft`"),
+        (grid(UP, UP).assign_attrs(scale_factor=0.1), "mask_and_scale"),
+        (xr.DataArray(np.zeros((4, 4)), dims=("y", "x")), "has no coordinates, so no cell size"),
+        (xr.DataArray(np.zeros(4), dims=("y",)), "allowed are two, rows and columns"),
+        (xr.Dataset({"z": (("y", "x"), np.zeros((4, 4)))}), "needs a variable height"),
+    ],
+)
+def test_maps_that_cannot_be_are_refused_with_advice(given, words):
+    with pytest.raises(ValueError, match=words):
+        tw.flow.fill(given)
+
+
+def test_a_reference_system_in_degrees_or_feet_is_refused():
+    CRS = pytest.importorskip("pyproj").CRS
+    for code, words in [(4326, "is in degrees"), (2227, "US survey foot"), (3857, "Pseudo-Mercator")]:
+        da = grid(UP, UP).assign_coords(spatial_ref=0)
+        da.spatial_ref.attrs.update(CRS.from_epsg(code).to_cf())
+        with pytest.raises(ValueError, match=words):
+            tw.drain(da)
+    da.attrs["units"] = "m"
+    with pytest.warns(UserWarning, match="is taken as square cells of 10 m, as asked for"):
+        tw.slopes.slope(da, cell_size=10.0)
+
+
+def test_a_map_without_coordinates_takes_a_cell_size():
+    da = xr.DataArray(np.random.default_rng(1).normal(0, 50, (30, 40)), dims=("y", "x"))
+    found = tw.drain(da, cell_size=10.0)
+    assert np.array_equal(found.area, tw.drain(da.values, cell_size=10.0).area)
+
+
+def test_dask_is_computed_with_a_warning(dem):
+    pytest.importorskip("dask")
+    with pytest.warns(UserWarning, match="computed whole: its 112125 cells") as said:
+        filled = tw.flow.fill(dem.chunk(100))
+    assert np.array_equal(filled, tw.flow.fill(dem)) and filled.chunks is None
+    assert said[0].filename == __file__, "the warning points at who called"
+
+
+def test_drain_gives_a_dataset_with_rivers_as_lines(dem):
+    geopandas = pytest.importorskip("geopandas")
+    found = tw.drain(dem, method="dinf")
+    assert isinstance(found.rivers, geopandas.GeoDataFrame) and str(found.rivers.crs) == "EPSG:32616"
+    river = found.rivers.iloc[found.rivers["length"].argmax()]
+    x, y = river.geometry.coords[0]
+    assert found.orders.sel(x=x, y=y, method="nearest") == river.order
+    assert river.geometry.length == pytest.approx(river["length"], rel=1e-9)
+    assert found.area.attrs["units"] == "m2" and found.filled.attrs["units"] == "m"
+
+
+def test_build_gives_a_dataset_that_is_kept_and_read_again(tmp_path):
+    world = tw.build("hills", cells=64, seed=3)
+    assert isinstance(world, xr.Dataset) and world.height.attrs["units"] == "m" and world.discharge.attrs["units"] == "m³/s"
+    assert world.attrs["seed"] == 3 and world.y[0] > world.y[-1]
+    plain = tw.build("hills", cells=64, seed=3, xarray=False)
+    assert np.array_equal(world.height, plain.height) and plain.to_xarray().identical(world)
+    pytest.importorskip("netCDF4")
+    world.to_netcdf(tmp_path / "world.nc")
+    with xr.open_dataset(tmp_path / "world.nc") as back:
+        assert np.array_equal(back.height, world.height)
+        assert np.array_equal(tw.thermal(back.load()).height, tw.thermal(world).height)
+    assert pickle.loads(pickle.dumps(world)).identical(world)
+
+
+def test_the_accessor_has_the_functions(dem, tmp_path):
+    assert np.array_equal(dem.tw.fill(), tw.flow.fill(dem)) and np.array_equal(dem.tw.slope(), tw.slopes.slope(dem))
+    assert np.array_equal(dem.tw.droplets(density=50), tw.droplets(dem, density=50))
+    assert dem.tw.measure()["relief"] == tw.measure(dem)["relief"] and "droplets" in dir(dem.tw)
+    world = tw.build("hills", cells=64)
+    assert world.tw.shade().shape == (64, 64, 3) and not np.array_equal(world.tw.shade(), world.height.tw.shade())
+    world.tw.view(tmp_path / "view.png", size=(64, 96))
+    dem.tw.save(tmp_path / "dem.tif", type="f64")
+    again = tw.open(tmp_path / "dem.tif")
+    assert np.array_equal(again, dem) and again.spatial_ref.attrs["crs_wkt"] == dem.spatial_ref.attrs["crs_wkt"]
+    with pytest.raises(AttributeError):
+        dem.tw.nothing
+
+
+def test_the_accessor_comes_with_xarray():
+    for program in (
+        "import xarray, thalweg; assert hasattr(xarray.DataArray, 'tw')",
+        "import thalweg, xarray; assert not hasattr(xarray.DataArray, 'tw'); import thalweg.xarray; assert hasattr(xarray.Dataset, 'tw')",
+    ):
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_evolve_gives_maps_by_time(dem, tmp_path):
+    recipe = {"stage": [{"model": "stream_power", "years": 100_000.0, "step": 20_000.0}]}
+    kept = tw.evolve(dem, recipe, save_every=50_000)
+    assert kept.elevation.dims == ("time", "y", "x") and kept.time.values.tolist() == [0.0, 60_000.0, 100_000.0]
+    assert np.array_equal(kept.elevation[0], dem) and kept.time.attrs["units"] == "a"
+    files = tw.evolve(dem, recipe, save_every=50_000, folder=tmp_path)
+    assert np.array_equal(tw.open(str(files.files[-1].item())), kept.elevation[-1])
+
+
+def test_layers_and_weights_lie_as_their_map(dem):
+    turned = dem.isel(y=slice(None, None, -1))
+    rain = xr.ones_like(dem) * np.linspace(0, 1, dem.sizes["x"])
+    codes = tw.flow.d8(dem)
+    wanted = tw.flow.accumulate(codes, rain)
+    assert np.array_equal(tw.flow.accumulate(tw.flow.d8(turned), rain).isel(y=slice(None, None, -1)), wanted)
+    hard = xr.zeros_like(dem) + (dem > 500)
+    assert np.array_equal(
+        tw.droplets(turned, density=50, layers={"hardness": hard}).isel(y=slice(None, None, -1)), tw.droplets(dem, density=50, layers={"hardness": hard})
+    )
+
+
+def test_a_tile_is_a_dataset():
+    tile = tw.World("hills", cells=64, tile=32).tile(1, 500.0, 700.0)
+    assert isinstance(tile, xr.Dataset) and {"height", "discharge", "rec", "area"} <= set(tile)

@@ -1,0 +1,113 @@
+//! `cargo xtask book`: the types of the Python package's model functions, from the models' declarations.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use thalweg::declare::params::{ParamKind, Value};
+use thalweg::model::{Family, Model};
+use thalweg::models;
+
+use crate::shell::{Outcome, root};
+
+const HEAD: &str = "\
+# Generated from the models' declarations by `cargo xtask book`.
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, overload
+
+from numpy.typing import NDArray
+
+from ._given import Dem
+from ._run import Step
+
+_Progress = bool | Callable[[Step], object] | None
+";
+
+/// What every function takes beside its model's parameters: `COMMON` of models.py, by type.
+const COMMON: &str = "    cell_size: float | None = None,
+    nodata: float | None = None,
+    unit: str | None = None,
+    sea_level: float | None = None,
+    edges: str | Mapping[str, str] = \"open\",
+    layers: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    progress: _Progress = None,
+";
+
+/// Writes the stubs.
+pub fn write() -> Outcome {
+    fs::write(path(), text()).map_err(|error| format!("{}: {error}", path().display()))
+}
+
+/// Whether the stubs that are there are those that [`write()`] would leave.
+pub fn check() -> Outcome {
+    let present = fs::read_to_string(path()).map_err(|error| format!("{}: {error}", path().display()))?;
+    if present.replace("\r\n", "\n") == text() {
+        return Ok(());
+    }
+    Err(format!("{} is stale: run `cargo xtask book`", path().display()))
+}
+
+fn path() -> PathBuf {
+    root().join("crates/thalweg-py/python/thalweg/models.pyi")
+}
+
+fn text() -> String {
+    let mut text = HEAD.to_string();
+    let names: Vec<&str> = models::all().map(|model| model.about().name).collect();
+    text.push_str("\n__all__ = [\n");
+    for name in names {
+        let _ = writeln!(text, "    {name:?},");
+    }
+    text.push_str("]\n\nCOMMON: dict[str, tuple[Any, str, str]]\nSHAPE: tuple[None, str, str]\n");
+    models::all().for_each(|model| text.push_str(&function(&*model)));
+    text
+}
+
+fn function(model: &dyn Model) -> String {
+    let about = model.about();
+    let mut own = String::new();
+    for param in model.declared() {
+        let kind = match param.kind {
+            ParamKind::Number { .. } => "float".to_string(),
+            ParamKind::Count { .. } => "int".to_string(),
+            ParamKind::Switch => "bool".to_string(),
+            ParamKind::Choice(words) => {
+                let words: Vec<String> = words.iter().map(|(word, _)| format!("{word:?}")).collect();
+                format!("Literal[{}]", words.join(", "))
+            }
+        };
+        let default = match param.default {
+            Value::Number(x) => format!("{x:?}"),
+            Value::Count(n) => n.to_string(),
+            Value::Switch(true) => "True".to_string(),
+            Value::Switch(false) => "False".to_string(),
+            Value::Choice(word) => format!("{word:?}"),
+        };
+        let _ = writeln!(own, "    {}: {kind} = {default},", param.name);
+    }
+    // A parameter comes first; what all take is the world's then.
+    let mut common = COMMON.to_string();
+    for param in model.declared() {
+        let own = format!("    {}: ", param.name);
+        common = common.replace(&own, &own.replacen("    ", "    world_", 1));
+    }
+    let one = |mark: &str, dem: &str, shape: &str, full: &str, gives: &str| {
+        format!("\n{mark}def {}(\n    dem: {dem},\n    *,\n{own}{shape}{common}{full}) -> {gives}: ...\n", about.name)
+    };
+    let overload = "@overload\n";
+    let plain = "    full: Literal[False] = False,\n";
+    let full = "    full: Literal[True],\n";
+    let shape = "    shape: None = None,\n";
+    match about.family {
+        Family::Analysis => one("", "Any", "", "", "Any"),
+        Family::Erosion => one(overload, "Dem", "", plain, "Dem") + &one(overload, "Any", "", full, "Any"),
+        Family::Base => {
+            let none = "    shape: tuple[int, int],\n";
+            one(overload, "Dem", shape, plain, "Dem")
+                + &one(overload, "None = None", none, plain, "NDArray[Any]")
+                + &one(overload, "Any = None", "    shape: tuple[int, int] | None = None,\n", full, "Any")
+        }
+    }
+}
