@@ -144,14 +144,15 @@ pub fn from_esri(codes: &Field<u8>) -> Result<Directions> {
         let name = format!("direction at row {}, column {}", k / cols, k % cols);
         return Err(Error::value(name, codes[k], "0, 1, 2, 4, 8, 16, 32, 64, 128, 255 (ESRI)"));
     }
-    Ok(Field::generate(size, |i, j| match codes[(i, j)] {
+    let directions = Field::generate(size, |i, j| match codes[(i, j)] {
         VOID => VOID,
         0 => OUT,
         code => {
             let step = code.trailing_zeros() as usize;
             if around(size, [i, j]).any(|(k, _)| k == step) { step as u8 } else { OUT }
         }
-    }))
+    });
+    Ok(directions.into())
 }
 
 /// χ of each cell in metres: the integral of (A₀/A)^θ along the flow path, from where water leaves up to the cell, by trapezia between
@@ -172,9 +173,8 @@ pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, r
     let mut chi = Field::new(directions.size(), 0.0);
     for k in accumulate::order(directions).into_iter().rev() {
         let k = k as usize;
-        let code = directions[k];
-        if let Some(n) = downstream(k, code, directions.cols()) {
-            chi[k] = chi[n] + 0.5 * (steepness[k] + steepness[n]) * step(code, cell);
+        if let Some(n) = directions.next(k) {
+            chi[k] = chi[n] + 0.5 * (steepness[k] + steepness[n]) * step(directions[k], cell);
         }
     }
     Ok(chi)
