@@ -116,11 +116,13 @@ fn recipes_are_changed_by_label() {
 fn codes_come_back_as_directions() {
     let size = [3, 3];
     let all: Directions = Field::from_vec(size, vec![OUT, 2, 3, 0, VOID, 4, 7, 6, OUT]).unwrap().into();
-    assert_eq!(streams::from_esri(&streams::esri(&all)).unwrap(), all);
+    assert_eq!(streams::from_esri(&streams::esri(&all), [false; 2]).unwrap(), all);
     // Eastward out of the field.
-    let east = streams::from_esri(&Field::new(size, 1)).unwrap();
+    let east = streams::from_esri(&Field::new(size, 1), [true, false]).unwrap();
     assert_eq!(east.as_slice(), &[0, 0, OUT, 0, 0, OUT, 0, 0, OUT]);
-    let error = streams::from_esri(&Field::new(size, 3)).unwrap_err().to_string();
+    let round = streams::from_esri(&Field::new(size, 1), [false, true]).unwrap();
+    assert_eq!((round.as_slice(), round.next(2)), (&[0; 9][..], Some(0)));
+    let error = streams::from_esri(&Field::new(size, 3), [false; 2]).unwrap_err().to_string();
     assert!(error.contains("direction at row 0, column 0 = 3"), "{error}");
 }
 
