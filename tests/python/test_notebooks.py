@@ -15,7 +15,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs/notebooks"
 # What stands in place of the values of the cell tagged `parameters`.
 SMALL = {
     "droplets": "CELLS = 64\nDENSITY = 2000.0",
-    "knickpoints": "ROWS, COLUMNS = 64, 80\nSTEP = 5e3",
+    "knickpoints": "ROWS, COLUMNS = 64, 80\nWATCHED, STEP = 600e3, 6e3",
     "lakes": "ROWS, COLUMNS = 50, 60",
     "steady_state": "ROWS, COLUMNS = 36, 48",
 }
