@@ -1,5 +1,8 @@
 """What may be given, and what comes back: arrays of any kind of number, and errors that say what is allowed."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -162,12 +165,31 @@ def test_files(tmp_path):
         tw.save(terrain, tmp_path / "no" / "folder" / "land.tif")
 
 
-def test_a_full_disk_is_an_error_and_leaves_what_was(tmp_path):
-    full = "/dev/full"
-    run = tw.Run(tw.Recipe("hills", cells=32))
-    with pytest.raises((OSError, ValueError)):
-        run.checkpoint(f"{full}/x")
-    assert run.step() is not None, "the run goes on"
+FULL = """
+import resource, signal
+import numpy as np
+import thalweg as tw
+
+terrain, run = tw.Terrain(np.random.default_rng(1).normal(0, 100, (200, 200)), 10.0), tw.Run(tw.Recipe("hills", cells=64))
+run.step()
+run.checkpoint("run.checkpoint")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+for save in (lambda: run.checkpoint("run.checkpoint"), lambda: terrain.save("land.tif"), lambda: tw.view(terrain, "view.png")):
+    try:
+        save()
+    except OSError as error:
+        print(error.errno)
+assert run.step() is not None
+"""
+
+
+def test_a_disk_without_room_is_an_error_and_leaves_what_was(tmp_path):
+    pytest.importorskip("resource")
+    done = subprocess.run([sys.executable, "-c", FULL], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.split()) == (0, ["27"] * 3), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["run.checkpoint"]
+    assert tw.Run.resume(tmp_path / "run.checkpoint").steps[0] == 1
 
 
 def test_slopes_of_a_plane():
@@ -253,3 +275,17 @@ def test_breaching_cuts_where_limits_allow():
     assert same(tw.flow.fill(done.height), done.height), "no depression is left"
     shallow = tw.flow.breach(LAND, cell_size=10.0, depth=1.0)
     assert shallow.kept > 0 and (LAND - shallow.height).max() <= 1.0
+
+
+def test_orders_of_a_small_network():
+    # Three sources: two meet, then the third joins what they made.
+    directions = np.array([[4, 0, 4, 0], [2, 0, 8, 0], [0, 4, 0, 8], [0, 4, 8, 0], [0, 0, 0, 0]], np.uint8)
+    directions[0, 3], directions[1, 3] = 4, 4
+    streams = directions != 0
+    streams[4, 1] = True
+    strahler, shreve = tw.flow.orders(directions, streams), tw.flow.orders(directions, streams, shreve=True)
+    assert strahler[:, 1].tolist() == [0, 0, 2, 2, 2] and shreve[:, 1].tolist() == [0, 0, 2, 2, 3]
+    assert strahler[0, 3] == strahler[3, 2] == 1 and not strahler[~streams].any()
+    lengths = tw.flow.upstream_length(directions, cell_size=10.0)
+    assert lengths[2, 1] == pytest.approx(10 + 10 * 2**0.5) and lengths[4, 1] == pytest.approx(20 + 20 * 2**0.5)
+    assert tw.flow.outlet_distance(directions, cell_size=10.0)[0, 0] == pytest.approx(30 + 10 * 2**0.5)

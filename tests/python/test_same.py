@@ -42,9 +42,9 @@ def test_build_begins_with_an_elevation_model(tmp_path):
 
 
 def test_apply(tmp_path):
-    words = ["apply", "droplets", REAL, "-o", "out.tif", "--type", "f64", "--report", "r.json", "--seed", 5, "--set", "density=300", "--edges", "closed"]
+    words = ["apply", "droplets", REAL, "-o", "out.tif", "--type", "f64", "--report", "r.json", "--seed", 5, "--set", "density=60", "--edges", "closed"]
     command(tmp_path, *words)
-    given = {"density": 300, "seed": 5, "edges": "closed", "full": True}
+    given = {"density": 60, "seed": 5, "edges": "closed", "full": True}
     whole = tw.droplets(tw.open(REAL, xarray=False), **given)
     assert whole.fingerprints() == printed(tmp_path / "r.json")
     # Another face of the same heights: an array.
@@ -56,9 +56,16 @@ def test_apply(tmp_path):
 def test_drain(tmp_path):
     command(tmp_path, "drain", REAL, "-o", "out", "--breach", "1e9,1e9")
     found = tw.drain(tw.open(REAL, xarray=False), breach=(1e9, 1e9))
-    read = lambda name: tw.open(tmp_path / f"out/{name}.tif", xarray=False).height  # noqa: E731
+
+    def read(name, **options):
+        return tw.open(tmp_path / f"out/{name}.tif", xarray=False, **options).height
+
     assert np.array_equal(found.filled.astype("f4"), read("filled").astype("f4"))
+    assert np.array_equal(found.basins, read("basins"))
+    for ours, name in [(found.direction, "directions"), (found.orders, "streams")]:
+        assert np.array_equal(ours, np.nan_to_num(read(name, height=(0, 255)), nan=0.0)), name
     report = json.loads((tmp_path / "out/drain.json").read_text())
+    assert found.area.max() == report["basins"]["largest_m2"] == tw.flow.accumulate(found.direction).max() * 90.0**2
     for key in ("lakes", "basins", "streams", "breached", "land_m2", "threshold_m2"):
         assert found.summary[key] == report[key], key
 
@@ -81,7 +88,7 @@ def test_threads_do_not_show():
         drained = tw.drain(dem, cell_size=20.0, method="mfd")
         whole.append((tw.droplets(dem, cell_size=20.0, density=300.0), drained.area, drained.basins))
     tw.set_threads()
-    assert tw.threads() == os.cpu_count()
+    assert tw.threads() >= 1
     for other in whole[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(whole[0], other))
 

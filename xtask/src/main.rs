@@ -33,7 +33,7 @@ Tasks:
                  adds what reaches further to crates/thalweg/tests/corpus
   wheel [--quick]  build the Python package into target/wheels; --quick takes the profile of the tests
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
-                 river_network, fluvial, pipes, hydrology, pools, local, trees, presets
+                 river_network, fluvial, pipes, hydrology, pools, local, world, trees, presets
 ";
 
 fn main() -> ExitCode {

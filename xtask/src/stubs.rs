@@ -57,7 +57,9 @@ fn text() -> String {
     let mut text = HEAD.to_string();
     let names: Vec<&str> = models::all().map(|model| model.about().name).collect();
     text.push_str("\n__all__ = [\n");
-    names.iter().for_each(|name| drop(writeln!(text, "    {name:?},")));
+    for name in names {
+        let _ = writeln!(text, "    {name:?},");
+    }
     text.push_str("]\n\nCOMMON: dict[str, tuple[Any, str, str]]\nSHAPE: tuple[None, str, str]\n");
     models::all().for_each(|model| text.push_str(&function(&*model)));
     text

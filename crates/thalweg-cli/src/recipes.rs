@@ -102,6 +102,7 @@ const THUMBNAILS: &[(&str, &[u8])] = &[
     ("rivers", include_bytes!("../thumbnails/rivers.png")),
     ("spring", include_bytes!("../thumbnails/spring.png")),
     ("storm", include_bytes!("../thumbnails/storm.png")),
+    ("textbook", include_bytes!("../thumbnails/textbook.png")),
     ("uplift", include_bytes!("../thumbnails/uplift.png")),
     ("volcanic_island", include_bytes!("../thumbnails/volcanic_island.png")),
 ];

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use thalweg::base::names::to_text;
 use thalweg::io::{self, LoadOptions, SampleType, SaveOptions, Unit};
 use thalweg::models::Models;
 use thalweg::terrain::grid::{Edge, Edges, Georeference};
@@ -127,10 +126,6 @@ pub fn put(terrain: &mut thalweg::Terrain, name: &str, values: &Bound<'_, PyAny>
             return Err(unfit("height", "must have data where the terrain has, and no more"));
         }
         terrain.ground = new.ground;
-        if let Some(loose) = &mut terrain.loose {
-            // Rock is no higher than ground.
-            loose.as_mut_slice().iter_mut().for_each(|loose| *loose = (*loose).max(Height::ZERO));
-        }
         return Ok(());
     }
     terrain.insert(&spec, cells(values, spec.cells)?).map_err(raised)
@@ -316,9 +311,4 @@ impl Terrain {
         let [rows, cols] = self.0.grid.size;
         format!("<thalweg terrain of {rows} × {cols} cells of {} m: {}>", self.0.grid.cell, names(&self.0).join(", "))
     }
-}
-
-/// A path as text.
-pub fn text(path: &std::path::Path) -> String {
-    to_text(path)
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
+use thalweg::base::names::to_text;
 use thalweg::declare::params::Written;
 use thalweg::io::output::absolute;
 use thalweg::knobs::Knobs;
@@ -12,7 +13,7 @@ use thalweg::model::give;
 use thalweg::models::Models;
 use thalweg::presets;
 use thalweg::rocks::Rock;
-use thalweg::terrain::grid::Edges;
+use thalweg::terrain::grid::{Edge, Edges};
 use thalweg::{Error, models};
 
 use crate::declared::{Plain, plain};
@@ -64,7 +65,7 @@ fn toml_of(value: &Bound<'_, PyAny>) -> PyResult<toml::Value> {
                     value.get_type()
                 ))
             })?;
-            toml::Value::String(crate::land::text(&path))
+            toml::Value::String(to_text(&path))
         }
     })
 }
@@ -242,6 +243,12 @@ impl Recipe {
     #[getter]
     fn sea_level(&self) -> Option<f64> {
         self.recipe.sea_level
+    }
+
+    /// The edges: north, east, south, west; whether each is open.
+    #[getter]
+    fn edges(&self) -> [bool; 4] {
+        self.recipe.edges.map(|edge| edge == Edge::Open)
     }
 
     /// The folder that its paths are relative to.

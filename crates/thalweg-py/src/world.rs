@@ -29,6 +29,9 @@ pub struct World {
 /// A vertex of a river: eastward, southward, height, catchment, discharge.
 type Vertex = [f64; 5];
 
+/// A river: its number, that of the one it joins, its vertices.
+type River = (u64, Option<u64>, Vec<Vertex>);
+
 fn opened(recipe: &thalweg::Recipe, tile: usize) -> thalweg::Result<thalweg::World> {
     thalweg::World::open(recipe)?.with_tiles(tile)
 }
@@ -157,7 +160,7 @@ impl World {
         start: [i64; 2],
         size: [usize; 2],
         least: f64,
-    ) -> PyResult<Vec<(u64, Option<u64>, Vec<Vertex>)>> {
+    ) -> PyResult<Vec<River>> {
         let world = self.world()?;
         let rivers = work(py, || world.rivers(level, Rect::new(start, size), least))?;
         let vertex = |v: &thalweg::world::RiverVertex| [v.place[0], v.place[1], v.height, v.area, v.discharge];

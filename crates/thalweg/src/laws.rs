@@ -24,7 +24,9 @@ use crate::run::tiles;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
-use crate::terrain::{CellType, Cells, HARDNESS, LOOSE, LayerSpec, PROTECT, RAIN, STANDING, Terrain, VectorPart};
+use crate::terrain::{
+    CellType, Cells, HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, RAIN, STANDING, Terrain, VectorPart,
+};
 
 /// Something that every model keeps.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +47,11 @@ pub const LAWS: &[Law] = &[
         name: "turns",
         says: "A model that draws nothing and knows no place gives the turned result of turned ground.",
         holds: turns,
+    },
+    Law {
+        name: "loops",
+        says: "A looped world has no seam: seen from another of its cells on it gives the same bits, on any number of threads.",
+        holds: loops,
     },
     Law { name: "mass", says: "Ground after is ground before and what the ledger says, to the unit.", holds: mass },
     Law {
@@ -193,6 +200,70 @@ fn turns(model: &dyn Model) -> Result<(), How> {
         ask_same(&transform(&specs, &straight, turn), &other, said)?;
     }
     Ok(())
+}
+
+fn loops(model: &dyn Model) -> Result<(), How> {
+    if !model.about().loops {
+        return Ok(());
+    }
+    // By whole blocks of two, three and six cells, and not.
+    let size = [60, 72];
+    for looped in [[true, false], [false, true], [true, true]] {
+        let mut start = rough(model, size)?;
+        for axis in (0..2).filter(|axis| looped[*axis]) {
+            (start.grid.edges[axis], start.grid.edges[axis + 2]) = (Edge::Looped, Edge::Looped);
+        }
+        start.grid.sea_level = Some(Height::saturating(-90.0));
+        // Where there is no side, water leaves over a cell.
+        start.nodata = Some(Field::generate(size, |i, j| (i, j) == (0, 40)));
+        for by in [[0, 0], [0, 1], [59, 0], [17, 31], [18, 30]] {
+            let by = [0, 1].map(|axis| if looped[axis] { by[axis] } else { 0 });
+            let mut other = rolled(&start, by);
+            if model.check(&other.grid).is_err() {
+                continue;
+            }
+            let mut here = start.clone();
+            run(model, &mut here)?;
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build()?;
+            let (before, mut budget) = (other.solid(), Budget::default());
+            pool.install(|| {
+                let mut stepper = model.start(&other.grid)?;
+                (0..model.steps(&other.grid)).try_for_each(|step| {
+                    budget += stepper.step(&mut other, tick(step))?;
+                    Ok::<_, Error>(())
+                })
+            })?;
+            ask_same(&rolled(&here, by), &other, &format!("where a world looped {looped:?} is seen from {by:?} on"))?;
+            ask(other.solid() - before == budget.solid_change(), || "mass does not close in a looped world".into())?;
+        }
+    }
+    Ok(())
+}
+
+/// The same looped world, seen from so many rows and columns further on.
+fn rolled(terrain: &Terrain, by: [usize; 2]) -> Terrain {
+    fn field<T: Copy + Send + Sync + Default>(field: &Field<T>, by: [usize; 2]) -> Field<T> {
+        let [rows, cols] = field.size();
+        Field::generate([rows, cols], |i, j| field[((i + by[0]) % rows, (j + by[1]) % cols)])
+    }
+    let layers = terrain.layers.iter().map(|(name, layer)| {
+        let cells = match &layer.cells {
+            Cells::Height(f) => Cells::Height(field(f, by)),
+            Cells::Float(f) => Cells::Float(field(f, by)),
+            Cells::Count(f) => Cells::Count(field(f, by)),
+        };
+        (name.clone(), Layer { cells, ..layer.clone() })
+    });
+    let grid = &terrain.grid;
+    let origin = [0, 1].map(|axis| (grid.origin[axis] + by[axis] as i64) % grid.world[axis] as i64);
+    Terrain {
+        grid: Grid { origin, ..grid.clone() },
+        ground: field(&terrain.ground, by),
+        loose: terrain.loose.as_ref().map(|loose| field(loose, by)),
+        nodata: terrain.nodata.as_ref().map(|mask| field(mask, by)),
+        layers: layers.collect(),
+        tables: terrain.tables.clone(),
+    }
 }
 
 /// Each declaration once: a model may both heed and leave a layer.

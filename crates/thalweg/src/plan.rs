@@ -103,10 +103,11 @@ impl Recipe {
     /// `grid` with this recipe's edges and sea level.
     ///
     /// # Errors
-    /// When the sea level is outside the accepted elevations.
+    /// When the sea level is outside the accepted elevations, or edges are looped that cannot be ([`Grid::check`]).
     pub fn framed(&self, mut grid: Grid) -> Result<Grid> {
         grid.edges = self.edges;
         grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
+        grid.check()?;
         Ok(grid)
     }
 

@@ -42,6 +42,7 @@ pub const PRESETS: &[Preset] = presets![
     "rivers",
     "spring",
     "storm",
+    "textbook",
     "uplift",
     "volcanic_island",
 ];

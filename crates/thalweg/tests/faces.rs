@@ -134,7 +134,7 @@ fn real_weights_are_summed_without_rounding_on_the_way() {
     let real = |k: usize| sums[(0, k)] as f64 * part;
     assert!(part.log2().fract() == 0.0 && part < 1e-5, "{part}");
     assert!((real(2) - 1e-3).abs() <= part && (real(4) - 1.251).abs() <= 2.0 * part, "{} {}", real(2), real(4));
-    for magnitude in [1e-300, 1.0, 1e300] {
+    for magnitude in [1e-200, 1.0, 1e300] {
         let (parts, part) = in_parts(&Field::new([2, 3], magnitude)).unwrap();
         let back = parts[(1, 2)] as f64 * part;
         assert!((back / magnitude - 1.0).abs() < 1e-15, "{back}");

@@ -74,6 +74,11 @@ fn turned_input_gives_the_turned_result() {
 }
 
 #[test]
+fn a_looped_world_has_no_seam() {
+    holds("loops");
+}
+
+#[test]
 fn solid_mass_closes_to_the_unit() {
     holds("mass");
 }

@@ -324,8 +324,10 @@ fn rules_of(seed: u64) -> Rules {
             grain: among(6, 0.0, 1.0),
             limit: among(7, 0.05, 2.0),
             creep: among(8, 0.0, 1.0),
+            hillslope: among(17, 1.0, 60.0),
             floor: among(9, 0.0, 0.2),
             rise: among(10, 0.0, 0.1),
+            meanders: among(18, 0.0, 60.0),
             water_sweeps: 1 + count(11, 8),
             rise_sweeps: count(12, 8),
             cut_sweeps: count(13, 8),
@@ -395,12 +397,14 @@ fn margins_of_few_sweeps_are_wide_enough() {
             joins: wild([&[][..], &[0], &[5], &[2, 0]][seed as usize % 4]),
             ..Rules::default()
         };
-        for (name, terrain) in
-            grounds(48, seed).into_iter().filter(|(name, _)| ["hills", "an island", "deep hollows"].contains(name))
-        {
+        let mut lands = grounds(48, seed);
+        lands.retain(|(name, _)| ["hills", "an island", "deep hollows"].contains(name));
+        lands.push(("a gorge", side_valley()));
+        for (name, terrain) in lands {
             let (frame, first) = LocalWindow::of(&terrain).unwrap();
             let world = frame.world(1);
-            let whole = refine(&frame, &rules, key, &first, world).unwrap();
+            let (whole, ledger) = refine_with_ledger(&frame, &rules, key, &first, world).unwrap();
+            assert!(name != "a gorge" || ledger.given[Operator::Fans as usize] > 0, "seed {seed}: no fan");
             for k in 0..144 {
                 let rect = Rect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
                 let coarse = first.part(needed(&frame, &rules, 1, rect)).unwrap();
@@ -639,6 +643,88 @@ fn rivers_keep_their_way_and_their_size_and_the_land_its_form() {
     }
 }
 
+/// A straight valley from west to east whose river falls by 3 in 1000.
+fn valley() -> Terrain {
+    let mut metres = Field::new([25, 96], 0.0);
+    for i in 0..25 {
+        for j in 0..96 {
+            metres[(i, j)] = 2.0 * (i as f64 - 12.0).abs() + 0.3 * (96 - j) as f64;
+        }
+    }
+    let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+    terrain(100.0, &metres, edges, None)
+}
+
+#[test]
+fn rivers_meander_on_wide_floors_and_keep_their_cells() {
+    let (frame, first) = LocalWindow::of(&valley()).unwrap();
+    // The river's way over the lower two thirds of the valley, from cell to cell, smoothed: its length over its chord, and its wavelength.
+    let way = |meanders: f32| {
+        let rules = Rules { meanders, ..Rules::default() };
+        let fine = wholes(&frame, &rules, Key::new(4, "meanders"), &first, 4).pop().unwrap();
+        check_laws("a valley", &frame, &fine, 0);
+        let side = 1 << fine.level;
+        let start = (0..25 * side).max_by(|a, b| fine.area[(*a, 32 * side)].total_cmp(&fine.area[(*b, 32 * side)]));
+        let mut at = [start.unwrap(), 32 * side];
+        let mut cells = vec![];
+        while let Some([di, dj]) = STEPS.get(usize::from(fine.receivers[(at[0], at[1])])) {
+            assert_eq!(at[0] / side, 12, "the river leaves its coarse cells at {at:?}");
+            cells.push(at.map(|x| x as f64));
+            at = [(at[0] as i64 + di) as usize, (at[1] as i64 + dj) as usize];
+        }
+        let mean = |w: &[[f64; 2]]| [0, 1].map(|axis| w.iter().map(|p| p[axis]).sum::<f64>() / w.len() as f64);
+        let smooth: Vec<[f64; 2]> = cells.windows(5).map(mean).collect();
+        let length: f64 = smooth.windows(2).map(|w| (w[1][0] - w[0][0]).hypot(w[1][1] - w[0][1])).sum();
+        let chord = smooth[smooth.len() - 1][1] - smooth[0][1];
+        // Crossings of its own mean over two wavelengths.
+        let sides: Vec<bool> = smooth.windows(41).map(|w| w[20][0] < mean(w)[0]).collect();
+        let crossings = sides.windows(2).filter(|w| w[0] != w[1]).count();
+        (length / chord, 2.0 * chord / crossings as f64 * frame.width(fine.level))
+    };
+    let ([straight, _], [winding, wavelength]) = (<[f64; 2]>::from(way(0.0)), <[f64; 2]>::from(way(12.0)));
+    // 16 km² on the average: 10.4 m wide (Leopold & Maddock 1953).
+    let widths = wavelength / (3.0 * 16f64.powf(0.45));
+    println!("sinuosity {winding:.3}, without meanders {straight:.3}; wavelength {widths:.1} widths");
+    assert!(winding > 1.05 && winding > straight + 0.04, "{winding} {straight}");
+    assert!((8.0..24.0).contains(&widths), "{widths}");
+}
+
+/// A gorge that comes out of the western side of a valley which runs south.
+fn side_valley() -> Terrain {
+    let mut metres = Field::new([48, 64], 0.0);
+    for i in 0..48 {
+        for j in 0..64 {
+            let (x, d) = ((j as f64 - 32.0).abs(), (i as f64 - 30.0).abs());
+            let side = (x - 1.0).max(0.0);
+            let gorge = if j < 32 { 3.6 * side + 15.0 * d } else { f64::INFINITY };
+            metres[(i, j)] = (10.5 * side).min(gorge) + 0.15 * (48 - i) as f64;
+        }
+    }
+    terrain(30.0, &metres, [Edge::Closed, Edge::Closed, Edge::Open, Edge::Closed], None)
+}
+
+#[test]
+fn a_stream_lays_a_fan_where_it_comes_out_onto_a_floor() {
+    let (frame, first) = LocalWindow::of(&side_valley()).unwrap();
+    let laid = |floor: f32| {
+        let rules = Rules { floor, ..Rules::default() };
+        let world = frame.world(1);
+        let (fine, ledger) = refine_with_ledger(&frame, &rules, Key::new(4, "fan"), &first, world).unwrap();
+        check_laws("a fan", &frame, &fine, 0);
+        assert_eq!(trapped(&frame, &fine), 0);
+        assert_eq!(ledger.taken[Operator::Fans as usize], 0);
+        // The same, of the gorge's mouth alone.
+        let mouth = Rect::new([50, 48], [24, 24]);
+        let (_, near) = refine_with_ledger(&frame, &rules, Key::new(4, "fan"), &first, mouth).unwrap();
+        [ledger, near].map(|ledger| ledger.given[Operator::Fans as usize])
+    };
+    let [all, near] = laid(0.035);
+    println!("{all} units on fans, {near} about the mouth");
+    // Some cells, by a metre and more.
+    assert!(near > 4 * 65_536 && 2 * near > all, "{near} of {all}");
+    assert_eq!(laid(0.0), [0, 0], "without a floor there is no fan");
+}
+
 #[test]
 fn hard_beds_stand_steeper_than_soft_ones() {
     let metres = rough([64, 64], 30.0, 300.0, 6);
@@ -676,10 +762,11 @@ fn hard_beds_stand_steeper_than_soft_ones() {
 #[test]
 fn a_local_build_is_like_the_global_one() {
     let names = ["slope_median", "slope_p95", "drainage_density", "concavity", "hack_exponent", "spectral_exponent"];
-    for name in long::or(vec!["uplift"], vec!["uplift", "alpine", "badlands"]) {
+    for name in long::or(vec!["hills"], vec!["hills", "uplift", "alpine", "badlands", "canyon"]) {
         let global = preset(name, 512, 2);
         let (frame, first) = LocalWindow::of(&preset(name, 128, 2)).unwrap();
-        let window = wholes(&frame, &Rules::default(), Key::new(2, "like"), &first, 2).pop().unwrap();
+        let rules = presets::find(name).unwrap().local(frame.cell).rules;
+        let window = wholes(&frame, &rules, Key::new(2, "like"), &first, 2).pop().unwrap();
         let local = Terrain { ground: window.ground, ..Terrain::new(global.grid.clone()) };
         let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureSettings::default()).unwrap());
         for measured in names {

@@ -288,7 +288,7 @@ fn sums_by_angles_equal_those_from_high_to_low() {
 
 #[test]
 fn angles_in_circles_or_to_nowhere_are_refused() {
-    let directions = Field::from_vec([1, 3], vec![0, 4, 8]).unwrap();
+    let directions = Field::from_vec([1, 3], vec![0, 4, 8]).unwrap().into();
     let run = |angles: [f32; 3]| {
         let angles = Field::from_vec([1, 3], angles.to_vec()).unwrap();
         accumulate(&directions, &angles, &Field::new([1, 3], 1)).map_err(|e| e.to_string())
@@ -341,7 +341,7 @@ fn a_basin_is_all_that_ends_at_its_outlet() {
 
 #[test]
 fn directions_in_circles_have_no_basin() {
-    let directions = Field::from_vec([1, 5], vec![0, 0, 4, 8, 4]).unwrap();
+    let directions = Field::from_vec([1, 5], vec![0, 0, 4, 8, 4]).unwrap().into();
     let terrain = Terrain::new(Grid::new([1, 5], 1.0).unwrap());
     assert_eq!(basins(&Land::of(&terrain), &directions).unwrap().as_slice(), [0, 0, 0, 1, 1]);
 }

@@ -290,34 +290,43 @@ fn a_preview_is_the_build() {
     }
 }
 
-/// From headwaters drawn by lot down to where water leaves, tile by tile: no step up, no catchment that falls.
-fn follow_down(world: &World, level: u32, count: u64, what: &str) -> usize {
-    let [rows, cols] = world.frame().cells.map(|n| n as f64 * world.frame().width(0));
+/// From a place down to where water leaves, tile by tile: no step up, no catchment that falls. The tiles, and whether it began on land.
+fn follow_from(world: &World, level: u32, [x, y]: [f64; 2], what: &str) -> (usize, bool) {
     let sea = world.frame().sea.map_or(f64::MIN, Height::metres);
-    let (mut tiles, mut followed, mut lot) = (0, 0, 0);
-    while followed < count {
-        let [u, v] = Key::new(lot, "headwater").pair();
-        lot += 1;
-        let mut way = world.follow(level, u * cols, v * rows).unwrap();
-        let mut before: Option<thalweg::world::Footing> = None;
-        for step in way.by_ref() {
-            let step = step.unwrap();
-            if let Some(before) = before.filter(|_| step.height > sea) {
-                assert!(step.height <= before.height, "{what}: uphill from {before:?} to {step:?}");
-                assert!(step.area >= before.area, "{what}: {before:?}, {step:?}");
-                let far = (0..2).map(|a| step.cell[a].abs_diff(before.cell[a])).max();
-                assert_eq!(far, Some(1), "{what}: a leap");
-            }
-            before = Some(step);
+    let mut way = world.follow(level, x, y).unwrap();
+    let mut before: Option<thalweg::world::Footing> = None;
+    let mut is_land = false;
+    for step in way.by_ref() {
+        let step = step.unwrap();
+        if let Some(before) = before.filter(|_| step.height > sea) {
+            assert!(step.height <= before.height, "{what}: uphill from {before:?} to {step:?}");
+            assert!(step.area >= before.area, "{what}: {before:?}, {step:?}");
+            let far = (0..2).map(|a| step.cell[a].abs_diff(before.cell[a])).max();
+            assert_eq!(far, Some(1), "{what}: a leap");
         }
-        let last = before.unwrap();
-        let leaves = if sea > f64::MIN { last.end == Some(End::Sea) } else { last.end == Some(End::Rim) };
-        assert!(leaves, "{what}: ends at {last:?}");
-        // A place in the sea is no headwater.
-        followed += u64::from(way.tiles() > 0 && last.area > 0.0 && before.is_some_and(|b| b.height > sea - 1e4));
-        tiles += way.tiles();
+        is_land |= step.height > sea;
+        before = Some(step);
     }
-    tiles
+    let last = before.unwrap();
+    let leaves = if sea > f64::MIN { last.end == Some(End::Sea) } else { last.end == Some(End::Rim) };
+    assert!(leaves, "{what}: ends at {last:?}");
+    (way.tiles(), is_land)
+}
+
+/// Places drawn by lot.
+fn places(world: &World) -> impl Iterator<Item = [f64; 2]> + use<> {
+    let [rows, cols] = world.frame().cells.map(|n| n as f64 * world.frame().width(0));
+    (0..).map(move |lot| {
+        let [u, v] = Key::new(lot, "headwater").pair();
+        [u * cols, v * rows]
+    })
+}
+
+/// From so many headwaters drawn by lot; the tiles of all.
+fn follow_down(world: &World, level: u32, count: usize, what: &str) -> usize {
+    let ways = places(world).map(|place| follow_from(world, level, place, what));
+    // A place in the sea is no headwater.
+    ways.filter(|(_, is_land)| *is_land).take(count).map(|(tiles, _)| tiles).sum()
 }
 
 #[test]
@@ -327,9 +336,12 @@ fn water_is_followed_to_where_it_leaves() {
     let hills = World::open(&small("hills", 64, 5)).unwrap().with_tiles(256).unwrap();
     println!("{} tiles of hills", follow_down(&hills, 3, long::or(4, 20), "hills"));
     if let Some(least) = long::or(None, Some(1000)) {
-        // One river on the finest cells, through so many small tiles.
-        let fine = hills.with_tiles(16).unwrap();
-        let tiles = follow_down(&fine, 8, 3, "hills at level 8");
+        // One river on cells of a quarter of a metre, through so many small tiles: of thirty places that with the longest way.
+        let fine = World::open(&small("hills", 256, 5)).unwrap().with_tiles(16).unwrap();
+        let length = |place: &[f64; 2]| fine.follow(0, place[0], place[1]).unwrap().count();
+        let head = places(&fine).take(30).max_by_key(length).unwrap();
+        let (tiles, _) = follow_from(&fine, 8, head, "hills at level 8");
+        println!("{tiles} tiles of one river");
         assert!(tiles >= least, "{tiles}");
     }
 }

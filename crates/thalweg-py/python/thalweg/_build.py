@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import HEIGHT, PLAIN, read, result, wants_xarray
+from ._given import PLAIN, result, wants_xarray
 from ._keywords import named
 from ._recipe import Preset, Recipe
-from ._run import Progress, Run, drive, shown
+from ._run import Progress, Run, drive
 
 
 def presets() -> list[Preset]:
@@ -150,14 +150,9 @@ def evolve(
     """
     if not save_every > 0.0:
         raise ValueError(f"save_every = {save_every}: allowed is more than 0 years")
-    given = None
-    if dem is None:
-        run = Run(recipe)
-        sheets = PLAIN
-    else:
-        given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
-        run = Run._of(_core.Run(Recipe(recipe)._core, given.core))
-        sheets = given.sheets
+    run = Run(recipe, dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
+    given = run._given
+    sheets = PLAIN if given is None else given.sheets
     home = None if folder is None else Path(fspath(folder))
     if home is not None:
         home.mkdir(parents=True, exist_ok=True)
@@ -165,13 +160,17 @@ def evolve(
     time: list[float] = []
     maps: list[NDArray[Any]] = []
     files: list[str] = []
+    due = 0.0
+    shape = run.shape
 
     def keep(years: float) -> None:
-        if maps and maps[-1].shape != run.shape:
+        nonlocal due, shape
+        if run.shape != shape:
             # A finer level: maps of the levels before it have other cells.
             time.clear()
             maps.clear()
             files.clear()
+            shape = run.shape
         time.append(years)
         if home is None:
             maps.append(run._core.height(narrow))
@@ -179,25 +178,17 @@ def evolve(
             path = home / f"elevation_{round(years):012d}.tif"
             run._core.terrain().save(str(path), "f64")
             files.append(str(path))
+        due = (years // save_every + 1.0) * save_every
 
-    tell, close = shown(progress)
-    due = 0.0
-    try:
-        if given is not None:
-            keep(0.0)
-            due = save_every
-        for step in run:
-            if between is not None:
-                between(run)
-            if step.years is not None and step.years >= due:
-                keep(step.years)
-                due = (step.years // save_every + 1.0) * save_every
-            tell(step)
-    except KeyboardInterrupt as stop:
-        stop.run = run  # type: ignore[attr-defined]
-        raise
-    finally:
-        close()
+    def look(run: Run) -> None:
+        if between is not None:
+            between(run)
+        if run.years is not None and run.years >= due:
+            keep(run.years)
+
+    if given is not None:
+        keep(0.0)
+    drive(run, progress, look)
     if run.years is None:
         raise ValueError("recipe: no stage of it knows time, so there are no years to keep maps of")
     terrain = run._core.terrain()
@@ -209,4 +200,4 @@ def evolve(
     return Evolution(np.asarray(time), elevation, files, terrain.cell_size)
 
 
-__all__ = ["HEIGHT", "Evolution", "build", "evolve", "presets"]
+__all__ = ["Evolution", "build", "evolve", "presets"]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import numbers, read, warn
+from ._given import Given, numbers, read, sides, warn
 from ._keywords import named
 from ._recipe import Recipe
 from ._terrain import Terrain
@@ -57,7 +57,7 @@ class Run:
     recipe : Recipe, or what :class:`Recipe` takes
         What is to be done.
     dem : array, DataArray, Dataset or Terrain, optional
-        The ground to begin with, instead of the recipe's own; its cells are kept.
+        The ground to begin with, instead of the recipe's own; its cells are kept. Sea and edges are the recipe's, if not said.
     cell_size : float, metres
         Of an array, and of a map whose own is not to be taken.
     layers : dict of arrays, optional
@@ -81,13 +81,15 @@ class Run:
         layers: Mapping[str, Any] | None = None,
     ) -> None:
         recipe = Recipe(recipe)
-        terrain = None
+        self._given: Given | None = None
         if dem is not None:
             core = recipe._core
-            sea_level = core.sea_level if sea_level is None else sea_level
-            given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
-            terrain = given.core
-        self._core = _core.Run(recipe._core, terrain)
+            if sea_level is None:
+                sea_level = core.sea_level
+            if edges is None and not all(core.edges):
+                edges = sides(core.edges)
+            self._given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
+        self._core = _core.Run(recipe._core, None if self._given is None else self._given.core)
         for message in self._core.warnings:
             warn(message)
 
@@ -95,6 +97,7 @@ class Run:
     def _of(cls, core: _core.Run) -> Run:
         run = cls.__new__(cls)
         run._core = core
+        run._given = None
         return run
 
     @classmethod

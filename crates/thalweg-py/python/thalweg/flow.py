@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import HEIGHT, Label, Outlets, like, read, sheet
+from ._given import HEIGHT, Label, Outlets, like, read, sheet, xarray_kind
 from ._keywords import named
+from ._terrain import Terrain
 
 if TYPE_CHECKING:
     from ._given import Dem, Edges, Sheet
@@ -52,7 +53,7 @@ def fill(
     dem: Dem,
     *,
     outlets: Outlets = (),
-    cell_size: float = 1.0,
+    cell_size: float | None = None,
     nodata: float | None = None,
     sea_level: float | None = None,
     edges: Edges | None = None,
@@ -73,8 +74,9 @@ def fill(
 
 
 def _size(dem: Any, cell_size: float | None) -> float | None:
-    """The cell size of an array; maps have their own."""
-    return cell_size if isinstance(dem, np.ndarray) or not hasattr(dem, "dims") and not hasattr(dem, "cell_size") else None
+    """The cell size where it changes nothing: an array need not say it."""
+    has_own = xarray_kind(dem) is not None or isinstance(dem, Terrain)
+    return 1.0 if cell_size is None and not has_own else cell_size
 
 
 class Breached(NamedTuple):
@@ -123,7 +125,7 @@ def d8(
     *,
     filled: bool = True,
     outlets: Outlets = (),
-    cell_size: float = 1.0,
+    cell_size: float | None = None,
     nodata: float | None = None,
     sea_level: float | None = None,
     edges: Edges | None = None,
@@ -149,7 +151,7 @@ def dinf(
     dem: Any,
     *,
     outlets: Outlets = (),
-    cell_size: float = 1.0,
+    cell_size: float | None = None,
     nodata: float | None = None,
     sea_level: float | None = None,
     edges: Edges | None = None,
@@ -192,7 +194,7 @@ def dinf_accumulate(
     weights: Any = None,
     *,
     outlets: Outlets = (),
-    cell_size: float = 1.0,
+    cell_size: float | None = None,
     nodata: float | None = None,
     sea_level: float | None = None,
     edges: Edges | None = None,
@@ -208,7 +210,7 @@ def mfd_accumulate(
     *,
     exponent: float = 1.1,
     outlets: Outlets = (),
-    cell_size: float = 1.0,
+    cell_size: float | None = None,
     nodata: float | None = None,
     sea_level: float | None = None,
     edges: Edges | None = None,
@@ -231,7 +233,7 @@ def basins(
     dem: Any,
     direction: Any = None,
     *,
-    cell_size: float = 1.0,
+    cell_size: float | None = None,
     nodata: float | None = None,
     sea_level: float | None = None,
     edges: Edges | None = None,
@@ -262,8 +264,6 @@ def orders(direction: Sheet, streams: Any, *, shreve: bool = False) -> Sheet:
 def _cell_of(values: Any, cell_size: float | None) -> float:
     if cell_size is not None:
         return cell_size
-    from ._given import xarray_kind
-
     if xarray_kind(values) == "array":
         from . import xarray as ours
 

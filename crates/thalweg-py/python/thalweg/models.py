@@ -46,7 +46,8 @@ def _parameters(page: _core._Page) -> dict[str, Any]:
 
 
 def _signature(page: _core._Page) -> inspect.Signature:
-    kinds = {parameter["name"]: parameter["kind"] for parameter in page["parameters"]}
+    types = {"float": float, "int": int, "bool": bool, "str": str}
+    kinds = {parameter["name"]: types[parameter["kind"]] for parameter in page["parameters"]}
     default = None if page["family"] == "base" else inspect.Parameter.empty
     dem = inspect.Parameter("dem", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
     keywords = [

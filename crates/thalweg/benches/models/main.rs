@@ -1,7 +1,7 @@
 //! The figures of docs/benchmarks.md, printed as the rows of its tables: `cargo xtask bench [PART]…`.
 //!
 //! Parts are `models` (every listed model), `droplets`, `memory`, `noise`, `thermal`, `flow`, `stream_power`,
-//! `river_network`, `fluvial`, `pipes`, `hydrology`, `pools`, `local`, `trees` and `presets`; all of them without one. Times are the
+//! `river_network`, `fluvial`, `pipes`, `hydrology`, `pools`, `local`, `world`, `trees` and `presets`; all of them without one. Times are the
 //! least of many short pieces of work: on a shared machine the mean says more about the neighbours.
 
 mod figures;
@@ -12,13 +12,14 @@ mod pools;
 #[path = "../../tests/same/mod.rs"]
 mod same;
 mod work;
+mod world;
 
 use std::process::ExitCode;
 
 /// Prints the rows of one part.
 type Part = fn() -> thalweg::Result<()>;
 
-const PARTS: [(&str, Part); 15] = [
+const PARTS: [(&str, Part); 16] = [
     ("models", figures::models),
     ("droplets", figures::droplets),
     ("memory", figures::memory),
@@ -32,6 +33,7 @@ const PARTS: [(&str, Part); 15] = [
     ("hydrology", hydrology::hydrology),
     ("pools", pools::pools),
     ("local", local::local),
+    ("world", world::world),
     ("trees", figures::trees),
     ("presets", figures::presets),
 ];

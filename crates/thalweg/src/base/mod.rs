@@ -2,6 +2,7 @@
 
 pub(crate) mod cast;
 pub(crate) mod clock;
+pub(crate) mod deflate;
 pub mod error;
 pub(crate) mod fourier;
 pub mod memory;

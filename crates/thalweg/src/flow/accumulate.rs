@@ -7,6 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::flow::near::{AROUND, Near, whole};
 use crate::flow::{Directions, PIT, STEPS, VOID};
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 
 /// Number of cells that drain through each cell, itself among them; 0 where there is no data.
 pub fn cells(directions: &Directions) -> Field<u32> {
@@ -59,7 +60,7 @@ pub fn weighted(directions: &Directions, weights: &Field<i64>) -> Result<Field<i
 }
 
 /// Real weights in whole parts, for [`weighted`] and its kin, and how much one part is: a power of two, so small that the sum of all just
-/// fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum, and sums of parts are exact in any order.
+/// fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum (2⁻¹⁰²² where that is more), and sums of parts are exact in any order.
 ///
 /// # Errors
 /// A weight that is not finite, by its cell.
@@ -99,7 +100,7 @@ pub fn order(directions: &Directions) -> Vec<u32> {
             for k in 0..codes.len() {
                 if donors[k] == 0 && codes[k] <= PIT {
                     push(k);
-                    let end = walk.follow(codes, donors, k, (), |_, ()| (), &mut push);
+                    let end = walk.follow((start, codes), donors, k, (), |_, ()| (), &mut push);
                     beyond.extend(end.map(|(n, ())| start.wrapping_add(n) as u32));
                 }
             }
@@ -119,7 +120,7 @@ pub fn order(directions: &Directions) -> Vec<u32> {
         let n = *n as usize;
         if n < codes.len() && walk.arrive(&mut donors, n) {
             push(n);
-            walk.follow(codes, &mut donors, n, (), |_, ()| (), &mut push);
+            walk.follow((0, codes), &mut donors, n, (), |_, ()| (), &mut push);
         }
     }
     order.truncate(count);
@@ -144,7 +145,9 @@ fn gather<T: Copy + Send + Sync>(directions: &Directions, sums: &mut [T], add: i
             let mut beyond = Vec::new();
             for k in 0..codes.len() {
                 if donors[k] == 0 {
-                    let end = walk.follow(codes, donors, k, sums[k], |n, sum| add_to(&mut sums[n], sum, &add), |_| ());
+                    let carry = sums[k];
+                    let add = |n: usize, sum| add_to(&mut sums[n], sum, &add);
+                    let end = walk.follow((band * len, codes), donors, k, carry, add, |_| ());
                     beyond.extend(end.map(|(n, sum)| ((band * len).wrapping_add(n) as u32, sum)));
                 }
             }
@@ -157,7 +160,7 @@ fn gather<T: Copy + Send + Sync>(directions: &Directions, sums: &mut [T], add: i
         let Some(here) = sums.get_mut(n) else { continue };
         let sum = add_to(here, sum, &add);
         if walk.arrive(&mut donors, n) {
-            walk.follow(codes, &mut donors, n, sum, |n, sum| add_to(&mut sums[n], sum, &add), |_| ());
+            walk.follow((0, codes), &mut donors, n, sum, |n, sum| add_to(&mut sums[n], sum, &add), |_| ());
         }
     }
 }
@@ -172,6 +175,7 @@ fn add_to<T: Copy>(sum: &mut T, more: T, add: impl Fn(T, T) -> T) -> T {
 /// A way through all cells, each after those that drain to it, without a list of them: from each head (a cell without
 /// donors) down, as far as the last donor of a cell has come.
 struct Walk {
+    topology: Topology,
     cols: usize,
     /// From a cell's index to its neighbours'.
     offsets: [isize; 8],
@@ -183,7 +187,7 @@ const DONE: u8 = u8::MAX;
 impl Walk {
     fn over(directions: &Directions) -> Self {
         let cols = directions.cols();
-        Self { cols, offsets: STEPS.map(|[di, dj]| di * cols as isize + dj) }
+        Self { topology: directions.topology(), cols, offsets: STEPS.map(|[di, dj]| di * cols as isize + dj) }
     }
 
     /// Number of neighbours that drain to each cell.
@@ -191,11 +195,11 @@ impl Walk {
         const ROWS: usize = 64;
         let mut donors = vec![0; directions.len()];
         donors.par_chunks_mut(ROWS * self.cols.max(1)).enumerate().for_each(|(band, donors)| {
-            let mut near = Near::new(self.cols, VOID);
+            let mut near = Near::new(self.topology, VOID);
             let mut counts = vec![0; whole(self.cols)];
             for (r, donors) in donors.chunks_mut(self.cols).enumerate() {
                 let read = |i: usize, row: &mut [u8]| row.copy_from_slice(directions.row(i));
-                near.advance(band * ROWS + r, r == 0, directions.rows(), read);
+                near.advance(band * ROWS + r, r == 0, read);
                 count(&near.rows, &mut counts);
                 donors.copy_from_slice(&counts[..self.cols]);
             }
@@ -211,13 +215,13 @@ impl Walk {
         last
     }
 
-    /// Follows water from cell `k`, which is complete and passes `carry` on, through all cells that this completes; where
-    /// it leaves `codes`, the index (perhaps wrapped) and what arrives there. `come` takes what comes to a cell and
+    /// Follows water from cell `k` of `codes`, which begin with cell `start`, through all cells that this completes: `k` is complete and
+    /// passes `carry` on. Where it leaves `codes`, the index from `start` on (perhaps wrapped) and what arrives there. `come` takes what comes to a cell and
     /// returns what that passes on; `complete` hears of each cell.
     #[inline(always)]
     fn follow<T: Copy>(
         &self,
-        codes: &[u8],
+        (start, codes): (usize, &[u8]),
         donors: &mut [u8],
         k: usize,
         carry: T,
@@ -226,7 +230,12 @@ impl Walk {
     ) -> Option<(usize, T)> {
         let (mut k, mut carry) = (k, carry);
         loop {
-            let n = k.wrapping_add_signed(*self.offsets.get(usize::from(codes[k]))?);
+            let offset = *self.offsets.get(usize::from(codes[k]))?;
+            let n = if self.topology.is_looped() {
+                self.topology.beside(start + k, STEPS[usize::from(codes[k])]).wrapping_sub(start)
+            } else {
+                k.wrapping_add_signed(offset)
+            };
             if n >= codes.len() {
                 return Some((n, carry));
             }

@@ -46,7 +46,7 @@ pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
 /// # Errors
 /// When the cell lies outside the directions or has no data.
 pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool>> {
-    let size @ [rows, cols] = directions.size();
+    let [rows, cols] = directions.size();
     let [i, j] = cell;
     if i >= rows || j >= cols || directions[(i, j)] == VOID {
         let allowed = format!("a cell with data in {rows} rows and {cols} columns, both counted from 0");
@@ -56,7 +56,7 @@ pub fn catchment(directions: &Directions, cell: [usize; 2]) -> Result<Field<bool
     inside[(i, j)] = true;
     let mut stack = vec![cell];
     while let Some(cell) = stack.pop() {
-        for (d, [r, c]) in around(size, cell) {
+        for (d, [r, c]) in around(directions.topology(), cell) {
             // It drains here if it points the opposite way.
             if usize::from(directions[(r, c)]) == d ^ 4 && !inside[(r, c)] {
                 inside[(r, c)] = true;
@@ -79,6 +79,7 @@ const BUSY: u32 = u32::MAX;
 /// Whether the cell at hand leads on cannot be guessed, and wrong guesses cost more than all else. So sweeps without
 /// branches, there and back, let each cell point ever farther down its path; few are then not at its end.
 pub(crate) fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u32) {
+    let topology = directions.topology();
     let cols = directions.cols();
     let codes = directions.as_slice();
     let labels = labels.as_mut_slice();
@@ -89,10 +90,13 @@ pub(crate) fn spread(directions: &Directions, labels: &mut Field<u32>, circle: u
     let mut far = vec![0u32; codes.len()];
     for k in 0..codes.len() {
         let offset = offsets[usize::from(codes[k])];
-        let next = k.wrapping_add_signed(offset);
+        let next = match STEPS.get(usize::from(codes[k])).filter(|_| topology.is_looped()) {
+            Some(step) => topology.beside(k, *step),
+            None => k.wrapping_add_signed(offset),
+        };
         far[k] = match far.get(next) {
             // What lies before this cell points onward already.
-            Some(beyond) if offset < 0 => *beyond,
+            Some(beyond) if next < k => *beyond,
             Some(_) => next as u32,
             None => k as u32,
         };

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use crate::flow::near::{AROUND, BLOCK, Block, HERE, Near, WALL, block, heights, whole};
 use crate::flow::{Directions, Land, OUT, PIT, Part, VOID, flats};
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 
 /// For each cell the neighbour of steepest descent (O'Callaghan & Mark 1984, doi:10.1016/S0734-189X(84)80011-0): the
 /// greatest fall over distance, compared exactly; equals by [`Land::pick`].
@@ -24,9 +25,9 @@ const ROWS: usize = 32;
 /// Directions of steepest descent alone: flat ground stays [`PIT`].
 pub(super) fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
     let cols = land.grid.cols();
-    let mut directions = Field::new(land.grid.size, PIT);
+    let mut directions = Directions::new(land.grid.topology(), PIT);
     directions.as_mut_slice().par_chunks_mut(ROWS * cols.max(1)).enumerate().for_each(|(band, directions)| {
-        let mut descent = Descent::new(cols);
+        let mut descent = Descent::new(land.grid.topology());
         for (r, directions) in directions.chunks_mut(cols).enumerate() {
             descent.row(land, parts, band * ROWS + r, directions);
         }
@@ -43,13 +44,14 @@ pub(super) struct Descent {
 }
 
 impl Descent {
-    pub(super) fn new(cols: usize) -> Self {
-        Self { near: Near::new(cols, WALL), steepest: vec![0; whole(cols)], next: usize::MAX }
+    pub(super) fn new(topology: Topology) -> Self {
+        let steepest = vec![0; whole(topology.size[1])];
+        Self { near: Near::new(topology, WALL), steepest, next: usize::MAX }
     }
 
     /// Directions of row `i`; quickest from north to south.
     pub(super) fn row(&mut self, land: &Land<'_>, parts: &Field<Part>, i: usize, directions: &mut [u8]) {
-        self.near.advance(i, i != self.next, land.grid.rows(), |i, row| heights(land.ground, parts, i, row));
+        self.near.advance(i, i != self.next, |i, row| heights(land.ground, parts, i, row));
         self.next = i + 1;
         compare(&self.near.rows, &mut self.steepest);
         let cells = directions.iter_mut().zip(&self.steepest).zip(parts.row(i));

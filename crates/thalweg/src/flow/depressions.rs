@@ -94,7 +94,7 @@ impl Hierarchy {
 
 /// The cell that [`Land::parts`] lets water leave from only because there is no other way.
 pub(super) fn stand_in(land: &Land<'_>, parts: &Field<Part>) -> Option<usize> {
-    let closed = land.grid.edges.iter().all(|edge| *edge == Edge::Closed) && land.outlets.is_empty();
+    let closed = !land.grid.edges.contains(&Edge::Open) && land.outlets.is_empty();
     let mut ways = parts.as_slice().iter().enumerate().filter(|(_, part)| matches!(part, Part::Rim | Part::Sink));
     let (k, _) = ways.next().filter(|_| closed)?;
     let dry = land.grid.sea_level.is_none_or(|sea| land.ground[k] > sea);

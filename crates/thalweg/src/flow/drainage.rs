@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::base::error::Result;
-use crate::flow::{Directions, Land, accumulate, d8, downstream, fill, flats};
+use crate::flow::{Directions, Land, accumulate, d8, fill, flats};
 use crate::terrain::field::Field;
 use crate::terrain::height::Height;
 
@@ -80,7 +80,7 @@ impl Drainage {
     /// Index of the cell that cell `k` drains to, if it drains to one.
     #[inline]
     pub fn next(&self, k: usize) -> Option<usize> {
-        downstream(k, self.directions[k], self.directions.cols())
+        self.directions.next(k)
     }
 
     /// [`Drainage::cells`] as the caller's own.

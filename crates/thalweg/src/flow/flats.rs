@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use crate::flow::{Directions, Land, PIT, STEPS, VOID};
+use crate::terrain::grid::Topology;
 use crate::terrain::height::Height;
 
 /// Leads the cells of flats to where these end: towards lower ground, and away from higher.
@@ -66,7 +67,11 @@ impl<'a> Flats<'a> {
     fn new(land: &'a Land<'a>, codes: &'a mut [u8], first_row: usize) -> Self {
         let cols = land.grid.cols();
         let offsets = STEPS.map(|[di, dj]| di * cols as isize + dj);
-        let shape = Shape { rows: codes.len() / cols.max(1), cols, offsets };
+        let rows = codes.len() / cols.max(1);
+        let mut looped = land.grid.topology().looped;
+        // A band's rows are looped with others; those wait.
+        looped[0] &= rows == land.grid.rows();
+        let shape = Shape { rows, cols, offsets, looped };
         Self { land, codes, shape, first_row, cells: Queue::default(), queue: Queue::default() }
     }
 
@@ -112,8 +117,10 @@ impl<'a> Flats<'a> {
     /// these rows.
     fn gather(&mut self, k: usize, from: u8) -> bool {
         let (shape, heights, codes) = (self.shape, self.heights(), &mut *self.codes);
-        let above = self.first_row > 0;
-        let below = self.first_row + shape.rows < self.land.grid.rows();
+        let rows = self.land.grid.rows();
+        let others = shape.rows < rows && self.land.grid.topology().looped[0];
+        let above = self.first_row > 0 || others;
+        let below = self.first_row + shape.rows < rows || others;
         let mut beyond = false;
         self.queue.clear();
         self.cells.clear();
@@ -226,6 +233,8 @@ struct Shape {
     rows: usize,
     cols: usize,
     offsets: [isize; 8],
+    /// Whether rows, and columns, are looped within these rows.
+    looped: [bool; 2],
 }
 
 impl Shape {
@@ -234,6 +243,15 @@ impl Shape {
     fn around(&self, k: usize, mut visit: impl FnMut(usize, usize)) {
         let (i, j) = (k / self.cols, k % self.cols);
         let inside = i > 0 && i + 1 < self.rows && j > 0 && j + 1 < self.cols;
+        if !inside && (self.looped[0] | self.looped[1]) {
+            let topology = Topology { size: [self.rows, self.cols], looped: self.looped };
+            for (d, step) in STEPS.iter().enumerate() {
+                if let Some([r, c]) = topology.cell([i, j], *step) {
+                    visit(d, r * self.cols + c);
+                }
+            }
+            return;
+        }
         for d in 0..8 {
             let [di, dj] = STEPS[d];
             if inside || (i.wrapping_add_signed(di) < self.rows && j.wrapping_add_signed(dj) < self.cols) {

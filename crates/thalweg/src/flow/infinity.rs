@@ -3,8 +3,9 @@
 use std::f64::consts::FRAC_PI_4;
 
 use crate::base::error::{Error, Result};
-use crate::flow::{Directions, Land, STEPS, VOID, downstream};
+use crate::flow::{Directions, Land, STEPS, VOID, leads_to};
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 
 /// The angle of a cell from which water goes to no neighbour: it leaves there, stays there, or there is no data.
 pub const NONE: f32 = -1.0;
@@ -115,13 +116,13 @@ pub fn share(angle: f32) -> Option<[(u8, u32); 2]> {
 }
 
 /// The cells that cell `k` gives to and how much of `amount` each gets; no unit is lost.
-fn gifts(k: usize, angle: f32, amount: i64, cols: usize) -> impl Iterator<Item = (usize, i64)> {
+fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator<Item = (usize, i64)> {
     let shares = share(angle).unwrap_or_default();
     let second = ((i128::from(amount) * i128::from(shares[1].1)) >> WHOLE.trailing_zeros()) as i64;
     let parts = [(shares[0], amount - second), (shares[1], second)];
     // What gets no part of the whole is no receiver, and may well lie higher, or outside.
     let given = parts.into_iter().filter(|((_, part), _)| *part > 0);
-    given.filter_map(move |((to, _), amount)| Some((downstream(k, to, cols)?, amount)))
+    given.filter_map(move |((to, _), amount)| Some((leads_to(topology, k, to)?, amount)))
 }
 
 /// Sum of the weights of all cells and parts of cells that drain through each cell along `angles`, itself among them; 0
@@ -172,7 +173,7 @@ pub fn accumulate(directions: &Directions, angles: &Field<f32>, weights: &Field<
         }
         while let Some(k) = ready.pop() {
             waiting -= 1;
-            for (n, amount) in gifts(k, angles[k], sums_of[k], cols) {
+            for (n, amount) in gifts(k, angles[k], sums_of[k], directions.topology()) {
                 sums_of[n] = sums_of[n].saturating_add(amount);
                 givers[n] -= 1;
                 // A later cell is taken when its turn comes.
@@ -194,10 +195,9 @@ pub fn accumulate(directions: &Directions, angles: &Field<f32>, weights: &Field<
 
 /// Index of neighbour `to` of cell `k`, if it is inside.
 fn beside(directions: &Directions, k: usize, to: u8) -> Option<usize> {
-    let [rows, cols] = directions.size();
-    let [di, dj] = STEPS[usize::from(to)];
-    let (i, j) = ((k / cols).checked_add_signed(di)?, (k % cols).checked_add_signed(dj)?);
-    (i < rows && j < cols).then_some(i * cols + j)
+    let cols = directions.cols();
+    let [i, j] = directions.topology().cell([k / cols, k % cols], STEPS[usize::from(to)])?;
+    Some(i * cols + j)
 }
 
 fn same_size(name: &str, size: [usize; 2], wanted: [usize; 2]) -> Result<()> {

@@ -118,10 +118,14 @@ impl<'a> Land<'a> {
             // Missing data in the column, here or beside: with a cell more on each side.
             near.clear();
             near.resize(cols + 2, false);
-            for r in i.saturating_sub(1)..(i + 2).min(self.grid.rows()) {
+            let topology = self.grid.topology();
+            for r in [-1, 0, 1].into_iter().filter_map(|by| topology.line(0, i as isize + by)) {
                 for (near, void) in near[1..=cols].iter_mut().zip(mask.row(r)) {
                     *near |= *void;
                 }
+            }
+            if topology.looped[1] {
+                (near[0], near[cols + 1]) = (near[cols], near[1]);
             }
             for (j, part) in row.iter_mut().enumerate() {
                 *part = if near[j] | near[j + 1] | near[j + 2] { Part::Rim } else { *part };
@@ -142,7 +146,7 @@ impl<'a> Land<'a> {
 
     /// The neighbours of cell (i, j) inside the grid: their numbers and cells.
     pub fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
-        around(self.grid.size, [i, j])
+        around(self.grid.topology(), [i, j])
     }
 
     /// Which of `count` equals to take at cell (i, j), 0 to count − 1.

@@ -175,6 +175,7 @@ mod tests {
             VOID, OUT, VOID,
         ])
         .unwrap();
+        let directions = Directions::from(directions);
         let grid = Grid::new([5, 3], 10.0).unwrap();
         let ground = Field::generate([5, 3], |i, _| Height::saturating(50.0 - 10.0 * i as f64));
         let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
@@ -263,7 +264,7 @@ mod tests {
     #[test]
     fn directions_in_a_ring_end() {
         // No land makes these, but a caller's field might: a ring with a tributary.
-        let directions = Field::from_vec([2, 3], vec![0, 0, 2, VOID, 6, 4]).unwrap();
+        let directions = Directions::from(Field::from_vec([2, 3], vec![0, 0, 2, VOID, 6, 4]).unwrap());
         let grid = Grid::new([2, 3], 1.0).unwrap();
         let ground = Field::new([2, 3], Height::ZERO);
         let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };

@@ -33,7 +33,9 @@ impl LiveD8 {
     /// shore.
     pub fn renew(&mut self, land: &Land<'_>, changed: &Field<bool>) {
         let [rows, cols] = self.steepest.size();
-        if *land.grid != self.grid || changed.size() != land.grid.size {
+        // Rows beside one another are not all that lies beside one another where the grid is looped.
+        let looped = land.grid.topology().is_looped();
+        if looped || *land.grid != self.grid || changed.size() != land.grid.size {
             *self = Self::of(land);
             return;
         }
@@ -42,7 +44,7 @@ impl LiveD8 {
         let row_changed: Vec<bool> =
             (0..rows).map(|i| changed.row(i).contains(&true) || parts.row(i) != self.parts.row(i)).collect();
         let near = |i: usize, by: usize| i.saturating_sub(by)..(i + by + 1).min(rows);
-        let mut descent = Descent::new(cols);
+        let mut descent = Descent::new(land.grid.topology());
         for i in (0..rows).filter(|i| row_changed[near(*i, 1)].contains(&true)) {
             let steepest = self.steepest.row_mut(i);
             descent.row(land, &parts, i, steepest);

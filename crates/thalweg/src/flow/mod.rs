@@ -2,7 +2,8 @@
 //!
 //! Every function is exact and gives the same bits for any number of threads. Neighbours are numbered clockwise from the
 //! east, 0 to 7, so that neighbour k's ESRI code is 2ᵏ, odd ones are diagonal, and k's opposite is `k ^ 4`. Equals among
-//! neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order of a scan.
+//! neighbours are told apart by a hash of the world cell ([`Land::pick`]), never by the order of a scan. Where the grid's edges are
+//! looped, neighbours are those of its [`Topology`](crate::terrain::grid::Topology): functions here know no seam.
 
 pub mod accumulate;
 pub mod basins;
@@ -32,5 +33,5 @@ pub use drainage::Drainage;
 pub use land::{Land, Part};
 pub use links::Link;
 
-pub(crate) use steps::lot;
 pub use steps::{Directions, LENGTHS, OUT, PIT, STEPS, VOID, around, downstream};
+pub(crate) use steps::{leads_to, lot};

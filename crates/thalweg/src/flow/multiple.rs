@@ -7,6 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::base::power::{exp2, log2};
 use crate::flow::{Directions, Land, STEPS, VOID};
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 use crate::terrain::height::Height;
 
 /// What gathered along all ways down.
@@ -45,6 +46,7 @@ pub fn accumulate(land: &Land<'_>, directions: &Directions, exponent: f64, weigh
     let surface = Surface {
         heights: land.ground.as_slice(),
         codes: directions.as_slice(),
+        topology: land.grid.topology(),
         rows,
         cols,
         voids: directions.as_slice().contains(&VOID),
@@ -61,6 +63,7 @@ pub fn accumulate(land: &Land<'_>, directions: &Directions, exponent: f64, weigh
 struct Surface<'a> {
     heights: &'a [Height],
     codes: &'a [u8],
+    topology: Topology,
     rows: usize,
     cols: usize,
     /// Whether there are cells without data.
@@ -86,11 +89,12 @@ impl Surface<'_> {
             for (r, givers) in givers.chunks_mut(self.cols).enumerate() {
                 let i = band * BAND + r;
                 rows.rotate_left(1);
+                let at = i as isize;
                 if r == 0 {
-                    rows[0].read(self, i.checked_sub(1));
-                    rows[1].read(self, Some(i));
+                    rows[0].read(self, at - 1);
+                    rows[1].read(self, at);
                 }
-                rows[2].read(self, Some(i + 1));
+                rows[2].read(self, at + 1);
                 count(&rows, givers);
             }
         });
@@ -112,9 +116,9 @@ impl Row {
         Self { giving: vec![i32::MIN; cols + 2], taking: vec![i32::MAX; cols + 2], code: vec![VOID.into(); cols + 2] }
     }
 
-    fn read(&mut self, surface: &Surface<'_>, i: Option<usize>) {
+    fn read(&mut self, surface: &Surface<'_>, at: isize) {
         let cols = surface.cols;
-        let Some(i) = i.filter(|i| *i < surface.rows) else {
+        let Some(i) = surface.topology.line(0, at) else {
             *self = Self::new(cols);
             return;
         };
@@ -124,6 +128,11 @@ impl Row {
             self.code[j + 1] = codes[j].into();
             self.giving[j + 1] = if codes[j] < 8 { heights[j].0 } else { i32::MIN };
             self.taking[j + 1] = if codes[j] == VOID { i32::MAX } else { heights[j].0 };
+        }
+        if surface.topology.looped[1] {
+            for row in [&mut self.code, &mut self.giving, &mut self.taking] {
+                (row[0], row[cols + 1]) = (row[cols], row[1]);
+            }
         }
     }
 }
@@ -171,17 +180,17 @@ fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &
                 continue;
             }
             let here = surface.heights[k].0;
-            let near = around(surface, k, &steps);
+            let (near, at) = around(surface, k, &steps);
             let amount = sums[k];
             // Directions never lead beyond the land.
-            let first = k.wrapping_add_signed(steps[code]);
+            let first = at[code];
             let mut rest = amount;
             if near[code] < here {
                 let parts = split(here, &near, code, surface.exponent);
                 let scale = amount as f64;
                 for d in 0..8 {
                     if near[d] < here && d != code {
-                        let n = k.wrapping_add_signed(steps[d]);
+                        let n = at[d];
                         let part = (parts[d] * scale) as i64;
                         rest -= part;
                         sums[n] += part;
@@ -203,28 +212,31 @@ fn run_down(surface: &Surface<'_>, givers: &mut [u8], sums: &mut [i64], order: &
     }
 }
 
-/// Heights of the neighbours of cell `k`.
+/// Heights and indices of the neighbours of cell `k`; of no meaning is the index of one that stands as high as the wall.
 #[inline(always)]
-fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> [i32; 8] {
+fn around(surface: &Surface<'_>, k: usize, steps: &[isize; 8]) -> ([i32; 8], [usize; 8]) {
     let cols = surface.cols as u32;
     let (i, j) = (k as u32 / cols, k as u32 % cols);
     let inside = i > 0 && j > 0 && i + 1 < surface.rows as u32 && j + 1 < cols;
     let mut near = [WALL; 8];
+    let mut at = [0; 8];
+    for d in 0..8 {
+        at[d] = k.wrapping_add_signed(steps[d]);
+    }
     if inside && !surface.voids {
         for d in 0..8 {
-            near[d] = surface.heights[k.wrapping_add_signed(steps[d])].0;
+            near[d] = surface.heights[at[d]].0;
         }
-        return near;
+        return (near, at);
     }
-    for (d, [di, dj]) in STEPS.iter().enumerate() {
-        let (r, c) = (i64::from(i) + *di as i64, i64::from(j) + *dj as i64);
-        let is_there = (0..surface.rows as i64).contains(&r) && (0..i64::from(cols)).contains(&c);
-        let n = k.wrapping_add_signed(steps[d]);
-        if is_there && surface.codes[n] != VOID {
-            near[d] = surface.heights[n].0;
+    for (d, step) in STEPS.iter().enumerate() {
+        let Some([r, c]) = surface.topology.cell([i as usize, j as usize], *step) else { continue };
+        at[d] = r * surface.cols + c;
+        if surface.codes[at[d]] != VOID {
+            near[d] = surface.heights[at[d]].0;
         }
     }
-    near
+    (near, at)
 }
 
 /// Shares of the lower neighbours, of which neighbour `steepest` is one.

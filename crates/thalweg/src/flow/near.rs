@@ -4,6 +4,7 @@ use multiversion::multiversion;
 
 use crate::flow::{Part, STEPS};
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 use crate::terrain::height::Height;
 
 /// Columns worked on together: whole vectors on every machine.
@@ -29,34 +30,41 @@ pub(crate) const AROUND: [[usize; 2]; 8] = {
     around
 };
 
-/// A row and its northern and southern neighbours, each with one cell of wall before it and at least one after it.
+/// A row and its northern and southern neighbours, each with one cell before it and at least one after it: wall, or where columns are
+/// looped the cell that lies there.
 pub(crate) struct Near<T> {
     pub(crate) rows: [Vec<T>; 3],
-    cols: usize,
+    topology: Topology,
     wall: T,
 }
 
 impl<T: Copy> Near<T> {
-    pub(crate) fn new(cols: usize, wall: T) -> Self {
-        Self { rows: [0; 3].map(|_| vec![wall; whole(cols) + 2]), cols, wall }
+    pub(crate) fn new(topology: Topology, wall: T) -> Self {
+        Self { rows: [0; 3].map(|_| vec![wall; whole(topology.size[1]) + 2]), topology, wall }
     }
 
-    /// Moves on to row `i` of `rows` (from row i − 1, unless `fresh`); `read` fills a row.
-    pub(crate) fn advance(&mut self, i: usize, fresh: bool, rows: usize, read: impl Fn(usize, &mut [T])) {
-        let cols = self.cols;
-        let fill = |row: &mut Vec<T>, i: Option<usize>| match i.filter(|i| *i < rows) {
-            Some(i) => read(i, &mut row[1..=cols]),
+    /// Moves on to row `i` (from row i − 1, unless `fresh`); `read` fills a row.
+    pub(crate) fn advance(&mut self, i: usize, fresh: bool, read: impl Fn(usize, &mut [T])) {
+        let Topology { size: [_, cols], looped } = self.topology;
+        let fill = |row: &mut Vec<T>, at: isize| match self.topology.line(0, at) {
+            Some(i) => {
+                read(i, &mut row[1..=cols]);
+                if looped[1] {
+                    (row[0], row[cols + 1]) = (row[cols], row[1]);
+                }
+            }
             None => row.fill(self.wall),
         };
+        let at = i as isize;
         let [north, here, south] = &mut self.rows;
         if fresh {
-            fill(north, i.checked_sub(1));
-            fill(here, Some(i));
+            fill(north, at - 1);
+            fill(here, at);
         } else {
             std::mem::swap(north, here);
             std::mem::swap(here, south);
         }
-        fill(south, Some(i + 1));
+        fill(south, at + 1);
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::base::error::{Error, Result};
 use crate::flow::breach::{Allowance, breach_hollows};
 use crate::flow::depressions::stand_in;
-use crate::flow::{Directions, Drainage, Land, OUT, Part, accumulate, around, d8, downstream, fill};
+use crate::flow::{Directions, Drainage, Land, OUT, Part, accumulate, around, d8, fill};
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 use crate::terrain::height::{Height, UNITS};
 
 /// The least fall from a cell to the next where the ground was level or rose, in units: 0.5 mm. That is a step of `f32` between
@@ -85,13 +86,12 @@ pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lakes) ->
 /// Which cells drain to an open edge, the sea, a cell without data, or to one of `lakes`, by steps to the steepest lower neighbour
 /// and over level ground, with nothing filled. Cells without data do not.
 pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
-    let cols = land.grid.cols();
     let sinks = sinks(land, lakes, stand_in(land, &land.parts()));
     let directions = d8::directions(&Land { outlets: &sinks, ..*land });
     let mut drains = directions.map(|direction| *direction == OUT);
     for &k in accumulate::order(&directions).iter().rev() {
         let k = k as usize;
-        if let Some(n) = downstream(k, directions[k], cols) {
+        if let Some(n) = directions.next(k) {
             drains[k] = drains[n];
         }
     }
@@ -108,11 +108,10 @@ fn sinks(land: &Land<'_>, lakes: &Field<bool>, stand_in: Option<usize>) -> Vec<[
 
 /// Raises what does not fall towards the cell that it drains to. Lakes keep their level.
 fn make_fall(surface: &mut Field<Height>, directions: &Directions, is_lake: &[bool]) {
-    let cols = surface.cols();
     let heights = surface.as_mut_slice();
     for &k in accumulate::order(directions).iter().rev() {
         let k = k as usize;
-        if let Some(n) = downstream(k, directions[k], cols)
+        if let Some(n) = directions.next(k)
             && !is_lake[k]
             && heights[k] <= heights[n]
         {
@@ -142,7 +141,7 @@ impl Waters<'_> {
         let is_wet = |k: usize| pools[k].0 > 0 && is_land(k);
         let level = |k: usize| i64::from(ground[k].0) + i64::from(pools[k].0);
         let alike = |a: usize, b: usize| is_wet(b) && (level(a) - level(b)).abs() <= LEVEL;
-        each_piece(land.grid.size, is_wet, alike, |cells| {
+        each_piece(land.grid.topology(), is_wet, alike, |cells| {
             let depths = || cells.iter().map(|k| pools[*k as usize].0);
             let area = cells.len() as f64 * land.grid.cell_area();
             let metres = depths().map(i64::from).sum::<i64>() as f64 / UNITS;
@@ -178,7 +177,7 @@ impl Waters<'_> {
             .collect();
         let alike = |a: usize, b: usize| depths[b] > 0 && filled[a] == filled[b];
         each_piece(
-            filled.size(),
+            self.land.grid.topology(),
             |k| depths[k] > 0,
             alike,
             |cells| {
@@ -219,11 +218,12 @@ impl Waters<'_> {
 /// Calls `each` with the cells of every connected piece of those that are `within`, corners included, by their first cells.
 /// `alike` says of a piece's first cell whether another belongs to it.
 fn each_piece(
-    [rows, cols]: [usize; 2],
+    topology: Topology,
     within: impl Fn(usize) -> bool,
     alike: impl Fn(usize, usize) -> bool,
     mut each: impl FnMut(&[u32]),
 ) {
+    let [rows, cols] = topology.size;
     let mut seen = vec![false; rows * cols];
     let mut cells: Vec<u32> = Vec::new();
     for first in 0..seen.len() {
@@ -236,7 +236,7 @@ fn each_piece(
         let mut next = 0;
         while let Some(k) = cells.get(next).map(|k| *k as usize) {
             next += 1;
-            for (_, [r, c]) in around([rows, cols], [k / cols, k % cols]) {
+            for (_, [r, c]) in around(topology, [k / cols, k % cols]) {
                 if !seen[r * cols + c] && alike(first, r * cols + c) {
                     seen[r * cols + c] = true;
                     cells.push((r * cols + c) as u32);

@@ -10,6 +10,7 @@ use crate::flow::near::{AROUND, BLOCK, HERE, Near, WALL, block, heights, whole};
 use crate::flow::passes::{self, OUTSIDE, Pass};
 use crate::flow::{Land, Part, STEPS};
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 use crate::terrain::height::Height;
 
 /// Cells of a band: what one task labels, small enough for a core's own cache.
@@ -48,7 +49,7 @@ fn labelled(label: u32) -> Height {
 impl PitBasins {
     /// Labels all cells, in `labels`, and finds the passes between basins.
     pub(super) fn find(land: &Land<'_>, parts: &Field<Part>, labels: &mut [Height]) -> (Self, Vec<Vec<Pass>>) {
-        let cols = land.grid.cols();
+        let (cols, topology) = (land.grid.cols(), land.grid.topology());
         let band_len = (BAND / cols.max(1)).max(8) * cols.max(1);
         let mut masks = vec![0u8; labels.len()];
         let bands = labels.par_chunks_mut(band_len).zip(masks.par_chunks_mut(band_len)).enumerate();
@@ -56,7 +57,7 @@ impl PitBasins {
             .map(|(band, (labels, masks))| {
                 let start = band * band_len;
                 lower_neighbours(land, parts, start / cols, masks);
-                descend(cols, start, &parts.as_slice()[start..start + labels.len()], masks, labels)
+                descend(topology, start, &parts.as_slice()[start..start + labels.len()], masks, labels)
             })
             .collect();
         let starts: Vec<usize> = roots
@@ -97,7 +98,7 @@ impl PitBasins {
     /// When the water that rises everywhere reaches a cell, it joins the cell's lower neighbours. Those that touch one
     /// another have been joined before; so a pass is a cell with lower neighbours apart, or one where water leaves.
     fn passes(&self, land: &Land<'_>, labels: &[Height], band: usize, masks: &[u8]) -> Vec<Pass> {
-        let cols = land.grid.cols();
+        let topology = land.grid.topology();
         let start = band * self.band_len;
         let ground = &land.ground.as_slice()[start..];
         let ids = &self.ids[self.starts[band]..];
@@ -115,7 +116,7 @@ impl PitBasins {
             let here = basin(start + x);
             let mut rest = apart;
             while rest != 0 {
-                let there = basin((start + x).wrapping_add_signed(offset(rest.trailing_zeros() as usize, cols)));
+                let there = basin(topology.beside(start + x, STEPS[rest.trailing_zeros() as usize]));
                 if there != here {
                     passes.push(Pass { ends: [here, there], level: ground[x].0 });
                 }
@@ -128,13 +129,16 @@ impl PitBasins {
 
 /// Which neighbours of each cell are lower: bit k for neighbour k. Rows from `row` on; none where there is no data.
 fn lower_neighbours(land: &Land<'_>, parts: &Field<Part>, row: usize, masks: &mut [u8]) {
-    let [rows, cols] = land.grid.size;
-    let mut near = Near::new(cols, WALL);
+    let (cols, topology) = (land.grid.cols(), land.grid.topology());
+    let mut near = Near::new(topology, WALL);
     let mut lower = vec![0; whole(cols)];
     for (r, masks) in masks.chunks_mut(cols).enumerate() {
         let i = row + r;
-        near.advance(i, r == 0, rows, |i, row| heights(land.ground, parts, i, row));
+        near.advance(i, r == 0, |i, row| heights(land.ground, parts, i, row));
         compare(&near.rows, &mut lower);
+        if topology.is_looped() {
+            compare_across(topology, &near, i, &mut lower);
+        }
         for ((mask, lower), part) in masks.iter_mut().zip(&lower).zip(parts.row(i)) {
             *mask = if *part == Part::Void { 0 } else { *lower };
         }
@@ -160,8 +164,29 @@ fn compare(near: &[Vec<i32>; 3], lower: &mut [u8]) {
     }
 }
 
+/// Compares the cells of row `i` with those that lie across the seam: there the neighbours to the north and west are later, those to the
+/// south and east earlier.
+fn compare_across(topology: Topology, near: &Near<i32>, i: usize, lower: &mut [u8]) {
+    let [rows, cols] = topology.size;
+    let mut compare = |j: usize, k: usize| {
+        let [row, shift] = AROUND[k];
+        let (here, there) = (near.rows[1][j + 1], near.rows[row][j + shift]);
+        // Those that come earlier without a seam, 4 to 7, come later, and the other way round.
+        let is_lower = there < here || (there == here && k < 4);
+        lower[j] = lower[j] & !(1 << k) | u8::from(is_lower) << k;
+    };
+    if topology.looped[1] {
+        compare(0, 4);
+        compare(cols - 1, 0);
+    }
+    if topology.looped[0] && (i == 0 || i + 1 == rows) {
+        let across = if i == 0 { [5, 6, 7] } else { [1, 2, 3] };
+        (0..cols).for_each(|j| across.into_iter().for_each(|k| compare(j, k)));
+    }
+}
+
 /// Labels the cells of a band with its roots; the roots' targets: a pit's own index, or that of a cell of another band.
-fn descend(cols: usize, start: usize, parts: &[Part], masks: &[u8], labels: &mut [Height]) -> Vec<u32> {
+fn descend(topology: Topology, start: usize, parts: &[Part], masks: &[u8], labels: &mut [Height]) -> Vec<u32> {
     let mut roots = vec![0];
     let mut path = Vec::new();
     for (cell, part) in labels.iter_mut().zip(parts) {
@@ -175,7 +200,7 @@ fn descend(cols: usize, start: usize, parts: &[Part], masks: &[u8], labels: &mut
         let root = loop {
             path.push(at);
             let mask = usize::from(masks[at]);
-            let target = if mask == 0 { at } else { at.wrapping_add_signed(offset(DOWN[mask], cols)) };
+            let target = if mask == 0 { at } else { step(topology, start, at, DOWN[mask]) };
             // North of the band is a wrapped, great index.
             let known = if target < labels.len() { label(labels[target]) } else { UNSET };
             if known != UNSET {
@@ -194,11 +219,10 @@ fn descend(cols: usize, start: usize, parts: &[Part], masks: &[u8], labels: &mut
     roots
 }
 
-/// From a cell's index to that of its neighbour `k`.
+/// Index of neighbour `k` of cell `at`, both counted from `start` on, and wrapped where the neighbour comes before that.
 #[inline(always)]
-fn offset(k: usize, cols: usize) -> isize {
-    let [di, dj] = STEPS[k];
-    di * cols as isize + dj
+fn step(topology: Topology, start: usize, at: usize, k: usize) -> usize {
+    topology.beside(start + at, STEPS[k]).wrapping_sub(start)
 }
 
 /// The neighbours, first those that a scan has passed: they have their label already.

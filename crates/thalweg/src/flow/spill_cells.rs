@@ -26,14 +26,14 @@ pub(super) fn candidates(land: &Land<'_>, parts: &Field<Part>, leaf: &Field<u32>
     let mut found: Vec<u64> = (0..rows.div_ceil(ROWS))
         .into_par_iter()
         .flat_map_iter(|band| {
-            let mut near = Near::new(cols, WALL);
-            let mut labels = Near::new(cols, OUTSIDE);
+            let mut near = Near::new(land.grid.topology(), WALL);
+            let mut labels = Near::new(land.grid.topology(), OUTSIDE);
             let mut marks = vec![0; whole(cols)];
             let mut found = Vec::new();
             for i in band * ROWS..(band * ROWS + ROWS).min(rows) {
                 let fresh = i == band * ROWS;
-                near.advance(i, fresh, rows, |i, row| heights(land.ground, parts, i, row));
-                labels.advance(i, fresh, rows, |i, row| row.copy_from_slice(leaf.row(i)));
+                near.advance(i, fresh, |i, row| heights(land.ground, parts, i, row));
+                labels.advance(i, fresh, |i, row| row.copy_from_slice(leaf.row(i)));
                 mark(&near.rows, &labels.rows, &mut marks);
                 sift(&mut marks, parts.row(i));
                 for (block, chunk) in marks.chunks(BLOCK).enumerate().filter(|(_, chunk)| **chunk != [0; BLOCK]) {

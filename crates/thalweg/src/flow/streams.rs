@@ -1,7 +1,7 @@
 //! Streams cell by cell: where they are, their orders, and lengths along the flow.
 
 use crate::base::error::{Error, Result};
-use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around, downstream};
+use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around};
 use crate::terrain::field::Field;
 
 /// Cells that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a cell when counts
@@ -78,7 +78,7 @@ pub(super) fn donors<'a>(
     k: usize,
 ) -> impl Iterator<Item = usize> + 'a {
     let cols = directions.cols();
-    around(directions.size(), [k / cols, k % cols]).filter_map(move |(step, [r, c])| {
+    around(directions.topology(), [k / cols, k % cols]).filter_map(move |(step, [r, c])| {
         let comes = usize::from(directions[(r, c)]) == step ^ 4 && streams[(r, c)];
         comes.then_some(r * cols + c)
     })
@@ -86,7 +86,7 @@ pub(super) fn donors<'a>(
 
 /// The stream cell that stream cell `k` drains to.
 pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -> Option<usize> {
-    downstream(k, directions[k], directions.cols()).filter(|n| streams[*n])
+    directions.next(k).filter(|n| streams[*n])
 }
 
 /// Metres of the longest flow path from a divide down to each cell, from centre to centre; 0 on divides and where there
@@ -96,7 +96,7 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
     for k in accumulate::order(directions) {
         let k = k as usize;
         let code = directions[k];
-        if let Some(n) = downstream(k, code, directions.cols()) {
+        if let Some(n) = directions.next(k) {
             let arriving = length[k] + step(code, cell);
             let longest: &mut f64 = &mut length[n];
             *longest = longest.max(arriving);
@@ -112,7 +112,7 @@ pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
     for k in accumulate::order(directions).into_iter().rev() {
         let k = k as usize;
         let code = directions[k];
-        if let Some(n) = downstream(k, code, directions.cols()) {
+        if let Some(n) = directions.next(k) {
             distance[k] = distance[n] + step(code, cell);
         }
     }
@@ -211,7 +211,7 @@ mod tests {
             _ => VOID,
         };
         let codes = rows.iter().flat_map(|row| row.chars().map(code)).collect();
-        Field::from_vec([rows.len(), rows[0].chars().count()], codes).unwrap()
+        Field::from_vec([rows.len(), rows[0].chars().count()], codes).unwrap().into()
     }
 
     fn all(directions: &Directions) -> Field<bool> {
@@ -268,7 +268,7 @@ mod tests {
         let mut above = Vec::new();
         for r in 0..rows {
             for c in 0..cols {
-                if streams[(r, c)] && downstream(r * cols + c, directions[(r, c)], cols) == Some(i * cols + j) {
+                if streams[(r, c)] && directions.next(r * cols + c) == Some(i * cols + j) {
                     let (order, magnitude, length) = naive(directions, streams, r, c);
                     above.push((order, magnitude, length + if r == i || c == j { 30.0 } else { 30.0 * 2f64.sqrt() }));
                 }
@@ -319,7 +319,8 @@ mod tests {
 
     #[test]
     fn codes_and_thresholds() {
-        let directions = Field::from_vec([1, 11], vec![0, 1, 2, 3, 4, 5, 6, 7, OUT, PIT, VOID]).unwrap();
+        let codes = Field::from_vec([1, 11], vec![0, 1, 2, 3, 4, 5, 6, 7, OUT, PIT, VOID]).unwrap();
+        let directions = Directions::from(codes);
         assert_eq!(esri(&directions).as_slice(), [1, 2, 4, 8, 16, 32, 64, 128, 0, 0, 255]);
         assert_eq!([0.0, 900.0, 901.0, 1e30].map(|m2| least_cells(m2, 900.0)), [1, 1, 2, u32::MAX]);
         assert!(strahler(&directions, &Field::new([2, 2], true)).is_err());

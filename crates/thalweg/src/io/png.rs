@@ -2,9 +2,10 @@
 
 use std::io::{self, Cursor, Write};
 
-use png::{BitDepth, ColorType, Decoder, Encoder, Info, Limits, Transformations};
+use png::{BitDepth, ColorType, Decoder, Info, Limits, Transformations};
 
 use super::{Raster, SampleType, Samples, check_size};
+use crate::pictures::png_file::write_png;
 
 /// Reads a grey picture; one in colours only if they are all grey.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
@@ -88,24 +89,12 @@ fn grey(samples: Samples, channels: usize, cols: usize) -> Result<Samples, Strin
 
 /// Writes grey of 8 or 16 bits.
 pub(super) fn write(file: &mut impl Write, raster: &Raster) -> io::Result<()> {
-    let side = |n: usize| u32::try_from(n).map_err(io::Error::other);
-    let mut encoder = Encoder::new(file, side(raster.size[1])?, side(raster.size[0])?);
-    encoder.set_color(ColorType::Grayscale);
-    let mut wide = Vec::new();
-    let bytes = match &raster.samples {
+    match &raster.samples {
         Samples::U16(v) => {
-            encoder.set_depth(BitDepth::Sixteen);
-            wide.reserve_exact(v.len() * 2);
-            v.iter().for_each(|x| wide.extend_from_slice(&x.to_be_bytes()));
-            &wide
+            let bytes: Vec<u8> = v.iter().flat_map(|x| x.to_be_bytes()).collect();
+            write_png(file, raster.size, ColorType::Grayscale, BitDepth::Sixteen, &bytes)
         }
-        Samples::U8(v) => {
-            encoder.set_depth(BitDepth::Eight);
-            v
-        }
-        _ => return Err(io::Error::other("PNG holds u8 and u16 only")),
-    };
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(bytes)?;
-    Ok(writer.finish()?)
+        Samples::U8(v) => write_png(file, raster.size, ColorType::Grayscale, BitDepth::Eight, v),
+        _ => Err(io::Error::other("PNG holds u8 and u16 only")),
+    }
 }

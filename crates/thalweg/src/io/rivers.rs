@@ -94,7 +94,8 @@ fn paths(network: &Network) -> Field<u32> {
 
 /// For each cell one more than the index of the run through whose mouth its water leaves; 0 where it leaves by none.
 fn catchments(terrain: &Terrain, network: &Network) -> Result<Field<u32>> {
-    let land = Land::of(terrain);
+    let grid = terrain.grid.unrolled();
+    let land = Land { grid: &grid, ..Land::of(terrain) };
     let drainage = Drainage::of(&land);
     let mut basins = basins::basins(&drainage.surface(&land), drainage.directions())?;
     let mut runs = vec![0; basins.as_slice().iter().max().map_or(0, |n| *n as usize) + 1];

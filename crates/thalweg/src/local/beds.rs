@@ -4,6 +4,11 @@ use crate::base::power::{exp2, log2};
 use crate::local::{Frame, NARROWEST};
 use crate::terrain::height::UNITS_F32;
 
+/// Width of a river in metres: 3·A^0.45 m, A in km² (Leopold & Maddock 1953).
+pub(super) fn width(area: f32) -> f32 {
+    3.0 * exp2(0.45 * log2((area * 1e-6).max(1e-30)))
+}
+
 /// Depth of a river's bed that a level digs, in units. It grows with the river, so that the order of beds is kept.
 ///
 /// A bed of depth 0.3·A^0.3 m and width 3·A^0.45 m (A in km²; Leopold & Maddock 1953, "The hydraulic geometry of stream channels"), spread

@@ -1,10 +1,10 @@
 //! How steep ground may stand: rock's limit, and beside rivers their valleys' floors.
 
 use crate::flow::STEPS;
-use crate::local::Rules;
 use crate::local::paths::RIVER;
 use crate::local::plane::{Part, Plane};
 use crate::local::rock::Rock;
+use crate::local::{Rules, beds};
 use crate::terrain::height::UNITS_F32;
 
 /// Half widths, in cells, of the floors that a level makes: narrower ones show as scallops, wider ones were made by the levels before.
@@ -47,7 +47,8 @@ pub(super) fn steepness(
             let receiver = ground.at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj));
             let fall = ground.at(i, j).wrapping_sub(receiver) as f32;
             let floor = (unit * rules.rise).max(1.5 * fall);
-            lay(drop, part, [i, j], half, [floor, unit * rules.limit]);
+            let bank = beds::depth(area.at(i, j), width) as f32;
+            lay(drop, part, [i, j], half, [floor, unit * rules.limit, bank]);
         }
     }
 }
@@ -72,8 +73,9 @@ pub(super) fn by_beds(
     }
 }
 
-/// Lowers the limit about a river's cell: `floor` as far as `half` of a width, then more and more.
-fn lay(drop: &mut Plane<f32>, part: &Part, [i, j]: [usize; 2], half: f32, [floor, limit]: [f32; 2]) {
+/// Lowers the limit about a river's cell: `floor` as far as `half` of a width, then more and more. Beside the bed stands its `bank`: else
+/// the whole floor would sink with the bed, level by level, to a trench with edges like knives.
+fn lay(drop: &mut Plane<f32>, part: &Part, [i, j]: [usize; 2], half: f32, [floor, limit, bank]: [f32; 3]) {
     let reach = (EDGE * half) as usize;
     for r in part.rows.start.max(i.saturating_sub(reach))..part.rows.end.min(i + reach + 1) {
         let from = part.cols.start.max(j.saturating_sub(reach));
@@ -85,8 +87,9 @@ fn lay(drop: &mut Plane<f32>, part: &Part, [i, j]: [usize; 2], half: f32, [floor
             // From the floor's slope to the hill's, smoothly: foot slopes.
             let t = ((distance - 0.75) / (EDGE - 0.75)).clamp(0.0, 1.0);
             let ease = t * t * (3.0 - 2.0 * t);
+            let bank = if down.max(across) == 1.0 { bank } else { 0.0 };
             if distance < EDGE {
-                *drop = drop.min(floor + (limit - floor).max(0.0) * ease);
+                *drop = drop.min(floor + bank + (limit - floor).max(0.0) * ease);
             }
         }
     }

@@ -18,8 +18,12 @@ pub enum Operator {
     Uplift,
     /// Rivers' cuts on hills.
     Cuts,
+    /// What uplift and cuts did to whole coarse cells, mostly taken back.
+    Held,
     /// Creep.
     Creep,
+    /// Fans laid down by streams.
+    Fans,
     /// Slides to the steepest slope, and floors.
     Slides,
     /// Operators that join.
@@ -29,14 +33,16 @@ pub enum Operator {
 }
 
 /// Operators, in their order.
-pub const OPERATORS: [Operator; 10] = [
+pub const OPERATORS: [Operator; 12] = [
     Operator::Smooth,
     Operator::Noise,
     Operator::Ways,
     Operator::Beds,
     Operator::Uplift,
     Operator::Cuts,
+    Operator::Held,
     Operator::Creep,
+    Operator::Fans,
     Operator::Slides,
     Operator::Joined,
     Operator::Seabed,

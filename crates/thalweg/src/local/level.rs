@@ -14,7 +14,8 @@ use crate::local::plane::{LANES, NOWHERE, Part, Plane, WALL, put, take};
 use crate::local::reach::{COARSE, FINE, Margins};
 use crate::local::rock::Rock;
 use crate::local::{
-    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, floors, limit, receive, rise, smooth, tree, water,
+    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floors, hold, limit, receive, rise, smooth,
+    tree, water,
 };
 use crate::noise::gradient::mix;
 use crate::terrain::field::Field;
@@ -108,6 +109,8 @@ struct Work<'a> {
     clear: i32,
     key: Key,
     seed: u32,
+    /// Of meanders, which are the same on all levels.
+    meanders: u32,
     /// World cell of the planes' first one, and their size.
     origin: [i64; 2],
     size: [usize; 2],
@@ -154,6 +157,7 @@ impl<'a> Work<'a> {
             clear: beds::clearance(frame, level, widest),
             key: key.and(level.into()),
             seed: key.and(level.into()).bits() as u32,
+            meanders: key.bits() as u32,
             origin: fine.start,
             size: fine.size(),
             margins,
@@ -170,21 +174,30 @@ impl<'a> Work<'a> {
     fn run(&mut self) -> LocalWindow {
         let width = self.frame.width(self.level);
         let rock = self.rules.strata.as_ref().map(|strata| Rock::new(strata, self.origin, self.size, width));
-        let (mut carved, slope, raw) = self.carved(rock.as_ref());
+        let (mut carved, slopes, raw) = self.carved(rock.as_ref());
         let cells = self.part(self.margins.carved);
         self.dig(&mut carved, &cells);
         self.book(Operator::Beds, &carved.ground);
-        let (ground, codes) = self.eroded(&carved, &slope, rock.as_ref());
+        let (ground, codes) = self.eroded(&carved, slopes, rock.as_ref());
         self.finished(&carved, &raw, ground, codes)
     }
 
-    /// Smooth ground with noise, rivers and hills' ways carved into it; its slope; and the ground before, for what is under the sea.
-    fn carved(&mut self, rock: Option<&Rock<'_>>) -> (Carved, Plane<f32>, Plane<i32>) {
+    /// Smooth ground with noise, rivers and hills' ways carved into it; its slopes, and those in balance; and the ground before, for what is
+    /// under the sea.
+    fn carved(&mut self, rock: Option<&Rock<'_>>) -> (Carved, [Plane<f32>; 2], Plane<i32>) {
         let (world, fine) = (self.frame.world(self.level - 1), self.all.finer());
         let mut ground = Plane::new(self.size, WALL);
         let mut slope = Plane::new(self.size, 0.0);
-        let width = self.frame.width(self.level - 1) as f32;
-        smooth::smooth(self.coarse, world, self.all, self.origin, width, (&mut ground, &mut slope));
+        let mut balance = slope.clone();
+        let in_balance = smooth::Balance {
+            width: self.frame.width(self.level - 1) as f32,
+            exponent: self.rules.exponent,
+            area: self.rules.balance * self.width * self.width,
+            limit: self.rules.limit,
+            sea: self.sea,
+        };
+        let out = smooth::Smooth { ground: &mut ground, slope: &mut slope, balance: &mut balance };
+        smooth::smooth(self.coarse, world, self.all, self.origin, &in_balance, out);
         self.begin();
         self.book(Operator::Smooth, &ground);
         let whole = Part::of(fine, self.origin);
@@ -202,7 +215,7 @@ impl<'a> Work<'a> {
             (self.frame, self.rules),
             (&ground, self.origin),
             rock,
-            mix(self.seed ^ 0x6e6f_6465),
+            [mix(self.seed ^ 0x6e6f_6465), self.meanders],
         );
         let mut nodes = maker.nodes(self.all);
         let mut carved = Carved {
@@ -221,7 +234,7 @@ impl<'a> Work<'a> {
         carved.find_hollows(&mut nodes, ring(1));
         carved.hollows(&nodes, ring(0));
         self.book(Operator::Ways, &carved.ground);
-        (carved, slope, raw)
+        (carved, [slope, balance], raw)
     }
 
     /// Digs rivers' beds: the larger the river the deeper, so that no river rises on its way; not under the sea.
@@ -240,7 +253,12 @@ impl<'a> Work<'a> {
     }
 
     /// Uplift, cuts, creep and slides: the finished ground and its receivers.
-    fn eroded(&mut self, carved: &Carved, slope: &Plane<f32>, rock: Option<&Rock<'_>>) -> (Plane<i32>, Plane<u8>) {
+    fn eroded(
+        &mut self,
+        carved: &Carved,
+        [slope, balance]: [Plane<f32>; 2],
+        rock: Option<&Rock<'_>>,
+    ) -> (Plane<i32>, Plane<u8>) {
         let margins = self.margins;
         let flags = &carved.flags;
         let mut codes = Plane::new(self.size, NOWHERE);
@@ -249,11 +267,12 @@ impl<'a> Work<'a> {
         receive::receivers(&carved.ground, kept, draw(0x7265_6365), &self.part(margins.receivers), &mut codes);
         let mut floor = Plane::new(self.size, i32::MIN);
         carved.floors(&self.part(margins.cut), self.sea, &mut floor);
-        let (wanted, left) = self.wishes(carved, slope, &codes, rock);
+        let (wanted, left) = self.wishes(carved, &balance, &codes, rock);
+        std::mem::drop(balance);
         let mut drop = Plane::new(self.size, 0.0);
         let parts = (&self.part(margins.slide), &self.part(margins.slide + floors::REACH));
         let ground = (&carved.ground, flags, &carved.receivers);
-        floors::steepness(self.rules, self.width, ground, (&carved.area, slope), parts, &mut drop);
+        floors::steepness(self.rules, self.width, ground, (&carved.area, &slope), parts, &mut drop);
 
         let mut now = carved.ground.clone();
         let mut next = Plane::new(self.size, WALL);
@@ -269,13 +288,34 @@ impl<'a> Work<'a> {
             std::mem::swap(&mut now, &mut next);
         }
         self.book(Operator::Cuts, &now);
-        if self.rules.creep > 0.0 {
-            creep::fill(&now, flags, &codes, self.rules.creep, &self.part(margins.creep - 1), &mut next);
+        let mut wanted = Plane::new(self.size, 0);
+        let world = Part::of(self.all.finer(), self.origin);
+        hold::wishes((&carved.ground, &now), flags, &self.part(margins.hold - hold::REACH), &world, &mut wanted);
+        for sweep in 1..=hold::SWEEPS {
+            let part = self.part(margins.hold - hold::REACH - sweep);
+            rise::sweep(&now, &wanted, &codes, &part, &mut next);
             std::mem::swap(&mut now, &mut next);
-            creep::wear(&now, (flags, &floor), &codes, self.rules.creep, &self.part(margins.creep - 2), &mut next);
+        }
+        for sweep in 1..=hold::SWEEPS {
+            let part = self.part(margins.creep + hold::SWEEPS - sweep);
+            creep::lower(&now, (&wanted, &floor), &codes, &part, &mut next);
+            std::mem::swap(&mut now, &mut next);
+        }
+        std::mem::drop(wanted);
+        self.book(Operator::Held, &now);
+        let creep = self.rules.creep_on(self.width);
+        if creep > 0.0 {
+            creep::fill(&now, flags, &codes, creep, &self.part(margins.creep - 1), &mut next);
+            std::mem::swap(&mut now, &mut next);
+            creep::wear(&now, (flags, &floor), &codes, creep, &self.part(margins.creep - 2), &mut next);
             std::mem::swap(&mut now, &mut next);
         }
         self.book(Operator::Creep, &now);
+        let known = deposit::Known { beds: &carved.ground, flags, receivers: &carved.receivers, area: &carved.area };
+        let parts = [0, 1, 2, 3, 4].map(|sweep| self.part(margins.fans - sweep));
+        let beyond = self.part(margins.fans + deposit::REACH);
+        deposit::fans(self.rules, self.width, &known, &codes, (&parts, &beyond), (&mut now, &mut drop));
+        self.book(Operator::Fans, &now);
         let least = [self.sea.saturating_add(1), self.clear];
         let mut active = Active::new(self.size);
         let even = rock.map(|_| drop.clone());
@@ -334,7 +374,7 @@ impl<'a> Work<'a> {
     fn wishes(
         &self,
         carved: &Carved,
-        slope: &Plane<f32>,
+        balance: &Plane<f32>,
         codes: &Plane<u8>,
         rock: Option<&Rock<'_>>,
     ) -> (Plane<i32>, Plane<f32>) {
@@ -350,7 +390,8 @@ impl<'a> Work<'a> {
         let mut wanted = carved.ground.clone();
         let mut left = Plane::new(self.size, 1.0f32);
         let part = self.part(margins.rise);
-        let unit = self.width * UNITS_F32 * rules.time;
+        let time = rules.time_on(self.width);
+        let unit = self.width * UNITS_F32;
         let grain = rules.grain * std::f32::consts::LOG2_E * 1.732;
         let mut soft = vec![1.0f32; part.cols.len()];
         for i in part.rows.clone() {
@@ -360,11 +401,11 @@ impl<'a> Work<'a> {
             let row = mix((self.origin[0] + i as i64 - 1) as u32 ^ mix(self.seed ^ 0x726f_636b));
             let ground = carved.ground.span(i, &part.cols);
             let (flags, codes) = (carved.flags.span(i, &part.cols), codes.span(i, &part.cols));
-            let (slope, water) = (slope.span(i, &part.cols), now.span(i, &part.cols));
+            let (slope, water) = (balance.span(i, &part.cols), now.span(i, &part.cols));
             let wanted = wanted.span_mut(i, &part.cols);
             let left = left.span_mut(i, &part.cols);
             let col = self.origin[1] + part.cols.start as i64 - 1;
-            wish(rules, [unit, grain], (row, col), (ground, flags, codes), (slope, water, &soft), (wanted, left));
+            wish(rules, [unit, grain, time], (row, col), (ground, flags, codes), (slope, water, &soft), (wanted, left));
         }
         (wanted, left)
     }
@@ -449,13 +490,14 @@ impl<'a> Work<'a> {
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn wish(
     rules: &Rules,
-    [unit, grain]: [f32; 2],
+    [unit, grain, time]: [f32; 3],
     (row, col): (u32, i64),
     (ground, flags, codes): (&[i32], &[u8], &[u8]),
     (slope, water, soft): (&[f32], &[f32], &[f32]),
     (wanted, left): (&mut [i32], &mut [f32]),
 ) {
-    let (time, exponent, balance) = (rules.time, rules.exponent, 1.0 / rules.balance);
+    let (exponent, balance) = (rules.exponent, 1.0 / rules.balance);
+    let (limit, steepest) = (rules.limit, 1.0 / rules.limit);
     for x in (0..wanted.len()).step_by(LANES) {
         let (ground, flags, codes) =
             (take::<_, LANES>(ground, x), take::<_, LANES>(flags, x), take::<_, LANES>(codes, x));
@@ -465,9 +507,12 @@ fn wish(
             let hash = mix(row ^ (col as u32).wrapping_add((x + l) as u32).wrapping_mul(0x85eb_ca77));
             // Uniform with a deviation of 1.
             let rock = grain * (hash as f32 * (1.0 / 2_147_483_648.0) - 1.0);
+            // The nearer slopes are to where rock slides the less of them is rivers' to shape.
+            let time = time * (1.0 - slope[l] * steepest).max(0.1);
             let strength = time * soft[l] * exp2(exponent * log2(water[l].max(1.0) * balance) + rock);
             let free = flags[l] & (RIVER | SEA) == 0 && codes[l] != OUT;
-            let up = cast::floor((unit * slope[l]).min(268_435_456.0));
+            // Where rock would come to stand steeper than it can nothing more rises: it would slide.
+            let up = cast::floor((unit * (time * slope[l]).min(strength * limit)).min(268_435_456.0));
             rises[l] = if free { ground[l].wrapping_add(up).min(Height::MAX.0) } else { ground[l] };
             keeps[l] = if free { 1.0 / (1.0 + strength) } else { 1.0 };
         }

@@ -18,7 +18,7 @@
 //! | raised ground | above its block's node, which is beside it |
 //! | receivers | a lower cell where there is one, else the tree as it was: a level circle would be one of kept receivers |
 //! | dug beds | deeper the larger the catchment |
-//! | uplift, hollows filled | no higher than the lowest donor stood before the sweep, and donors do not sink |
+//! | uplift, hollows filled, fans | no higher than the lowest donor stood before the sweep, and donors do not sink |
 //! | cuts, crests worn, rivers that slide | no lower than the receiver stood before the sweep, and receivers do not rise |
 //! | slopes that slide | above the cell that held them |
 //!
@@ -28,12 +28,14 @@
 //!
 //! # The journey of the data
 //!
-//! 1. `smooth`: coarse heights, each bent over its four cells, the mean kept; the next octaves of noise, as high as the ground is steep.
-//! 2. `nodes`: of each coarse cell the child that carries its water on, and its bed: lower in soft rock, higher in hard. Shores.
+//! 1. `smooth`: coarse heights, each bent over its four cells, the mean kept; the next octaves of noise, as high as the ground is steep; the
+//!    slopes that uplift and cuts tend to, by how steep rivers and hills are for their catchments.
+//! 2. `nodes`: of each coarse cell the child that carries its water on, and its bed: lower in soft rock, higher in hard. Meanders. Shores.
 //! 3. `paths`: ways from node to node; lakes, sea and rim; what is beside is raised, what cannot drain is carved.
 //! 4. `receive`, `water`: receivers, and catchments of hills by multiple flow.
-//! 5. `rise`, `cut`, `creep`, `floors`, `limit`: one step of uplift against rivers' cuts, towards slopes that the coarse level shows; creep;
-//!    floors along rivers; the steepest slope. Beds of rock (`rock`) scale cuts and the steepest slope.
+//! 5. `rise`, `cut`, `hold`: one step of uplift against rivers' cuts, of which what moves whole coarse cells is mostly taken back. `creep`,
+//!    `deposit`, `floors`, `limit`: creep; fans; floors along rivers with beds in them; the steepest slope. Beds of rock (`rock`) scale cuts and
+//!    the steepest slope.
 //! 6. `join`: operators that are not the kernel's own ([`Join`]).
 //! 7. `tree`: receivers of the finished ground; catchments of hills, counted, no larger than the smallest river's that came from above.
 //!
@@ -55,9 +57,8 @@
 //!
 //! # What it does not do yet
 //!
-//! Nothing is laid down: floors are cut. No river wanders on its floor. Ways lie in the blocks of a cell and of its receiver, so of rivers
-//! that came from above the eight directions of level 0 still show. Level 0 must have the relief: what its cells cannot carry of low hills
-//! finer levels do not make up for.
+//! Floods lay nothing on floors; only fans are laid. Meanders do not cut off. Ways lie in the blocks of a cell and of its receiver, so of
+//! rivers that came from above the eight directions of level 0 still show.
 
 use crate::base::rng::Key;
 
@@ -65,7 +66,9 @@ mod active;
 mod beds;
 mod creep;
 mod cut;
+mod deposit;
 mod floors;
+mod hold;
 mod join;
 mod lakes;
 mod ledger;

@@ -1,10 +1,12 @@
 //! Nodes: of each coarse cell the one of its four children through which its water goes, and how high that lies.
 
+use crate::base::cast;
+use crate::base::power::log2;
 use crate::flow::{OUT, STEPS};
 use crate::local::plane::Plane;
 use crate::local::rock::Rock;
 use crate::local::{Frame, LocalWindow, Rect, Rules, beds};
-use crate::noise::gradient::mix;
+use crate::noise::gradient::{mix, noise};
 use crate::terrain::height::Height;
 
 /// What a coarse cell is to the finer level.
@@ -139,7 +141,7 @@ const GUARD: f32 = 1024.0;
 const STEEP: i64 = 64;
 
 /// How far a shore wanders off the smooth line, over what a bluff stands over the water.
-const WANDER: f32 = 0.5;
+const WANDER: f32 = 1.0;
 
 /// What two beds are apart at least, where the ground falls that far, in units: a way has up to three steps, each of which is a mean.
 const ROOM: i32 = 64;
@@ -156,9 +158,20 @@ fn lowest(z: i32, [receiver, on]: [i32; 2], is_river: bool, width: i64) -> i32 {
 /// a step.
 fn knick(bed: i32, [least, highest]: [i32; 2], softness: f32) -> i32 {
     let (end, share) = if softness > 1.0 { (least, 1.0 - 1.0 / softness) } else { (highest.max(bed), 1.0 - softness) };
-    bed.wrapping_add(crate::base::cast::floor(end.wrapping_sub(bed) as f32 * (0.5 * share)))
-        .clamp(least, highest.max(bed))
+    bed.wrapping_add(cast::floor(end.wrapping_sub(bed) as f32 * (0.5 * share))).clamp(least, highest.max(bed))
 }
+
+/// Logarithms of the wavelengths of meanders, in fine cells, that a level makes.
+const WAVES: std::ops::RangeInclusive<i32> = 2..=5;
+
+/// Wavelengths over amplitudes of meanders that a floor has room for.
+const AMPLITUDE: f32 = 8.0;
+
+/// Slope of a river up to which it meanders; at twice that it goes straight.
+const WANDERS: f32 = 0.006;
+
+/// How far meanders move a river's way, in coarse cells, over noise of deviation 1/3.
+const SWAY: f32 = 1.5;
 
 /// What nodes are made of.
 pub(super) struct Maker<'a> {
@@ -169,6 +182,10 @@ pub(super) struct Maker<'a> {
     origin: [i64; 2],
     rock: Option<&'a Rock<'a>>,
     seed: u32,
+    /// Meanders of the world, their wavelength over a river's width, and half the width of floors over a catchment's root.
+    meanders: u32,
+    winding: f32,
+    floor: f32,
     sea: i32,
     /// Width of a coarse cell in units.
     unit: i64,
@@ -187,14 +204,15 @@ impl<'a> Maker<'a> {
         (frame, rules): (&'a Frame, &'a Rules),
         (ground, origin): (&'a Plane<i32>, [i64; 2]),
         rock: Option<&'a Rock<'a>>,
-        seed: u32,
+        [seed, meanders]: [u32; 2],
     ) -> Self {
         let width = frame.width(window.level);
         let threshold = rules.river as f32 * (width * width) as f32;
         let clear = beds::clearance(frame, window.level, threshold);
         let unit = (width * crate::terrain::height::UNITS) as i64;
         let guard = GUARD / 4.0 * (width * width) as f32;
-        Self { window, frame, ground, origin, rock, seed, sea: frame.sea_units(), unit, threshold, guard, clear }
+        let (winding, floor, sea) = (rules.meanders, rules.floor, frame.sea_units());
+        Self { window, frame, ground, origin, rock, seed, meanders, winding, floor, sea, unit, threshold, guard, clear }
     }
 
     /// Nodes of the coarse cells of `rect`. It needs the window a cell beyond.
@@ -344,7 +362,7 @@ impl<'a> Maker<'a> {
         }
         let dry = if node.wet == 15 { 15 } else { 15 ^ node.wet };
         node.child = if river && node.rim == 0 {
-            let child = self.corner(cell, main.map(|(_, k, donor)| (k, donor)), code);
+            let child = self.corner(cell, main.map(|(_, k, donor)| (k, donor)), code, self.wander(cell, area, on));
             if dry >> child & 1 == 1 { child } else { self.lowest_child(cell, &raw, dry) }
         } else {
             let rim = node.rim;
@@ -384,12 +402,20 @@ impl<'a> Maker<'a> {
             let along = |row: &[f32; 3]| -> f32 { row.iter().zip(HALVES[child & 1]).map(|(z, w)| z * w).sum() };
             stands.iter().zip(HALVES[child >> 1]).map(|(row, w)| along(row) * w).sum::<f32>()
         };
-        (0..4).filter(|child| over(*child) < 0.0).map(|child| 1 << child).sum()
+        // A child changes sides only beside what was on the other one before: no pools behind the shore, no rocks before it.
+        let here = is_water(self.inside([i, j]).unwrap_or_default());
+        let wet = |child: usize| {
+            let [a, b] = [2 * i64::from(child >> 1 == 1) - 1, 2 * i64::from(child & 1 == 1) - 1];
+            let beside = [[i + a, j], [i, j + b], [i + a, j + b]].into_iter().filter_map(|cell| self.inside(cell));
+            let turns = (over(child) < 0.0) != here && beside.into_iter().any(|at| is_water(at) != here);
+            turns != here
+        };
+        (0..4usize).filter(|child| wet(*child)).map(|child| 1 << child).sum()
     }
 
     /// The child of a river's cell through which it goes: nearest to a quarter donor, half itself, a quarter receiver, so that corners are
-    /// cut.
-    fn corner(&self, cell: [i64; 2], donor: Option<(usize, [i64; 2])>, code: u8) -> u8 {
+    /// cut; moved across the river's way by `wander`.
+    fn corner(&self, cell: [i64; 2], donor: Option<(usize, [i64; 2])>, code: u8, wander: f32) -> u8 {
         let mut target = [0.0f32; 2];
         let mut shift = self.jitter(cell);
         let mut add = |cell: [i64; 2], k: usize| {
@@ -405,7 +431,36 @@ impl<'a> Maker<'a> {
         if let Some(to) = next(cell, code) {
             add(to, usize::from(code));
         }
-        let side = |axis: usize| u8::from(target[axis] + 0.16 * shift[axis] >= 0.0);
+        // From the donor to the receiver, turned by a right angle.
+        let step = |k: usize, axis: usize| STEPS.get(k).map_or(0.0, |step| step[axis] as f32);
+        let way = [0, 1].map(|axis| step(code.into(), axis) - donor.map_or(0.0, |(k, _)| step(k, axis)));
+        let length = (way[0] * way[0] + way[1] * way[1]).sqrt().max(1.0);
+        let across = [-way[1] * (wander / length), way[0] * (wander / length)];
+        let side = |axis: usize| u8::from(target[axis] + across[axis] + 0.16 * shift[axis] >= 0.0);
         2 * side(0) + side(1)
+    }
+
+    /// How far a river's cell moves its way to one side, over a cell's width, in meanders. Their wavelength is some twelve of its widths
+    /// (Leopold & Wolman 1960, "River meanders"), rounded to a power of two of cells, so that some levels, one after the other, move it
+    /// the same way. It wanders where its floor is wide enough and it falls gently (Leopold & Wolman 1957, USGS Professional Paper 282-B).
+    fn wander(&self, [i, j]: [i64; 2], area: f32, on: i32) -> f32 {
+        let fine = self.frame.width(self.window.level + 1) as f32;
+        let length = self.winding * beds::width(area);
+        let octave = cast::floor(log2((length / fine).max(1.0)) + 0.5);
+        if !WAVES.contains(&octave) {
+            return 0.0;
+        }
+        let slope = on as f32 / self.unit as f32;
+        let room = AMPLITUDE * self.floor * area.sqrt() / length;
+        let share = SWAY * (2.0 - slope / WANDERS).clamp(0.0, 1.0) * room.min(1.0);
+        if share <= 0.0 {
+            return 0.0;
+        }
+        // Noise has waves about twice as long as its lattice is wide; a coarse cell is two fine ones.
+        let side = 1i64 << (octave - WAVES.start());
+        let of = |x: i64| (x.div_euclid(side) as i32, (x.rem_euclid(side) as f32 + 0.5) / side as f32);
+        let ((row, y), (col, x)) = (of(i), of(j));
+        let world = (self.window.level as i32).wrapping_sub(octave) as u32;
+        share * noise(col, row, x, y, mix(self.meanders ^ mix(world)))
     }
 }

@@ -1,7 +1,6 @@
 //! [`Margins`]: how far beyond what is wanted each operator works, by the reach of those after it.
 
-use crate::local::Rules;
-use crate::local::floors;
+use crate::local::{Rules, deposit, floors, hold};
 
 /// How far, in fine cells, the ground of each operator must lie beyond what is wanted: sums of reaches, from the last operator
 /// back to the first.
@@ -13,8 +12,12 @@ pub(super) struct Margins {
     pub join: i64,
     /// Ground before slopes slide.
     pub slide: i64,
-    /// Ground before creep, after the cuts.
+    /// Ground before fans are laid, after creep.
+    pub fans: i64,
+    /// Ground before creep.
     pub creep: i64,
+    /// Ground before blocks are held, after the cuts.
+    pub hold: i64,
     /// Ground before the cuts, after the uplift.
     pub cut: i64,
     /// Ground before the uplift.
@@ -42,8 +45,10 @@ impl Margins {
         let tree = 4 * i64::from(rules.river);
         let join = tree + 1 + rules.joins.margin(level, width);
         let slide = join + limit;
-        let creep = slide + 2;
-        let cut = creep + cut;
+        let fans = slide + deposit::SWEEPS;
+        let creep = fans + 2;
+        let hold = creep + 2 * hold::SWEEPS + hold::REACH;
+        let cut = hold + cut;
         let rise = cut + rise;
         let water = cut + water;
         let receivers = rise.max(water) + 1;
@@ -51,12 +56,14 @@ impl Margins {
             tree,
             join,
             slide,
+            fans,
             creep,
+            hold,
             cut,
             rise,
             water,
             receivers,
-            carved: (receivers + 1).max(slide + floors::REACH),
+            carved: (receivers + 1).max(slide + floors::REACH).max(fans + deposit::REACH),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::base::error::{Error, Result};
+use crate::base::power::{exp2, log2};
 use crate::local::Joins;
 use crate::strata::StandingBeds;
 
@@ -14,7 +15,7 @@ pub struct Rules {
     /// Height of the new octaves of noise: in fine cells, for a slope of 1.
     pub roughness: f32,
     /// How far slopes go towards balance between uplift and rivers' cuts, as the ratio of what is cut in a cell of
-    /// `balance` to what stands there.
+    /// `balance` to what stands there; on cells narrower than `hillslope` less, to a quarter.
     pub time: f32,
     /// Catchment, in fine cells, of which the slope stays as it is: steeper above it, gentler below.
     pub balance: f32,
@@ -24,12 +25,16 @@ pub struct Rules {
     pub grain: f32,
     /// The steepest slope, rise over run.
     pub limit: f32,
-    /// How far creep takes a cell towards the mean of those around it.
+    /// How far creep takes a cell towards the mean of those around it, on cells of `hillslope` and less.
     pub creep: f32,
+    /// Length of a hillslope that creep shapes, in metres: on wider cells creep does less.
+    pub hillslope: f32,
     /// Half the width of a valley's floor, in metres, for each metre of its catchment's root.
     pub floor: f32,
     /// Slope of floors towards their river, rise over run.
     pub rise: f32,
+    /// Wavelength of meanders, in widths of their river; 0: none.
+    pub meanders: f32,
     /// Sweeps by which water finds its way over hills.
     pub water_sweeps: u32,
     /// Sweeps by which uplift finds room under what is upstream.
@@ -49,18 +54,20 @@ impl Default for Rules {
         Self {
             river: 8,
             roughness: 0.2,
-            time: 0.5,
+            time: 7.0,
             balance: 7.0,
             exponent: 0.45,
             grain: 0.35,
             limit: 0.8,
             creep: 0.3,
+            hillslope: 16.0,
             floor: 0.02,
             rise: 0.015,
-            water_sweeps: 16,
+            meanders: 12.0,
+            water_sweeps: 12,
             rise_sweeps: 6,
-            cut_sweeps: 16,
-            limit_sweeps: 24,
+            cut_sweeps: 10,
+            limit_sweeps: 20,
             strata: None,
             joins: Joins::default(),
         }
@@ -68,6 +75,20 @@ impl Default for Rules {
 }
 
 impl Rules {
+    /// The ratio `time` on cells so many metres wide. On cells narrower than hillslopes creep holds what rivers would cut; the least share leaves
+    /// gullies.
+    pub(super) fn time_on(&self, width: f32) -> f32 {
+        let share = (1.0 + 2.0 * self.exponent) * log2((width / self.hillslope.max(1e-6)).max(1e-30));
+        self.time * exp2(share.clamp(-2.0, 0.0))
+    }
+
+    /// The share of creep on cells so many metres wide. In the time in which a river cuts through such a cell, creep reaches as far as it
+    /// takes hillslopes to be, over the cell's width, to the power of 1 + 2m (Perron et al. 2008, doi:10.1029/2007JF000977, their Péclet number).
+    pub(super) fn creep_on(&self, width: f32) -> f32 {
+        let reached = (1.0 + 2.0 * self.exponent) * log2((self.hillslope / width).max(1e-30));
+        self.creep * exp2(reached.min(0.0))
+    }
+
     /// Refuses what no level can be made with.
     ///
     /// # Errors
@@ -81,8 +102,10 @@ impl Rules {
             ("local.grain", self.grain, [0.0, 2.0]),
             ("local.limit", self.limit, [0.01, 100.0]),
             ("local.creep", self.creep, [0.0, 1.0]),
+            ("local.hillslope", self.hillslope, [0.0, 1e6]),
             ("local.floor", self.floor, [0.0, 1.0]),
             ("local.rise", self.rise, [0.0, 1.0]),
+            ("local.meanders", self.meanders, [0.0, 1e3]),
         ];
         for (name, value, [low, high]) in numbers {
             if !(low..=high).contains(&value) {

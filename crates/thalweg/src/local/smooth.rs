@@ -3,6 +3,8 @@
 use multiversion::multiversion;
 
 use crate::base::cast;
+use crate::base::power::{exp2, log2};
+use crate::flow::STEPS;
 use crate::local::plane::{LANES, Plane, put, take};
 use crate::local::{LocalWindow, Rect};
 use crate::noise::gradient::noise;
@@ -43,16 +45,24 @@ impl Coarse<'_> {
     }
 }
 
-/// The smooth ground of the fine cells of coarse `rect`, in units, and its slope (rise over run), into planes that begin at
-/// fine cell `origin`. It needs heights two coarse cells beyond.
+/// What the smooth ground is made into: heights in units, slopes (rise over run), and slopes in balance ([`Balance`]).
+pub(super) struct Smooth<'a> {
+    pub ground: &'a mut Plane<i32>,
+    pub slope: &'a mut Plane<f32>,
+    pub balance: &'a mut Plane<f32>,
+}
+
+/// The smooth ground of the fine cells of coarse `rect` into planes that begin at fine cell `origin`. It needs heights and receivers
+/// two coarse cells beyond.
 pub(super) fn smooth(
     window: &LocalWindow,
     world: Rect,
     rect: Rect,
     origin: [i64; 2],
-    width: f32,
-    (ground, slope): (&mut Plane<i32>, &mut Plane<f32>),
+    in_balance: &Balance,
+    Smooth { ground, slope, balance }: Smooth<'_>,
 ) {
+    let width = in_balance.width;
     let coarse = Coarse { window, world };
     let count = rect.size()[1];
     let cols: Vec<_> = (rect.start[1] - 2..rect.end[1] + 2).map(|j| coarse.place(j, 1)).collect();
@@ -60,6 +70,7 @@ pub(super) fn smooth(
     let mut rows: Vec<Vec<i64>> = vec![vec![0; count + 4]; 5];
     let mut split: Vec<Vec<i64>> = vec![vec![0; 2 * count]; 5];
     let mut steep: Vec<Vec<f32>> = vec![vec![0.0; count + 2]; 3];
+    let mut balanced = steep.clone();
     let first_col = (2 * rect.start[1] - origin[1] + 1) as usize;
     let halve = |row: &[i64], out: &mut [i64]| {
         for (j, pair) in out.chunks_exact_mut(2).enumerate() {
@@ -78,6 +89,8 @@ pub(super) fn smooth(
             // Slopes of row i − 1, once its neighbours are there.
             steep.rotate_left(1);
             slopes([&rows[2], &rows[3], &rows[4]], width, &mut steep[2]);
+            balanced.rotate_left(1);
+            in_balance.row(window, world, [i - 1, rect.start[1] - 1], &steep[2], &mut balanced[2]);
         }
         if middle < rect.start[0] {
             continue;
@@ -91,12 +104,53 @@ pub(super) fn smooth(
             ground.set(first_row + 1, first_col + x, held(mean + half));
         }
         for (half, row) in [(0, first_row), (1, first_row + 1)] {
-            let out = &mut slope.row_mut(row)[first_col..first_col + 2 * count];
-            for (j, pair) in out.chunks_exact_mut(2).enumerate() {
-                let near = |j: usize| 0.75 * steep[1][j] + 0.25 * steep[2 * half][j];
-                let here = 0.75 * near(j + 1);
-                (pair[0], pair[1]) = (here + 0.25 * near(j), here + 0.25 * near(j + 2));
-            }
+            let cols = first_col..first_col + 2 * count;
+            between([&steep[1], &steep[2 * half]], &mut slope.row_mut(row)[cols.clone()]);
+            between([&balanced[1], &balanced[2 * half]], &mut balance.row_mut(row)[cols]);
+        }
+    }
+}
+
+/// A fine row between a coarse row and the one that it is nearer to, which have a cell more on each side.
+fn between([own, beside]: [&[f32]; 2], out: &mut [f32]) {
+    for (j, pair) in out.chunks_exact_mut(2).enumerate() {
+        let near = |j: usize| 0.75 * own[j] + 0.25 * beside[j];
+        let here = 0.75 * near(j + 1);
+        (pair[0], pair[1]) = (here + 0.25 * near(j), here + 0.25 * near(j + 2));
+    }
+}
+
+/// The slope that uplift and rivers' cuts tend to on small catchments, by what the coarse cells show of their balance: S·A^m is the
+/// same along a river and on the hills beside it (Flint 1974, doi:10.1029/WR010i005p00969), so that gentle ground along a large river says as much
+/// of it as a steep hill.
+pub(super) struct Balance {
+    /// Width of a coarse cell in metres, the exponent m, the catchment in m² of which the slope is meant, and the steepest.
+    pub width: f32,
+    pub exponent: f32,
+    pub area: f32,
+    pub limit: f32,
+    pub sea: i32,
+}
+
+impl Balance {
+    /// Of coarse cells from `row` and `col` on, which may lie a cell beyond the world, and of their `slopes`.
+    fn row(&self, window: &LocalWindow, world: Rect, [row, col]: [i64; 2], slopes: &[f32], out: &mut [f32]) {
+        let place =
+            |x: i64, axis: usize| (x.clamp(world.start[axis], world.end[axis] - 1) - window.rect.start[axis]) as usize;
+        let i = place(row, 0);
+        let surface = |at: (usize, usize)| window.surface(at).0.max(self.sea);
+        for ((col, slope), out) in (col..).zip(slopes).zip(out) {
+            let at = (i, place(col, 1));
+            let code = usize::from(window.receivers[at]);
+            let Some([di, dj]) = STEPS.get(code).filter(|_| window.lake(at).is_none()) else {
+                *out = 0.0;
+                continue;
+            };
+            let to = (i.wrapping_add_signed(*di), at.1.wrapping_add_signed(*dj));
+            let fall = surface(at).saturating_sub(surface(to)).max(0) as f32;
+            let run = if code.is_multiple_of(2) { self.width } else { self.width * std::f32::consts::SQRT_2 };
+            let more = exp2(self.exponent * log2(window.area[at] / self.area));
+            *out = (fall * more / (run * UNITS_F32)).min(self.limit).max(*slope);
         }
     }
 }

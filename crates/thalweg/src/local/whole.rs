@@ -58,7 +58,7 @@ impl LocalWindow {
         });
         let level = Field::generate(filled.size(), |i, j| of(i * cols + j).unwrap_or(Height::ZERO));
         let lakes = wet.then_some(LocalLakes { id, level });
-        let window = Self { level: 0, rect: frame.world(0), ground, receivers: directions, area, lakes };
+        let window = Self { level: 0, rect: frame.world(0), ground, receivers: directions.into_codes(), area, lakes };
         Ok((frame, window))
     }
 }

@@ -4,7 +4,7 @@ use crate::base::error::{Error, Result};
 use crate::flow::OUT;
 use crate::local::LocalLakes;
 use crate::terrain::field::{Field, Size};
-use crate::terrain::grid::{Edge, Edges, Grid};
+use crate::terrain::grid::{Edge, Edges, Grid, SIDES};
 use crate::terrain::height::Height;
 
 /// The narrowest cell that a level may have, in metres: a height's unit is 1/65 536 m, and a slope of 1 in 65 is then still one.
@@ -33,12 +33,16 @@ impl Frame {
     /// The frame of a world whose level 0 has this grid.
     ///
     /// # Errors
-    /// When the grid is only a part of its world.
+    /// When the grid is only a part of its world, or looped.
     pub fn of(grid: &Grid) -> Result<Self> {
         grid.check()?;
         if grid.size != grid.world {
             let [rows, cols] = grid.size;
             return Err(Error::value("level 0", format!("a part of {rows} × {cols} cells"), "a whole world"));
+        }
+        if let Some(axis) = (0..2).find(|axis| grid.is_looped(*axis)) {
+            let allowed = "sides that end: local levels know no looped ones";
+            return Err(Error::value("edges", format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]), allowed));
         }
         Ok(Self { first: [0, 0], cells: grid.size, cell: grid.cell, edges: grid.edges, sea: grid.sea_level })
     }

@@ -93,6 +93,8 @@ pub struct About {
     pub tables: &'static [&'static str],
     /// Whether it draws random numbers or reads positions; if not, a turned input gives the turned result.
     pub placed: bool,
+    /// Whether it runs over a world of looped edges as if it had no seam.
+    pub loops: bool,
 }
 
 /// How local levels go on from a recipe's land: its models' part in them is their local form.
@@ -128,7 +130,7 @@ impl Local {
 }
 
 impl Default for About {
-    /// No name yet, no layers, no tables; placed, so that nothing is promised of a turned input.
+    /// No name yet, no layers, no tables; placed, so that nothing is promised of a turned input; no looped edges.
     fn default() -> Self {
         Self {
             name: "",
@@ -140,6 +142,7 @@ impl Default for About {
             writes: &[],
             tables: &[],
             placed: true,
+            loops: false,
         }
     }
 }

@@ -25,6 +25,8 @@ pub fn markdown(model: &dyn Model) -> String {
     let _ = write!(page, "\nFamily: {family}. Source: {}.\n", about.source.trim_end_matches('.'));
     let form = model.local(&mut Local::new(CELL)).unwrap_or("none, it ends at the global level");
     let _ = writeln!(page, "\nLocal form: {form}.");
+    let loops = if about.loops { "it runs over them and knows no seam" } else { "it is refused where there are some" };
+    let _ = writeln!(page, "\nLooped edges: {loops}.");
     let _ = write!(page, "\n## Parameters\n\n{}", parameters(model));
     page.push_str("\n## Layers\n\n");
     let groups = [("needs", about.needs), ("heeds", about.uses), ("writes", about.writes)];

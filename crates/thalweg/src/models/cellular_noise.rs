@@ -59,6 +59,7 @@ impl Model for CellularNoise {
             source: "Worley 1996, A cellular texture basis function",
             family: Family::Base,
             uses: &[AMOUNT],
+            loops: true,
             ..About::default()
         }
     }
@@ -76,8 +77,8 @@ impl Base for CellularNoise {
     }
 
     fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
-        let octaves = Cellular::octaves(self.octaves, self.wavelength, self.gain, key.and(0), grid.cell);
-        let warp = Warp::new(self.warp, self.warp_wavelength, key.and(1), grid.cell);
+        let octaves = Cellular::octaves(self.octaves, self.wavelength, self.gain, key.and(0), grid);
+        let warp = Warp::new(self.warp, self.warp_wavelength, key.and(1), grid);
         let noise = Cellular::new(self.distance, self.jitter, octaves, warp);
         let [amplitude, offset] = [self.amplitude as f32, self.offset as f32];
         move |i, row| {

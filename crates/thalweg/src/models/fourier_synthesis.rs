@@ -65,6 +65,7 @@ impl Model for FourierSynthesis {
             source: "Saupe 1988, Algorithms for random fractals",
             family: Family::Base,
             uses: &[AMOUNT],
+            loops: true,
             ..About::default()
         }
     }
@@ -98,6 +99,14 @@ impl Stepper for Synthesis {
 impl FourierSynthesis {
     /// Elevation in metres of the window's cells.
     fn surface(&self, grid: &Grid, key: Key) -> Field<f32> {
+        // Where a looped world's window begins with another cell than the world, it is the world rolled.
+        if grid.topology().is_looped() && grid.origin != [0, 0] && grid.size == grid.world {
+            let whole = self.surface(&Grid { origin: [0, 0], ..grid.clone() }, key);
+            return Field::generate(grid.size, |i, j| {
+                let [row, col] = grid.world_cell(i, j).map(|line| line as usize);
+                whole[(row, col)]
+            });
+        }
         let [rows, cols] = grid.world;
         let columns = self.columns(grid, key);
         let fft = Fourier::inverse(cols);

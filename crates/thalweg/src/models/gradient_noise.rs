@@ -70,6 +70,7 @@ impl Model for GradientNoise {
             source: "Perlin 1985, An image synthesizer; Musgrave 2003, Procedural fractal terrains",
             family: Family::Base,
             uses: &[AMOUNT],
+            loops: true,
             ..About::default()
         }
     }
@@ -106,8 +107,8 @@ impl Base for GradientNoise {
             ridge_gain: self.ridge_gain,
             damping: self.damping,
         };
-        let warp = Warp::new(self.warp, self.warp_wavelength, key.and(1), grid.cell);
-        let noise = Fractal::new(&settings, warp, key.and(0), grid.cell);
+        let warp = Warp::new(self.warp, self.warp_wavelength, key.and(1), grid);
+        let noise = Fractal::new(&settings, warp, key.and(0), grid);
         let [amplitude, offset] = [self.amplitude as f32, self.offset as f32];
         move |i, row| {
             noise.row(grid, i, row);

@@ -10,7 +10,7 @@ use crate::process::slopes::SLOPE_LIMIT;
 use crate::process::slopes::diffuse::{PASS, passes};
 use crate::process::slopes::{Bounds, Guards, book_cut, carry_off, diffuse, factors, jittered, limit};
 use crate::terrain::field::Field;
-use crate::terrain::grid::{Edge, Grid};
+use crate::terrain::grid::{Edge, Grid, Topology};
 use crate::terrain::height::Height;
 use crate::terrain::{HARDNESS, LOOSE, PROTECT, Terrain};
 
@@ -72,6 +72,7 @@ impl Model for Hillslope {
             family: Family::Erosion,
             uses: &[SLOPE_LIMIT, HARDNESS, PROTECT],
             writes: &[LOOSE],
+            loops: true,
             ..About::default()
         }
     }
@@ -158,7 +159,13 @@ impl Slopes {
             });
         }
         let before = ground.clone();
-        limit(ground, &steepest, None, grid.cell, Bounds { nodata: nodata.as_ref(), held: None })?;
+        limit(
+            ground,
+            &steepest,
+            None,
+            grid.cell,
+            Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: None },
+        )?;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         book_cut(&before, ground, loose, Guards { protect: factors(layers, &PROTECT), hardness: None })
     }
@@ -167,7 +174,7 @@ impl Slopes {
     fn creep(&self, terrain: &mut Terrain) -> Result<Budget> {
         let Terrain { grid, ground, loose, nodata, layers, .. } = terrain;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-        let bounds = Bounds { nodata: nodata.as_ref(), held: self.held.as_ref() };
+        let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: self.held.as_ref() };
         let [hardness, protect] = [HARDNESS, PROTECT].map(|spec| factors(layers, &spec));
         let Some(hardness) = hardness else {
             let share = protect.map(|protect| protect.map(|part| 1.0 - share_of(*part)));
@@ -192,12 +199,14 @@ impl Slopes {
 
 /// How far cell (i, j) stands over its lower neighbours together, in units.
 fn fall(ground: &Field<Height>, bounds: Bounds<'_>, i: usize, j: usize) -> f64 {
-    let [rows, cols] = ground.size();
-    let down = |r: usize, c: usize| {
-        let wall = r >= rows || c >= cols || bounds.nodata.is_some_and(|mask| mask[(r, c)]);
-        if wall { 0 } else { (i64::from(ground[(i, j)].0) - i64::from(ground[(r, c)].0)).max(0) }
+    let topology = Topology { size: ground.size(), looped: bounds.looped };
+    let down = |by: [isize; 2]| match topology.cell([i, j], by) {
+        Some([r, c]) if bounds.nodata.is_none_or(|mask| !mask[(r, c)]) => {
+            (i64::from(ground[(i, j)].0) - i64::from(ground[(r, c)].0)).max(0)
+        }
+        _ => 0,
     };
-    (down(i.wrapping_sub(1), j) + down(i + 1, j) + down(i, j.wrapping_sub(1)) + down(i, j + 1)) as f64
+    (down([-1, 0]) + down([1, 0]) + down([0, -1]) + down([0, 1])) as f64
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ params! {
     /// clay 15–25°.
     ///
     /// It needs nothing, heeds `loose`, `hardness` and `protect`, and leaves the ground and `loose`. Nothing leaves the
-    /// world: beyond an edge, and beside cells without data, there is no lower ground. Amounts under a unit (1/65 536 m)
+    /// world: beyond an edge that is not looped, and beside cells without data, there is no lower ground. Amounts under a unit (1/65 536 m)
     /// stay, so slopes end within 8/rate units of their angle. It breaks where it stands alone: it makes no valleys, and
     /// rounds the ground into cones and pyramids when it runs for long.
     pub struct Thermal {
@@ -58,6 +58,7 @@ impl Model for Thermal {
             uses: &[HARDNESS, PROTECT],
             writes: &[LOOSE],
             placed: false,
+            loops: true,
             ..About::default()
         }
     }
@@ -132,16 +133,16 @@ impl Stepper for Slide {
         let (hardness, protect) = (factors(layers, &HARDNESS), factors(layers, &PROTECT));
         let (ground, nodata) = (&terrain.ground, terrain.nodata.as_ref());
         let (talus, rock, share) = (self.talus, self.rock, self.share);
-        let [rows, cols] = size;
+        let (cols, topology) = (size[1], terrain.grid.topology());
 
         // How much each cell gives: its full share, or less where there is not enough to slide.
         self.given.as_mut_slice().par_chunks_mut(BAND * cols).enumerate().for_each(|(band, given)| {
-            let mut near = Near::new(cols, WALL);
+            let mut near = Near::new(topology, WALL);
             let count = whole(cols);
             let (mut softness, mut thickness, mut parts) = (vec![1.0; count], vec![0; count], vec![0.0; count]);
             for (r, given) in given.chunks_mut(cols).enumerate() {
                 let i = band * BAND + r;
-                near.advance(i, r == 0, rows, |i, row| heights(ground, nodata, i, row));
+                near.advance(i, r == 0, |i, row| heights(ground, nodata, i, row));
                 for (to, from) in thickness.iter_mut().zip(loose.row(i)) {
                     *to = from.0;
                 }
@@ -171,14 +172,14 @@ impl Stepper for Slide {
             .zip(loose.as_mut_slice().par_chunks_mut(BAND * cols))
             .enumerate()
             .map(|(band, (next, loose))| {
-                let mut near = Near::new(cols, WALL);
-                let mut gives = Near::new(cols, 0.0);
+                let mut near = Near::new(topology, WALL);
+                let mut gives = Near::new(topology, 0.0);
                 let (mut out, mut come) = (vec![0; whole(cols)], vec![0; whole(cols)]);
                 let mut moved = 0;
                 for (r, (next, loose)) in next.chunks_mut(cols).zip(loose.chunks_mut(cols)).enumerate() {
                     let i = band * BAND + r;
-                    near.advance(i, r == 0, rows, |i, row| heights(ground, nodata, i, row));
-                    gives.advance(i, r == 0, rows, |i, row| row.copy_from_slice(given.row(i)));
+                    near.advance(i, r == 0, |i, row| heights(ground, nodata, i, row));
+                    gives.advance(i, r == 0, |i, row| row.copy_from_slice(given.row(i)));
                     flows(&near.rows, &gives.rows, talus, &mut out, &mut come);
                     for (j, ground) in ground.row(i).iter().enumerate() {
                         next[j] = Height(ground.0 - out[j] + come[j]);

@@ -12,7 +12,7 @@ use crate::choice;
 use crate::noise::chunk::{CHUNK, Chunk, for_chunks};
 use crate::noise::fractal::Warp;
 use crate::noise::gradient;
-use crate::noise::octave::Octave;
+use crate::noise::octave::{Octave, Period, Plane};
 use crate::terrain::grid::Grid;
 
 choice! {
@@ -58,12 +58,13 @@ pub struct Points {
     ring: bool,
     jitter: f32,
     seed: u32,
+    period: Option<Period>,
 }
 
 impl Points {
     /// Points that stray from the middle of their squares by `jitter` (0 to 1) of half a square.
     pub fn new(jitter: f64, seed: u32) -> Self {
-        Self { square: None, points: [[0.0; 2]; 25], ring: false, jitter: jitter as f32, seed }
+        Self { square: None, points: [[0.0; 2]; 25], ring: false, jitter: jitter as f32, seed, period: None }
     }
 
     /// Distances, in lattice units, from offset (x, y) in square (i, j) to the nearest two points.
@@ -89,7 +90,10 @@ impl Points {
     #[inline]
     fn hash(&mut self, i: i32, j: i32, which: Range<usize>) {
         for k in which {
-            self.points[k] = feature(i, j, AROUND[k], self.jitter, self.seed);
+            self.points[k] = feature(i, j, AROUND[k], self.jitter, |i, j| {
+                let (i, j) = self.period.map_or((i, j), |period| period.same(i, j));
+                gradient::point(i, j, self.seed)
+            });
         }
     }
 }
@@ -110,10 +114,10 @@ const fn around() -> [[i32; 2]; 25] {
     all
 }
 
-/// The feature point of square (i + di, j + dj), relative to the corner of (i, j).
+/// The feature point of square (i + di, j + dj), relative to the corner of (i, j); `hash` gives the random number of a square.
 #[inline]
-fn feature(i: i32, j: i32, [di, dj]: [i32; 2], jitter: f32, seed: u32) -> [f32; 2] {
-    let hash = gradient::point(i.wrapping_add(di), j.wrapping_add(dj), seed);
+fn feature(i: i32, j: i32, [di, dj]: [i32; 2], jitter: f32, hash: impl Fn(i32, i32) -> u32) -> [f32; 2] {
+    let hash = hash(i.wrapping_add(di), j.wrapping_add(dj));
     let stray = |bits: u32| jitter * (bits as f32 / 65_536.0 - 0.5);
     [di as f32 + 0.5 + stray(hash >> 16), dj as f32 + 0.5 + stray(hash & 0xffff)]
 }
@@ -145,14 +149,18 @@ impl Cellular {
         Self { distance, jitter, octaves, warp, scale: 1.0 / total.max(1e-6) }
     }
 
-    /// `count` octaves for [`Cellular::new`], on cells of `cell` metres.
-    pub fn octaves(count: u32, wavelength: f64, gain: f64, key: Key, cell: f64) -> Vec<Octave> {
-        Octave::series(count, wavelength, 2.0, gain, key, cell)
+    /// `count` octaves for [`Cellular::new`], over a plane or on cells of so many metres.
+    pub fn octaves(count: u32, wavelength: f64, gain: f64, key: Key, plane: impl Into<Plane>) -> Vec<Octave> {
+        Octave::series(count, wavelength, 2.0, gain, key, plane)
     }
 
     /// Fills row `i` of the grid's window: the mean of the octaves' distances, in squares, by weight.
     pub fn row(&self, grid: &Grid, i: usize, out: &mut [f32]) {
-        let mut points: Vec<Points> = self.octaves.iter().map(|o| Points::new(self.jitter, o.seed)).collect();
+        let mut points: Vec<Points> = self
+            .octaves
+            .iter()
+            .map(|octave| Points { period: octave.period, ..Points::new(self.jitter, octave.seed) })
+            .collect();
         for_chunks(grid, i, out, |anchor, chunk| self.chunk(&mut points, anchor, grid.cell, chunk));
     }
 
@@ -197,7 +205,7 @@ mod tests {
     /// Every feature point of the squares −3..=3, and the plain search among them.
     fn brute_force(x: f32, y: f32, jitter: f32, seed: u32) -> [f32; 2] {
         let mut distances: Vec<f32> = (-3..=3)
-            .flat_map(|i| (-3..=3).map(move |j| feature(0, 0, [i, j], jitter, seed)))
+            .flat_map(|i| (-3..=3).map(move |j| feature(0, 0, [i, j], jitter, |i, j| gradient::point(i, j, seed))))
             .map(|[px, py]| (px - x).hypot(py - y))
             .collect();
         distances.sort_by(f32::total_cmp);
@@ -221,7 +229,10 @@ mod tests {
     fn the_ring_matters() {
         // Else the search above would pass without it: for some keys the second nearest point must lie there.
         let outside = |seed: &u32| {
-            let inner: Vec<_> = AROUND[..9].iter().map(|offset| feature(0, 0, *offset, 1.0, *seed)).collect();
+            let inner: Vec<_> = AROUND[..9]
+                .iter()
+                .map(|offset| feature(0, 0, *offset, 1.0, |i, j| gradient::point(i, j, *seed)))
+                .collect();
             search([f32::MAX; 2], &inner, 0.0, 0.0)[1].sqrt() > brute_force(0.0, 0.0, 1.0, *seed)[1] + 1e-5
         };
         assert!((0..20_000).filter(outside).count() > 0);

@@ -21,10 +21,14 @@ pub(crate) fn for_chunks(grid: &Grid, i: usize, out: &mut [f32], mut chunk: impl
     let mut buffer = [0.0; CHUNK];
     let mut done = 0;
     while done < out.len() {
-        let column = grid.origin[1] + done as i64;
+        let [_, column] = grid.world_cell(i, done);
         let first = column.div_euclid(CHUNK as i64) * CHUNK as i64;
         let skip = (column - first) as usize;
-        let count = (CHUNK - skip).min(out.len() - done);
+        let mut count = (CHUNK - skip).min(out.len() - done);
+        if grid.is_looped(1) {
+            // After the last column comes the first.
+            count = count.min((grid.world[1] as i64 - column) as usize);
+        }
         chunk([(first as f64 + 0.5) * grid.cell, y], &mut buffer);
         out[done..done + count].copy_from_slice(&buffer[skip..skip + count]);
         done += count;
@@ -47,6 +51,26 @@ pub(crate) fn evaluate<const WARPED: bool, const SLOPE: bool>(
     cell: f64,
     warp: &[Chunk; 2],
 ) -> [Chunk; 3] {
+    match octave.period {
+        None => sample::<WARPED, SLOPE>(octave, anchor, cell, warp, |i, j| gradient::corners(i, j, octave.seed)),
+        Some(period) => sample::<WARPED, SLOPE>(octave, anchor, cell, warp, |i, j| {
+            [[0, 0], [1, 0], [0, 1], [1, 1]].map(|[di, dj]| {
+                let (i, j) = period.same(i.wrapping_add(di), j.wrapping_add(dj));
+                gradient::point(i, j, octave.seed)
+            })
+        }),
+    }
+}
+
+/// [`evaluate`], where the corners of the square after lattice point (i, j) have the random numbers that `corners` gives.
+#[inline(always)]
+fn sample<const WARPED: bool, const SLOPE: bool>(
+    octave: &Octave,
+    anchor: [f64; 2],
+    cell: f64,
+    warp: &[Chunk; 2],
+    corners: impl Fn(i32, i32) -> [u32; 4],
+) -> [Chunk; 3] {
     let [(i, u0), (j, v0)] = octave.place(anchor[0], anchor[1]);
     let [u0, v0] = [u0 as f32, v0 as f32];
     // Within a chunk f32 is enough: octaves have at least two cells a wave, so coordinates stay under 65 (3·10⁻⁶).
@@ -67,12 +91,12 @@ pub(crate) fn evaluate<const WARPED: bool, const SLOPE: bool>(
         let [(p, x), (q, y)] = [split(u), split(v)];
         let [p, q] = [i.wrapping_add(p), j.wrapping_add(q)];
         if SLOPE {
-            let [n, along_u, along_v] = gradient::noise_and_slope(p, q, x, y, octave.seed);
+            let [n, along_u, along_v] = gradient::noise_and_slope_within(corners(p, q), x, y);
             noise[k] = n;
             along_x[k] = along_u * tux + along_v * tvx;
             along_y[k] = along_u * tuy + along_v * tvy;
         } else {
-            noise[k] = gradient::noise(p, q, x, y, octave.seed);
+            noise[k] = gradient::noise_within(corners(p, q), x, y);
         }
     }
     out

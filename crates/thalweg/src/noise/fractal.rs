@@ -10,7 +10,7 @@ use crate::base::rng::Key;
 use crate::choice;
 use crate::noise::chunk::{CHUNK, Chunk, STILL, add, evaluate, for_chunks};
 use crate::noise::gradient::{DEVIATION, MEAN_ABS};
-use crate::noise::octave::Octave;
+use crate::noise::octave::{Octave, Plane};
 use crate::terrain::grid::Grid;
 
 choice! {
@@ -88,9 +88,10 @@ const WARP_CELLS: f64 = 262_144.0;
 
 impl Warp {
     /// A warp of about `metres` (three standard deviations), `wavelength` metres long; `None` if it moves nothing.
-    pub fn new(metres: f64, wavelength: f64, key: Key, cell: f64) -> Option<Self> {
-        let [east, south] = [1, 2].map(|n| Octave::series(WARP_OCTAVES, wavelength, 2.0, 0.5, key.and(n), cell));
-        let metres = metres.min(WARP_CELLS * cell) / deviation(&east);
+    pub fn new(metres: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
+        let plane = plane.into();
+        let [east, south] = [1, 2].map(|n| Octave::series(WARP_OCTAVES, wavelength, 2.0, 0.5, key.and(n), plane));
+        let metres = metres.min(WARP_CELLS * plane.cell) / deviation(&east);
         (metres > 0.0).then_some(Self { east, south, metres: metres as f32 })
     }
 
@@ -121,17 +122,18 @@ fn deviation(octaves: &[Octave]) -> f64 {
 }
 
 impl Fractal {
-    /// A sum of octaves for cells of `cell` metres, its lattices keyed by `key`.
-    pub fn new(settings: &FractalSettings, warp: Option<Warp>, key: Key, cell: f64) -> Self {
+    /// A sum of octaves over a plane, or for cells of so many metres, its lattices keyed by `key`.
+    pub fn new(settings: &FractalSettings, warp: Option<Warp>, key: Key, plane: impl Into<Plane>) -> Self {
+        let plane = plane.into();
         let FractalSettings { octaves, wavelength, lacunarity, gain, .. } = *settings;
-        let octaves = Octave::series(octaves, wavelength, lacunarity, gain, key, cell);
+        let octaves = Octave::series(octaves, wavelength, lacunarity, gain, key, plane);
         let total: f64 = octaves.iter().map(|octave| f64::from(octave.amplitude)).sum();
         let size = match settings.kind {
             FractalKind::Fbm => deviation(&octaves),
             FractalKind::Billow => total,
             FractalKind::Ridged => total * settings.ridge_offset.powi(2),
         };
-        Self { settings: *settings, octaves, warp, scale: (1.0 / size.max(1e-6)) as f32, cell }
+        Self { settings: *settings, octaves, warp, scale: (1.0 / size.max(1e-6)) as f32, cell: plane.cell }
     }
 
     /// Fills row `i` of the grid's window. fBm has a standard deviation of 1/3 about 0 (less where damped); billow

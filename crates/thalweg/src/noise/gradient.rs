@@ -24,7 +24,12 @@ const AXES: [u32; 2] = [0x9e37_79b1, 0x85eb_ca77];
 /// Noise at offset (x, y), each in 0..1, from lattice point (i, j) towards growing i and j.
 #[inline(always)]
 pub fn noise(i: i32, j: i32, x: f32, y: f32, seed: u32) -> f32 {
-    let [a, b, c, d] = corners(i, j, seed);
+    noise_within(corners(i, j, seed), x, y)
+}
+
+/// Noise at offset (x, y), each in 0..1, in the square whose corners have these random numbers, as [`corners`] lists them.
+#[inline(always)]
+pub(crate) fn noise_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> f32 {
     let (u, v) = (fade(x), fade(y));
     let near = lerp(dot(a, x, y), dot(b, x - 1.0, y), u);
     let far = lerp(dot(c, x, y - 1.0), dot(d, x - 1.0, y - 1.0), u);
@@ -34,7 +39,12 @@ pub fn noise(i: i32, j: i32, x: f32, y: f32, seed: u32) -> f32 {
 /// The same noise, and its derivatives along x and y per lattice unit.
 #[inline(always)]
 pub fn noise_and_slope(i: i32, j: i32, x: f32, y: f32, seed: u32) -> [f32; 3] {
-    let [a, b, c, d] = corners(i, j, seed);
+    noise_and_slope_within(corners(i, j, seed), x, y)
+}
+
+/// As [`noise_within`], with the derivatives.
+#[inline(always)]
+pub(crate) fn noise_and_slope_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> [f32; 3] {
     let (u, v) = (fade(x), fade(y));
     let [na, nb] = [dot(a, x, y), dot(b, x - 1.0, y)];
     let [nc, nd] = [dot(c, x, y - 1.0), dot(d, x - 1.0, y - 1.0)];
@@ -50,7 +60,7 @@ pub fn noise_and_slope(i: i32, j: i32, x: f32, y: f32, seed: u32) -> [f32; 3] {
 
 /// Random numbers of the four lattice points around: (i, j), (i+1, j), (i, j+1), (i+1, j+1).
 #[inline(always)]
-fn corners(i: i32, j: i32, seed: u32) -> [u32; 4] {
+pub(crate) fn corners(i: i32, j: i32, seed: u32) -> [u32; 4] {
     let first = (i as u32).wrapping_mul(AXES[0]).wrapping_add((j as u32).wrapping_mul(AXES[1])).wrapping_add(seed);
     let [east, south] = AXES.map(|axis| first.wrapping_add(axis));
     [first, east, south, east.wrapping_add(AXES[1])].map(mix)

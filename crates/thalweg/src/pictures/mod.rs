@@ -11,6 +11,7 @@ pub mod momentum;
 pub mod paint;
 pub mod perspective;
 pub mod picture;
+pub(crate) mod png_file;
 pub mod ramps;
 mod raster;
 pub mod relief;

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Seek, Write};
 use rayon::prelude::*;
 
 use crate::pictures::colour::{Linear, Rgb, linear, srgb};
+use crate::pictures::png_file::write_png;
 use crate::terrain::field::{Field, Size, Window};
 use crate::terrain::filter::{Axis, Kernel, filter};
 
@@ -180,29 +181,6 @@ fn add(sum: &mut Linear, light: Linear, weight: f32) {
     for c in 0..3 {
         sum[c] += light[c] * weight;
     }
-}
-
-/// Writes a PNG of big-endian samples.
-pub(crate) fn write_png(
-    writer: impl Write,
-    [rows, cols]: Size,
-    colour: png::ColorType,
-    depth: png::BitDepth,
-    bytes: &[u8],
-) -> io::Result<()> {
-    let side = |n: usize| {
-        u32::try_from(n).map_err(|_| io::Error::other(format!("a PNG side of {n} pixels; at most 2^31 - 1")))
-    };
-    let mut encoder = png::Encoder::new(writer, side(cols)?, side(rows)?);
-    encoder.set_color(colour);
-    encoder.set_depth(depth);
-    encoder.set_compression(png::Compression::Balanced);
-    if colour == png::ColorType::Rgb && depth == png::BitDepth::Eight {
-        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
-    }
-    let mut body = encoder.write_header()?;
-    body.write_image_data(bytes)?;
-    Ok(body.finish()?)
 }
 
 #[cfg(test)]

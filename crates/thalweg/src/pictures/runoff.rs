@@ -55,7 +55,11 @@ fn shown(relief: &Relief, discharge: &Field<f32>) -> Option<[f32; 2]> {
 /// Discharge in m³/s by sample if rain fell evenly on the relief and all of it ran off.
 fn gathered(terrain: &Terrain, relief: &Relief) -> Result<Field<f32>> {
     let cell = f64::from(relief.cell[0].max(relief.cell[1])).clamp(1e-3, 1e5);
-    let grid = Grid { edges: terrain.grid.edges, sea_level: terrain.grid.sea_level, ..Grid::new(relief.size(), cell)? };
+    let grid = Grid {
+        edges: terrain.grid.unrolled().edges,
+        sea_level: terrain.grid.sea_level,
+        ..Grid::new(relief.size(), cell)?
+    };
     let ground = relief.heights.map(|h| Height::saturating(f64::from(*h)));
     let land = Land { grid: &grid, ground: &ground, nodata: relief.nodata.as_ref(), outlets: &[] };
     let drainage = Drainage::of(&land);

@@ -6,10 +6,10 @@
 
 use rayon::prelude::*;
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::model::{Budget, Stepper, Tick};
 use crate::terrain::field::Field;
-use crate::terrain::grid::Grid;
+use crate::terrain::grid::{Grid, Topology};
 use crate::terrain::height::Height;
 use crate::terrain::{Cells, Coarser, Layer, Terrain};
 
@@ -25,7 +25,28 @@ pub struct Coarsened {
     pub inner: Box<dyn Stepper>,
 }
 
-/// The grid of blocks over `grid`. Blocks are anchored to world cells; those at the end of the world may be partial.
+/// Checks that whole blocks go round where edges are looped.
+///
+/// # Errors
+/// When they do not, or there are too few of them; `name` and `value` are what is to be changed.
+pub fn check(grid: &Grid, factor: usize, name: &str, value: impl std::fmt::Display) -> Result<()> {
+    for (axis, looped) in grid.topology().looped.into_iter().enumerate() {
+        let cells = grid.size[axis];
+        let is_between = grid.origin[axis].rem_euclid(factor as i64) != 0;
+        if looped && (is_between || !cells.is_multiple_of(factor) || cells / factor < Topology::FEWEST) {
+            let line = ["rows", "columns"][axis];
+            let allowed = format!(
+                "0, or widths of which {} or more whole ones go round the {cells} looped {line}; here they are {factor} cells wide",
+                Topology::FEWEST
+            );
+            return Err(Error::value(name, value, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// The grid of blocks over `grid`. Blocks are anchored to world cells; those at the end of the world may be partial, so where edges
+/// are looped whole ones have to go round ([`check`]).
 pub fn grid(grid: &Grid, factor: usize) -> Grid {
     let side = factor as i64;
     let origin = grid.origin.map(|o| o.div_euclid(side));
@@ -79,7 +100,7 @@ fn span(grid: &Grid, small: &Grid, factor: usize, axis: usize, b: usize) -> std:
 /// cell without data near is so as a whole, for what is laid back reaches a block beyond it.
 pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     let fine = &terrain.grid;
-    let grid = grid(fine, factor);
+    let (grid, topology) = (grid(fine, factor), fine.topology());
     let spans = |i: usize, j: usize| [span(fine, &grid, factor, 0, i), span(fine, &grid, factor, 1, j)];
     let mean = |field: &Field<Height>| {
         Field::generate(grid.size, |i, j| {
@@ -92,21 +113,25 @@ pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     // A block and a block round it.
     let around = |i: usize, j: usize| {
         let widen = |span: std::ops::Range<usize>, axis: usize| {
-            span.start.saturating_sub(factor)..(span.end + factor).min(fine.size[axis])
+            let wide = span.start as isize - factor as isize..(span.end + factor) as isize;
+            wide.filter_map(|at| topology.line(axis, at)).collect::<Vec<usize>>()
         };
         let [rows, cols] = spans(i, j);
         [widen(rows, 0), widen(cols, 1)]
     };
     let layers = terrain.layers.iter().filter_map(|(name, layer)| {
         let Cells::Float(field) = &layer.cells else { return None };
-        let values = |[rows, cols]: [std::ops::Range<usize>; 2]| rows.flat_map(move |r| &field.row(r)[cols.clone()]);
         let block = |i: usize, j: usize| match layer.coarser {
             Coarser::Mean => {
                 let [rows, cols] = spans(i, j);
                 let count = (rows.len() * cols.len()) as f32;
-                values([rows, cols]).sum::<f32>() / count
+                rows.flat_map(|r| &field.row(r)[cols.clone()]).sum::<f32>() / count
             }
-            Coarser::Most => values(around(i, j)).fold(0.0, |most: f32, x| most.max(*x)),
+            Coarser::Most => {
+                let [rows, cols] = around(i, j);
+                let values = rows.iter().flat_map(|r| cols.iter().map(|c| field[(*r, *c)]));
+                values.fold(0.0, |most: f32, x| most.max(x))
+            }
             Coarser::Empty => 0.0,
         };
         let is_read = layer.coarser != Coarser::Empty;
@@ -116,7 +141,7 @@ pub(crate) fn reduced(terrain: &Terrain, factor: usize) -> Terrain {
     let nodata = terrain.nodata.as_ref().map(|mask| {
         Field::generate(grid.size, |i, j| {
             let [rows, cols] = around(i, j);
-            rows.flat_map(|r| &mask.row(r)[cols.clone()]).any(|void| *void)
+            rows.iter().any(|r| cols.iter().any(|c| mask[(*r, *c)]))
         })
     });
     let side = factor as i64;
@@ -233,6 +258,9 @@ impl Spline {
                 .flat_map(|b| (0..side).map(move |c| (b, c)))
                 .map(|(b, c)| {
                     let x = start(fine, small, factor, axis, b) + c as i64 - factor as i64;
+                    if let Some(line) = fine.topology().line(axis, x as isize) {
+                        return line;
+                    }
                     // Mirrored at the edge; a terrain narrower than that takes it at its other edge.
                     (if x < 0 {
                         -1 - x

@@ -6,7 +6,7 @@
 //! half gets the other lacks, in whole units: every cell's four parts sum to four times its own, and so to what lay there.
 
 use crate::terrain::field::{Field, Size};
-use crate::terrain::grid::Grid;
+use crate::terrain::grid::{Grid, Topology};
 use crate::terrain::height::Height;
 use crate::terrain::{Cells, Finer, Layer, Terrain};
 
@@ -30,18 +30,19 @@ pub fn grid(grid: &Grid) -> Grid {
 /// declaration says ([`Finer`]), counts stay. Things keep their place, and what they carry.
 pub fn terrain(terrain: &Terrain) -> Terrain {
     let outside = terrain.nodata.as_ref();
-    let ground = ground(&terrain.ground, outside);
+    let topology = terrain.grid.topology();
+    let ground = ground(&terrain.ground, outside, topology);
     let layers = terrain.layers.iter().map(|(name, layer)| {
         let cells = match &layer.cells {
             Cells::Height(field) => Cells::Height(match layer.finer {
                 Finer::Same => copied(field),
-                Finer::Smooth => thicknesses(field, outside),
+                Finer::Smooth => thicknesses(field, outside, topology),
                 Finer::Level => pools(field, &ground),
                 Finer::Halved => copied(field).map(|h| Height(h.0 / 2)),
             }),
             Cells::Float(field) => Cells::Float(match layer.finer {
                 Finer::Same => copied(field),
-                Finer::Smooth | Finer::Level => depths(field),
+                Finer::Smooth | Finer::Level => depths(field, topology),
                 Finer::Halved => copied(field).map(|x| 0.5 * x),
             }),
             Cells::Count(field) => Cells::Count(copied(field)),
@@ -50,7 +51,7 @@ pub fn terrain(terrain: &Terrain) -> Terrain {
     });
     Terrain {
         grid: grid(&terrain.grid),
-        loose: terrain.loose.as_ref().map(|loose| thicknesses(loose, outside)),
+        loose: terrain.loose.as_ref().map(|loose| thicknesses(loose, outside, topology)),
         nodata: outside.map(copied),
         layers: layers.collect(),
         // Each thing goes on at the middle of its cell.
@@ -64,8 +65,8 @@ pub fn terrain(terrain: &Terrain) -> Terrain {
 }
 
 /// Ground on cells of half the width; all of it among the accepted heights.
-pub(crate) fn ground(field: &Field<Height>, outside: Option<&Field<bool>>) -> Field<Height> {
-    heights(field, outside, |h| (h.saturating_sub(Height::MIN.0)).min(Height::MAX.0.saturating_sub(h)))
+pub(crate) fn ground(field: &Field<Height>, outside: Option<&Field<bool>>, topology: Topology) -> Field<Height> {
+    heights(field, outside, topology, |h| (h.saturating_sub(Height::MIN.0)).min(Height::MAX.0.saturating_sub(h)))
 }
 
 /// Heights on cells of half the width. A half differs from its cell by `room(height)` units at most; cells that are
@@ -73,6 +74,7 @@ pub(crate) fn ground(field: &Field<Height>, outside: Option<&Field<bool>>) -> Fi
 pub fn heights(
     field: &Field<Height>,
     outside: Option<&Field<bool>>,
+    topology: Topology,
     room: impl Fn(i32) -> i32 + Sync,
 ) -> Field<Height> {
     let [rows, cols] = field.size();
@@ -82,22 +84,24 @@ pub fn heights(
         if is_out(i, j / 2) {
             return row[j / 2];
         }
-        Height(half(&room, cols, j, |k| (!is_out(i, k)).then(|| row[k].0), row[j / 2].0))
+        let at = |k: isize| topology.line(1, k).filter(|k| !is_out(i, *k)).map(|k| row[k].0);
+        Height(half(&room, j, at, row[j / 2].0))
     });
     Field::generate([2 * rows, 2 * cols], |i, j| {
         let own = wide[(i / 2, j)];
         if is_out(i / 2, j / 2) {
             return own;
         }
-        Height(half(&room, rows, i, |k| (!is_out(k, j / 2)).then(|| wide[(k, j)].0), own.0))
+        let at = |k: isize| topology.line(0, k).filter(|k| !is_out(*k, j / 2)).map(|k| wide[(k, j)].0);
+        Height(half(&room, i, at, own.0))
     })
 }
 
-/// Value of half number `k` of a line of `count` cells; its cell has the value `own`.
-fn half(room: &impl Fn(i32) -> i32, count: usize, k: usize, at: impl Fn(usize) -> Option<i32>, own: i32) -> i32 {
-    let cell = k / 2;
-    let before = |step: usize| cell.checked_sub(step).and_then(&at).map(i64::from);
-    let after = |step: usize| Some(cell + step).filter(|k| *k < count).and_then(&at).map(i64::from);
+/// Value of half number `k` of a line of cells, of which those that are there are found by `at`; its cell has the value `own`.
+fn half(room: &impl Fn(i32) -> i32, k: usize, at: impl Fn(isize) -> Option<i32>, own: i32) -> i32 {
+    let cell = (k / 2) as isize;
+    let before = |step: isize| at(cell - step).map(i64::from);
+    let after = |step: isize| at(cell + step).map(i64::from);
     let rise = |from: Option<i64>, to: Option<i64>| Some(to? - from?);
     let sum = match [before(2), before(1), Some(i64::from(own)), after(1), after(2)] {
         [Some(a), Some(b), _, Some(c), Some(d)] => 22 * (c - b) - 3 * (d - a),
@@ -125,8 +129,8 @@ fn flatter(a: Option<i64>, b: Option<i64>) -> i64 {
 }
 
 /// Thicknesses: no part of a cell has less than nothing.
-pub(crate) fn thicknesses(field: &Field<Height>, outside: Option<&Field<bool>>) -> Field<Height> {
-    heights(field, outside, |h| h.saturating_abs().min(i32::MAX - h.saturating_abs()))
+pub(crate) fn thicknesses(field: &Field<Height>, outside: Option<&Field<bool>>, topology: Topology) -> Field<Height> {
+    heights(field, outside, topology, |h| h.saturating_abs().min(i32::MAX - h.saturating_abs()))
 }
 
 /// The water of each cell over the four parts of its ground, as level as it can lie.
@@ -166,7 +170,7 @@ fn pools(pool: &Field<Height>, fine: &Field<Height>) -> Field<Height> {
 }
 
 /// Depths of water: no part of a cell has less than half of its cell's, and each as much more as the one opposite has less.
-fn depths(field: &Field<f32>) -> Field<f32> {
+fn depths(field: &Field<f32>, topology: Topology) -> Field<f32> {
     let [rows, cols] = field.size();
     Field::generate([2 * rows, 2 * cols], |i, j| {
         let [r, c] = [i / 2, j / 2];
@@ -175,23 +179,23 @@ fn depths(field: &Field<f32>) -> Field<f32> {
             (Some(a), Some(b)) => ((f64::from(b) - f64::from(a)) / 8.0).clamp(-0.25 * own, 0.25 * own),
             _ => 0.0,
         };
-        let east =
-            across(c.checked_sub(1).map(|c| field[(r, c)]), Some(c + 1).filter(|c| *c < cols).map(|c| field[(r, c)]));
-        let south =
-            across(r.checked_sub(1).map(|r| field[(r, c)]), Some(r + 1).filter(|r| *r < rows).map(|r| field[(r, c)]));
+        let beside = |by: [isize; 2]| topology.cell([r, c], by).map(|[r, c]| field[(r, c)]);
+        let east = across(beside([0, -1]), beside([0, 1]));
+        let south = across(beside([-1, 0]), beside([1, 0]));
         let sign = |k: usize| if k.is_multiple_of(2) { -1.0 } else { 1.0 };
         (own + sign(j) * east + sign(i) * south) as f32
     })
 }
 
 /// Factors, smooth between cells: nine sixteenths of the cell's own value, the rest of its neighbours'.
-pub(crate) fn factors(field: &Field<f32>) -> Field<f32> {
+pub(crate) fn factors(field: &Field<f32>, topology: Topology) -> Field<f32> {
     let [rows, cols] = field.size();
-    let near = |k: usize, count: usize| {
-        if k.is_multiple_of(2) { (k / 2).saturating_sub(1) } else { (k / 2 + 1).min(count - 1) }
+    let near = |k: usize, axis: usize| {
+        let at = (k / 2) as isize + if k.is_multiple_of(2) { -1 } else { 1 };
+        topology.line(axis, at).unwrap_or(k / 2)
     };
     Field::generate([2 * rows, 2 * cols], |i, j| {
-        let [r, c, a, b] = [i / 2, j / 2, near(i, rows), near(j, cols)];
+        let [r, c, a, b] = [i / 2, j / 2, near(i, 0), near(j, 1)];
         (9.0 * field[(r, c)] + 3.0 * (field[(a, c)] + field[(r, b)]) + field[(a, b)]) / 16.0
     })
 }
@@ -215,6 +219,31 @@ mod tests {
 
     fn sum(field: &Field<Height>) -> i128 {
         field.as_slice().iter().map(|h| i128::from(h.0)).sum()
+    }
+
+    #[test]
+    fn a_looped_world_is_made_finer_without_a_seam() {
+        let size = [9, 14];
+        let rolled = |field: &Field<Height>, by: [usize; 2]| {
+            let [rows, cols] = field.size();
+            Field::generate([rows, cols], |i, j| field[((i + by[0]) % rows, (j + by[1]) % cols)])
+        };
+        let (coarse, wet) = (rough(size, 50.0), Field::generate(size, |i, j| ((i * 5 + j * 3) % 7) as f32));
+        let shifted = |by: [usize; 2]| Field::generate(size, |i, j| wet[((i + by[0]) % 9, (j + by[1]) % 14)]);
+        for (looped, by) in [([true, false], [4, 0]), ([false, true], [0, 13]), ([true, true], [8, 5])] {
+            let topology = Topology { size, looped };
+            let twice = by.map(|n| 2 * n);
+            assert_eq!(
+                ground(&rolled(&coarse, by), None, topology),
+                rolled(&ground(&coarse, None, topology), twice),
+                "{looped:?}"
+            );
+            for finer in [depths, factors] {
+                let (here, there) = (finer(&wet, topology), finer(&shifted(by), topology));
+                let back = |i: usize, j: usize| here[((i + twice[0]) % 18, (j + twice[1]) % 28)];
+                assert_eq!(there, Field::generate([18, 28], back), "{looped:?}");
+            }
+        }
     }
 
     #[test]
@@ -251,13 +280,13 @@ mod tests {
         // Means of a parabola over cells of 4 are those of it over cells of 2, in the middle and at the edges of a plane.
         let mean = |x: f64, width: f64| x * x + width * width / 12.0;
         let coarse = Field::generate([3, 40], |_, j| Height::saturating(mean(4.0 * (j as f64 - 20.0) + 2.0, 4.0)));
-        let fine = heights(&coarse, None, |_| i32::MAX);
+        let fine = heights(&coarse, None, coarse.size().into(), |_| i32::MAX);
         for j in 8..72 {
             let want = Height::saturating(mean(2.0 * (j as f64 - 40.0) + 1.0, 2.0)).0;
             assert!((fine[(2, j)].0 - want).abs() <= 2, "{j}: {} and {want}", fine[(2, j)].0);
         }
         let plane = Field::generate([20, 20], |i, j| Height(1000 * i as i32 - 600 * j as i32));
-        let fine = heights(&plane, None, |_| i32::MAX);
+        let fine = heights(&plane, None, plane.size().into(), |_| i32::MAX);
         for (i, j) in (0..40).flat_map(|i| (0..40).map(move |j| (i, j))) {
             assert_eq!(fine[(i, j)].0, 500 * i as i32 - 250 - 300 * j as i32 + 150, "{i}, {j}");
         }
@@ -269,7 +298,7 @@ mod tests {
         let line = [300, 0, 40, 60, 90, 160, 60, 20, 8, 0, 350].map(|m| Height::from_metres(f64::from(m)).unwrap());
         let mut ground = Field::generate([1, 11], |_, j| line[j]);
         for _ in 0..3 {
-            let fine = heights(&ground, None, |_| i32::MAX);
+            let fine = heights(&ground, None, ground.size().into(), |_| i32::MAX);
             let last = fine.cols() - 1;
             assert_eq!([0, last].map(|j| fine[(0, j)].metres()), [300.0, 350.0]);
             assert!(fine.row(0).iter().all(|h| h.metres() >= -10.0), "{:?}", fine.row(0));

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::pictures::picture::write_png;
+use crate::pictures::png_file::write_png;
 use crate::products::slope::{gradient, normal};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;

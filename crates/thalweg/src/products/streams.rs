@@ -62,7 +62,9 @@ pub fn reaches(
     if !(threshold > 0.0 && threshold.is_finite()) {
         return Err(Error::value("threshold of streams", threshold, "a discharge above 0, in m³/s"));
     }
-    let ground = Land::of(terrain);
+    // Lines of streams end at the sides of the map.
+    let grid = terrain.grid.unrolled();
+    let ground = Land { grid: &grid, ..Land::of(terrain) };
     let drainage = Drainage::of(&ground);
     let land = drainage.surface(&ground);
     let cols = size[1];

@@ -8,7 +8,7 @@
 //! beyond = "local"              # optional: finer levels than the next key's are made cell by cell of what lies around
 //! local_from = 512              # cells on the long side of the last level that stages run on; or the width of one, "30 m"
 //! seed = 1
-//! edges = "open"                # or "closed", or { north = "open", east = "closed", … }
+//! edges = "open"                # or "closed", "looped", or { north = "open", east = "closed", … }
 //! sea_level = 0.0               # optional
 //! continents = { spacing = 2e4 } # optional: an endless world of such ones, see [`Scatter`]
 //! rock = "granite"              # of which rock the parameters speak; granite when left out

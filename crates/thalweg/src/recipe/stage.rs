@@ -15,7 +15,7 @@ use crate::recipe::levels::{OnLevels, When};
 use crate::recipe::source::{Input, LayerSource};
 use crate::recipe::strokes::{self, Stroke};
 use crate::recipe::tables::{self, Tables};
-use crate::terrain::grid::Grid;
+use crate::terrain::grid::{Edge, Grid, SIDES};
 
 /// One model at work, with its parameters and input layers.
 #[derive(Clone)]
@@ -132,7 +132,22 @@ impl Stage {
             return Ok(());
         }
         let model = self.model_at(pass)?;
+        if grid.edges.contains(&Edge::Looped) {
+            grid.check()?;
+        }
         model.check(grid)?;
+        if let Some(axis) = (0..2).find(|axis| grid.is_looped(*axis) && !model.about().loops) {
+            let able = Models::default();
+            let able: Vec<&str> =
+                able.all().map(|model| model.about()).filter(|about| about.loops).map(|about| about.name).collect();
+            let allowed = format!("sides that end, with this model; over looped ones run {}", able.join(", "));
+            let sides = [SIDES[axis], SIDES[axis + 2]].join(" and ");
+            return Err(Error::value(
+                format!("{}.model", self.label),
+                format!("{} with {sides} looped", model.about().name),
+                allowed,
+            ));
+        }
         self.tables.check(grid)?;
         let steps = model.steps(grid);
         for (number, stroke) in self.strokes.iter().enumerate().filter(|(_, stroke)| stroke.pass == pass) {

@@ -16,7 +16,7 @@ use crate::recipe::scatter::Scattered;
 use crate::recipe::strokes;
 use crate::recipe::{Beyond, Coarsest, LocalFrom, MAX_STAGES, Recipe, Stage};
 use crate::rocks::{self, Rock};
-use crate::terrain::grid::{Edge, Edges};
+use crate::terrain::grid::{self, Edge, Edges, SIDES};
 
 /// The longest recipe that is read: room for as many strokes as a stage may have.
 const MAX_BYTES: u64 = 16 << 20;
@@ -107,15 +107,13 @@ impl Form<u64> for Seed {
 /// How edges stand in a recipe: one word for all, or a table of sides.
 struct Sides;
 
-const SIDES: [&str; 4] = ["north", "east", "south", "west"];
-
-const EDGES: [(&str, Edge); 2] = [("open", Edge::Open), ("closed", Edge::Closed)];
+const EDGES: [(&str, Edge); 3] = [("open", Edge::Open), ("closed", Edge::Closed), ("looped", Edge::Looped)];
 
 impl Form<Edges> for Sides {
     fn read(&self, name: &str, value: &toml::Value) -> Result<Edges> {
         let edge = |value: &toml::Value| {
             let found = EDGES.iter().find(|(word, _)| value.as_str() == Some(word));
-            let allowed = "\"open\", \"closed\", or a table of north, east, south, west";
+            let allowed = "\"open\", \"closed\", \"looped\", or a table of north, east, south, west";
             found.map(|(_, edge)| *edge).ok_or_else(|| Error::value(name, value, allowed))
         };
         let Some(table) = value.as_table() else { return Ok([edge(value)?; 4]) };
@@ -126,6 +124,7 @@ impl Form<Edges> for Sides {
                 *slot = edge(value)?;
             }
         }
+        grid::check_edges(name, edges)?;
         Ok(edges)
     }
 
@@ -185,6 +184,12 @@ impl Recipe {
         }
         if recipe.from.is_some() && recipe.beyond != Beyond::Global {
             return Err(Error::Recipe("`beyond` goes with `extent`: with `from` the grid is the file's".into()));
+        }
+        let is_looped = recipe.edges.contains(&Edge::Looped);
+        if is_looped && (recipe.continents.is_some() || recipe.beyond != Beyond::Global) {
+            return Err(Error::Recipe(
+                "`continents` and `beyond` go with `edges` that end: looped ones have no beyond".into(),
+            ));
         }
         if recipe.beyond == Beyond::Global && recipe.local_from != LocalFrom::Auto {
             return Err(Error::Recipe("`local_from` goes with `beyond = \"local\"`".into()));

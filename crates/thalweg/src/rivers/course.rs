@@ -1,6 +1,5 @@
 //! [`Course`]s: stems cut at lakes, each a row of places from cell to cell, and the same smoothed.
 
-use crate::flow::downstream;
 use crate::rivers::lakes::Lakes;
 use crate::rivers::network::{FLOW, Source};
 use crate::rivers::route::Drained;
@@ -95,7 +94,7 @@ fn end(site: &Site<'_>, drained: &Drained, k: usize) -> (End, Option<[f64; 2]>) 
     let grid = site.land.grid;
     let [rows, cols] = grid.size;
     let [i, j] = [k / cols, k % cols];
-    if let Some(n) = downstream(k, drained.directions[k], cols) {
+    if let Some(n) = drained.directions.next(k) {
         let cell = [n / cols, n % cols];
         let tail = Some(cell.map(|x| x as f64 + 0.5));
         match () {

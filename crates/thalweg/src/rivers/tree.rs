@@ -2,7 +2,7 @@
 
 use crate::base::clock::YEAR;
 use crate::base::error::Result;
-use crate::flow::{self, downstream, lot};
+use crate::flow::{self, lot};
 use crate::rivers::network::{FLOW, SHARES};
 use crate::rivers::route::Drained;
 use crate::rivers::{Design, LEAST_CELLS, Site};
@@ -54,7 +54,6 @@ impl Tree {
         let least = (design.catchment / grid.cell_area()).max(f64::from(LEAST_CELLS)) * SHARES;
         let least = least.ceil().min(i64::MAX as f64 / 2.0) as i64;
         let dry = |k: usize| !site.is_void(k) && !site.is_sea(k);
-        let codes = drained.directions.as_slice();
         let mut is_river = Field::generate(grid.size, |i, j| {
             let k = i * cols + j;
             dry(k) && drained.gathered.at(k) >= least
@@ -66,14 +65,13 @@ impl Tree {
             while let Some(k) = next.filter(|k| dry(*k) && !is_river[*k]) {
                 is_river[k] = true;
                 given.push(k);
-                next = downstream(k, codes[k], cols);
+                next = drained.directions.next(k);
             }
         }
         let cells: Vec<u32> = (0..is_river.len() as u32).filter(|k| is_river[*k as usize]).collect();
         drop(is_river);
         let node = |k: usize| cells.binary_search(&(k as u32)).map_or(NONE, |n| n as u32);
-        let down: Vec<u32> =
-            cells.iter().map(|k| downstream(*k as usize, codes[*k as usize], cols).map_or(NONE, node)).collect();
+        let down: Vec<u32> = cells.iter().map(|k| drained.directions.next(*k as usize).map_or(NONE, node)).collect();
         // What comes in at a node is what drains through it, less what the nodes above bring.
         let mut ground: Vec<i64> = cells.iter().map(|k| drained.gathered.at(*k as usize)).collect();
         for (k, n) in down.iter().enumerate().filter(|(_, n)| **n != NONE) {

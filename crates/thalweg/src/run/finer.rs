@@ -23,8 +23,8 @@ impl Run {
         let mut budget = Budget::default();
         for block in blocks {
             // Made finer as the ground was, so that the two cancel where nothing has changed it.
-            let coarse_ground =
-                upsample::ground(&self.base(&block, &self.terrain)?.ground, self.terrain.nodata.as_ref());
+            let (nodata, topology) = (self.terrain.nodata.as_ref(), self.terrain.grid.topology());
+            let coarse_ground = upsample::ground(&self.base(&block, &self.terrain)?.ground, nodata, topology);
             let fine_ground = self.base(&block, &fine)?.ground;
             let added = fine_ground
                 .as_slice()

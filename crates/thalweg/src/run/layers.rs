@@ -10,7 +10,7 @@ use crate::products::resample::resample;
 use crate::recipe::tables;
 use crate::recipe::{From, LayerSource, Stage};
 use crate::terrain::field::Field;
-use crate::terrain::grid::Grid;
+use crate::terrain::grid::{Grid, Topology};
 use crate::terrain::height::Height;
 use crate::terrain::{Cells, GROUND, LOOSE, LayerSpec, Terrain};
 
@@ -63,7 +63,7 @@ fn fetch(spec: &LayerSpec, source: &LayerSource, folder: &Path, terrain: &Terrai
                 Cells::Float(Field::generate(terrain.grid.size, metres))
             } else {
                 let coarsest = levels.first().unwrap_or(&terrain.grid);
-                from_level(io::layer::load_layer_on(&path, coarsest, spec)?, terrain.grid.size)
+                from_level(io::layer::load_layer_on(&path, coarsest, spec)?, terrain.grid.topology())
             }
         }
         From::Layer(name) => layer(name, terrain)?,
@@ -75,7 +75,7 @@ fn fetch(spec: &LayerSpec, source: &LayerSource, folder: &Path, terrain: &Terrai
 
 /// Cells brought to another size, halved or doubled: means of blocks of them, or smooth between them; counts as they lie
 /// nearest.
-fn from_level(mut cells: Cells, size: [usize; 2]) -> Cells {
+fn from_level(mut cells: Cells, Topology { size, looped }: Topology) -> Cells {
     while cells.size()[0] > size[0] {
         cells = match cells {
             Cells::Float(field) => Cells::Float(quarters(&field, |x| (x.iter().sum::<f32>()) / 4.0)),
@@ -86,9 +86,10 @@ fn from_level(mut cells: Cells, size: [usize; 2]) -> Cells {
         };
     }
     while cells.size()[0] < size[0] {
+        let topology = Topology { size: cells.size(), looped };
         cells = match cells {
-            Cells::Float(field) => Cells::Float(upsample::factors(&field)),
-            Cells::Height(field) => Cells::Height(upsample::thicknesses(&field, None)),
+            Cells::Float(field) => Cells::Float(upsample::factors(&field, topology)),
+            Cells::Height(field) => Cells::Height(upsample::thicknesses(&field, None, topology)),
             Cells::Count(field) => Cells::Count(upsample::copied(&field)),
         };
     }

@@ -16,7 +16,7 @@ use crate::terrain::{CATCHMENT, Cells, LAKE, POOL, RECEIVER, Terrain};
 const ROWS: usize = 512;
 
 /// Columns of a piece of a row: so many at least, and so many at most.
-const COLUMNS: [usize; 2] = [512, 2048];
+const COLUMNS: [usize; 2] = [512, 1024];
 
 /// A local level on its way. It is scratch: all of it follows from the terrain of the level before, which stands until this one is whole.
 pub(super) struct Half {
@@ -128,10 +128,10 @@ fn pieces(row: Rect) -> Vec<Rect> {
     (0..count).map(|k| Rect { start: [row.start[0], cut(k)], end: [row.end[0], cut(k + 1)] }).collect()
 }
 
-/// What a kernel's ledger is in a run's: what rivers, creep and slides took leaves over the edges, but for what creep laid; the rest is
+/// What a kernel's ledger is in a run's: what rivers, creep and slides took leaves over the edges, but for what creep and streams laid; the rest is
 /// what finer cells show.
 fn booked(ledger: &Ledger) -> Budget {
-    const WORN: [Operator; 4] = [Operator::Beds, Operator::Cuts, Operator::Creep, Operator::Slides];
+    const WORN: [Operator; 5] = [Operator::Beds, Operator::Cuts, Operator::Creep, Operator::Fans, Operator::Slides];
     let sum = |side: &[i128]| WORN.iter().filter_map(|operator| side.get(*operator as usize)).sum::<i128>();
     let (eroded, deposited) = (sum(&ledger.taken), sum(&ledger.given));
     let change: i128 = ledger.given.iter().sum::<i128>() - ledger.taken.iter().sum::<i128>();

@@ -6,6 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::model::{Model, Reach, Tick};
 use crate::terrain::field::Window;
+use crate::terrain::grid::SIDES;
 use crate::terrain::{Cells, Layer, Table, Terrain, within};
 
 /// Runs all steps of `model` over `terrain` by tiles of at most `tile` cells a side.
@@ -15,11 +16,15 @@ use crate::terrain::{Cells, Layer, Table, Terrain, within};
 /// [`Terrain::solid`] tells what left or came.
 ///
 /// # Errors
-/// When the model reaches over the whole terrain, or as its steps.
+/// When the model reaches over the whole terrain, when that is looped, or as its steps.
 pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) -> Result<()> {
     let Reach::Cells(halo) = model.reach(&terrain.grid) else {
         return Err(Error::value(model.about().name, "reaches over the whole terrain", "a model of finite reach"));
     };
+    if let Some(axis) = (0..2).find(|axis| terrain.grid.is_looped(*axis)) {
+        let sides = format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]);
+        return Err(Error::value("edges", sides, "sides that end: a tile has nothing beyond them"));
+    }
     for step in 0..model.steps(&terrain.grid) {
         let mut next = terrain.clone();
         // What a step ends, layers and tables, is not to live on.

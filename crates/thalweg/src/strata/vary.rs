@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use crate::base::power::exp2;
 use crate::base::rng::Key;
 use crate::noise::fractal::{Fractal, FractalSettings};
+use crate::noise::octave::Plane;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 
@@ -44,19 +45,19 @@ pub struct Octaves {
 impl Octaves {
     /// Octaves from `wavelength` metres down, a red spectrum, e to the power of whose sum has logarithms of deviation `variation`; none
     /// of no deviation.
-    pub fn red(variation: f64, wavelength: f64, key: Key, cell: f64) -> Option<Self> {
-        (variation > 0.0).then(|| Self::new(variation, wavelength, RED, key, cell))
+    pub fn red(variation: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
+        (variation > 0.0).then(|| Self::new(variation, wavelength, RED, key, plane.into()))
     }
 
-    fn new(variation: f64, wavelength: f64, gain: f64, key: Key, cell: f64) -> Self {
-        let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, gain), None, key, cell);
+    fn new(variation: f64, wavelength: f64, gain: f64, key: Key, plane: Plane) -> Self {
+        let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, gain), None, key, plane);
         // Fractal noise has a deviation of ⅓.
         Self { noise, scale: (3.0 * variation * std::f64::consts::LOG2_E) as f32 }
     }
 
     /// Octaves that each have the deviation `variation`.
-    pub fn of_one_size(variation: f64, wavelength: f64, key: Key, cell: f64) -> Self {
-        Self::new(variation * f64::from(OCTAVES).sqrt(), wavelength, 1.0, key, cell)
+    pub fn of_one_size(variation: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Self {
+        Self::new(variation * f64::from(OCTAVES).sqrt(), wavelength, 1.0, key, plane.into())
     }
 }
 

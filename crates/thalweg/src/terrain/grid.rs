@@ -15,10 +15,89 @@ pub enum Edge {
     Open,
     /// A wall: everything stays inside.
     Closed,
+    /// The world goes on at the opposite side, which is looped too: there is no edge.
+    Looped,
 }
 
 /// The four sides, north, east, south, west.
 pub type Edges = [Edge; 4];
+
+/// Names of the four sides.
+pub const SIDES: [&str; 4] = ["north", "east", "south", "west"];
+
+/// Which cells lie beside which: so many rows and columns, of which the last touch the first where they are looped.
+///
+/// All that asks for a cell's neighbours asks here, so that a looped world has no seam by construction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Topology {
+    /// Rows and columns.
+    pub size: Size,
+    /// Whether the last row touches the first, and the last column the first.
+    pub looped: [bool; 2],
+}
+
+impl From<Size> for Topology {
+    /// Nothing is looped.
+    fn from(size: Size) -> Self {
+        Self { size, looped: [false; 2] }
+    }
+}
+
+impl Topology {
+    /// Fewest cells along a looped axis: with fewer a cell's neighbours to both sides would be one.
+    pub const FEWEST: usize = 3;
+
+    /// Whether any axis is looped.
+    #[inline(always)]
+    pub fn is_looped(self) -> bool {
+        self.looped[0] | self.looped[1]
+    }
+
+    /// The row (`axis` 0) or column (1) that stands at a place counted from the first one, if there is one.
+    #[inline(always)]
+    pub fn line(self, axis: usize, at: isize) -> Option<usize> {
+        let count = self.size[axis];
+        if (at as usize) < count {
+            return Some(at as usize);
+        }
+        (self.looped[axis] && count > 0).then(|| at.rem_euclid(count as isize) as usize)
+    }
+
+    /// The cell that lies so many rows and columns from a cell, if there is one.
+    #[inline(always)]
+    pub fn cell(self, [i, j]: [usize; 2], [di, dj]: [isize; 2]) -> Option<[usize; 2]> {
+        Some([self.line(0, i as isize + di)?, self.line(1, j as isize + dj)?])
+    }
+
+    /// Index of the cell that lies so many rows and columns from cell `k`, where there is one; else none of this field, or a wrong one.
+    #[inline(always)]
+    pub fn beside(self, k: usize, [di, dj]: [isize; 2]) -> usize {
+        let cols = self.size[1];
+        let plain = k.wrapping_add_signed(di * cols as isize + dj);
+        if self.is_looped() { self.across(k, [di, dj]).unwrap_or(plain) } else { plain }
+    }
+
+    #[inline(never)]
+    fn across(self, k: usize, by: [isize; 2]) -> Option<usize> {
+        let cols = self.size[1];
+        self.cell([k / cols, k % cols], by).map(|[i, j]| i * cols + j)
+    }
+}
+
+/// Checks that opposite sides are looped together.
+///
+/// # Errors
+/// When one is and the other is not; `name` is what they are called.
+pub fn check_edges(name: &str, edges: Edges) -> Result<()> {
+    match (0..4).find(|side| edges[*side] == Edge::Looped && edges[(side + 2) % 4] != Edge::Looped) {
+        Some(side) => {
+            let [here, there] = [side, (side + 2) % 4].map(|side| SIDES[side]);
+            let allowed = format!("{there} looped as well, or neither");
+            Err(Error::value(format!("{name}.{here}"), "\"looped\"", allowed))
+        }
+        None => Ok(()),
+    }
+}
 
 /// Which part of a GeoTIFF pixel its coordinate names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -58,7 +137,8 @@ impl Georeference {
 /// Geometry of a terrain: a window of `size` cells at `origin` in a world of `world` cells, each `cell` metres wide.
 ///
 /// A whole terrain has `origin = [0, 0]` and `world = size`; a tile is the same world seen through a smaller window,
-/// so that whatever is keyed by world cell or world metre agrees between tiles.
+/// so that whatever is keyed by world cell or world metre agrees between tiles. A looped axis has no first cell: a window of all of it
+/// may begin anywhere, and world cells and metres are counted round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grid {
     /// Rows and columns of this window.
@@ -112,12 +192,20 @@ impl Grid {
     ///
     /// # Errors
     /// When its world is none that [`Grid::new`] makes, its window is empty or not inside the world, or its sea level is
-    /// outside the accepted elevations.
+    /// outside the accepted elevations, or one side is looped and the opposite one is not, or so few cells are looped that both neighbours
+    /// of one are the same.
     pub fn check(&self) -> Result<()> {
         Self::new(self.world, self.cell)?;
+        check_edges("edges", self.edges)?;
         for axis in 0..2 {
             let [first, size, world] = [self.origin[axis], self.size[axis] as i64, self.world[axis] as i64];
-            if size < 1 || size > world || !(0..=world - size).contains(&first) {
+            if self.is_looped(axis) && self.world[axis] < Topology::FEWEST {
+                let line = ["rows", "columns"][axis];
+                let allowed = format!("{} and more where they are looped", Topology::FEWEST);
+                return Err(Error::value(line, self.world[axis], allowed));
+            }
+            let last = if self.is_looped(axis) && size == world { world - 1 } else { world - size };
+            if size < 1 || size > world || !(0..=last).contains(&first) {
                 let allowed = format!("a part of 0 to {world}");
                 return Err(Error::value("window", format!("{size} cells from {first} on"), allowed));
             }
@@ -155,19 +243,49 @@ impl Grid {
         [self.world[0] as f64 * self.cell, self.world[1] as f64 * self.cell]
     }
 
+    /// Whether rows (axis 0) or columns (1) of the world are looped.
+    #[inline]
+    pub fn is_looped(&self, axis: usize) -> bool {
+        self.edges[axis] == Edge::Looped
+    }
+
+    /// Which of this window's cells lie beside which: looped where the world is and the window holds all of it.
+    pub fn topology(&self) -> Topology {
+        Topology {
+            size: self.size,
+            looped: [0, 1].map(|axis| self.is_looped(axis) && self.size[axis] == self.world[axis]),
+        }
+    }
+
+    /// The world's row (axis 0) or column (1) of this window's row or column `at`.
+    #[inline]
+    fn world_line(&self, axis: usize, at: usize) -> i64 {
+        let line = self.origin[axis] + at as i64;
+        let world = self.world[axis] as i64;
+        // A window of a looped axis may begin anywhere.
+        if line >= world && self.is_looped(axis) { line - world } else { line }
+    }
+
     /// World metres, southward, of the centre of this window's row `i`.
     pub fn y(&self, i: usize) -> f64 {
-        ((self.origin[0] + i as i64) as f64 + 0.5) * self.cell
+        (self.world_line(0, i) as f64 + 0.5) * self.cell
     }
 
     /// World metres, eastward, of the centre of this window's column `j`.
     pub fn x(&self, j: usize) -> f64 {
-        ((self.origin[1] + j as i64) as f64 + 0.5) * self.cell
+        (self.world_line(1, j) as f64 + 0.5) * self.cell
     }
 
     /// World row and column of cell (i, j) of this window.
+    #[inline]
     pub fn world_cell(&self, i: usize, j: usize) -> [i64; 2] {
-        [self.origin[0] + i as i64, self.origin[1] + j as i64]
+        [self.world_line(0, i), self.world_line(1, j)]
+    }
+
+    /// The same land as a map that ends at its sides: what was looped is open. For lines and pictures, which end there.
+    #[must_use]
+    pub fn unrolled(&self) -> Self {
+        Self { edges: self.edges.map(|edge| if edge == Edge::Looped { Edge::Open } else { edge }), ..self.clone() }
     }
 
     /// Row and column of a world cell, if it lies in the window.

@@ -3,9 +3,9 @@
 mod plain;
 
 use thalweg::base::rng::Key;
-use thalweg::flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, downstream, fill};
+use thalweg::flow::{Directions, Drainage, Land, OUT, PIT, Part, VOID, accumulate, d8, fill};
 use thalweg::terrain::field::Field;
-use thalweg::terrain::grid::{Edge, Grid};
+use thalweg::terrain::grid::{Edge, Grid, Topology};
 use thalweg::terrain::height::Height;
 
 /// Ground with all that a land needs.
@@ -46,6 +46,13 @@ fn random(n: u64) -> Case {
     case.grid.edges = [0, 1, 2, 3].map(|side| if n >> side & 1 == 0 { Edge::Open } else { Edge::Closed });
     case.grid.origin = [draw(4, 1000) as i64, draw(5, 1000) as i64];
     case.grid.world = [2000, 2000];
+    // A third of them looped along either axis, or both.
+    for axis in (0..2).filter(|axis| draw(12 + *axis as u64, 3) == 0 && size[*axis] >= Topology::FEWEST) {
+        (case.grid.edges[axis], case.grid.edges[axis + 2]) = (Edge::Looped, Edge::Looped);
+        case.grid.world[axis] = size[axis];
+        case.grid.origin[axis] %= size[axis] as i64;
+    }
+    case.grid.check().unwrap();
     let some = |what: u64, share: u64| {
         let chosen = |i: usize, j: usize| key.and(what).cell([i as i64, j as i64]).bits() % 100 < share;
         Field::generate(size, chosen)
@@ -85,7 +92,7 @@ fn check_drained(land: &Land<'_>, filled: &Field<Height>, directions: &Direction
         let code = directions.as_slice()[k];
         assert_ne!(code, PIT, "every cell of a filled surface drains");
         assert_eq!(code == VOID, parts.as_slice()[k] == Part::Void);
-        if let Some(n) = downstream(k, code, filled.cols()) {
+        if let Some(n) = directions.next(k) {
             assert!(filled.as_slice()[n] <= filled.as_slice()[k], "water never rises");
         }
         out += if code == OUT { counts.as_slice()[k] as usize } else { 0 };
@@ -97,7 +104,7 @@ fn check_drained(land: &Land<'_>, filled: &Field<Height>, directions: &Direction
     let mut place = vec![usize::MAX; filled.len()];
     order.iter().enumerate().for_each(|(x, k)| place[*k as usize] = x);
     for &k in &order {
-        if let Some(n) = downstream(k as usize, directions.as_slice()[k as usize], filled.cols()) {
+        if let Some(n) = directions.next(k as usize) {
             assert!(place[k as usize] < place[n], "each cell comes before the one that it drains to");
         }
     }
@@ -247,7 +254,7 @@ fn bad_terrains_drain() {
     let mut nothing = Case::new([300, 200], |i, j| (i * j) as i32);
     nothing.nodata = Some(Field::new([300, 200], true));
     let (filled, directions) = drained(&nothing);
-    assert_eq!((filled, directions), (nothing.ground.clone(), Field::new([300, 200], VOID)));
+    assert_eq!((filled, directions), (nothing.ground.clone(), Field::new([300, 200], VOID).into()));
     for edge in [Edge::Open, Edge::Closed] {
         let mut cell = Case::new([1, 1], |_, _| Height::MAX.0);
         cell.grid.edges = [edge; 4];
@@ -303,7 +310,8 @@ fn directions_that_lead_astray_harm_nothing() {
     for n in 0..2_000 {
         let key = Key::new(n, "astray");
         let size = [1 + (key.bits() % 5) as usize, 1 + (key.and(1).bits() % 5) as usize];
-        let directions = Field::generate(size, |i, j| (key.cell([i as i64, j as i64]).bits() >> 20) as u8 % 11);
+        let codes = Field::generate(size, |i, j| (key.cell([i as i64, j as i64]).bits() >> 20) as u8 % 11);
+        let directions = Directions::from(codes).looped([n % 3 == 0, n % 5 == 0]);
         with_threads(1 + n as usize % 2, || {
             accumulate::cells(&directions);
             accumulate::order(&directions);

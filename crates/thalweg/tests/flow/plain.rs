@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use thalweg::base::rng::Key;
-use thalweg::flow::{Directions, Land, OUT, PIT, Part, VOID, downstream};
+use thalweg::flow::{Directions, Land, OUT, PIT, Part, VOID};
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Edge;
 use thalweg::terrain::height::Height;
@@ -87,11 +87,12 @@ pub fn minimax(land: &Land<'_>) -> Field<Height> {
 /// Steepest descent, and over flats by full tables of distances.
 pub fn directions(land: &Land<'_>) -> Directions {
     let parts = parts(land);
-    let mut directions = Field::generate(land.grid.size, |i, j| match parts[(i, j)] {
+    let codes = Field::generate(land.grid.size, |i, j| match parts[(i, j)] {
         Part::Void => VOID,
         Part::Sink => OUT,
         part => steepest(land, &parts, i, j).unwrap_or(if part == Part::Rim { OUT } else { PIT }),
     });
+    let mut directions = Directions::from(codes).looped(land.grid.topology().looped);
     cross_flats(land, &parts, &mut directions);
     directions
 }
@@ -163,7 +164,7 @@ fn cross_flats(land: &Land<'_>, parts: &Field<Part>, directions: &mut Directions
 
 /// The cells that water from cell `k` runs through, `k` first, to its end.
 pub fn path(directions: &Directions, k: usize) -> Vec<usize> {
-    let next = |k: &usize| downstream(*k, directions.as_slice()[*k], directions.cols());
+    let next = |k: &usize| directions.next(*k);
     let path: Vec<usize> = std::iter::successors(Some(k), next).take(directions.len() + 1).collect();
     assert!(path.len() <= directions.len(), "water runs in a circle");
     path

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::base::error::{Error, Result};
 use crate::flow::depressions::{Hierarchy, OUTSIDE};
 use crate::flow::live_d8::LiveD8;
-use crate::flow::{Directions, Land, Part, downstream, lot, spill};
+use crate::flow::{Directions, Land, Part, lot, spill};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
@@ -409,7 +409,7 @@ impl Pools {
         let (cell, far) = (spill.cell as usize, spill.to.unwrap_or(OUTSIDE));
         let toward = if leaf[cell] == far {
             // The sill itself is on the far side's slope.
-            downstream(cell, self.live.directions[cell], cols)
+            self.live.directions.next(cell)
         } else {
             let beside = land.around(cell / cols, cell % cols).filter(|(_, [r, c])| {
                 leaf[(*r, *c)] == far && land.ground[(*r, *c)] <= spill.level && self.live.parts[(*r, *c)] != Part::Void
@@ -451,7 +451,7 @@ impl Pools {
             let released = water / rules.least * rules.least;
             left += water - released;
             if released > 0 {
-                let toward = downstream(cell, self.live.directions[cell], cols).unwrap_or(cell);
+                let toward = self.live.directions.next(cell).unwrap_or(cell);
                 overflow.push(Overflow { cell: cell as u32, toward: toward as u32, water: released });
             }
         }

@@ -1,14 +1,15 @@
-//! Writing GeoTIFF: strips, deflate, the geo tags, BigTIFF where offsets need it.
+//! Writing GeoTIFF: strips, predicted and compressed side by side, the geo tags, BigTIFF where offsets need it.
 
 use std::io::{self, Seek, Write};
 
+use rayon::prelude::*;
 use tiff::TiffError;
-use tiff::encoder::colortype::{ColorType, Gray8, Gray16, Gray32, Gray32Float, Gray64Float, GrayI16, GrayI32};
-use tiff::encoder::{Compression, DeflateLevel, TiffEncoder, TiffKind, TiffValue};
+use tiff::encoder::{DirectoryEncoder, TiffEncoder, TiffKind};
 use tiff::tags::Tag;
 
+use crate::base::deflate::zlib;
 use crate::io::geokeys;
-use crate::io::{Raster, Samples};
+use crate::io::{Raster, SampleType, Samples};
 
 /// Beyond so many bytes of samples the file is a BigTIFF: deflate may lengthen noise by a little, and tags need room.
 const BIG: u64 = 0xf000_0000;
@@ -27,31 +28,110 @@ pub fn write(file: &mut (impl Write + Seek), raster: &Raster) -> io::Result<()> 
     })
 }
 
-fn image<W: Write + Seek, K: TiffKind>(tiff: TiffEncoder<W, K>, raster: &Raster) -> Result<(), TiffError> {
-    // Measured on real models: the fast level is within a few per cent of the balanced one in size.
-    let mut tiff = tiff.with_compression(Compression::Deflate(DeflateLevel::Fast));
-    match &raster.samples {
-        Samples::U8(v) => band::<Gray8, _, _>(&mut tiff, raster, v),
-        Samples::U16(v) => band::<Gray16, _, _>(&mut tiff, raster, v),
-        Samples::I16(v) => band::<GrayI16, _, _>(&mut tiff, raster, v),
-        Samples::I32(v) => band::<GrayI32, _, _>(&mut tiff, raster, v),
-        Samples::U32(v) => band::<Gray32, _, _>(&mut tiff, raster, v),
-        Samples::F32(v) => band::<Gray32Float, _, _>(&mut tiff, raster, v),
-        Samples::F64(v) => band::<Gray64Float, _, _>(&mut tiff, raster, v),
+/// Bytes of a strip's samples, about: enough strips for many threads, and each large enough to compress well.
+const STRIP: usize = 1 << 19;
+
+/// Strips that are compressed at once.
+const AT_ONCE: usize = 64;
+
+fn image<W: Write + Seek, K: TiffKind>(mut tiff: TiffEncoder<W, K>, raster: &Raster) -> Result<(), TiffError> {
+    let mut directory = tiff.image_directory()?;
+    let [rows, cols] = raster.size;
+    let kind = raster.samples.kind();
+    let group = (STRIP / (cols * kind.bytes()).max(1)).clamp(1, rows.max(1));
+    let strip =
+        |number: usize| packed(&raster.samples, number * group * cols..((number + 1) * group).min(rows) * cols, cols);
+    let (mut offsets, mut lengths) = (Vec::new(), Vec::new());
+    let count = rows.div_ceil(group);
+    for first in (0..count).step_by(AT_ONCE) {
+        let some = (first..count.min(first + AT_ONCE)).into_par_iter().map(|number| zlib(&strip(number)));
+        for bytes in some.collect::<Vec<io::Result<_>>>() {
+            let bytes = bytes?;
+            lengths.push(u32::try_from(bytes.len())?);
+            offsets.push(directory.write_data(&bytes[..])?);
+        }
+    }
+    // 1 whole, 2 signed, 3 floating-point.
+    let format: u16 = match kind {
+        SampleType::U8 | SampleType::U16 | SampleType::U32 => 1,
+        SampleType::I16 | SampleType::I32 => 2,
+        SampleType::F32 | SampleType::F64 => 3,
+    };
+    directory.write_tag(Tag::ImageWidth, u32::try_from(cols)?)?;
+    directory.write_tag(Tag::ImageLength, u32::try_from(rows)?)?;
+    directory.write_tag(Tag::BitsPerSample, 8 * kind.bytes() as u16)?;
+    directory.write_tag(Tag::Compression, DEFLATE)?;
+    directory.write_tag(Tag::PhotometricInterpretation, BLACK_IS_ZERO)?;
+    directory.write_tag(Tag::SamplesPerPixel, 1u16)?;
+    directory.write_tag(Tag::RowsPerStrip, u32::try_from(group)?)?;
+    directory.write_tag(Tag::StripByteCounts, &lengths[..])?;
+    match offsets.iter().map(|at| u32::try_from(*at)).collect::<Result<Vec<u32>, _>>() {
+        Ok(offsets) => directory.write_tag(Tag::StripOffsets, &offsets[..])?,
+        Err(_) => directory.write_tag(Tag::StripOffsets, &offsets[..])?,
+    }
+    directory.write_tag(Tag::Predictor, predictor(kind))?;
+    directory.write_tag(Tag::SampleFormat, format)?;
+    geo_tags(&mut directory, raster)?;
+    directory.finish()
+}
+
+/// Values of tags 259 and 262 (TIFF 6.0, and Adobe Photoshop TIFF technical note 2).
+const DEFLATE: u16 = 8;
+const BLACK_IS_ZERO: u16 = 1;
+
+/// Value of tag 317: how samples are foretold before they are compressed. Bytes are mostly classes, whose differences say no less.
+fn predictor(kind: SampleType) -> u16 {
+    match kind {
+        SampleType::U8 => 1,
+        SampleType::U16 | SampleType::I16 | SampleType::I32 | SampleType::U32 => 2,
+        SampleType::F32 | SampleType::F64 => 3,
     }
 }
 
-fn band<C: ColorType, W: Write + Seek, K: TiffKind>(
-    tiff: &mut TiffEncoder<W, K>,
+/// The bytes of some rows' samples after the predictor.
+fn packed(samples: &Samples, range: std::ops::Range<usize>, cols: usize) -> Vec<u8> {
+    macro_rules! differences {
+        ($v:expr) => {
+            $v[range]
+                .chunks(cols)
+                .flat_map(|row| {
+                    let before = std::iter::once(0).chain(row.iter().copied());
+                    row.iter().zip(before).flat_map(|(x, before)| x.wrapping_sub(before).to_ne_bytes())
+                })
+                .collect()
+        };
+    }
+    match samples {
+        Samples::U8(v) => v[range].to_vec(),
+        Samples::U16(v) => differences!(v),
+        Samples::I16(v) => differences!(v),
+        Samples::I32(v) => differences!(v),
+        Samples::U32(v) => differences!(v),
+        Samples::F32(v) => v[range].chunks(cols).flat_map(|row| planes(row, |x| x.to_be_bytes())).collect(),
+        Samples::F64(v) => v[range].chunks(cols).flat_map(|row| planes(row, |x| x.to_be_bytes())).collect(),
+    }
+}
+
+/// Predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): the first bytes of all samples of a row, then the second …, each byte less the one before it.
+fn planes<T: Copy, const N: usize>(row: &[T], bytes: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+    let mut out = vec![0; row.len() * N];
+    for (k, sample) in row.iter().enumerate() {
+        for (n, byte) in bytes(*sample).into_iter().enumerate() {
+            out[n * row.len() + k] = byte;
+        }
+    }
+    let mut before = 0;
+    for byte in &mut out {
+        (*byte, before) = (byte.wrapping_sub(before), *byte);
+    }
+    out
+}
+
+/// Where on Earth, what stands for no data, unit and scale.
+fn geo_tags<W: Write + Seek, K: TiffKind>(
+    encoder: &mut DirectoryEncoder<'_, W, K>,
     raster: &Raster,
-    samples: &[C::Inner],
-) -> Result<(), TiffError>
-where
-    [C::Inner]: TiffValue,
-{
-    let [rows, cols] = raster.size;
-    let mut image = tiff.new_image::<C>(u32::try_from(cols)?, u32::try_from(rows)?)?;
-    let encoder = image.encoder();
+) -> Result<(), TiffError> {
     if let Some(georeference) = &raster.georeference {
         let tags = geokeys::to_tags(georeference);
         let reals = [
@@ -81,7 +161,7 @@ where
     if raster.scale != [1.0, 0.0] || raster.unit.is_some() {
         encoder.write_tag(Tag::Unknown(super::tag::GDAL_METADATA), metadata(raster).as_str())?;
     }
-    image.write_data(samples)
+    Ok(())
 }
 
 /// GDAL's metadata for scale, offset and unit.

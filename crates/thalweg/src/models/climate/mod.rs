@@ -117,6 +117,7 @@ impl Model for Climate {
             writes: &[RAIN],
             tables: &[],
             placed: true,
+            loops: false,
         }
     }
 

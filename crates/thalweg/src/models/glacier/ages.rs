@@ -126,7 +126,7 @@ impl Ages {
         let Some((_, steepest)) = &self.steepest else { return Ok(Budget::default()) };
         let before = terrain.ground.clone();
         let Terrain { grid, ground, loose, nodata, layers, .. } = &mut *terrain;
-        limit(ground, steepest, None, grid.cell, Bounds { nodata: nodata.as_ref(), held: None })?;
+        limit(ground, steepest, None, grid.cell, Bounds { nodata: nodata.as_ref(), ..Bounds::default() })?;
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         let guards = Guards { protect: factors(layers, &PROTECT), hardness: None };
         let removed = book_cut(&before, ground, loose, guards)?;

@@ -3,9 +3,9 @@
 //! Drops of a batch run side by side and leave beds rough by a step's fall. Water levels such pits within days; here the
 //! bed from the pit over its sill to lower ground takes the nearest heights that fall all along and hold as much solid.
 
+use crate::flow::Land;
 use crate::flow::depressions::OUTSIDE;
 use crate::flow::pools::Pools;
-use crate::flow::{Land, downstream};
 use crate::model::Budget;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::rules::Rules;
@@ -131,7 +131,7 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
             if bed.len() > MAX_CELLS {
                 return false;
             }
-            down = downstream(k, pools.directions()[k], cols);
+            down = pools.directions().next(k);
         }
         bed[climb..].reverse();
         if start != sill {
@@ -149,7 +149,7 @@ fn follow(land: &Land<'_>, pools: &Pools, depth: &Field<Height>, first: u32, bed
                 return true;
             }
             last = k;
-            down = downstream(k, pools.directions()[k], cols);
+            down = pools.directions().next(k);
             if down.is_some() {
                 bed.push(k);
             }

@@ -229,6 +229,7 @@ impl Model for Plates {
             writes: &[UPLIFT, ERODIBILITY],
             tables: &[],
             placed: true,
+            loops: false,
         }
     }
 

@@ -1,6 +1,5 @@
 //! The implicit step with deposition: what is cut upstream settles again on its way.
 
-use crate::flow::downstream;
 use crate::models::stream_power::solve::{Water, remaining};
 use crate::terrain::height::Height;
 
@@ -38,7 +37,7 @@ pub fn cut_and_lay(
     deposition: f64,
 ) -> Moved {
     let count = ground.len();
-    let below = |k: usize| downstream(k, water.codes[k], water.cols);
+    let below = |k: usize| water.below(k);
     let mut cells = vec![1.0f32; count];
     for &k in water.order {
         if let Some(n) = below(k as usize) {

@@ -15,6 +15,7 @@ use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
 use crate::models::stream_power::level::Level;
 use crate::models::stream_power::step::Rivers;
 use crate::params;
+use crate::process::coarse;
 use crate::process::slopes::diffuse;
 use crate::strata::StandingBeds;
 use crate::terrain::grid::Grid;
@@ -41,7 +42,8 @@ params! {
     /// finds where water goes (depressions filled, so lakes pass it on), solves cuts implicitly from base level upwards, in
     /// one pass whatever the step, then lets slopes creep and slide. In the steady state S = ((1 + G)·U/K)^(1/n)·A^(−m/n).
     /// Open edges, cells beside missing data, and the sea are base level: they keep their height, and what reaches them has
-    /// left. Where nothing leads out of the world, sediment fills its lowest ground. Under the water of a lake nothing is cut;
+    /// left. Looped edges are none: water goes on at the other side. Where nothing leads out of the world,
+    /// sediment fills its lowest ground. Under the water of a lake nothing is cut;
     /// with deposition, lakes fill.
     ///
     /// After each step's cuts, rivers widen their valleys as the model `planation` does, in its usual form.
@@ -168,6 +170,26 @@ impl StreamPower {
     }
 }
 
+impl StreamPower {
+    /// Checks what a looped world cannot have.
+    fn check_loops(&self, grid: &Grid) -> Result<()> {
+        let none = |name: &str, value: f64, why: &str| {
+            let allowed = || format!("0 where edges are looped: {why}");
+            if value > 0.0 { Err(Error::value(name, value, allowed())) } else { Ok(()) }
+        };
+        none("stream_power.planation", self.planation, "a river's smooth line ends at a seam")?;
+        if self.strata > 0.0 {
+            none("stream_power.strata_dip", self.strata_dip, "beds that lean do not meet themselves")?;
+        }
+        if grid.topology().looped == [true; 2] && grid.sea_level.is_none() {
+            let allowed = "two of them open or closed, or a `sea_level`: rivers need somewhere to go";
+            return Err(Error::value("edges", "all looped", allowed));
+        }
+        let stride = |level: &Level| coarse::check(grid, level.factor, "stream_power.stride", self.stride);
+        self.levels(grid).iter().try_for_each(stride)
+    }
+}
+
 impl Model for StreamPower {
     fn about(&self) -> About {
         About {
@@ -177,6 +199,7 @@ impl Model for StreamPower {
             family: Family::Erosion,
             uses: &[UPLIFT, ERODIBILITY, RAIN],
             writes: &[LOOSE],
+            loops: true,
             ..About::default()
         }
     }
@@ -186,6 +209,9 @@ impl Model for StreamPower {
         if cells > MAX_STRIDE_CELLS {
             let allowed = format!("up to {} m ({MAX_STRIDE_CELLS} cells here)", MAX_STRIDE_CELLS * grid.cell);
             return Err(Error::value("stream_power.stride", format!("{} m", self.stride), allowed));
+        }
+        if grid.topology().is_looped() {
+            self.check_loops(grid)?;
         }
         for level in self.levels(grid) {
             let cell = grid.cell * level.factor as f64;
@@ -224,8 +250,9 @@ impl Model for StreamPower {
         // On a slope in balance S ~ A^(−m/n).
         rules.exponent = (self.area_exponent / self.slope_exponent).min(2.0) as f32;
         rules.grain = (0.7 * self.grain).min(2.0) as f32;
-        // The rules' own numbers are those of this model's defaults.
-        rules.creep = (0.5 * self.diffusion / 0.005).min(1.0) as f32;
+        // The rules' own numbers are those of this model's defaults. Where creep and cuts are alike (Perron et al. 2008), from the middle of a cell to its rim.
+        let length = libm::pow(self.diffusion / self.erodibility.max(1e-30), 1.0 / (1.0 + 2.0 * self.area_exponent));
+        rules.hillslope = (0.5 * length).clamp(0.0, 1e6) as f32;
         rules.floor = (self.planation / 1.5) as f32;
         rules.rise = self.planation_rise as f32;
         // The limit varies; ground is held to where rock of its upper half stands.
@@ -235,7 +262,9 @@ impl Model for StreamPower {
         if let Some(strata) = Grid::new([1, 1], local.cell).ok().and_then(|grid| self.strata(&grid, local.key)) {
             rules.strata = Some(Arc::new(strata));
         }
-        Some("rivers' cuts and their balance with uplift, grain and beds of rock, steepest slope, creep, valley floors")
+        Some(
+            "rivers' cuts and their balance with uplift, grain and beds of rock, steepest slope, creep, valley floors, fans, meanders",
+        )
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {

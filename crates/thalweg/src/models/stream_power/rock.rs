@@ -19,11 +19,11 @@ pub struct Rock {
 impl Rock {
     /// The rock of a stage of this key.
     pub fn new(model: &StreamPower, grid: &Grid, key: Key) -> Self {
-        let regional = |variation: f64, wavelength: f64, key: Key| Octaves::red(variation, wavelength, key, grid.cell);
+        let regional = |variation: f64, wavelength: f64, key: Key| Octaves::red(variation, wavelength, key, grid);
         let uplift = regional(model.uplift_variation, model.uplift_wavelength, key.and(1));
         let regional = regional(model.erodibility_variation, model.erodibility_wavelength, key.and(2));
-        let grain = (model.grain > 0.0)
-            .then(|| Octaves::of_one_size(model.grain, model.grain_wavelength, key.and(3), grid.cell));
+        let grain =
+            (model.grain > 0.0).then(|| Octaves::of_one_size(model.grain, model.grain_wavelength, key.and(3), grid));
         Self {
             uplift: log_normal(grid, model.uplift * UNITS, &[uplift]),
             erodibility: log_normal(grid, 1.0, &[regional, grain]),
@@ -56,7 +56,7 @@ impl Rock {
 /// single weak cell wears grooves into all the slope above it, along the grid's axes.
 pub fn bearing(model: &StreamPower, grid: &Grid, key: Key) -> Field<f32> {
     let tan = libm::tan(model.slope_limit.to_radians());
-    let noise = Octaves::red(model.slope_variation, model.slope_wavelength, key, grid.cell);
+    let noise = Octaves::red(model.slope_variation, model.slope_wavelength, key, grid);
     match log_normal(grid, tan, &[noise]) {
         Vary::Everywhere(tan) => Field::new(grid.size, tan),
         Vary::Field(field) => field,

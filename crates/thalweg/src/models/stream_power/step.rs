@@ -137,7 +137,8 @@ impl Rivers {
             strength: &strength,
             scale: libm::pow(UNITS, 1.0 - model.slope_exponent),
             n: model.slope_exponent,
-            cols,
+            topology: terrain.grid.topology(),
+            origin: terrain.grid.world_cell(0, 0).map(|line| line as usize),
             salt: mix(salt),
         };
         let ground = terrain.ground.as_mut_slice();
@@ -262,7 +263,7 @@ impl Rivers {
         }
         let spread = self.model.diffusion * self.level.step / grid.cell_area();
         let nodata = terrain.nodata.take();
-        let bounds = Bounds { nodata: nodata.as_ref(), held: Some(held) };
+        let bounds = Bounds { looped: grid.topology().looped, nodata: nodata.as_ref(), held: Some(held) };
         let mut budget = Budget::default();
         let done = slopes::diffuse(&mut terrain.ground, terrain.loose.as_mut(), bounds, None, spread);
         let cut = done.and_then(|creep| {

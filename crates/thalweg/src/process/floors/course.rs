@@ -1,7 +1,7 @@
 //! The courses of rivers, from cell to cell on a grid, smoothed to lines.
 
 use crate::base::rng::Key;
-use crate::flow::{Directions, downstream};
+use crate::flow::Directions;
 use crate::noise::gradient;
 use crate::noise::waves::Waves;
 use crate::process::floors::Valley;
@@ -131,7 +131,7 @@ fn channels(
     let mut up = vec![NONE; places.len()];
     let down: Vec<u32> = places
         .iter()
-        .map(|k| downstream(*k, directions[*k], cols).and_then(|n| places.binary_search(&n).ok()))
+        .map(|k| directions.next(*k).and_then(|n| places.binary_search(&n).ok()))
         .map(|index| index.map_or(NONE, |index| index as u32))
         .collect();
     for (k, n) in down.iter().enumerate().filter(|(_, n)| **n != NONE) {

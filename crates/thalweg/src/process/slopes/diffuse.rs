@@ -9,6 +9,7 @@ use crate::model::Budget;
 use crate::process::slopes::{Bounds, fits};
 use crate::terrain::LOOSE;
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 use crate::terrain::height::Height;
 
 /// The greatest spread, κ·t/dx², of one pass: under a quarter no cell passes the mean of its neighbours.
@@ -25,7 +26,7 @@ pub fn passes(spread: f64) -> u32 {
 /// Explicit passes of at most [`PASS`]; in each, a cell gives spread·share·(z − zₖ) to each lower one of its four
 /// neighbours, rounded down to the unit, so what one gives the other gets. Amounts under a unit stay: a fall of less than
 /// 1/spread units (0.08 mm from cell to cell at a full pass) no longer moves. No cell rises above its highest or falls below
-/// its lowest neighbour. Nothing crosses the grid's rim, nor the border of cells without data.
+/// its lowest neighbour. Nothing crosses the grid's rim, where that is not looped, nor the border of cells without data.
 ///
 /// `loose`, if given, gives first, and what comes is loose. `share` is the part of its due, 0 to 1, that a cell gives; more
 /// is taken as 1, and what is not a number as 0. Held cells keep their height: what reaches them is `exported`, what they
@@ -79,18 +80,19 @@ impl Gives<'_> {
 
 fn pass(ground: &mut Field<Height>, loose: Option<&mut Field<Height>>, bounds: Bounds<'_>, gives: Gives<'_>) -> Budget {
     let [rows, cols] = ground.size();
+    let topology = Topology { size: [rows, cols], looped: bounds.looped };
     let void = |i: usize| bounds.nodata.map(|mask| mask.row(i));
     // A band changes in place, row by row; what flows over its borders is found before any band changes.
     let borders: Vec<Vec<i32>> = (1..=rows.div_ceil(BAND))
         .into_par_iter()
         .map(|b| {
-            let i = b * BAND;
+            let last = (b * BAND).min(rows) - 1;
             let (mut flows, mut give) = (vec![0; cols], [vec![0.0; cols], vec![0.0; cols]]);
-            if i < rows {
-                gives.row(i - 1, &mut give[0]);
+            if let Some(i) = topology.line(0, last as isize + 1) {
+                gives.row(last, &mut give[0]);
                 gives.row(i, &mut give[1]);
-                between(ground.row(i - 1), ground.row(i), &give[0], &give[1], &mut flows);
-                wall(&mut flows, void(i - 1), void(i));
+                between(ground.row(last), ground.row(i), &give[0], &give[1], &mut flows);
+                wall(&mut flows, void(last), void(i));
             }
             flows
         })
@@ -100,7 +102,8 @@ fn pass(ground: &mut Field<Height>, loose: Option<&mut Field<Height>>, bounds: B
         let mut loose = loose;
         let count = ground.len() / cols;
         let mut give = [vec![0.0; cols], vec![0.0; cols]];
-        let mut north = if band == 0 { vec![0; cols] } else { borders[band - 1].clone() };
+        // North of the first band lies the last one, or nothing that flows.
+        let mut north = borders[(band + borders.len() - 1) % borders.len()].clone();
         let (mut south, mut east) = (vec![0; cols], vec![0; cols + 1]);
         let mut budget = Budget::default();
         gives.row(band * BAND, &mut give[0]);
@@ -117,6 +120,12 @@ fn pass(ground: &mut Field<Height>, loose: Option<&mut Field<Height>>, bounds: B
             let along = &mut east[1..cols];
             between(&row[..cols - 1], &row[1..], &give[0][..cols - 1], &give[0][1..], along);
             wall(along, void(i), void(i).map(|mask| &mask[1..]));
+            if topology.looped[1] {
+                let (last, ends) = (cols - 1, &mut [0]);
+                between(&row[last..], &row[..1], &give[0][last..], &give[0][..1], ends);
+                wall(ends, void(i).map(|mask| &mask[last..]), void(i));
+                (east[0], east[cols]) = (ends[0], ends[0]);
+            }
             let flows = [&north[..], &south[..], &east[..cols], &east[1..]];
             let loose = loose.as_deref_mut().map(|loose| &mut loose[r * cols..(r + 1) * cols]);
             match bounds.held.map(|mask| mask.row(i)).filter(|mask| mask.contains(&true)) {
@@ -311,7 +320,7 @@ mod tests {
         let held = Field::generate(size, |i, _| i == 0);
         let share = Field::generate(size, |i, j| (i + j) as f32 / 100.0);
         let (start, skin) = (ground.clone(), loose.clone());
-        let bounds = Bounds { nodata: Some(&void), held: Some(&held) };
+        let bounds = Bounds { nodata: Some(&void), held: Some(&held), ..Bounds::default() };
         let budget = diffuse(&mut ground, Some(&mut loose), bounds, Some(&share), 1.3).unwrap();
         assert_eq!(solid(&ground) - solid(&start), budget.solid_change());
         assert!(budget.exported > 0 && budget.added > 0 && budget.eroded > 0);

@@ -8,7 +8,7 @@ use crate::base::rng::Key;
 use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::process::slopes::{Bounds, Pile, fits};
 use crate::terrain::field::Field;
-use crate::terrain::grid::Grid;
+use crate::terrain::grid::{Grid, Topology};
 use crate::terrain::height::{Height, UNITS};
 
 /// Beds of rock, some of which bear steeper slopes than others.
@@ -54,6 +54,8 @@ pub fn limit(
         return Ok(0);
     }
     let bands = rows.div_ceil(BAND);
+    let topology = Topology { size: [rows, cols], looped: bounds.looped };
+    let all = Topology { size: [bands, cols], looped: bounds.looped };
     let mut active = vec![true; bands];
     let mut removed = 0;
     while active.contains(&true) {
@@ -64,9 +66,13 @@ pub fn limit(
                 let copy = |i: usize| {
                     let mut row = vec![WALL; cols + 2];
                     read(ground.row(i), bounds.nodata.map(|mask| mask.row(i)), &mut row);
+                    if bounds.looped[1] {
+                        (row[0], row[cols + 1]) = (row[cols], row[1]);
+                    }
                     row
                 };
-                let [north, south] = [(b * BAND).checked_sub(1), Some((b + 1) * BAND).filter(|i| *i < rows)];
+                let end = ((b + 1) * BAND).min(rows);
+                let [north, south] = [(b * BAND) as isize - 1, end as isize].map(|at| topology.line(0, at));
                 if active[b] { [north.map(copy), south.map(copy)] } else { [None, None] }
             })
             .collect();
@@ -86,11 +92,10 @@ pub fn limit(
         active.fill(false);
         for (b, change) in changes.iter().enumerate() {
             removed += change.removed;
-            if change.north && b > 0 {
-                active[b - 1] = true;
-            }
-            if change.south && b + 1 < bands {
-                active[b + 1] = true;
+            for (changed, to) in [(change.north, b as isize - 1), (change.south, b as isize + 1)] {
+                if let Some(to) = all.line(0, to).filter(|_| changed) {
+                    active[to] = true;
+                }
             }
         }
     }
@@ -105,6 +110,8 @@ const WALL: i32 = 1 << 30;
 
 /// A band's rows with a wall or a neighbour's row round them.
 struct Band<'a> {
+    /// Whether the last column touches the first.
+    looped: bool,
     beds: Option<Bedding<'a>>,
     /// The world's row that is the band's first.
     first: usize,
@@ -155,6 +162,7 @@ impl<'a> Band<'a> {
         let rows = ground.len() / cols;
         let (words, cells) = (width.div_ceil(64), (rows + 2) * width);
         let mut band = Self {
+            looped: bounds.looped[1],
             beds,
             first,
             width,
@@ -179,7 +187,11 @@ impl<'a> Band<'a> {
             let i = first + r;
             let void = bounds.nodata.map(|mask| mask.row(i));
             let row = (r + 1) * width + 1..(r + 1) * width + 1 + cols;
-            read(ground, void, &mut band.heights[row.start - 1..row.end + 1]);
+            let heights = &mut band.heights[row.start - 1..row.end + 1];
+            read(ground, void, heights);
+            if band.looped {
+                (heights[0], heights[cols + 1]) = (heights[cols], heights[1]);
+            }
             for (drop, tan) in band.drop[row.clone()].iter_mut().zip(tan.row(i)) {
                 // The cast takes NaN to 0.
                 *drop = (f64::from(*tan) * scale).clamp(0.0, f64::from(WALL)) as i32;
@@ -203,6 +215,9 @@ impl<'a> Band<'a> {
         while self.waiting.iter().any(|word| *word != 0) {
             (1..=rows).for_each(|r| self.sweep(r));
             (1..=rows).rev().for_each(|r| self.sweep(r));
+            if self.looped {
+                self.meet(rows);
+            }
         }
         let mut change = Change::default();
         for (r, row) in ground.chunks_mut(cols).enumerate() {
@@ -218,6 +233,24 @@ impl<'a> Band<'a> {
             change.south |= r + 1 == rows && cut > 0;
         }
         change
+    }
+
+    /// Brings to the columns beyond the first and the last what the cells across the seam have become; those beside them wait where that is less.
+    fn meet(&mut self, rows: usize) {
+        let width = self.width;
+        for r in 1..=rows {
+            let row = &mut self.heights[r * width..(r + 1) * width];
+            for (beyond, across, beside) in [(0, width - 2, 1), (width - 1, 1, width - 2)] {
+                if row[beyond] == row[across] {
+                    continue;
+                }
+                row[beyond] = row[across];
+                for r in [r - 1, r, r + 1] {
+                    let over = self.sure[r * width + beside] < i32::MAX;
+                    self.waiting[r * self.words + beside / 64] |= u64::from(over) << (beside % 64);
+                }
+            }
+        }
     }
 
     /// Finds the cells of row `r` that need a closer look.
@@ -339,7 +372,7 @@ pub fn jittered(grid: &Grid, tan: f64, deviation: f64, wavelength: f64, key: Key
     if deviation <= 0.0 {
         return Field::new(grid.size, tan as f32);
     }
-    let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, 0.7), None, key.and(1), grid.cell);
+    let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, 0.7), None, key.and(1), grid);
     let mut field = Field::new(grid.size, 0.0);
     let cells = key.and(2);
     field.par_rows_mut().for_each(|(i, row)| {
@@ -495,7 +528,7 @@ mod tests {
         ] {
             let start = rough(size, relief);
             let void = Field::generate(size, |i, j| (i * 5 + j * 3) % 13 == 0 && size[0] > 1);
-            let bounds = Bounds { nodata: Some(&void), held: None };
+            let bounds = Bounds { nodata: Some(&void), ..Bounds::default() };
             let mut ground = start.clone();
             let removed = limit(&mut ground, &even(size, tan), None, CELL, bounds).unwrap();
             let drop = (f64::from(tan) * CELL * UNITS) as i32;
@@ -552,7 +585,7 @@ mod tests {
     fn held_cells_stand_and_awkward_limits_do_no_harm() {
         let size = [20, 20];
         let held = Field::generate(size, |i, j| (i, j) == (10, 10));
-        let bounds = Bounds { nodata: None, held: Some(&held) };
+        let bounds = Bounds { held: Some(&held), ..Bounds::default() };
         let start = metres(size, |i, j| if (i, j) == (10.0, 10.0) { 900.0 } else { 100.0 });
         let mut ground = start.clone();
         assert_eq!(limit(&mut ground, &even(size, 0.5), None, CELL, bounds).unwrap(), 0);

@@ -20,7 +20,7 @@ use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
 use crate::model::Budget;
 use crate::terrain::field::{Field, Size};
-use crate::terrain::grid::Edge;
+use crate::terrain::grid::{Edge, Topology};
 use crate::terrain::height::Height;
 use crate::terrain::{HARDNESS, LOOSE, Layer, LayerSpec, PROTECT, Terrain};
 
@@ -31,9 +31,11 @@ pub const SLOPE_LIMIT: LayerSpec = LayerSpec::floats(
     "Factor on the steepest slope (rise over run) that stands here: over 1 in hard rock, under 1 in soft.",
 );
 
-/// Cells that are not to change.
+/// Cells that are not to change, and where the field has no rim.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bounds<'a> {
+    /// Whether the last row touches the first, and the last column the first.
+    pub looped: [bool; 2],
     /// True where there is no data: a wall, that nothing passes.
     pub nodata: Option<&'a Field<bool>>,
     /// True where the ground keeps its height, such as at base level; its neighbours see it.
@@ -43,6 +45,12 @@ pub struct Bounds<'a> {
 impl Bounds<'_> {
     /// Checks that the masks are of the ground's size.
     fn check(&self, size: Size) -> Result<()> {
+        for (axis, looped) in self.looped.iter().enumerate() {
+            if *looped && !(Topology::FEWEST..).contains(&size[axis]) {
+                let allowed = format!("{} and more where they are looped", Topology::FEWEST);
+                return Err(Error::value(["rows", "columns"][axis], size[axis], allowed));
+            }
+        }
         fits("nodata", self.nodata.map(Field::size), size)?;
         fits("held", self.held.map(Field::size), size)
     }
@@ -181,6 +189,35 @@ mod tests {
         assert_eq!(loose, field([0, 50, 5, 0]));
         let other = Field::new([2, 3], Height::ZERO);
         assert!(book_cut(&other, &mut ground, &mut loose, Guards::default()).is_err());
+    }
+
+    #[test]
+    fn slopes_slide_and_creep_across_the_seam() {
+        // A hill in the middle of the map, and the same hill on the seam.
+        let size = [130, 50];
+        for looped in [[false, true], [true, false], [true, true]] {
+            let by = [0, 1].map(|axis| if looped[axis] { size[axis] / 2 } else { 0 });
+            let key = crate::base::rng::Key::new(8, "slopes");
+            let middle = Field::generate(size, |i, j| {
+                let far = (i as f64 - 65.0).powi(2) + (j as f64 - 25.0).powi(2);
+                let rough = key.cell([i as i64, j as i64]).unit();
+                Height::saturating(300.0 * libm::exp(-far / 40.0) + 20.0 * rough)
+            });
+            let rolled = |field: &Field<Height>| {
+                Field::generate(size, |i, j| field[((i + by[0]) % size[0], (j + by[1]) % size[1])])
+            };
+            let (bounds, tan) = (Bounds { looped, ..Bounds::default() }, Field::new(size, 0.6f32));
+            let worked = |mut ground: Field<Height>| {
+                let cut = limit(&mut ground, &tan, None, 10.0, bounds).unwrap();
+                let budget = diffuse(&mut ground, None, bounds, None, 3.0).unwrap();
+                assert!(cut > 0 && budget.solid_change() == 0);
+                ground
+            };
+            assert_eq!(rolled(&worked(middle.clone())), worked(rolled(&middle)), "{looped:?}");
+        }
+        let mut narrow = Field::new([5, 2], Height::ZERO);
+        let bounds = Bounds { looped: [false, true], ..Bounds::default() };
+        assert!(diffuse(&mut narrow, None, bounds, None, 1.0).unwrap_err().to_string().contains("columns"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::products::measure::spec::Spec;
 use crate::products::measure::{concavity, curvature, drainage, geomorphons, hack, horton, hypsometry, network};
-use crate::products::measure::{plan_form, slope, spectrum};
+use crate::products::measure::{plan_form, rim, slope, spectrum, trunk};
 
 /// Every measure there is, in the order in which [`measure`](super::measure) gives them.
 pub fn specs() -> Vec<Spec> {
@@ -18,6 +18,8 @@ pub fn specs() -> Vec<Spec> {
         &hack::SPECS,
         &horton::SPECS,
         &plan_form::SPECS,
+        &trunk::SPECS,
+        &rim::SPECS,
     ]
     .concat()
 }

@@ -18,12 +18,14 @@ mod hypsometry;
 mod list;
 mod network;
 mod plan_form;
+mod rim;
 mod sheet;
 mod slope;
 mod spec;
 mod spectrum;
 mod svg;
 mod tree;
+mod trunk;
 
 #[cfg(test)]
 mod testing;
@@ -63,5 +65,7 @@ pub fn measure(terrain: &Terrain, settings: &MeasureSettings) -> Result<Measures
     hack::measure(&ground, &catchments, &network, &mut all);
     horton::measure(&network, &mut all);
     plan_form::measure(&ground, &network, &mut all);
+    trunk::measure(&ground, &catchments.drainage, &network, &mut all);
+    rim::measure(&ground, &mut all);
     Ok(all)
 }

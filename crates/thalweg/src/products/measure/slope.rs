@@ -7,11 +7,13 @@ use crate::products::measure::ground::Ground;
 use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, need_land};
 use crate::products::slope::gradient;
 
-pub(super) const SPECS: [Spec; 7] = measures! {
+pub(super) const SPECS: [Spec; 8] = measures! {
     /// Floors of valleys and flats: 0° to 3° where rivers lay down, 5° and more in young mountains.
     slope_p05: "slope, 5 % are gentler", Relief, unit "°", source "real models, docs/measure.md";
     /// Plains up to 2°, hills 5° to 15°, mountains 20° to 35°; it falls as cells get wider.
     slope_median: "slope, median", Relief, unit "°", usual 2.0 to 35.0, source "Montgomery & Brandon 2002";
+    /// 9° to 19° in mountains, where floors, slopes and walls all have a share; a few where all slopes stand at one angle.
+    slope_range: "slope, middle half", Relief, unit "°", usual 3.0 to 22.0, source "real models, docs/measure.md";
     /// Soil and scree hold 30° to 40°; steeper is rock, and little of the land.
     slope_p95: "slope, 95 % are gentler", Relief, unit "°", usual 5.0 to 50.0, source "Burbank et al. 1996";
     /// Rock walls: none in hills, a few % in mountains cut by rivers, more where ice was; finer cells see more.
@@ -53,13 +55,14 @@ pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
     }
     let count = ground.count as f64;
     let mut degrees = |q| quantile(&mut rises, q).map(|rise| libm::atan(rise).to_degrees()).ok_or("there is no land");
-    let quantiles = [0.05, 0.5, 0.95].map(&mut degrees);
+    let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95].map(&mut degrees);
     let steep = need_land(ground).map(|()| 100.0 * histogram[40..].iter().sum::<u64>() as f64 / count);
     let aspects = Aspects::of(ground);
     let alignment = aspects.alignment();
     let strength = aspects.strength();
-    let [p05, p50, p95] = quantiles;
-    all.take(&SPECS, [p05, p50, p95, steep, skewness, alignment, strength]);
+    let [p05, p25, p50, p75, p95] = quantiles;
+    let range = p75.and_then(|high| Ok(high - p25?));
+    all.take(&SPECS, [p05, p50, range, p95, steep, skewness, alignment, strength]);
     if ground.count > 0 {
         let points = histogram.iter().enumerate();
         all.curves.push(Curve {

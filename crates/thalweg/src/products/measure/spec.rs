@@ -20,11 +20,13 @@ pub enum Group {
     Network,
     /// Whether the grid shows.
     Grid,
+    /// Whether the map's frame shows.
+    Rim,
 }
 
 impl Group {
     /// All groups, in the order in which they are printed.
-    pub const ALL: [Self; 5] = [Self::Relief, Self::Texture, Self::Drainage, Self::Network, Self::Grid];
+    pub const ALL: [Self; 6] = [Self::Relief, Self::Texture, Self::Drainage, Self::Network, Self::Grid, Self::Rim];
 
     /// Its heading.
     pub fn title(self) -> &'static str {
@@ -34,6 +36,7 @@ impl Group {
             Self::Drainage => "Drainage",
             Self::Network => "Channel network",
             Self::Grid => "Traces of the grid",
+            Self::Rim => "Traces of the frame",
         }
     }
 }

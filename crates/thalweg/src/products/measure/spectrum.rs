@@ -1,19 +1,28 @@
 //! How roughness falls with wavelength.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 use crate::base::fourier::{Fourier, Wave};
 use crate::products::measure::fit::{bins, power};
 use crate::products::measure::ground::Ground;
-use crate::products::measure::spec::{Curve, Measures, PowerLaw, Scale, Spec, measures};
+use crate::products::measure::spec::{Curve, Found, Measures, PowerLaw, Scale, Spec, measures};
 use crate::terrain::height::UNITS;
 
-pub(super) const SPECS: [Spec; 2] = measures! {
+pub(super) const SPECS: [Spec; 5] = measures! {
     /// Power density falls as frequency^−β: 2 is rough, 4 smooth; profiles have one less.
     spectral_exponent: "power spectrum, exponent β", Texture, unit "1", usual 2.0 to 4.0,
         source "Huang & Turcotte 1989; Perron et al. 2008";
     /// Near 1 without a favoured size; a row of valleys of one spacing bends or peaks the spectrum.
     spectral_fit: "power spectrum, R² of the law", Texture, unit "1", usual 0.9 to 1.0, source "Perron et al. 2008";
+    /// The exponent β of waves of 2 km to 8 km: of ranges and main valleys; of ground at least 32 km across.
+    spectral_large: "power spectrum, β of 2 to 8 km", Texture, unit "1", usual 1.9 to 5.0,
+        source "Perron et al. 2008; real models, docs/measure.md";
+    /// Gullies and blocks beside hillslopes: amplitude of 15 m to 30 m waves over that of 480 m to 960 m waves, of cells of 7.5 m and less.
+    spectral_fine: "fine waves over hillslopes", Texture, unit "1", usual 0.008 to 0.05, source "real models, docs/measure.md";
+    /// 0: as rough along the axes as between them; noise on a lattice and models of eight directions give more.
+    axis_excess: "power within 10° of the axes, excess", Grid, unit "1", usual -0.15 to 0.05, source "geometry";
 };
 
 /// Sides shorter than this many cells give too few rings.
@@ -22,11 +31,42 @@ const LEAST: usize = 32;
 /// Rings a decade of frequency.
 const RINGS: f64 = 10.0;
 
+/// Waves in metres of the large form.
+const LARGE: [f64; 2] = [2000.0, 8000.0];
+
+/// Waves in metres of the fine form, and those of hillslopes that it is set against.
+const FINE: [[f64; 2]; 2] = [[15.0, 30.0], [480.0, 960.0]];
+
+/// tan 10°: nearer to an axis than this a wave runs along it.
+const AXIS: f64 = 0.176_326_981;
+
+/// What the ground has of one wave.
+struct Sample {
+    /// Waves per metre eastward and northward.
+    frequency: [f64; 2],
+    /// Power density in m⁴.
+    density: f64,
+}
+
+impl Sample {
+    /// Waves per metre.
+    fn rate(&self) -> f64 {
+        let [x, y] = self.frequency;
+        (x * x + y * y).sqrt()
+    }
+
+    fn is_along_an_axis(&self) -> bool {
+        let [x, y] = self.frequency.map(f64::abs);
+        x.min(y) <= AXIS * x.max(y)
+    }
+}
+
 pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
-    let points = match rings(ground) {
-        Ok(points) => points,
-        Err(missing) => return all.take(&SPECS, [Err(missing); 2]),
+    let samples = match samples(ground) {
+        Ok(samples) => samples,
+        Err(missing) => return all.take(&SPECS, [Err(missing); 5]),
     };
+    let points = rings(&samples);
     // Windows blur waves that fit less than four times into the ground; under eight cells, sampling and smoothing rule.
     let [rows, cols] = ground.terrain.grid.size;
     let cell = ground.cell();
@@ -35,7 +75,12 @@ pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
     let law = power(&inner, 3);
     let short = "too few wavelengths between 8 cells and a quarter of the shorter side";
     let found = law.ok_or(short);
-    all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2)]);
+    let (large, fine, axes) = (
+        large(ground, &points),
+        fine(ground, &samples),
+        axis_excess(&samples, [from, to], law.map_or(3.0, |law| -law.exponent)),
+    );
+    all.take(&SPECS, [found.map(|law| -law.exponent), found.map(|law| law.r2), large, fine, axes]);
     all.curves.push(Curve {
         name: "power_spectrum",
         x: "waves per km",
@@ -51,9 +96,70 @@ pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
     });
 }
 
-/// Frequency in waves per metre and mean power density (m⁴: m² per (1/m)²) of rings about frequency 0, of the ground less
-/// its plane of least squares under a Hann window; missing cells lie in that plane.
-fn rings(ground: &Ground<'_>) -> Result<Vec<[f64; 2]>, &'static str> {
+/// Whether waves of these lengths fit into the ground four times and have two cells each.
+fn fits(ground: &Ground<'_>, [shortest, longest]: [f64; 2]) -> bool {
+    let [rows, cols] = ground.terrain.grid.size;
+    rows.min(cols) as f64 * ground.cell() >= 4.0 * longest && 2.0 * ground.cell() <= shortest
+}
+
+/// The exponent of the large form.
+fn large(ground: &Ground<'_>, points: &[[f64; 2]]) -> Found {
+    if !fits(ground, LARGE) {
+        return Err("narrower than 32 km, or cells wider than 1 km");
+    }
+    let [shortest, longest] = LARGE;
+    let inner: Vec<[f64; 2]> =
+        points.iter().filter(|p| (1.0 / longest..=1.0 / shortest).contains(&p[0])).copied().collect();
+    power(&inner, 3).map(|law| -law.exponent).ok_or("too few wavelengths from 2 km to 8 km")
+}
+
+/// The amplitude of fine waves over that of hillslopes.
+fn fine(ground: &Ground<'_>, samples: &[Sample]) -> Found {
+    if !FINE.iter().all(|band| fits(ground, *band)) {
+        return Err("narrower than 3.84 km, or cells wider than 7.5 m");
+    }
+    let [fine, hills] = FINE.map(|[shortest, longest]| {
+        let band = samples.iter().filter(|s| (1.0 / longest..1.0 / shortest).contains(&s.rate()));
+        band.map(|s| s.density).sum::<f64>()
+    });
+    if hills > 0.0 { Ok((fine / hills).sqrt()) } else { Err("no waves of 480 m to 960 m") }
+}
+
+/// Fewest waves near the axes of a ring that counts.
+const NEAR_AXES: f64 = 32.0;
+
+/// By how much the mean density near the axes is over that of all directions, less 1; the mean of the rings between two
+/// frequencies, so that long waves do not speak for all. Within a ring density is set off against its fall as frequency^−β.
+fn axis_excess(samples: &[Sample], [from, to]: [f64; 2], beta: f64) -> Found {
+    let mut rings = BTreeMap::<i64, [[f64; 2]; 2]>::new();
+    for sample in samples.iter().filter(|s| (from..=to).contains(&s.rate())) {
+        let ring = libm::log10(sample.rate()) * RINGS;
+        let density = sample.density * libm::pow(sample.rate() / from, beta);
+        let [all, near] = rings.entry(ring.floor() as i64).or_default();
+        let add = |sum: &mut [f64; 2]| *sum = [sum[0] + density, sum[1] + 1.0];
+        add(all);
+        if sample.is_along_an_axis() {
+            add(near);
+        }
+    }
+    let mean = |[sum, count]: [f64; 2]| sum / count;
+    let counts = |[all, near]: &&[[f64; 2]; 2]| near[1] >= NEAR_AXES && all[0] > 0.0;
+    let shares: Vec<f64> = rings.values().filter(counts).map(|[all, near]| mean(*near) / mean(*all) - 1.0).collect();
+    if shares.len() < 3 {
+        return Err("too few waves near the axes");
+    }
+    Ok(shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// Frequency in waves per metre and mean power density (m⁴: m² per (1/m)²) of rings about frequency 0.
+fn rings(samples: &[Sample]) -> Vec<[f64; 2]> {
+    let pairs: Vec<[f64; 2]> = samples.iter().map(|sample| [sample.rate(), sample.density]).collect();
+    let rings = bins(&pairs, RINGS, 8);
+    rings.iter().map(|ring| [ring.x, ring.values.iter().sum::<f64>() / ring.values.len() as f64]).collect()
+}
+
+/// What the ground has of each wave, less its plane of least squares, under a Hann window; missing cells lie in that plane.
+fn samples(ground: &Ground<'_>) -> Result<Vec<Sample>, &'static str> {
     let [rows, cols] = ground.terrain.grid.size;
     if rows.min(cols) < LEAST {
         return Err("a side is shorter than 32 cells");
@@ -80,20 +186,19 @@ fn rings(ground: &Ground<'_>) -> Result<Vec<[f64; 2]>, &'static str> {
                 continue;
             }
             let ky = if 2 * n > rows { n as f64 - rows as f64 } else { n as f64 };
-            let frequency = ((ky / height) * (ky / height) + (kx as f64 / width) * (kx as f64 / width)).sqrt();
-            if frequency > 0.0 && frequency <= 0.5 / ground.cell() {
+            let sample = Sample { frequency: [kx as f64 / width, ky / height], density: wave.square() * scale };
+            if sample.rate() > 0.0 && sample.rate() <= 0.5 / ground.cell() {
                 any |= wave.square() > 0.0;
-                samples.push([frequency, wave.square() * scale]);
+                samples.push(sample);
             }
         }
     }
     // What a plane leaves is rounding: under a unit.
-    let total: f64 = samples.iter().map(|s| s[1]).sum::<f64>() / (height * width);
+    let total: f64 = samples.iter().map(|s| s.density).sum::<f64>() / (height * width);
     if !any || total < 1.0 / (UNITS * UNITS) {
         return Err("the ground is a plane");
     }
-    let rings = bins(&samples, RINGS, 8);
-    Ok(rings.iter().map(|ring| [ring.x, ring.values.iter().sum::<f64>() / ring.values.len() as f64]).collect())
+    Ok(samples)
 }
 
 /// Height = a + b·i + c·j of least squares, in metres; i and j counted from the middle.
@@ -193,7 +298,7 @@ mod tests {
     fn a_wave_stands_where_it_belongs_with_its_power() {
         // Amplitude 8 m, 16 waves in 128 cells of 10 m: 12.5 waves per km, mean square 32 m².
         let wave = terrain([128, 128], 10.0, |x, _| 8.0 * (std::f64::consts::TAU * x / 80.0).cos() + 0.3 * x + 50.0);
-        let found = rings(&Ground::of(&wave)).unwrap();
+        let found = rings(&samples(&Ground::of(&wave)).unwrap());
         let top = found.iter().max_by(|a, b| a[1].total_cmp(&b[1])).unwrap();
         assert!((top[0] * 1e3 / 12.5 - 1.0).abs() < 0.13, "{top:?}");
         let waves = transform(&Ground::of(&wave), plane(&Ground::of(&wave)), &[vec![1.0; 128], vec![1.0; 128]]);
@@ -203,9 +308,41 @@ mod tests {
     }
 
     #[test]
+    fn waves_along_an_axis_are_power_in_excess_and_waves_between_are_not() {
+        let of = |angle: f64| {
+            let (east, north) = (angle.cos(), angle.sin());
+            // Hills, and waves of 130 m across them one way.
+            let hills = fourier([256, 256], 1.5, 3);
+            let z = |x: f64, y: f64| 20.0 * ((x * east + y * north) * std::f64::consts::TAU / 130.0).cos();
+            let mut land = terrain([256, 256], 10.0, z);
+            for (to, from) in land.ground.as_mut_slice().iter_mut().zip(hills.ground.as_slice()) {
+                to.0 += from.0;
+            }
+            measure(&land, &MeasureSettings::default()).unwrap().value("axis_excess").unwrap()
+        };
+        let plain = measure(&fourier([256, 256], 1.5, 3), &MeasureSettings::default()).unwrap();
+        let plain = plain.value("axis_excess").unwrap();
+        let found = [0.0, std::f64::consts::FRAC_PI_2, 0.785].map(of);
+        assert!(plain.abs() < 0.06, "{plain}");
+        assert!(found[0] > plain + 0.2 && found[1] > plain + 0.2 && found[2] < plain + 0.1, "{plain} {found:?}");
+    }
+
+    #[test]
+    fn fine_waves_are_set_against_hillslopes() {
+        // 0.3 m of 20 m waves over 10 m of 640 m waves.
+        let land = terrain([800, 800], 5.0, |x, y| {
+            let wave = |x: f64, length: f64| (x * std::f64::consts::TAU / length).cos();
+            0.3 * wave(x, 20.0) + 10.0 * wave(y, 640.0)
+        });
+        let found = measure(&land, &MeasureSettings::default()).unwrap();
+        assert!((found.value("spectral_fine").unwrap() - 0.03).abs() < 1e-3);
+        assert!(found.value("spectral_large").is_none());
+    }
+
+    #[test]
     fn a_turn_changes_it_by_rounding_alone() {
         let ground = fourier([96, 64], 1.6, 5);
-        let [a, b] = [&ground, &turned(&ground)].map(|t| rings(&Ground::of(t)).unwrap());
+        let [a, b] = [&ground, &turned(&ground)].map(|t| rings(&samples(&Ground::of(t)).unwrap()));
         assert_eq!(a.len(), b.len());
         for (p, q) in a.iter().zip(&b) {
             assert!((p[1] / q[1] - 1.0).abs() < 1e-6, "{p:?} {q:?}");
