@@ -1,5 +1,6 @@
 """What may be given, and what comes back: arrays of any kind of number, and errors that say what is allowed."""
 
+import pickle
 import subprocess
 import sys
 
@@ -289,3 +290,21 @@ def test_orders_of_a_small_network():
     lengths = tw.flow.upstream_length(directions, cell_size=10.0)
     assert lengths[2, 1] == pytest.approx(10 + 10 * 2**0.5) and lengths[4, 1] == pytest.approx(20 + 20 * 2**0.5)
     assert tw.flow.outlet_distance(directions, cell_size=10.0)[0, 0] == pytest.approx(30 + 10 * 2**0.5)
+
+
+def test_looped_edges_have_no_seam():
+    sides = {"north": "open", "south": "open", "east": "looped", "west": "looped"}
+    turned = np.roll(LAND, 30, axis=1)
+    assert same(tw.flow.fill(turned, edges=sides), np.roll(tw.flow.fill(LAND, edges=sides), 30, axis=1))
+    assert not same(tw.flow.fill(turned), np.roll(tw.flow.fill(LAND), 30, axis=1))
+    codes = tw.flow.d8(LAND, edges=sides)
+    cells = tw.flow.accumulate(codes, edges=sides)
+    assert cells[codes == 0].sum() == LAND.size, "all water leaves, over the seam too"
+    assert tw.flow.accumulate(codes)[codes == 0].sum() < LAND.size, "what crosses the seam is lost without it"
+    assert np.array_equal(tw.drain(LAND, cell_size=5.0, edges=sides).area, cells * 25.0)
+    assert np.isfinite(tw.flow.ksn(LAND, cell_size=5.0, edges=sides)).all()
+    assert tw.flow.basins(LAND, edges=sides).max() == (codes == 0).sum()
+    with pytest.raises(ValueError, match="looped as well, or neither"):
+        tw.flow.fill(LAND, edges={"east": "looped"})
+    world = tw.Terrain(LAND, 5.0, edges=sides)
+    assert pickle.loads(pickle.dumps(world))._core.edges == world._core.edges == sides

@@ -7,13 +7,18 @@ use thalweg::Result;
 use thalweg::flow::accumulate::{self as gather, in_parts};
 use thalweg::flow::breach::Limits;
 use thalweg::flow::depressions::Hierarchy;
-use thalweg::flow::{self, Directions, Drainage, Land, infinity, streams};
+use thalweg::flow::{self, Drainage, Land, infinity, streams};
+use thalweg::terrain::grid::Edge;
 
 use crate::array::{array, bytes, metres, places, reals};
 use crate::land::Terrain;
 use crate::pool::work;
+use crate::recipe::edges_of;
 
 type Any<'py> = Bound<'py, PyAny>;
+
+/// Whether rows and columns are looped.
+type Looped = [bool; 2];
 
 /// Cells (row, column) where water leaves beside edges and sea.
 type Outlets = Vec<[usize; 2]>;
@@ -71,16 +76,21 @@ pub fn dinf<'py>(py: Python<'py>, terrain: &Terrain, outlets: Outlets) -> PyResu
 
 /// What gathers along ESRI's codes: cells, or weights.
 #[pyfunction]
-#[pyo3(signature = (directions, weights=None))]
-pub fn accumulate<'py>(py: Python<'py>, directions: &Any<'py>, weights: Option<&Any<'py>>) -> PyResult<Any<'py>> {
+#[pyo3(signature = (directions, looped, weights=None))]
+pub fn accumulate<'py>(
+    py: Python<'py>,
+    directions: &Any<'py>,
+    looped: Looped,
+    weights: Option<&Any<'py>>,
+) -> PyResult<Any<'py>> {
     let codes = bytes(directions)?;
     let Some(weights) = weights else {
-        let cells = work(py, || Ok(gather::cells(&streams::from_esri(&codes)?)))?;
+        let cells = work(py, || Ok(gather::cells(&streams::from_esri(&codes, looped)?)))?;
         return array(py, cells);
     };
     let weights = reals(weights)?;
     let sums = work(py, || {
-        let directions = streams::from_esri(&codes)?;
+        let directions = streams::from_esri(&codes, looped)?;
         let (parts, part) = in_parts(&weights)?;
         Ok(gather::weighted(&directions, &parts)?.map(|sum| *sum as f64 * part))
     })?;
@@ -127,24 +137,33 @@ pub fn spread(
     Ok(sums.map(|sum| *sum as f64 * part))
 }
 
-fn directions_of(codes: &Field<u8>) -> Result<Directions> {
-    streams::from_esri(codes)
+/// Whether rows and columns are looped, by a word for all edges or a dict of sides.
+#[pyfunction]
+pub fn looped(edges: &Any<'_>) -> PyResult<Looped> {
+    let edges = edges_of(edges)?;
+    Ok([0, 1].map(|axis| edges[axis] == Edge::Looped))
 }
 
 /// Numbers of the basins, from 1.
 #[pyfunction]
 pub fn basins<'py>(py: Python<'py>, terrain: &Terrain, directions: &Any<'py>) -> PyResult<Any<'py>> {
-    let codes = bytes(directions)?;
-    let basins = work(py, || flow::basins::basins(&Land::of(&terrain.0), &directions_of(&codes)?))?;
+    let (codes, looped) = (bytes(directions)?, terrain.0.grid.topology().looped);
+    let basins = work(py, || flow::basins::basins(&Land::of(&terrain.0), &streams::from_esri(&codes, looped)?))?;
     array(py, basins)
 }
 
 /// Orders of streams, Strahler's or Shreve's, where the mask says that there are any.
 #[pyfunction]
-pub fn orders<'py>(py: Python<'py>, directions: &Any<'py>, streams: &Any<'py>, shreve: bool) -> PyResult<Any<'py>> {
+pub fn orders<'py>(
+    py: Python<'py>,
+    directions: &Any<'py>,
+    looped: Looped,
+    streams: &Any<'py>,
+    shreve: bool,
+) -> PyResult<Any<'py>> {
     let (codes, mask) = (bytes(directions)?, bytes(streams)?);
     let orders = work(py, || {
-        let (directions, mask) = (directions_of(&codes)?, mask.map(|on| *on != 0));
+        let (directions, mask) = (streams::from_esri(&codes, looped)?, mask.map(|on| *on != 0));
         if shreve { streams::shreve(&directions, &mask) } else { streams::strahler(&directions, &mask) }
     })?;
     array(py, orders)
@@ -152,17 +171,27 @@ pub fn orders<'py>(py: Python<'py>, directions: &Any<'py>, streams: &Any<'py>, s
 
 /// Metres of the longest flow path from a divide.
 #[pyfunction]
-pub fn upstream_length<'py>(py: Python<'py>, directions: &Any<'py>, cell_size: f64) -> PyResult<Any<'py>> {
+pub fn upstream_length<'py>(
+    py: Python<'py>,
+    directions: &Any<'py>,
+    looped: Looped,
+    cell_size: f64,
+) -> PyResult<Any<'py>> {
     let codes = bytes(directions)?;
-    let lengths = work(py, || Ok(streams::upstream_length(&directions_of(&codes)?, cell_size)))?;
+    let lengths = work(py, || Ok(streams::upstream_length(&streams::from_esri(&codes, looped)?, cell_size)))?;
     array(py, lengths)
 }
 
 /// Metres of the flow path to where water leaves.
 #[pyfunction]
-pub fn outlet_distance<'py>(py: Python<'py>, directions: &Any<'py>, cell_size: f64) -> PyResult<Any<'py>> {
+pub fn outlet_distance<'py>(
+    py: Python<'py>,
+    directions: &Any<'py>,
+    looped: Looped,
+    cell_size: f64,
+) -> PyResult<Any<'py>> {
     let codes = bytes(directions)?;
-    let lengths = work(py, || Ok(streams::outlet_distance(&directions_of(&codes)?, cell_size)))?;
+    let lengths = work(py, || Ok(streams::outlet_distance(&streams::from_esri(&codes, looped)?, cell_size)))?;
     array(py, lengths)
 }
 
@@ -171,13 +200,14 @@ pub fn outlet_distance<'py>(py: Python<'py>, directions: &Any<'py>, cell_size: f
 pub fn chi<'py>(
     py: Python<'py>,
     directions: &Any<'py>,
+    looped: Looped,
     areas: &Any<'py>,
     cell_size: f64,
     theta: f64,
     reference: f64,
 ) -> PyResult<Any<'py>> {
     let (codes, areas) = (bytes(directions)?, reals(areas)?);
-    let chi = work(py, || streams::chi(&directions_of(&codes)?, &areas, cell_size, theta, reference))?;
+    let chi = work(py, || streams::chi(&streams::from_esri(&codes, looped)?, &areas, cell_size, theta, reference))?;
     array(py, chi)
 }
 

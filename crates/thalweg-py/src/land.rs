@@ -9,14 +9,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use thalweg::io::{self, LoadOptions, SampleType, SaveOptions, Unit};
 use thalweg::models::Models;
-use thalweg::terrain::grid::{Edge, Edges, Georeference};
+use thalweg::terrain::grid::{Edges, Georeference};
 use thalweg::terrain::{Cells, Column, GROUND, LOOSE, LayerSpec};
 use thalweg::{Error, Grid, Height};
 
 use crate::array::{self, cells, metres, size_of, terrain_of};
 use crate::error::{raised, unfit};
 use crate::pool::work;
-use crate::recipe::edges_of;
+use crate::recipe::{edges_of, sides_of};
 
 /// A terrain: heights, layers, tables, and where it lies. It does not change.
 #[pyclass(frozen, module = "thalweg._core")]
@@ -101,7 +101,7 @@ pub fn load(
 fn framed(grid: &mut Grid, edges: Option<Edges>, sea_level: Option<f64>) -> PyResult<()> {
     grid.edges = edges.unwrap_or(grid.edges);
     grid.sea_level = sea_level.map(Height::from_metres).transpose().map_err(raised)?.or(grid.sea_level);
-    Ok(())
+    grid.check().map_err(raised)
 }
 
 /// The declaration of a layer of that name; of one that nobody declares real numbers without a unit.
@@ -217,10 +217,16 @@ impl Terrain {
         self.0.grid.sea_level.map(Height::metres)
     }
 
-    /// The edges: north, east, south, west; whether each is open.
+    /// The edges by side.
     #[getter]
-    fn edges(&self) -> [bool; 4] {
-        self.0.grid.edges.map(|edge| edge == Edge::Open)
+    fn edges(&self) -> BTreeMap<&'static str, String> {
+        sides_of(&self.0.grid.edges)
+    }
+
+    /// Whether rows and columns are looped.
+    #[getter]
+    fn looped(&self) -> [bool; 2] {
+        self.0.grid.topology().looped
     }
 
     /// Affine transform in GDAL's order, the EPSG code and the name of the reference system, as far as they are known.

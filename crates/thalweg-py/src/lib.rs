@@ -26,7 +26,8 @@ mod _core {
     use crate::declared::{models, preset_names, rocks, unknown_keyword};
     #[pymodule_export]
     use crate::flow::{
-        accumulate, basins, breach, chi, d8, dinf, fill, hierarchy, multiple, orders, outlet_distance, upstream_length,
+        accumulate, basins, breach, chi, d8, dinf, fill, hierarchy, looped, multiple, orders, outlet_distance,
+        upstream_length,
     };
     #[pymodule_export]
     use crate::ground::{gradient, measure, slope_of};

@@ -1,5 +1,6 @@
 //! [`Recipe`]: recipes from presets, files, TOML and dicts. A recipe does not change: what changes it gives another.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -13,7 +14,7 @@ use thalweg::model::give;
 use thalweg::models::Models;
 use thalweg::presets;
 use thalweg::rocks::Rock;
-use thalweg::terrain::grid::{Edge, Edges};
+use thalweg::terrain::grid::{Edges, SIDES};
 use thalweg::{Error, models};
 
 use crate::declared::{Plain, plain};
@@ -85,6 +86,12 @@ pub fn edges_of(value: &Bound<'_, PyAny>) -> PyResult<Edges> {
     table.insert("extent".into(), toml::Value::Array(vec![toml::Value::Float(1.0); 2]));
     table.insert("edges".into(), toml_of(value)?);
     Ok(thalweg::Recipe::parse(&text_of(&table)?).map_err(raised)?.edges)
+}
+
+/// Edges by side, as words.
+pub fn sides_of(edges: &Edges) -> BTreeMap<&'static str, String> {
+    let word = |edge| serde_json::to_value(edge).ok().and_then(|word| Some(word.as_str()?.to_string()));
+    SIDES.iter().zip(edges).filter_map(|(side, edge)| Some((*side, word(edge)?))).collect()
 }
 
 fn plainly(recipe: thalweg::Recipe) -> Recipe {
@@ -245,10 +252,10 @@ impl Recipe {
         self.recipe.sea_level
     }
 
-    /// The edges: north, east, south, west; whether each is open.
+    /// The edges by side.
     #[getter]
-    fn edges(&self) -> [bool; 4] {
-        self.recipe.edges.map(|edge| edge == Edge::Open)
+    fn edges(&self) -> BTreeMap<&'static str, String> {
+        sides_of(&self.recipe.edges)
     }
 
     /// The folder that its paths are relative to.

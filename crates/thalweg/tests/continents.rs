@@ -28,6 +28,7 @@ spacing = 12000.0
 warp = 8000.0
 warp_wavelength = 11000.0
 rough_wavelength = 13000.0
+rim = 2500.0
 depth = 900.0
 
 [[stage]]

@@ -115,18 +115,20 @@ fn recipes_are_changed_by_label() {
 #[test]
 fn codes_come_back_as_directions() {
     let size = [3, 3];
-    let all: Directions = Field::from_vec(size, vec![OUT, 2, 3, 0, VOID, 4, 7, 6, OUT]).unwrap();
-    assert_eq!(streams::from_esri(&streams::esri(&all)).unwrap(), all);
+    let all: Directions = Field::from_vec(size, vec![OUT, 2, 3, 0, VOID, 4, 7, 6, OUT]).unwrap().into();
+    assert_eq!(streams::from_esri(&streams::esri(&all), [false; 2]).unwrap(), all);
     // Eastward out of the field.
-    let east = streams::from_esri(&Field::new(size, 1)).unwrap();
+    let east = streams::from_esri(&Field::new(size, 1), [true, false]).unwrap();
     assert_eq!(east.as_slice(), &[0, 0, OUT, 0, 0, OUT, 0, 0, OUT]);
-    let error = streams::from_esri(&Field::new(size, 3)).unwrap_err().to_string();
+    let round = streams::from_esri(&Field::new(size, 1), [false, true]).unwrap();
+    assert_eq!((round.as_slice(), round.next(2)), (&[0; 9][..], Some(0)));
+    let error = streams::from_esri(&Field::new(size, 3), [false; 2]).unwrap_err().to_string();
     assert!(error.contains("direction at row 0, column 0 = 3"), "{error}");
 }
 
 #[test]
 fn real_weights_are_summed_without_rounding_on_the_way() {
-    let river: Directions = Field::from_vec([1, 5], vec![0, 0, 0, 0, OUT]).unwrap();
+    let river: Directions = Field::from_vec([1, 5], vec![0, 0, 0, 0, OUT]).unwrap().into();
     // Sums of doubles would lose the small ones, or not, by their order.
     let weights = Field::from_vec([1, 5], vec![1e-3, 1e12, -1e12, 0.25, 1.0]).unwrap();
     let (parts, part) = in_parts(&weights).unwrap();
@@ -146,7 +148,7 @@ fn real_weights_are_summed_without_rounding_on_the_way() {
 
 #[test]
 fn chi_is_the_integral_up_the_river() {
-    let river: Directions = Field::from_vec([1, 4], vec![0, 0, 0, OUT]).unwrap();
+    let river: Directions = Field::from_vec([1, 4], vec![0, 0, 0, OUT]).unwrap().into();
     let areas = Field::from_vec([1, 4], vec![1.0, 4.0, 9.0, 16.0]).unwrap();
     let chi = streams::chi(&river, &areas, 10.0, 0.5, 1.0).unwrap();
     // (1/A)^½ is 1, 1/2, 1/3, 1/4 at the cells.

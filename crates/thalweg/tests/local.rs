@@ -775,6 +775,9 @@ fn a_local_build_is_like_the_global_one() {
             let off = |x: f64| usual.map_or(f64::INFINITY, |[low, high]| (low - x).max(x - high).max(0.0));
             println!("{name}: {measured} {a:.3} global, {b:.3} local");
             assert!((b / a - 1.0).abs() <= 0.15 || off(b) <= off(a), "{name}: {measured} is {b}, globally {a}");
+            // Measured: 0.83 to 1.16 of the global one.
+            let strict = ["slope_median", "slope_p95", "drainage_density"].contains(&measured);
+            assert!(!strict || (b / a - 1.0).abs() <= 0.2, "{name}: {measured} is {b}, globally {a}");
         }
     }
 }

@@ -152,7 +152,7 @@ def read(
                 own.height(),
                 own.cell_size if cell_size is None else cell_size,
                 sea_level=own.sea_level if sea_level is None else sea_level,
-                edges=sides(own.edges) if edges is None else edges,
+                edges=own.edges if edges is None else edges,
                 georeference=own.georeference,
                 layers={name: own.layer(name) for name in own.layers} | more,
                 origin=own.origin,
@@ -170,12 +170,6 @@ def read(
         layers={name: numbers(values, f"layer {name}") for name, values in (layers or {}).items()},
     )
     return Given(core, PLAIN, np.asarray(dem).dtype == np.float32)
-
-
-def sides(open_: Sequence[bool]) -> dict[str, str]:
-    """Edges by name."""
-    names = ("north", "east", "south", "west")
-    return {name: "open" if is_open else "closed" for name, is_open in zip(names, open_)}
 
 
 def sheet(values: Any, what: str) -> tuple[Array, Sheets]:

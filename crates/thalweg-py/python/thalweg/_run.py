@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._given import Given, numbers, read, sides, warn
+from ._given import Given, numbers, read, warn
 from ._keywords import named
 from ._recipe import Recipe
 from ._terrain import Terrain
@@ -86,8 +86,8 @@ class Run:
             core = recipe._core
             if sea_level is None:
                 sea_level = core.sea_level
-            if edges is None and not all(core.edges):
-                edges = sides(core.edges)
+            if edges is None and set(core.edges.values()) != {"open"}:
+                edges = core.edges
             self._given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
         self._core = _core.Run(recipe._core, None if self._given is None else self._given.core)
         for message in self._core.warnings:

@@ -201,9 +201,7 @@ class Terrain:
 def _restored(
     height: Array, cell_size: float, sea_level: float | None, edges: Any, place: Any, layers: Any, origin: Any, report: Any
 ) -> Terrain:
-    from ._given import sides
-
     core = _core.Terrain(
-        height, cell_size, sea_level=sea_level, edges=sides(edges), georeference=place, layers=layers, origin=origin
+        height, cell_size, sea_level=sea_level, edges=edges, georeference=place, layers=layers, origin=origin
     )
     return Terrain._of(core, report)

@@ -79,6 +79,10 @@ def _size(dem: Any, cell_size: float | None) -> float | None:
     return 1.0 if cell_size is None and not has_own else cell_size
 
 
+def _looped(edges: Edges | None) -> list[bool]:
+    return [False, False] if edges is None else _core.looped(edges)
+
+
 class Breached(NamedTuple):
     """Ground with channels cut, and what was done."""
 
@@ -163,7 +167,7 @@ def dinf(
 
 
 @named
-def accumulate(direction: Sheet, weights: Any = None) -> Sheet:
+def accumulate(direction: Sheet, weights: Any = None, *, edges: Edges | None = None) -> Sheet:
     """Sums what drains through each cell along directions, itself among it.
 
     Parameters
@@ -172,11 +176,13 @@ def accumulate(direction: Sheet, weights: Any = None) -> Sheet:
         ESRI's codes, as :func:`d8` gives them.
     weights : array or DataArray, optional
         What each cell yields, in any unit; sums are then f64, exact to 2⁻⁶¹ of the whole whatever the order. Without them cells are counted.
+    edges : optional
+        Those of the map, if some are looped: water goes on at the opposite side.
     """
     codes, sheets = sheet(direction, "direction")
     given = None if weights is None else like(weights, sheets, "weights")
     label = Label("accumulation", "1", "What drains through the cell.")
-    return sheets.wrap(_core.accumulate(_codes(codes), given), label)  # type: ignore[no-any-return]
+    return sheets.wrap(_core.accumulate(_codes(codes), _looped(edges), given), label)  # type: ignore[no-any-return]
 
 
 def _codes(array: Array) -> Array:
@@ -245,7 +251,7 @@ def basins(
 
 
 @named
-def orders(direction: Sheet, streams: Any, *, shreve: bool = False) -> Sheet:
+def orders(direction: Sheet, streams: Any, *, shreve: bool = False, edges: Edges | None = None) -> Sheet:
     """Orders of streams: Strahler's (1957), or Shreve's (1966) magnitudes; 0 where there is no stream.
 
     Parameters
@@ -258,7 +264,7 @@ def orders(direction: Sheet, streams: Any, *, shreve: bool = False) -> Sheet:
     codes, sheets = sheet(direction, "direction")
     mask = like(streams, sheets, "streams")
     label = Label("orders", "1", "Order of the stream; 0 where there is none.")
-    return sheets.wrap(_core.orders(_codes(codes), (mask != 0).astype(np.uint8), shreve), label)  # type: ignore[no-any-return]
+    return sheets.wrap(_core.orders(_codes(codes), _looped(edges), (mask != 0).astype(np.uint8), shreve), label)  # type: ignore[no-any-return]
 
 
 def _cell_of(values: Any, cell_size: float | None) -> float:
@@ -272,18 +278,18 @@ def _cell_of(values: Any, cell_size: float | None) -> float:
 
 
 @named
-def upstream_length(direction: Sheet, *, cell_size: float | None = None) -> Sheet:
+def upstream_length(direction: Sheet, *, cell_size: float | None = None, edges: Edges | None = None) -> Sheet:
     """Metres of the longest flow path from a divide down to each cell."""
     codes, sheets = sheet(direction, "direction")
-    lengths = _core.upstream_length(_codes(codes), _cell_of(direction, cell_size))
+    lengths = _core.upstream_length(_codes(codes), _looped(edges), _cell_of(direction, cell_size))
     return sheets.wrap(lengths, Label("upstream_length", "m", "Longest flow path from a divide."))  # type: ignore[no-any-return]
 
 
 @named
-def outlet_distance(direction: Sheet, *, cell_size: float | None = None) -> Sheet:
+def outlet_distance(direction: Sheet, *, cell_size: float | None = None, edges: Edges | None = None) -> Sheet:
     """Metres of flow path from each cell down to where its water leaves."""
     codes, sheets = sheet(direction, "direction")
-    lengths = _core.outlet_distance(_codes(codes), _cell_of(direction, cell_size))
+    lengths = _core.outlet_distance(_codes(codes), _looped(edges), _cell_of(direction, cell_size))
     return sheets.wrap(lengths, Label("outlet_distance", "m", "Flow path to where water leaves."))  # type: ignore[no-any-return]
 
 
@@ -295,6 +301,7 @@ def chi(
     theta: float = 0.45,
     reference_area: float = 1.0,
     cell_size: float | None = None,
+    edges: Edges | None = None,
 ) -> Sheet:
     """χ in metres: the integral of (A₀/A)^θ along the flow path from the outlet up (Perron & Royden 2013), by trapezia between centres.
 
@@ -314,8 +321,9 @@ def chi(
     codes, sheets = sheet(direction, "direction")
     codes = _codes(codes)
     size = _cell_of(direction, cell_size)
-    laid = _core.accumulate(codes) * (size * size) if area is None else like(area, sheets, "area")
-    values = _core.chi(codes, np.asarray(laid, dtype=np.float64), size, theta, reference_area)
+    around = _looped(edges)
+    laid = _core.accumulate(codes, around) * (size * size) if area is None else like(area, sheets, "area")
+    values = _core.chi(codes, around, np.asarray(laid, dtype=np.float64), size, theta, reference_area)
     return sheets.wrap(values, Label("chi", "m", "Integral of (A0/A)^theta upstream of the outlet."))  # type: ignore[no-any-return]
 
 
@@ -335,10 +343,11 @@ def ksn(
     codes = _core.d8(given.core, [], True)
     filled = _core.fill(given.core, [], False)
     values = np.zeros(filled.shape)
-    area = _core.accumulate(codes) * (size * size)
+    area = _core.accumulate(codes, given.core.looped) * (size * size)
+    high, wide = codes.shape
     for k, (rows, columns) in enumerate(((0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))):
         row, column = np.nonzero(codes == 1 << k)
-        fall = filled[row, column] - filled[row + rows, column + columns]
+        fall = filled[row, column] - filled[(row + rows) % high, (column + columns) % wide]
         values[row, column] = fall / (size * (1.0, np.sqrt(2.0))[k % 2]) * area[row, column] ** theta
     return given.sheet(np.where(codes == 255, np.nan, values), Label("ksn", f"m^{2 * theta:g}", "Steepness of the channel."))
 

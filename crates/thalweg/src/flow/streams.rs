@@ -3,6 +3,7 @@
 use crate::base::error::{Error, Result};
 use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around};
 use crate::terrain::field::Field;
+use crate::terrain::grid::Topology;
 
 /// Cells that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a cell when counts
 /// are gathered ([`accumulate::cells`]).
@@ -134,24 +135,26 @@ pub fn esri(directions: &Directions) -> Field<u8> {
     })
 }
 
-/// Directions from ESRI codes, as [`esri`] gives them: a code that leads out of the field, and 0, are [`OUT`].
+/// Directions from ESRI codes, as [`esri`] gives them, where these axes (rows, columns) are looped: a code that leads out of the field, and 0,
+/// are [`OUT`].
 ///
 /// # Errors
 /// A number that is no code, by its cell.
-pub fn from_esri(codes: &Field<u8>) -> Result<Directions> {
-    let (size, cols) = (codes.size(), codes.cols());
+pub fn from_esri(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
+    let (topology, cols) = (Topology { size: codes.size(), looped }, codes.cols());
     if let Some(k) = codes.as_slice().iter().position(|code| !matches!(*code, 0 | VOID) && !code.is_power_of_two()) {
         let name = format!("direction at row {}, column {}", k / cols, k % cols);
         return Err(Error::value(name, codes[k], "0, 1, 2, 4, 8, 16, 32, 64, 128, 255 (ESRI)"));
     }
-    Ok(Field::generate(size, |i, j| match codes[(i, j)] {
+    let numbers = Field::generate(codes.size(), |i, j| match codes[(i, j)] {
         VOID => VOID,
         0 => OUT,
         code => {
             let step = code.trailing_zeros() as usize;
-            if around(size, [i, j]).any(|(k, _)| k == step) { step as u8 } else { OUT }
+            if around(topology, [i, j]).any(|(k, _)| k == step) { step as u8 } else { OUT }
         }
-    }))
+    });
+    Ok(Directions::from(numbers).looped(looped))
 }
 
 /// χ of each cell in metres: the integral of (A₀/A)^θ along the flow path, from where water leaves up to the cell, by trapezia between
@@ -173,7 +176,7 @@ pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, r
     for k in accumulate::order(directions).into_iter().rev() {
         let k = k as usize;
         let code = directions[k];
-        if let Some(n) = downstream(k, code, directions.cols()) {
+        if let Some(n) = directions.next(k) {
             chi[k] = chi[n] + 0.5 * (steepness[k] + steepness[n]) * step(code, cell);
         }
     }

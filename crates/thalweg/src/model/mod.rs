@@ -204,6 +204,12 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
         self.parts().iter().any(|part| part.role == role)
     }
 
+    /// Whether land stays land when a base model's finer octaves are laid on what rivers have cut down nearly to the sea's level: away from the
+    /// coast they open none of it to the sea.
+    fn keeps_land(&self) -> bool {
+        false
+    }
+
     /// Tells it that its map lies so many metres east and south of where it was thought to lie in a larger world. What goes by latitude moves with it.
     fn moved(&mut self, _by: [f64; 2]) {}
 

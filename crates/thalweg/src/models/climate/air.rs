@@ -9,6 +9,8 @@ pub struct Air {
     pub cell: f64,
     /// Distance over which it rains out over level land.
     pub reach: f64,
+    /// Share of the rain over level land that falls even where air descends.
+    pub least: f64,
     /// Distance over sea on which it fills up.
     pub fill: f64,
     /// By how much it must rise to lose e-fold of its moisture.
@@ -27,7 +29,7 @@ impl Air {
     /// Rain over that on open sea.
     ///
     /// With w the moisture over that of open sea, u the wind (eastward and southward, by row), h the ground:
-    /// u·∇w − D·∇²w = (1 − w)/fill over sea, −(1 − returned)·r·w on land, r = max(0, 1/reach + u·∇h/rise). The rain is r·w·reach. Air that comes
+    /// u·∇w − D·∇²w = (1 − w)/fill over sea, −(1 − returned)·r·w on land, r = max(least/reach, 1/reach + u·∇h/rise). The rain is r·w·reach. Air that comes
     /// from outside is that of open sea.
     pub fn rain(&self, ground: &Field<f64>, sea: &Field<bool>, wind: &[[f64; 2]]) -> Field<f64> {
         let [rows, cols] = ground.size();
@@ -53,7 +55,7 @@ impl Air {
         let slope = |from: f64, to: f64, steps: usize| (to - from) / (steps.max(1) as f64 * self.cell);
         let rises = east * slope(ground[(i, west)], ground[(i, right)], right - west)
             + south * slope(ground[(north, j)], ground[(below, j)], below - north);
-        (1.0 / self.reach + rises / self.rise).max(0.0)
+        (1.0 / self.reach + rises / self.rise).max(self.least / self.reach)
     }
 
     /// The moisture of a cell between its neighbours: upwind differences, so that none is ever negative.
@@ -77,7 +79,7 @@ impl Air {
 mod tests {
     use super::*;
 
-    const AIR: Air = Air { cell: 1e4, reach: 1e6, fill: 3e5, rise: 4000.0, returned: 0.0, mixing: 0.0 };
+    const AIR: Air = Air { cell: 1e4, reach: 1e6, least: 0.0, fill: 3e5, rise: 4000.0, returned: 0.0, mixing: 0.0 };
 
     #[test]
     fn over_level_land_it_rains_out_as_an_exponential() {

@@ -32,8 +32,8 @@ params! {
     ///
     /// Open sea has the rain of its latitude φ: 0.35 + 1.5·e^−(φ/10°)² + 0.75·e^−((|φ| − 45°)/16°)² m/a times `amount`. The wind u carries
     /// moisture w, over that of open sea: u·∇w − D·∇²w = (1 − w)/fill over sea, and −(1 − returned)·r·w on land, with
-    /// r = max(0, 1/reach + u·∇h/rise): air that climbs the ground h loses its moisture over `rise` metres of height, air that descends keeps it,
-    /// and behind a mountain lies its shadow. The rain is r·w·reach times that of open sea. `rain` is that over `most`, at most 1.
+    /// r = max(least/reach, 1/reach + u·∇h/rise): air that climbs the ground h loses its moisture over `rise` metres of height, air that descends keeps
+    /// most of it, and behind a mountain lies its shadow. The rain is r·w·reach times that of open sea. `rain` is that over `most`, at most 1.
     /// It is solved on cells of `stride`, by upwind differences and Gauss–Seidel sweeps from all four corners, and lies smoothly between.
     /// Beyond the map there is open sea.
     ///
@@ -59,6 +59,8 @@ params! {
         most: f64 = 4.0, within 0.01..=100.0, unit "m/a", source "ours";
         /// Distance over which it rains out over level land.
         reach: f64 = 1.5e6, within 1e3..=1e8, unit "m", scales Size, source "ours; water stays in the air for 8 to 9 days";
+        /// Share of the rain over level land that falls even where air descends: from clouds that rise where the ground is warm.
+        least: f64 = 0.15, within 0.0..=1.0, unit "1", source "ours";
         /// Distance over sea on which dry air fills up.
         fill: f64 = 4e5, within 1e3..=1e8, unit "m", scales Size, source "ours";
         /// Height by which air must climb to lose all but 1/e of its moisture.
@@ -85,8 +87,8 @@ impl Climate {
     }
 
     fn air(&self, cell: f64) -> Air {
-        let Self { reach, fill, rise, returned, mixing, .. } = *self;
-        Air { cell, reach, fill, rise, returned, mixing }
+        let Self { reach, least, fill, rise, returned, mixing, .. } = *self;
+        Air { cell, reach, least, fill, rise, returned, mixing }
     }
 
     /// Latitude at world metres southward.

@@ -32,8 +32,8 @@ pub struct Here {
     pub crust: f32,
     /// How fast they close up (over 0) or part, in drifts a spacing.
     pub closing: f32,
-    /// How fast they slide past one another.
-    pub sliding: f32,
+    /// How far off the boundary between the two nearest lies, in spacings.
+    pub across: f32,
     /// Logarithm of how readily rock erodes, to the base 2.
     pub weakness: f32,
 }
@@ -54,8 +54,9 @@ impl Motion {
             let key = key.cell(at);
             let middle = [1, 0].map(|axis| at[axis] as f64 + 0.5 + 0.42 * key.and(axis as u64).signed());
             let (sin, cos) = libm::sincos(std::f64::consts::TAU * key.and(2).unit());
-            let speed = 0.3 + 0.7 * key.and(3).unit();
-            let is_land = key.and(4).unit() > 0.13 + 0.8 * is_far(middle);
+            let is_land = key.and(4).unit() > 0.04 + 0.9 * is_far(middle);
+            // Plates of one land have drifted together.
+            let speed = (0.3 + 0.7 * key.and(3).unit()) * if is_land { 0.55 } else { 1.0 };
             let crust = key.and(5).unit();
             let crust = if is_land { 0.35 + 0.45 * crust } else { -0.3 - 0.6 * crust };
             Plate {
@@ -78,11 +79,11 @@ impl Motion {
         let (row, col) = (square(y), square(x));
         let near = || (row - 2..=row + 2).flat_map(|i| &self.plates[i * self.side + col - 2..=i * self.side + col + 2]);
         let mut away = [0.0f32; 25];
-        let mut least = f32::MAX;
+        let (mut least, mut second) = (f32::MAX, f32::MAX);
         for (plate, away) in near().zip(&mut away) {
             let [dx, dy] = [plate.middle[0] - x, plate.middle[1] - y];
             *away = dx * dx + dy * dy;
-            least = least.min(*away);
+            (least, second) = (least.min(*away), second.min(away.max(least)));
         }
         let mut total = 0.0f32;
         let (mut crust, mut weakness, mut drift) = (0.0, 0.0, [0.0f32; 2]);
@@ -113,7 +114,7 @@ impl Motion {
         Here {
             crust: crust / total,
             closing: -(slope(0, 0) + slope(1, 1)),
-            sliding: (slope(0, 1) - slope(1, 0)).abs(),
+            across: 0.5 * (second - least),
             weakness: weakness / total,
         }
     }
