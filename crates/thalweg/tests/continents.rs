@@ -13,7 +13,8 @@ use thalweg::terrain::height::Height;
 use thalweg::world::{Coarse, Continents, World, unwatched};
 use thalweg::{Error, Recipe, presets};
 
-/// Continents of 48 km on cells of 1 km, in squares of 60 km.
+/// Continents of 48 km on cells of 1 km, in squares of 60 km. Their own sea is shallower than the open one: a rim that did not go over
+/// would show.
 fn recipe(seed: u64) -> Recipe {
     let text = r#"
 name = "isles"
@@ -29,7 +30,7 @@ warp = 8000.0
 warp_wavelength = 11000.0
 rough_wavelength = 13000.0
 rim = 2500.0
-depth = 900.0
+depth = 650.0
 
 [[stage]]
 model = "climate"
@@ -166,6 +167,14 @@ fn open_sea_costs_no_solve_and_a_continent_one() {
     assert!(
         part.ground.as_slice().iter().all(|z| *z < Height::ZERO) && part.receivers.as_slice().iter().all(|r| *r == 8)
     );
+    // Beside a map, in its square, too.
+    let beside = |id: [i64; 2]| {
+        let map = world.map_of(id)?;
+        let last = [60 * id[0] + 29, 60 * id[1] + 29];
+        (map.end[0] <= last[0]).then_some(Rect { start: [map.end[0], map.start[1]], end: [last[0] + 1, last[1] + 1] })
+    };
+    let rect = ids(2000).filter(|id| *id != [0, 0]).find_map(beside).unwrap();
+    assert!(world.window(rect, &mut watch).unwrap().ground.as_slice().iter().all(|z| *z < Height::ZERO));
     assert_eq!((steps.load(Ordering::SeqCst), world.bytes()), (0, 0));
     for _ in 0..2 {
         world.window(Rect::new([0, 0], [3, 3]), &mut watch).unwrap();
