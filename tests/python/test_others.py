@@ -83,6 +83,26 @@ def test_fill_and_areas_are_pysheds(monkeypatch):
     assert same.sum() > 0.9 * LAND.size and np.array_equal(tw.flow.accumulate(directions)[same], theirs[same])
 
 
+def test_catchments_and_orders_are_pysheds(monkeypatch):
+    monkeypatch.setattr(np, "in1d", np.isin, raising=False)
+    pytest.importorskip("pysheds")
+    from pysheds.grid import Grid
+    from pysheds.view import Raster, ViewFinder
+
+    raster = Raster(STRICT.copy(), ViewFinder(affine=Affine(), shape=STRICT.shape, nodata=np.float64(-9999.0)))
+    grid = Grid.from_raster(raster)
+    codes = grid.flowdir(raster, routing="d8")
+    directions = tw.flow.d8(STRICT)
+    same, cells = inside(directions), tw.flow.accumulate(directions)
+    row, column = (int(index) for index in np.unravel_index(np.where(same, cells, 0).argmax(), cells.shape))
+    drained = tw.drain(STRICT, cell_size=CELL, outlets=[(row, column)])
+    ours = drained.basins == drained.basins[row, column]
+    assert ours.sum() > 300 and np.array_equal(np.asarray(grid.catchment(x=column, y=row, fdir=codes, xytype="index")), ours)
+    streams = grid.accumulation(codes, routing="d8") > 20
+    orders = np.asarray(grid.stream_order(codes, streams))
+    assert orders.max() >= 3 and np.array_equal(tw.flow.orders(directions, np.asarray(streams))[same], orders[same])
+
+
 def Affine():
     from affine import Affine
 

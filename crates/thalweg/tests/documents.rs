@@ -12,7 +12,7 @@ fn root() -> PathBuf {
 
 /// Every document with its text.
 fn documents() -> Vec<(PathBuf, String)> {
-    let folders = [root(), root().join("docs"), root().join("docs/models"), root().join("crates/thalweg/presets")];
+    let folders = ["", "docs", "docs/models", "docs/python", "crates/thalweg/presets"].map(|folder| root().join(folder));
     let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
     paths.map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
