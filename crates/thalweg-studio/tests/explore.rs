@@ -30,7 +30,8 @@ fn plane() -> World {
     let mut terrain = Terrain::new(Grid::new([1024, 1024], 400.0).unwrap());
     terrain.grid.edges = [Edge::Open; 4];
     terrain.ground = Field::generate([1024; 2], |i, j| Height::saturating(3000.0 - 2.0 * i as f64 - 0.8 * j as f64));
-    World::over(&terrain, Rules { roughness: 0.0, grain: 0.0, ..Rules::default() }, 1).unwrap()
+    let rules = Rules { roughness: 0.0, grain: 0.0, time: 0.0, meanders: 0.0, ..Rules::default() };
+    World::over(&terrain, rules, 1).unwrap()
 }
 
 #[test]

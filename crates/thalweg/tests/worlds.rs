@@ -18,7 +18,7 @@ const GOLDENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/goldens.toml")
 /// What stands above the goldens in their file.
 const HEAD: &str = "\
 # Fingerprints (XXH3-64) of the ground of every recipe, run at 48 cells on one level, and of every recipe that has levels on
-# those of 12, 24 and 48 cells (of 24 and 48 where cells would else be wider than 100 km). `cargo xtask bless` writes this file.
+# those of 12, 24 and 48 cells (of 24 and 48, or of 48 and 96, where cells would else be wider than 100 km). `cargo xtask bless` writes this file.
 # A change here is a change of somebody's world: say so in CHANGELOG.md under `terrain`.
 # They are the same on every machine.
 ";
@@ -56,11 +56,12 @@ fn in_levels(path: &Path) -> Option<Recipe> {
     if recipe.coarsest == Coarsest::None {
         return None;
     }
-    let wider = recipe.cells as f64 / CELLS as f64;
     // No cell may be wider than 100 km.
-    let is_wide = recipe.extent.is_some_and(|extent| extent[0].max(extent[1]) > 1e5 * COARSEST as f64);
-    let coarsest = if is_wide { 2 * COARSEST } else { COARSEST };
-    (recipe.cells, recipe.coarsest) = (CELLS, Coarsest::Cells(coarsest));
+    let side = recipe.extent.map_or(0.0, |extent| extent[0].max(extent[1]));
+    let coarsest = (0..).map(|k| COARSEST << k).find(|cells| side <= 1e5 * *cells as f64).unwrap();
+    let cells = CELLS.max(2 * coarsest);
+    let wider = recipe.cells as f64 / cells as f64;
+    (recipe.cells, recipe.coarsest) = (cells, Coarsest::Cells(coarsest));
     for stage in &mut recipe.stages {
         if let When::Widths(widths) = &mut stage.when {
             *widths = widths.map(|width| (width * wider).min(1e8));
