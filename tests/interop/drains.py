@@ -67,9 +67,20 @@ def ends(heights, exits):
         to = further
 
 
-def drains(heights, exits):
-    """Which cells drain to one of `exits`."""
-    return exits.ravel()[ends(heights, exits)].reshape(heights.shape)
+def drains(heights, exits, looped=(False, False)):
+    """Which cells drain to one of `exits`. Where rows or columns are looped the land lies three times side by side, and the middle one counts."""
+    times = [3 if axis else 1 for axis in looped]
+    rows, cols = heights.shape
+    wide, out = np.tile(heights, times), np.tile(exits, times)
+    drained = out.ravel()[ends(wide, out)].reshape(wide.shape)
+    top, left = [n if axis else 0 for n, axis in zip(heights.shape, looped)]
+    return drained[top : top + rows, left : left + cols]
+
+
+def loops(folder):
+    """Whether a world's rows and columns are looped."""
+    edges = tomllib.loads((pathlib.Path(folder) / "recipe.toml").read_text(encoding="utf-8")).get("edges", "open")
+    return tuple((edges if isinstance(edges, str) else edges.get(side, "open")) == "looped" for side in ("north", "east"))
 
 
 def band(path):
@@ -93,7 +104,7 @@ def share(folder):
     """Of a world: the share of its land, lakes not counted, that drains; and the share of land under lakes."""
     heights, lakes, sea, edge = world(folder)
     dry = ~lakes & ~sea
-    drained = drains(heights, lakes | sea | edge)
+    drained = drains(heights, lakes | sea | edge, loops(folder))
     return drained[dry].mean() if dry.any() else 1.0, lakes.sum() / max((~sea).sum(), 1)
 
 
