@@ -5,6 +5,8 @@ Loading this registers the accessor; ``import thalweg`` loads it where xarray is
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
@@ -17,6 +19,10 @@ from numpy.typing import NDArray
 from . import _core
 from ._given import HEIGHT, Given, Label, Sheets, numbers, warn
 from ._terrain import Terrain
+
+# What is given back has `.rio`, where that is installed.
+with contextlib.suppress(ImportError):
+    importlib.import_module("rioxarray")
 
 Array = NDArray[Any]
 

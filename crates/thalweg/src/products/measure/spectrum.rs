@@ -22,7 +22,8 @@ pub(super) const SPECS: [Spec; 5] = measures! {
     /// Gullies and blocks beside hillslopes: amplitude of 15 m to 30 m waves over that of 480 m to 960 m waves, of cells of 7.5 m and less.
     spectral_fine: "fine waves over hillslopes", Texture, unit "1", usual 0.008 to 0.05, source "real models, docs/measure.md";
     /// 0: as rough along the axes as between them; noise on a lattice and models of eight directions give more.
-    axis_excess: "power within 10° of the axes, excess", Grid, unit "1", usual -0.15 to 0.05, source "geometry";
+    axis_excess: "power within 10° of the axes, excess", Grid, unit "1", usual -0.3 to 0.15,
+        source "real models, docs/measure.md";
 };
 
 /// Sides shorter than this many cells give too few rings.
