@@ -42,7 +42,7 @@ params! {
     /// Source: ours; points and cells after Worley (1996, doi:10.1145/237170.237267); that relief follows from the convergence of plates, Dewey & Bird
     /// (1970, *Mountain belts and the new global tectonics*, doi:10.1029/JB075i014p02625); plates moved to make worlds: Cortial et al. (2019, *Procedural tectonic
     /// planets*, doi:10.1111/cgf.13614); that great rivers fall from the active side of a continent to the passive one, by few mouths: Potter (1978, *Significance and origin of
-    /// big rivers*, doi:10.1086/649653); rims of passive margins: Summerfield (1991, *Global geomorphology*). We differ: nothing moves; what is laid is where uplift is, at one time.
+    /// big rivers*, Journal of Geology 86); rims of passive margins: Summerfield (1991, *Global geomorphology*). We differ: nothing moves; what is laid is where uplift is, at one time.
     ///
     /// It needs nothing, heeds `amount`, and leaves the ground, `uplift` and `erodibility`, which `stream_power` takes. A function of world metres for one
     /// extent. It breaks on maps narrower than two plates, which have one coast or none; alone it has neither mountains nor rivers. Where rivers cut for tens of
