@@ -78,6 +78,7 @@ pub mod rivers;
 pub mod rocks;
 pub mod run;
 pub mod session;
+pub mod sketch;
 pub mod strata;
 pub mod survey;
 pub mod terrain;

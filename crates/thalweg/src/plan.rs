@@ -23,7 +23,7 @@ use crate::model::{Blend, Family};
 use crate::products::resample::resample;
 use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage, When};
 use crate::terrain::field::Size;
-use crate::terrain::grid::Grid;
+use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
 use crate::terrain::{CATCHMENT, LAKE, POOL, RECEIVER, Terrain};
 
@@ -45,8 +45,10 @@ pub const PREVIEW: usize = 256;
 pub struct Turn {
     /// The level, from 0, the coarsest.
     pub level: usize,
-    /// Number of the stage in the recipe; `None` where the ground is made finer, or the whole level is a local one.
+    /// Number of the stage in the recipe; `None` where the ground is made finer, the whole level is a local one, or the margin is cut away.
     pub stage: Option<usize>,
+    /// Whether the margin is cut away.
+    pub trims: bool,
     /// On how many coarser levels the stage has run.
     pub pass: u32,
 }
@@ -91,7 +93,7 @@ fn within([finest, coarsest]: [f64; 2], cell: f64) -> bool {
 }
 
 impl Recipe {
-    /// The grid of a recipe that fixes its extent, on its last level.
+    /// The grid of a recipe that fixes its extent, on its last level, with the margin if that is solved over the whole terrain.
     ///
     /// # Errors
     /// As [`Recipe::grids`].
@@ -136,7 +138,8 @@ impl Recipe {
     }
 
     /// The grids of a recipe that fixes its extent, from the coarsest level to the last, of `cells` on the long side. The
-    /// short side has a whole number of the coarsest cells, at least one.
+    /// short side has a whole number of the coarsest cells, at least one. Levels that are solved over the whole terrain have the margin round
+    /// that, a whole number of the coarsest cells on each side, which is cut away after the last of them.
     ///
     /// # Errors
     /// When there is no extent, the cells are too many, the coarsest level's doubled never come to them, or its cells are too
@@ -148,10 +151,29 @@ impl Recipe {
         let halvings = self.halvings()?;
         let cell = width.max(height) / (self.cells >> halvings) as f64;
         let size = [height, width].map(|side| whole(side, cell));
-        let level = |k: u32| self.framed(Grid::new(size.map(|n| n << k), cell / f64::from(1u32 << k))?);
+        // If the map is too large, its size is the one that was asked for.
+        Grid::new(size.map(|n| n << halvings), cell / f64::from(1u32 << halvings))?;
+        let margin = (self.margin * size[0].min(size[1]) as f64).ceil() as usize;
+        let global = halvings - self.local_levels()?.min(halvings);
+        let level = |k: u32| {
+            let mut grid = Grid::new(size.map(|n| (n + 2 * margin) << k), cell / f64::from(1u32 << k))?;
+            grid.first = [-((margin << k) as i64); 2];
+            grid.origin = grid.first;
+            let grid = self.framed(grid)?;
+            Ok(if k > global { self.map(&grid) } else { grid })
+        };
         // The last first: if it is too large, that is the size that was asked for.
         let last = level(halvings)?;
         (0..halvings).map(level).chain([Ok(last)]).collect()
+    }
+
+    /// The grid of the map that a level of the recipe holds: without its margin, open where that was.
+    pub(crate) fn map(&self, level: &Grid) -> Grid {
+        let mut grid = level.map_window().map_or_else(|| level.clone(), |map| level.window(map));
+        if level.first != [0, 0] {
+            (grid.origin, grid.first, grid.world, grid.edges) = ([0, 0], [0, 0], grid.size, [Edge::Open; 4]);
+        }
+        grid
     }
 
     /// Cells on the long side of a preview: of the first level with more than [`PREVIEW`], or of the last.
@@ -306,16 +328,19 @@ impl Recipe {
         let counts = self.counts(widths.len());
         for (level, cell) in widths.iter().enumerate() {
             if level > 0 {
-                turns.push(Turn { level, stage: None, pass: 0 });
+                turns.push(Turn { level, stage: None, trims: false, pass: 0 });
             }
             for (number, stage) in self.stages.iter().enumerate() {
                 if stage.runs_on(level, counts, *cell) {
                     // Base ground is laid once; what it adds on finer levels comes with those.
                     if passes[number] == 0 || !stage.is_base() {
-                        turns.push(Turn { level, stage: Some(number), pass: passes[number] });
+                        turns.push(Turn { level, stage: Some(number), trims: false, pass: passes[number] });
                     }
                     passes[number] += 1;
                 }
+            }
+            if self.margin > 0.0 && level + 1 == counts[0] {
+                turns.push(Turn { level, stage: None, trims: true, pass: 0 });
             }
         }
         turns
@@ -420,6 +445,8 @@ impl Recipe {
         let widths: Vec<f64> = levels.iter().map(|level| level.cell).collect();
         /// What a local level takes, bytes a cell: its window, what of it becomes layers, and what it was made of.
         const LOCAL: u64 = 30;
+        /// What it takes to see whether a sketch is kept, and to change the ground, bytes a cell: where water goes, wishes, ground anew, factors.
+        const SKETCH: u64 = 56;
         let [global, _] = self.counts(levels.len());
         let mut layers = BTreeSet::new();
         let mut most = 0;
@@ -433,8 +460,10 @@ impl Recipe {
                     layers.extend(about.needs.iter().chain(about.writes).map(|spec| spec.name));
                     layers.extend(stage.layers.keys().map(String::as_str));
                     let model = stage.model_at(turn.pass);
-                    model.map_or_else(|_| stage.model.scratch(level), |model| model.scratch(level))
+                    let drawn = if self.sketch.is_some() { SKETCH * cells } else { 0 };
+                    drawn + model.map_or_else(|_| stage.model.scratch(level), |model| model.scratch(level))
                 }
+                None if turn.trims => cells * (1 + layers.len() as u64),
                 None if turn.level >= global => {
                     // Of all layers those of its tree are left, which are counted.
                     layers.clear();

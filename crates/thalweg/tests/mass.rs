@@ -36,6 +36,8 @@ struct Case {
     relief: f64,
     /// Closed sides, a bit each.
     closed: u8,
+    /// Cells on each side that are a margin round the map, as far as there is room.
+    margin: usize,
     /// Where the sea stands, as a share of the relief.
     sea: Option<f64>,
     /// Share of cells without data.
@@ -92,20 +94,21 @@ fn cases() -> impl Strategy<Value = Case> {
         prop_oneof![6 => Just(100.0), 2 => Just(2.0), 2 => Just(1500.0), 1 => Just(31_000.0)],
     );
     let around = (
-        prop_oneof![Just(0u8), Just(15), 0u8..16],
+        (prop_oneof![Just(0u8), Just(15), 0u8..16], prop_oneof![3 => Just(0usize), 1 => 1usize..20]),
         proptest::option::weighted(0.3, -0.1..1.1),
         prop_oneof![3 => Just(0.0), 1 => Just(0.1)],
         prop_oneof![2 => Just(0.0), 1 => Just(0.7), 1 => Just(40.0)],
         any::<bool>(),
     );
     (any::<u64>(), land, around, vec((how, 0.0..=1.0), PARAMETERS)).prop_map(
-        |(seed, (size, cell, ground, relief), (closed, sea, void, loose, layers), draws)| Case {
+        |(seed, (size, cell, ground, relief), ((closed, margin), sea, void, loose, layers), draws)| Case {
             seed,
             size,
             cell,
             ground,
             relief,
             closed,
+            margin,
             sea,
             void,
             loose,
@@ -183,6 +186,8 @@ fn terrain(case: &Case, model: impl Fn(&Grid) -> Option<Box<dyn Model>>) -> Opti
     };
     let mut grid = Grid::new(case.size, case.cell).expect("a small grid");
     grid.edges = std::array::from_fn(|k| if case.closed >> k & 1 == 1 { Edge::Closed } else { Edge::Open });
+    grid.first = case.size.map(|lines| -(case.margin.min((lines - 1) / 2) as i64));
+    grid.origin = grid.first;
     grid.sea_level = case.sea.map(|share| Height::saturating((share - 0.5) * case.relief));
     let ground = Field::generate(case.size, |i, j| Height::saturating((height(i, j) - 0.5) * case.relief));
     let model = model(&grid)?;

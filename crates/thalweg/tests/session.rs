@@ -10,7 +10,9 @@ use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::run::Run;
 use thalweg::session::{Position, Session};
+use thalweg::sketch::{SketchFeature, SketchFrom, SketchKind};
 use thalweg::terrain::Terrain;
+use thalweg::terrain::grid::Edge;
 
 /// Ground, creep of slopes, rain and a brook on two levels of cells, or on one.
 fn recipe(is_levelled: bool) -> Recipe {
@@ -509,4 +511,68 @@ fn a_spring_after_the_end_runs_in_a_stage_of_its_own_and_goes_with_it() {
     let path = session.follow([160.0, 120.0]).unwrap();
     assert_eq!(path[0].place, [160.0, 120.0]);
     assert!(session.follow([-1.0, 0.0]).is_err());
+}
+
+#[test]
+fn what_is_drawn_begins_the_run_anew_and_is_undone_saved_and_opened() {
+    let mut session = Session::new(recipe(true)).unwrap();
+    session.play();
+    come(&mut session).unwrap();
+    let (bare, text) = (session.terrain().fingerprints(), session.run().recipe().to_toml());
+    let line = |kind, points: &[[f64; 2]]| SketchFeature::new(kind, points.to_vec());
+    let river = line(SketchKind::River, &[[60.0, 40.0], [160.5, 120.0], [200.0, 240.0]]);
+    session.draw(river.clone()).unwrap();
+    // From its start, by itself to where it stood.
+    assert!(session.is_going() && session.position() == Position { turn: 0, step: 0 });
+    come(&mut session).unwrap();
+    let (wet, drawn) = (session.terrain().fingerprints(), session.run().recipe().clone());
+    assert!(wet != bare && wet == built(&drawn).fingerprints());
+    assert_eq!(Recipe::parse(&drawn.to_toml()).unwrap().sketch, drawn.sketch);
+
+    // What is refused is refused in words, and changes nothing.
+    for (feature, words) in [
+        (line(SketchKind::Ridge, &[[20.0, 100.0], [220.0, 100.0]]), "runs uphill"),
+        (line(SketchKind::River, &[[20.0, 100.0], [220.0, 100.0]]), "two rivers cross"),
+        (line(SketchKind::Ridge, &[[20.0, 20.0], [330.0, 20.0]]), "outside the world"),
+        (line(SketchKind::Ridge, &[[20.0, 20.0]]), "two and more points"),
+        (line(SketchKind::Coast, &[[20.0, 20.0], [300.0, 20.0]]), "sea_level"),
+        (line(SketchKind::Height, &[[20.0, 20.0]]), "no `height`"),
+    ] {
+        let problem = session.draw(feature).unwrap_err().to_string();
+        assert!(problem.contains(words), "{problem}");
+    }
+    assert!(session.erase(1).is_err() && session.run().recipe().to_toml() == drawn.to_toml());
+    let mut looped = recipe(false);
+    looped.edges = [Edge::Looped; 4];
+    assert!(looped.draw(river, &session.terrain().grid).unwrap_err().to_string().contains("edges"));
+
+    assert!(session.undo().unwrap());
+    come(&mut session).unwrap();
+    assert_eq!((session.terrain().fingerprints(), session.run().recipe().to_toml()), (bare.clone(), text));
+    assert!(session.redo().unwrap());
+    come(&mut session).unwrap();
+    assert_eq!(session.terrain().fingerprints(), wet);
+
+    // Saved, it is two files, which open as the same world.
+    let folder = tempfile::tempdir().unwrap();
+    let [path, lines] = ["r.toml", "r.geojson"].map(|name| folder.path().join(name));
+    drawn.save(&path).unwrap();
+    assert!(lines.exists());
+    let opened = Recipe::open(&path).unwrap();
+    assert_eq!(opened.sketch, Some(SketchFrom::File("r.geojson".into())));
+    assert_eq!(built(&opened).fingerprints(), wet);
+    // SketchFrom on, it is saved over its own lines; another file of that name stays.
+    session.open(opened).unwrap();
+    session.draw(line(SketchKind::Ridge, &[[220.0, 30.0], [290.0, 200.0]])).unwrap();
+    session.run().recipe().save(&path).unwrap();
+    assert!(std::fs::read_to_string(&lines).unwrap().contains("ridge") && !folder.path().join("r-2.geojson").exists());
+    std::fs::write(folder.path().join("q.geojson"), "mine").unwrap();
+    session.run().recipe().save(&folder.path().join("q.toml")).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.path().join("q.geojson")).unwrap(), "mine");
+    let sketch = Recipe::open(&folder.path().join("q.toml")).unwrap().sketch;
+    assert_eq!(sketch, Some(SketchFrom::File("q-2.geojson".into())));
+    session.erase(1).unwrap();
+    session.erase(0).unwrap();
+    come(&mut session).unwrap();
+    assert_eq!((session.terrain().fingerprints(), session.run().recipe().sketch.is_none()), (bare, true));
 }

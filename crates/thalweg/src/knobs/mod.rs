@@ -86,6 +86,11 @@ impl Knobs {
                 return Err(Error::value(name, value, format!("1, for the ground comes from {from}")));
             }
         }
+        if let Some(sketch) = recipe.sketch.as_ref().filter(|_| self.size != 1.0) {
+            let lines = sketch.path().map_or("the lines".into(), |path| format!("the lines of {}", path.display()));
+            let allowed = format!("1, for {lines} lie at metres");
+            return Err(Error::value("size", self.size, allowed));
+        }
         Ok(())
     }
 

@@ -35,7 +35,7 @@ impl Recipe {
 
     /// Writes the recipe's text into a file, whole or not at all. Where that lies in another folder than the recipe came from, its own
     /// files are named from the root on. An elevation model among the system's passing files, as a preset's is, would not stay: it
-    /// is laid beside.
+    /// is laid beside. So are lines that are drawn and in no file yet, as GeoJSON under the recipe's name.
     ///
     /// # Errors
     /// A file that the recipe reads, or cannot be written; another file in the place of that elevation model.
@@ -51,7 +51,9 @@ impl Recipe {
             |folder: &Path| std::path::absolute(if folder.as_os_str().is_empty() { Path::new(".") } else { folder });
         let folder = path.parent().unwrap_or(Path::new("."));
         if here(folder).ok() == here(&self.folder).ok() {
-            return Ok(self.to_toml());
+            let mut recipe = self.clone();
+            recipe.lay_lines(path)?;
+            return Ok(recipe.to_toml());
         }
         let mut recipe = self.absolute()?;
         if let Some(from) = recipe.from.take_if(|from| from.starts_with(std::env::temp_dir())) {
@@ -65,6 +67,7 @@ impl Recipe {
             }
             recipe.from = Some(name);
         }
+        recipe.lay_lines(path)?;
         Ok(recipe.to_toml())
     }
 

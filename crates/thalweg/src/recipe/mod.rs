@@ -7,11 +7,13 @@
 //! coarsest = "auto"             # optional: built from fewer cells upwards, see [`crate::plan`]
 //! beyond = "local"              # optional: finer levels than the next key's are made cell by cell of what lies around
 //! local_from = 512              # cells on the long side of the last level that stages run on; or the width of one, "30 m"
+//! margin = 0.06                 # optional: built round the extent, 6 % of its width on each side, and cut away: rivers enter and leave
 //! seed = 1
 //! edges = "open"                # or "closed", "looped", or { north = "open", east = "closed", … }
 //! sea_level = 0.0               # optional
 //! continents = { spacing = 2e4 } # optional: an endless world of such ones, see [`Scatter`]
 //! rock = "granite"              # of which rock the parameters speak; granite when left out
+//! sketch = "lines.geojson"      # optional: ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`]
 //! ramp = "sand"                 # optional: the colours of its heights in pictures, see [`crate::pictures::ramps`]
 //!
 //! [[stage]]
@@ -32,6 +34,7 @@
 //! muted = true                  # kept here, and not run
 //! ```
 
+mod drawn;
 mod file;
 mod levels;
 mod scatter;
@@ -49,6 +52,7 @@ use crate::io::Sidecar;
 use crate::model::{Local, Model};
 use crate::pictures::ramps::Ramp;
 use crate::rocks::Rock;
+use crate::sketch::SketchFrom;
 use crate::terrain::grid::Edges;
 
 pub use file::Overrides;
@@ -78,6 +82,8 @@ pub struct Recipe {
     pub beyond: Beyond,
     /// The global level; with [`Beyond::Local`] only.
     pub local_from: LocalFrom,
+    /// Width of the margin that is built round the extent and cut away, as a share of the extent's shorter side; `extent` only.
+    pub margin: f64,
     /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
     pub seed: u64,
     /// North, east, south, west.
@@ -92,6 +98,8 @@ pub struct Recipe {
     pub ramp: &'static Ramp,
     /// An elevation model to start from instead of flat ground.
     pub from: Option<PathBuf>,
+    /// Ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`].
+    pub sketch: Option<SketchFrom>,
     /// The stages in order.
     pub stages: Vec<Stage>,
     /// The folder that paths are relative to.
@@ -117,6 +125,7 @@ impl Recipe {
             coarsest: Coarsest::None,
             beyond: Beyond::Global,
             local_from: LocalFrom::Auto,
+            margin: 0.0,
             seed: 1,
             edges: Edges::default(),
             sea_level: None,
@@ -124,6 +133,7 @@ impl Recipe {
             rock: Rock::usual(),
             ramp: Ramp::land(),
             from: None,
+            sketch: None,
             stages: Vec::new(),
             folder: PathBuf::new(),
             warnings: Vec::new(),
@@ -191,7 +201,8 @@ impl Recipe {
             From::File(path) => Some(path),
             From::Layer(_) => None,
         });
-        layers.chain(&self.from).flat_map(|path| Sidecar::files(&self.folder.join(path))).collect()
+        let models = layers.chain(&self.from).flat_map(|path| Sidecar::files(&self.folder.join(path)));
+        models.chain(self.sketch.iter().filter_map(SketchFrom::path).map(|path| self.folder.join(path))).collect()
     }
 
     /// The same recipe with its files named from the root on, so that it may lie in any folder.
@@ -205,6 +216,9 @@ impl Recipe {
             std::path::absolute(&path).map_err(Error::io(&path, "find"))
         };
         copy.from = copy.from.as_ref().map(whole).transpose()?;
+        if let Some(SketchFrom::File(path)) = &mut copy.sketch {
+            *path = whole(path)?;
+        }
         for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
             if let From::File(path) = &source.from {
                 source.from = From::File(whole(path)?);
@@ -227,6 +241,9 @@ impl Recipe {
             }
         };
         copy.from.iter_mut().for_each(shorter);
+        if let Some(SketchFrom::File(path)) = &mut copy.sketch {
+            shorter(path);
+        }
         for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
             if let From::File(path) = &mut source.from {
                 shorter(path);

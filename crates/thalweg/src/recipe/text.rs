@@ -14,8 +14,9 @@ use crate::pictures::ramps::{RAMPS, Ramp};
 use crate::recipe::levels::{BeyondGlobal, CELLS, FirstLevel, GlobalLevel};
 use crate::recipe::scatter::Scattered;
 use crate::recipe::strokes;
-use crate::recipe::{Beyond, Coarsest, LocalFrom, MAX_STAGES, Recipe, Stage};
+use crate::recipe::{Beyond, Coarsest, From, LocalFrom, MAX_STAGES, Recipe, Stage};
 use crate::rocks::{self, Rock};
+use crate::sketch::PathOrLines;
 use crate::terrain::grid::{self, Edge, Edges, SIDES};
 
 /// The longest recipe that is read: room for as many strokes as a stage may have.
@@ -36,6 +37,8 @@ const EXTENT: Maybe<Pair> = Maybe(Pair {
     number: || json!({"type": "number", "minimum": 0.01, "maximum": 1e8}),
 });
 
+const MARGIN: (ParamKind, &str) = (ParamKind::Number { min: 0.0, max: 1.0 }, "1");
+
 const SEA_LEVEL: Maybe<(ParamKind, &str)> = Maybe((ParamKind::Number { min: -16_000.0, max: 16_000.0 }, "m"));
 
 const ROCK: Named<Rock> = Named { find: Rock::find, name: |rock| rock.name, all: || rocks::names().collect() };
@@ -46,7 +49,7 @@ const RAMP: Named<Ramp> =
 /// The key of the stages, which are read with the models at hand.
 const STAGE: &str = "stage";
 
-const KEYS: [Key<Recipe>; 14] = [
+const KEYS: [Key<Recipe>; 16] = [
     key!(Recipe, name, Text, "Its name."),
     key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
     key!(Recipe, extent, EXTENT, "Width and height in metres."),
@@ -72,6 +75,13 @@ const KEYS: [Key<Recipe>; 14] = [
         "The global level, beyond which levels are local: its cells on the long side, or the width of one."
     )
     .rare(),
+    key!(
+        Recipe,
+        margin,
+        MARGIN,
+        "Width of what is built round the extent, and cut away in the end, as a share of the extent's shorter side."
+    )
+    .rare(),
     key!(Recipe, seed, Seed, "The world's seed."),
     key!(Recipe, edges, Sides, "What happens at the sides of the world."),
     key!(Recipe, sea_level, SEA_LEVEL, "Metres; left out, there is no sea."),
@@ -82,6 +92,12 @@ const KEYS: [Key<Recipe>; 14] = [
         "Makes the world endless: worlds of this recipe, each of its own seed, are its continents."
     )
     .rare(),
+    key!(
+        Recipe,
+        sketch,
+        Maybe(PathOrLines),
+        "Ridges, rivers, coasts and heights that the ground keeps: a file of GeoJSON, or its text, in metres from the north-western corner, x to the east, y to the south."
+    ),
     key!(Recipe, rock, ROCK, "Of which rock the parameters speak."),
     key!(Recipe, ramp, RAMP, "The colours of its heights in pictures.").rare(),
 ];
@@ -185,12 +201,16 @@ impl Recipe {
         if recipe.from.is_some() && recipe.beyond != Beyond::Global {
             return Err(Error::Recipe("`beyond` goes with `extent`: with `from` the grid is the file's".into()));
         }
+        if recipe.margin > 0.0 {
+            recipe.check_margin()?;
+        }
         let is_looped = recipe.edges.contains(&Edge::Looped);
         if is_looped && (recipe.continents.is_some() || recipe.beyond != Beyond::Global) {
             return Err(Error::Recipe(
                 "`continents` and `beyond` go with `edges` that end: looped ones have no beyond".into(),
             ));
         }
+        recipe.ends_for_lines(recipe.sketch.is_some())?;
         if recipe.beyond == Beyond::Global && recipe.local_from != LocalFrom::Auto {
             return Err(Error::Recipe("`local_from` goes with `beyond = \"local\"`".into()));
         }
@@ -200,6 +220,23 @@ impl Recipe {
             ));
         }
         Ok(recipe)
+    }
+
+    /// Refuses a margin round what has none.
+    fn check_margin(&self) -> Result<()> {
+        let has_file = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));
+        let refusal = if self.extent.is_none() {
+            "`extent`: with `from` the grid is the file's, beyond which nothing is known"
+        } else if self.edges.contains(&Edge::Looped) {
+            "`edges` that end: looped ones have no beyond"
+        } else if self.continents.is_some() {
+            "one world: `continents` lie in a sea that has no beyond"
+        } else if self.stages.iter().any(has_file) {
+            "layers out of the run: those of a file end with the extent"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Recipe(format!("`margin` goes with {refusal}")))
     }
 
     /// Reads a recipe that may be without a start of its own, for [`Run::over`](crate::Run::over): a checkpoint's, or one for a terrain that

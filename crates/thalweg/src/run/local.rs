@@ -86,7 +86,7 @@ impl Run {
     fn begin_local(&self, level: usize) -> Result<Half> {
         let global = self.globals();
         let grid = self.grids.get(global - 1).ok_or_else(|| Error::Recipe("has no global level".into()))?;
-        let frame = Frame::of(grid)?;
+        let frame = Frame::of(&self.recipe.map(grid))?;
         let coarse = if level == global {
             LocalWindow::of(&self.terrain)?.1
         } else {

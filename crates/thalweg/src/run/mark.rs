@@ -8,6 +8,7 @@ use crate::plan::Turn;
 use crate::recipe::strokes::Stroke;
 use crate::recipe::{From, Recipe, Stage};
 use crate::run::{Run, StageReport};
+use crate::sketch::SketchFrom;
 use crate::terrain::Terrain;
 use crate::terrain::bytes::Values;
 
@@ -113,14 +114,19 @@ impl Recipe {
         if self.from.is_some() {
             let _ = writeln!(text, "{}", self.cells);
         }
-        let _ = writeln!(text, "{} {:?} {:?}", self.seed, self.edges, self.sea_level);
+        let _ = writeln!(text, "{} {:?} {:?} {}", self.seed, self.edges, self.sea_level, self.margin);
+        match &self.sketch {
+            Some(SketchFrom::File(path)) => drop(writeln!(text, "sketch {path:?} {:?}", self.folder)),
+            Some(SketchFrom::Here(sketch)) => drop(writeln!(text, "sketch {:?}", sketch.features)),
+            None => {}
+        }
         let stage = |turn: &Turn| self.stages.get(turn.stage?);
         let reads = |stage: &Stage| stage.layers.values().any(|source| matches!(source.from, From::File(_)));
         if self.from.is_some() || before.iter().chain(present).filter_map(stage).any(reads) {
             let _ = writeln!(text, "{:?}", self.folder);
         }
         let [global, _] = self.counts(widths.len());
-        let is_local = |turn: &Turn| turn.stage.is_none() && turn.level >= global;
+        let is_local = |turn: &Turn| turn.stage.is_none() && !turn.trims && turn.level >= global;
         let local = |text: &mut String| {
             let cell = widths.get(global - 1).copied().unwrap_or(1.0);
             let _ = writeln!(text, "local {:?}", self.local(cell).rules);
@@ -128,6 +134,10 @@ impl Recipe {
         for turn in before {
             if is_local(turn) {
                 local(&mut text);
+                continue;
+            }
+            if turn.trims {
+                text += "trim\n";
                 continue;
             }
             let Some(stage) = stage(turn) else {

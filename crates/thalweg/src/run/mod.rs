@@ -5,9 +5,12 @@ mod finer;
 mod layers;
 mod local;
 mod manual;
+mod margin;
 pub mod mark;
+mod sketched;
 pub mod tiles;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +25,7 @@ use crate::model::{Budget, Model, Stepper, Tick};
 use crate::plan::Turn;
 use crate::recipe::strokes;
 use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage};
+use crate::sketch::Sketch;
 use crate::terrain::grid::Grid;
 use crate::terrain::{STANDING, Terrain};
 
@@ -106,6 +110,8 @@ pub struct Run {
     /// Rows of a local level that are made.
     half: Option<local::Half>,
     input: Input,
+    /// What is drawn.
+    sketch: Option<Sketch>,
 }
 
 /// What is to be said of the recipe and of the elevation model that a run began with; nothing of a run that was resumed.
@@ -119,12 +125,6 @@ pub struct Input {
     /// The sample that stood for no data in the file, in the file's own unit.
     pub nodata: Option<f64>,
 }
-
-/// The label of turns in which the ground is made finer.
-const FINER: &str = "finer ground";
-
-/// The label of turns in which a local level is made.
-const LOCAL: &str = "local level";
 
 impl Run {
     /// A run from the recipe's own start: flat ground of its extent on the coarsest level, or its elevation model.
@@ -167,6 +167,7 @@ impl Run {
     /// When a stage's parameters contradict the grid.
     pub fn over(mut recipe: Recipe, terrain: Terrain) -> Result<Self> {
         (recipe.coarsest, recipe.beyond, recipe.local_from) = (Coarsest::None, Beyond::Global, LocalFrom::Auto);
+        recipe.margin = 0.0;
         let grids = vec![terrain.grid.clone()];
         Self::on(recipe, terrain, grids)
     }
@@ -176,12 +177,15 @@ impl Run {
     /// # Errors
     /// As [`Run::new`].
     pub fn check(recipe: &Recipe) -> Result<()> {
-        planned(recipe, &recipe.grids()?).map(drop)
+        let grids = recipe.grids()?;
+        sketched::read(recipe, &grids)?;
+        planned(recipe, &grids).map(drop)
     }
 
     /// A run on levels.
     fn on(recipe: Recipe, terrain: Terrain, grids: Vec<Grid>) -> Result<Self> {
         let turns = planned(&recipe, &grids)?;
+        let sketch = sketched::read(&recipe, &grids)?;
         let reports = Vec::new();
         let input = Input { warnings: recipe.warnings.clone(), ..Input::default() };
         Ok(Self {
@@ -196,6 +200,7 @@ impl Run {
             stepper: None,
             half: None,
             input,
+            sketch,
         })
     }
 
@@ -213,6 +218,7 @@ impl Run {
         if self.step < steps {
             let clock = Clock::start();
             let done = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
+                None if turn.trims => self.trim(),
                 None if turn.level >= self.globals() => self.make_local(turn.level)?,
                 None => self.make_finer(turn.level)?,
                 Some(stage) => {
@@ -226,6 +232,8 @@ impl Run {
             };
             self.step += 1;
             self.strokes = 0;
+            let mut done = done;
+            done += self.hold_sketch(turn, steps);
             if let Some(report) = self.reports.last_mut() {
                 report.seconds += clock.seconds();
                 report.steps = self.step;
@@ -260,7 +268,16 @@ impl Run {
     /// What a turn is called: its stage's label.
     pub fn label(&self, turn: Turn) -> &str {
         let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
-        stage.map_or(if turn.level < self.globals() { FINER } else { LOCAL }, |stage| &stage.label)
+        stage.map_or_else(|| self.unstaged(turn).0, |stage| &stage.label)
+    }
+
+    /// What a turn without a stage is called, and what stands for its model in a report.
+    fn unstaged(&self, turn: Turn) -> (&'static str, &'static str) {
+        match turn {
+            Turn { trims: true, .. } => ("margin", "trim"),
+            Turn { level, .. } if level < self.globals() => ("finer ground", "finer"),
+            _ => ("local level", "local"),
+        }
     }
 
     /// Number of steps of a turn; 0 of a turn on no level of this run.
@@ -269,7 +286,7 @@ impl Run {
         match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
             // The plan was checked with it.
             Some(stage) => stage.steps(grid, turn.pass).unwrap_or(0),
-            None if turn.level >= self.globals() => local::steps(grid),
+            None if turn.level >= self.globals() && !turn.trims => local::steps(grid),
             None => 1,
         }
     }
@@ -306,6 +323,7 @@ impl Run {
                     let gives_water = layers.iter().any(|(spec, _)| STANDING.contains(spec));
                     let before = if gives_water { self.terrain.standing() } else { 0.0 };
                     layers::put(stage, layers, &mut self.terrain)?;
+                    sketched::put_factors(self.sketch.as_ref(), stage, &mut self.terrain, &self.grids)?;
                     if gives_water {
                         let change = self.terrain.standing() - before;
                         (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
@@ -323,12 +341,13 @@ impl Run {
                 }
             }
             None => {
-                let model = if turn.level < self.globals() { "finer" } else { "local" };
-                let [label, model] = [self.label(turn), model].map(String::from);
+                let (label, model) = self.unstaged(turn);
+                let [label, model] = [label, model].map(String::from);
                 StageReport { label, model, ..StageReport::empty(turn.level, cells) }
             }
         };
         self.reports.push(report);
+        budget += self.lay_sketch();
         Ok(budget)
     }
 
@@ -337,6 +356,7 @@ impl Run {
         let stage = self.turns.get(self.turn).and_then(|turn| self.recipe.stages.get(turn.stage?));
         if let Some(stage) = stage.filter(|stage| !stage.muted) {
             layers::take(stage, &mut self.terrain);
+            sketched::take_factors(&mut self.terrain);
         }
         self.stepper = None;
         self.turn += 1;
@@ -357,6 +377,15 @@ impl Run {
     /// The terrain as it stands.
     pub fn terrain(&self) -> &Terrain {
         &self.terrain
+    }
+
+    /// The terrain as it stands, without the margin that is built round the map.
+    pub fn map(&self) -> Cow<'_, Terrain> {
+        let grid = &self.terrain.grid;
+        match grid.map_window().filter(|map| map.size != grid.size) {
+            Some(_) => Cow::Owned(margin::trimmed(&self.recipe, &self.terrain)),
+            None => Cow::Borrowed(&self.terrain),
+        }
     }
 
     /// The terrain as it stands, for the caller to keep.
@@ -518,11 +547,15 @@ impl Run {
         }
         let level = match here {
             // The terrain is that of the level before until the finer one is whole.
+            Some(Turn { level, trims: true, .. }) if step == 0 => level,
             Some(Turn { level, stage: None, .. }) if step == 0 || level >= run.globals() => level.saturating_sub(1),
             Some(Turn { level, .. }) => level,
             None => run.grids.len() - 1,
         };
-        let [want, have] = [run.grids.get(level).map(|grid| grid.size), Some(run.terrain.grid.size)];
+        // What has been trimmed is the map of its level.
+        let is_trimmed = run.turns.iter().take(turn).any(|turn| turn.trims);
+        let want = run.grids.get(level).map(|grid| if is_trimmed { run.recipe.map(grid).size } else { grid.size });
+        let have = Some(run.terrain.grid.size);
         if want != have {
             let [rows, cols] = run.terrain.grid.size;
             return Err(Error::value(
@@ -561,6 +594,7 @@ fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
     for turn in &turns {
         match turn.stage.and_then(|stage| recipe.stages.get(stage)) {
             Some(stage) => stage.check(&grids[turn.level], turn.pass)?,
+            None if turn.trims => {}
             None if turn.level >= global => recipe.local(grids[global - 1].cell).rules.check()?,
             None => drop(recipe.octaves(&widths, turn.level)?),
         }

@@ -7,6 +7,7 @@ use crate::run::Run;
 use crate::run::mark::Mark;
 use crate::session::undo::Change;
 use crate::session::{Position, Session};
+use crate::sketch::SketchFeature;
 
 impl Session {
     /// Goes on by an edited recipe, to the bits of a fresh run of it: at once where nothing that has been done is another by it,
@@ -35,6 +36,26 @@ impl Session {
         }
         self.acts.push(Change::Recipe(Box::new(before), stood));
         Ok(())
+    }
+
+    /// Draws a ridge, a river, a coast or a height ([`Recipe::draw`]): an edit, by which the run begins anew.
+    ///
+    /// # Errors
+    /// What is refused, in words; as [`Session::edit`]. Nothing is changed then.
+    pub fn draw(&mut self, feature: SketchFeature) -> Result<()> {
+        let mut recipe = self.run.recipe().clone();
+        recipe.draw(feature, &self.run.terrain().grid)?;
+        self.edit(recipe)
+    }
+
+    /// Takes what is drawn under that number, from 0, away again ([`Recipe::erase`]); as [`Session::draw`].
+    ///
+    /// # Errors
+    /// As [`Recipe::erase`] and [`Session::edit`].
+    pub fn erase(&mut self, number: usize) -> Result<()> {
+        let mut recipe = self.run.recipe().clone();
+        recipe.erase(number, &self.run.terrain().grid)?;
+        self.edit(recipe)
     }
 
     /// Goes on from `here`, the run as it stands, or from as far back as need be. A session at rest comes back to where it stood,

@@ -149,6 +149,9 @@ pub struct Grid {
     pub origin: [i64; 2],
     /// Rows and columns of the whole world.
     pub world: Size,
+    /// World row and column of the world's own first cell: below zero where it has a margin round the map, whose first cell is [0, 0].
+    #[serde(default)]
+    pub first: [i64; 2],
     /// North, east, south, west.
     pub edges: Edges,
     /// Below it there is sea.
@@ -182,6 +185,7 @@ impl Grid {
             cell,
             origin: [0, 0],
             world: size,
+            first: [0, 0],
             edges: Edges::default(),
             sea_level: None,
             georeference: None,
@@ -198,7 +202,11 @@ impl Grid {
         Self::new(self.world, self.cell)?;
         check_edges("edges", self.edges)?;
         for axis in 0..2 {
-            let [first, size, world] = [self.origin[axis], self.size[axis] as i64, self.world[axis] as i64];
+            let [size, world] = [self.size[axis] as i64, self.world[axis] as i64];
+            let margin = self.first[axis].checked_neg().filter(|margin| (0..=(world - 1) / 2).contains(margin));
+            let allowed = || format!("a margin of 0 to {} cells round the map", (world - 1) / 2);
+            margin.ok_or_else(|| Error::value("first", self.first[axis], allowed()))?;
+            let first = self.origin[axis].saturating_sub(self.first[axis]);
             if self.is_looped(axis) && self.world[axis] < Topology::FEWEST {
                 let line = ["rows", "columns"][axis];
                 let allowed = format!("{} and more where they are looped", Topology::FEWEST);
@@ -243,6 +251,44 @@ impl Grid {
         [self.world[0] as f64 * self.cell, self.world[1] as f64 * self.cell]
     }
 
+    /// Where the world begins: world metres, southward and eastward, of its north-western corner. Not above zero.
+    pub fn corner(&self) -> [f64; 2] {
+        self.first.map(|first| first as f64 * self.cell)
+    }
+
+    /// Height and width in metres of the map, which is the world without its margin.
+    pub fn map(&self) -> [f64; 2] {
+        [0, 1].map(|axis| (self.world[axis] as i64 + 2 * self.first[axis]) as f64 * self.cell)
+    }
+
+    /// The map's cells in this window, if the window holds all of them.
+    pub fn map_window(&self) -> Option<Window> {
+        let start = self.origin.map(|origin| usize::try_from(-origin).ok());
+        let size = [0, 1].map(|axis| usize::try_from(self.world[axis] as i64 + 2 * self.first[axis]).ok());
+        let ([Some(top), Some(left)], [Some(rows), Some(cols)]) = (start, size) else { return None };
+        let holds = top + rows <= self.size[0] && left + cols <= self.size[1];
+        holds.then_some(Window { start: [top, left], size: [rows, cols] })
+    }
+
+    /// The place in world metres, southward and eastward, at shares of the world's height and width.
+    pub fn place(&self, shares: [f64; 2]) -> [f64; 2] {
+        let (extent, corner) = (self.extent(), self.corner());
+        [0, 1].map(|axis| shares[axis] * extent[axis] + corner[axis])
+    }
+
+    /// From where to where the world reaches along an axis (0 is north–south), in words.
+    pub(crate) fn span(&self, axis: usize) -> String {
+        let from = self.corner()[axis];
+        let side = ["height", "width"][axis];
+        format!("{from} to {} m (the world's {side})", from + self.extent()[axis])
+    }
+
+    /// The axis (0 is north–south) along which a place in world metres lies outside of the world, if it does; its far sides belong to it.
+    pub fn outside(&self, place: [f64; 2]) -> Option<usize> {
+        let (extent, corner) = (self.extent(), self.corner());
+        (0..2).find(|axis| !(corner[*axis]..=corner[*axis] + extent[*axis]).contains(&place[*axis]))
+    }
+
     /// Whether rows (axis 0) or columns (1) of the world are looped.
     #[inline]
     pub fn is_looped(&self, axis: usize) -> bool {
@@ -280,6 +326,12 @@ impl Grid {
     #[inline]
     pub fn world_cell(&self, i: usize, j: usize) -> [i64; 2] {
         [self.world_line(0, i), self.world_line(1, j)]
+    }
+
+    /// Rows and columns from the world's own first cell to this window's.
+    pub(crate) fn in_world(&self) -> [usize; 2] {
+        let cell = self.world_cell(0, 0);
+        [0, 1].map(|axis| cell[axis].saturating_sub(self.first[axis]).max(0) as usize)
     }
 
     /// The same land as a map that ends at its sides: what was looped is open. For lines and pictures, which end there.

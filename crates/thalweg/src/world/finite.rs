@@ -37,7 +37,7 @@ impl Finite {
         }
         let run = Run::new(recipe.clone())?;
         let grid = run.grids().last().ok_or_else(|| Error::Recipe("has no level".into()))?;
-        let frame = Frame::of(grid)?;
+        let frame = Frame::of(&recipe.map(grid))?;
         Ok(Self { frame, whole: Once::default(), run: Mutex::new(Some(run)), identity: hash.digest() })
     }
 

@@ -1,0 +1,167 @@
+//! What contradicts itself in a sketch, or the world that it lies in.
+
+use crate::sketch::line::{Line, Place, apart, cross, is_inside};
+use crate::sketch::{Sketch, SketchFeature, SketchKind, SketchWorld};
+
+/// The last point of a river may lie so near another one, as a share of the map's short side, where it joins that.
+const JOINS: f64 = 0.005;
+
+/// The widest map, in metres, on which coordinates may be as small as degrees are.
+const DEGREES: f64 = 1000.0;
+
+type Said = Result<(), String>;
+
+impl Sketch {
+    /// What is wrong with it, in words.
+    pub(super) fn check(&self, world: &SketchWorld) -> Said {
+        let [width, height] = world.extent;
+        let numbered = || (1..).zip(&self.features);
+        let mut points = self.features.iter().flat_map(|feature| &feature.points);
+        let degrees = points.clone().all(|[x, y]| x.abs() <= 180.0 && y.abs() <= 90.0);
+        if degrees
+            && width.max(height) > DEGREES
+            && (points.clone().count() > 1 || points.any(|[x, y]| x.min(*y) < 0.0))
+        {
+            return Err(format!(
+                "its coordinates look like degrees of longitude and latitude; they are metres from the map's north-western corner, x to the \
+                 east from 0 to {width}, y to the south from 0 to {height}"
+            ));
+        }
+        for (number, feature) in numbered() {
+            let outside =
+                feature.points.iter().find(|[x, y]| !(0.0..=width).contains(x) || !(0.0..=height).contains(y));
+            if let Some([x, y]) = outside {
+                return Err(format!(
+                    "feature {number}: point [{x}, {y}] lies outside the world; allowed is x from 0 to {width} and y from 0 to {height}, in metres"
+                ));
+            }
+            crosses_itself(feature).map_err(|what| format!("feature {number}: {what}"))?;
+            against_sea(feature, world).map_err(|what| format!("feature {number}: {what}"))?;
+            let rises = feature.heights.windows(2).position(|pair| pair[1] > pair[0]);
+            if let Some(k) = rises.filter(|_| feature.kind == SketchKind::River) {
+                let [a, b] = [feature.heights[k], feature.heights[k + 1]];
+                return Err(format!(
+                    "feature {number}: the river runs uphill, from {a} m at point {} to {b} m at the next; allowed are heights that fall from \
+                     the first point to the last",
+                    k + 1
+                ));
+            }
+        }
+        for (number, a) in numbered() {
+            for (other, b) in numbered().skip(number) {
+                against(a, b, width.min(height))
+                    .map_err(|what| format!("feature {number} and feature {other}: {what}"))?;
+            }
+        }
+        self.against_coasts()
+    }
+
+    /// Rivers that begin in the sea, ridges through it, heights on its wrong side.
+    fn against_coasts(&self) -> Said {
+        let numbered = || (1..).zip(&self.features);
+        let rings: Vec<_> = numbered().filter(|(_, f)| f.kind == SketchKind::Coast && f.is_ring()).collect();
+        let Some((first, _)) = rings.first() else { return Ok(()) };
+        let is_land = |place: Place| rings.iter().any(|(_, ring)| is_inside(&ring.points, place));
+        for (number, feature) in numbered() {
+            match feature.kind {
+                SketchKind::Ridge => {
+                    let line = Line::of(feature);
+                    let step = line.length() / 200.0;
+                    if let Some(way) = line.stops(step.max(1e-6)).into_iter().find(|way| !is_land(line.at(*way))) {
+                        let [x, y] = line.at(way);
+                        return Err(format!(
+                            "feature {number}: the ridge runs through the sea at [{x:.0}, {y:.0}]; allowed is land, inside a coast (feature {first})"
+                        ));
+                    }
+                }
+                SketchKind::River if !is_land(feature.points[0]) => {
+                    return Err(format!(
+                        "feature {number}: the river begins in the sea; allowed is a first point on land, inside a coast (feature {first})"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn crosses_itself(feature: &SketchFeature) -> Said {
+    let points = &feature.points;
+    let count = points.len().saturating_sub(1);
+    let segment = |k: usize| [points[k], points[k + 1]];
+    for a in 0..count {
+        for b in a + 2..count {
+            if feature.kind == SketchKind::Coast && feature.is_ring() && a == 0 && b + 1 == count {
+                continue;
+            }
+            if cross(segment(a), segment(b)) {
+                return Err(format!(
+                    "the {} crosses itself, between points {} and {} and points {} and {}; allowed is a line without loops",
+                    feature.kind.name(),
+                    a + 1,
+                    a + 2,
+                    b + 1,
+                    b + 2
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn against_sea(feature: &SketchFeature, world: &SketchWorld) -> Said {
+    match (feature.kind, world.sea_level) {
+        (SketchKind::Coast, None) => Err("a coast goes with the recipe's `sea_level`, which it has not".into()),
+        (SketchKind::Ridge, Some(sea)) => match feature.heights.iter().find(|height| **height <= sea) {
+            Some(height) => Err(format!(
+                "the ridge runs through the sea: its height {height} m is not over the sea level; allowed is more than {sea} m"
+            )),
+            None => Ok(()),
+        },
+        (SketchKind::River, Some(sea)) => match feature.heights.first().filter(|height| **height < sea) {
+            Some(height) => Err(format!(
+                "the river begins at {height} m, under the sea level; allowed is {sea} m and more at its first point"
+            )),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// What two features contradict each other in.
+fn against(a: &SketchFeature, b: &SketchFeature, short: f64) -> Said {
+    use SketchKind::{Height, Ridge, River};
+    let segments = |f: &SketchFeature| f.points.windows(2).map(|p| [p[0], p[1]]).collect::<Vec<_>>();
+    let meeting = || {
+        let (own, other) = (segments(a), segments(b));
+        own.iter().enumerate().find_map(|(k, s)| other.iter().position(|t| cross(*s, *t)).map(|m| (k, m)))
+    };
+    match (a.kind, b.kind) {
+        (Ridge, River) | (River, Ridge) => {
+            let Some((k, _)) = meeting() else { return Ok(()) };
+            let [x, y] = a.points[k];
+            Err(format!(
+                "the river runs uphill: it crosses a ridge near [{x:.0}, {y:.0}]; allowed is a river that ends before it, or two ridges with a gap"
+            ))
+        }
+        (River, River) => {
+            let Some((k, m)) = meeting() else { return Ok(()) };
+            let joins = |own: &SketchFeature, other: &SketchFeature| {
+                own.points.last().is_some_and(|end| Line::of(other).near(*end).0 <= JOINS * short)
+            };
+            // They meet once: where the one ends.
+            let ends = |f: &SketchFeature, at: usize| at + 2 == f.points.len();
+            if (joins(a, b) && ends(a, k)) || (joins(b, a) && ends(b, m)) {
+                return Ok(());
+            }
+            let [x, y] = a.points[k];
+            Err(format!("two rivers cross near [{x:.0}, {y:.0}]; allowed is that one ends on the other"))
+        }
+        (Height, Height) if a.heights != b.heights && apart(a.points[0], b.points[0]) < 1.0 => {
+            let [one, other] = [a.heights[0], b.heights[0]];
+            Err(format!("two heights of one place, {one} m and {other} m; allowed is one"))
+        }
+        _ => Ok(()),
+    }
+}
