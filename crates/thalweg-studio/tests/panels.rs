@@ -394,6 +394,51 @@ fn keys_and_clicks_do_what_the_list_says() {
 }
 
 #[test]
+fn the_pen_draws_lines_that_the_recipe_holds_and_takes_them_away() {
+    let mut bench = Bench::new(false);
+    bench.painted();
+    let click = |bench: &mut Bench, by: Vec2| {
+        bench.button(MIDDLE + by, PointerButton::Primary, true, Modifiers::NONE);
+        bench.button(MIDDLE + by, PointerButton::Primary, false, Modifiers::NONE);
+        bench.harness.step();
+    };
+    bench.click("Hands");
+    bench.harness.run_steps(10);
+    let plain = bench.studio().recipe_text();
+    bench.click("river");
+    click(&mut bench, vec2(-60.0, 0.0));
+    click(&mut bench, vec2(60.0, 0.0));
+    bench.key(Key::Escape);
+    bench.key(Key::Enter);
+    assert_eq!(bench.studio().recipe_text(), plain, "Escape drops the line");
+    click(&mut bench, vec2(-60.0, 0.0));
+    click(&mut bench, vec2(60.0, 0.0));
+    assert_eq!(bench.studio().recipe_text(), plain, "the line is not done");
+    bench.key(Key::Enter);
+    bench.until("the run has the river", |studio| studio.snapshot().recipe.contains("LineString"));
+    assert!(bench.studio().recipe_text().contains("river"));
+    assert!(bench.studio().frame([100, 100]).lines.len() > 10, "it is seen");
+    // Across it no ridge runs, and without a sea there is no coast.
+    let river = bench.studio().recipe_text();
+    bench.click("ridge");
+    click(&mut bench, vec2(0.0, -60.0));
+    click(&mut bench, vec2(0.0, 60.0));
+    bench.key(Key::Enter);
+    assert!(bench.studio().said_last().unwrap().contains("uphill"), "{:?}", bench.studio().said_last());
+    bench.click("coast");
+    bench.drag(PointerButton::Primary, Modifiers::NONE, vec2(90.0, 0.0));
+    assert!(bench.studio().said_last().unwrap().contains("sea_level"), "{:?}", bench.studio().said_last());
+    assert_eq!(bench.studio().recipe_text(), river);
+    bench.click("erase");
+    click(&mut bench, vec2(0.0, 0.0));
+    assert_eq!(bench.studio().recipe_text(), plain);
+    bench.until("the run has no river", |studio| !studio.snapshot().recipe.contains("LineString"));
+    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    bench.harness.run_steps(2);
+    assert_eq!(bench.studio().recipe_text(), river);
+}
+
+#[test]
 fn files_are_saved_opened_and_dropped() {
     let mut bench = Bench::new(false);
     bench.painted();

@@ -57,6 +57,9 @@ impl Studio {
         if !self.held_before {
             frame.dots = self.dots();
             frame.lines = self.lines();
+            let (lines, dots) = self.drawn_lines();
+            frame.lines.extend(lines);
+            frame.dots.extend(dots);
         }
         frame
     }
@@ -81,11 +84,11 @@ impl Studio {
         if self.map { &mut self.map_camera } else { &mut self.orbit_camera }
     }
 
-    /// Lifts a place in metres from the north-western corner to the shown ground.
+    /// Lifts a place in metres from the map's north-western corner to the shown ground.
     pub(super) fn lifted(&self, place: [f64; 2]) -> Option<[f32; 3]> {
         let painted = self.painted.as_ref()?;
-        let [height, width] = painted.terrain.grid.extent();
-        let at = [(place[0] - 0.5 * width) as f32, (0.5 * height - place[1]) as f32];
+        let ([height, width], [north, west]) = (painted.terrain.grid.extent(), painted.terrain.grid.corner());
+        let at = [(place[0] - west - 0.5 * width) as f32, (0.5 * height - (place[1] - north)) as f32];
         let z = painted.now.height_at(at)?;
         Some([at[0], at[1], z * self.exaggeration()])
     }

@@ -52,6 +52,7 @@ impl Studio {
             };
             ctx.input(|input| input.events.iter().any(is_it))
         };
+        self.pen_keys(struck);
         if struck(Key::P) {
             self.worker.tell(Order::Play(!self.snapshot.playing));
         }

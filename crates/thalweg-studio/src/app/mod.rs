@@ -9,6 +9,7 @@ mod out;
 mod over;
 mod panels;
 mod paths;
+mod pen;
 mod pointer;
 mod shown;
 mod start;
@@ -28,6 +29,7 @@ impl Studio {
         self.answer();
         self.keyboard(ui);
         self.dropped(ui);
+        self.read_lines();
         let mut changed = false;
         Side::top("bar").show(ui, |ui| changed |= self.top(ui));
         Side::bottom("time").show(ui, |ui| {

@@ -32,9 +32,10 @@ impl Studio {
         let ray = self.camera().ray(ndc, aspect);
         let at = painted.now.hit(&ray, self.exaggeration())?;
         let cell = painted.now.cell_at([at[0], at[1]])?;
-        let [height, width] = painted.terrain.grid.extent();
-        let place =
-            [(f64::from(at[0]) + 0.5 * width).clamp(0.0, width), (0.5 * height - f64::from(at[1])).clamp(0.0, height)];
+        let ([height, width], [north, west]) = (painted.terrain.grid.extent(), painted.terrain.grid.corner());
+        let east = (f64::from(at[0]) + 0.5 * width).clamp(0.0, width);
+        let south = (0.5 * height - f64::from(at[1])).clamp(0.0, height);
+        let place = [west + east, north + south];
         Some(Cursor { at, place, cell })
     }
 
@@ -63,6 +64,11 @@ impl Studio {
                 sun.altitude = (sun.altitude - 0.3 * f64::from(delta.y)).clamp(5.0, 90.0);
             } else if modifiers.command {
                 self.camera_mut().pan(moved, size);
+            } else if self.hands.pen.kind().is_some() {
+                if let Some(cursor) = self.cursor {
+                    self.drag.penning = true;
+                    self.hands.pen.drag(cursor.place);
+                }
             } else if self.hands.is_brush() {
                 self.dab(now);
             } else if self.map {
@@ -73,6 +79,10 @@ impl Studio {
         }
         if response.drag_stopped_by(PointerButton::Primary) {
             self.send_dabs(now);
+            // A press that was too long for a click has begun a line, and no more.
+            if std::mem::take(&mut self.drag.penning) && self.hands.pen.line.len() > 1 {
+                self.pen_done();
+            }
         }
         if response.dragged_by(PointerButton::Middle) {
             self.camera_mut().pan(moved, size);
@@ -104,6 +114,7 @@ impl Studio {
             && let Some(cursor) = self.cursor
         {
             match self.hands.stroke(vec![cursor.place]) {
+                None if self.hands.pen.nib.is_some() => self.pen_click(cursor.place),
                 None => self.hand(Order::Drop(cursor.place)),
                 Some(stroke) => self.hand(Order::Stroke(stroke)),
             }
@@ -118,8 +129,8 @@ impl Studio {
         }
         let icon = match self.hands.tool {
             _ if pointer.is_some_and(|pointer| near_line(self, pointer)) => CursorIcon::ResizeHorizontal,
-            None => CursorIcon::Default,
-            Some(_) => CursorIcon::Crosshair,
+            None if self.hands.pen.nib.is_none() => CursorIcon::Default,
+            _ => CursorIcon::Crosshair,
         };
         if response.hovered() {
             ui.ctx().set_cursor_icon(icon);

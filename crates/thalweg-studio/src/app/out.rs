@@ -90,7 +90,16 @@ impl Studio {
         if let Some(line) = preset_line(&self.recipe, &self.options.presets) {
             return Some(line);
         }
-        let is_now = |path: &&PathBuf| std::fs::read_to_string(path).is_ok_and(|text| text == self.recipe.to_toml());
+        let is_now = |path: &&PathBuf| {
+            let lines = |recipe: &Recipe| recipe.drawn(&self.snapshot.grid).ok();
+            Recipe::read(path).is_ok_and(|mut saved| {
+                // Lines that were drawn here lie in a file there.
+                if saved.sketch.is_some() && lines(&saved) == lines(&self.recipe) {
+                    saved.sketch.clone_from(&self.recipe.sketch);
+                }
+                saved.to_toml() == self.recipe.to_toml()
+            })
+        };
         let path = match self.path.as_ref().filter(is_now) {
             Some(path) => return Some(format!("thalweg build {}", quoted(&path.to_string_lossy()))),
             None => free(&self.options.pictures, &format!("{}.toml", self.stem())),

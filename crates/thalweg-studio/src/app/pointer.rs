@@ -9,6 +9,8 @@ pub struct Drag {
     pub points: Vec<[f64; 2]>,
     /// When the last were sent.
     pub sent: f64,
+    /// The pen is being drawn along.
+    pub penning: bool,
     /// The swipe's line is being moved.
     pub swiping: bool,
 }

@@ -63,9 +63,9 @@ impl Studio {
                 if first {
                     self.framed = true;
                     let [height, width] = self.snapshot.terrain.grid.extent();
-                    let tool = self.hands.tool;
+                    let (tool, nib) = (self.hands.tool, self.hands.pen.nib);
                     self.hands = Hands::new(height.max(width));
-                    self.hands.tool = tool;
+                    (self.hands.tool, self.hands.pen.nib) = (tool, nib);
                 }
                 self.hands.fit(f64::from(self.exaggeration()));
                 if first || (!rising && !self.moved) {

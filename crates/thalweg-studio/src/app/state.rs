@@ -8,6 +8,7 @@ use eframe::egui::{self, Context};
 use eframe::egui_wgpu::RenderState;
 use thalweg::pictures::light::Sun;
 use thalweg::recipe::Recipe;
+use thalweg::sketch::{Sketch, SketchFrom};
 
 use crate::app::frames::Frames;
 use crate::app::pointer::{Cursor, Drag};
@@ -75,6 +76,8 @@ pub struct Studio {
     pub(crate) held_before: bool,
     pub(crate) cursor: Option<Cursor>,
     pub(crate) drag: Drag,
+    /// What is drawn, and of which edit and which recipe's sketch that is.
+    pub(crate) lines: (Option<(u64, Option<SketchFrom>)>, Sketch),
     /// Where the view is in the window, and its pixels.
     pub(crate) view_rect: egui::Rect,
     pub(crate) drawn_size: [u32; 2],
@@ -165,6 +168,7 @@ impl Studio {
             held_before: false,
             cursor: None,
             drag: Drag::default(),
+            lines: (None, Sketch::default()),
             view_rect: egui::Rect::ZERO,
             drawn_size: [1, 1],
             frames: None,

@@ -1,7 +1,7 @@
 //! Keys and mouse: what each does, as the window shows it.
 
 /// Keys and mouse, as the window shows them and docs/studio.md lists them.
-pub const HABITS: [(&str, &str); 23] = [
+pub const HABITS: [(&str, &str); 24] = [
     ("Left drag", "turns the land; moves the map"),
     ("Middle drag, Ctrl + left drag", "moves along"),
     ("Wheel", "zooms to the cursor"),
@@ -16,6 +16,7 @@ pub const HABITS: [(&str, &str); 23] = [
     ("Hold B", "the land before erosion"),
     ("S", "saves a picture, the number of droplets in its name"),
     ("[ and ]", "a narrower, a wider brush"),
+    ("Enter, Esc", "ends the line that is drawn; drops it"),
     ("Ctrl + Z", "undoes"),
     ("Ctrl + Shift + Z, Ctrl + Y", "redoes"),
     ("Ctrl + O", "opens a recipe or an elevation model"),

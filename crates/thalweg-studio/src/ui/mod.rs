@@ -5,6 +5,7 @@ pub(crate) mod appearance;
 pub mod habits;
 pub(crate) mod history;
 pub(crate) mod legend;
+pub(crate) mod pen;
 pub(crate) mod scene;
 pub(crate) mod stages;
 pub(crate) mod timeline;

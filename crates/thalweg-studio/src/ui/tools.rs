@@ -4,6 +4,7 @@ use eframe::egui::{RichText, Ui};
 use thalweg::declare::params::Value;
 use thalweg::recipe::strokes::{Stroke, Tool};
 
+use crate::ui::pen::Pen;
 use crate::ui::stages::control;
 
 /// Share of the land's longer side that a brush is wide at first.
@@ -16,6 +17,8 @@ const STEEP: f64 = 0.25;
 pub struct Hands {
     /// The tool; none turns the view, and a click drops one droplet.
     pub tool: Option<Tool>,
+    /// The pen, which is in hand instead of a tool or not at all.
+    pub pen: Pen,
     set: Vec<Stroke>,
     /// Whether heights were chosen by hand.
     chosen: bool,
@@ -28,7 +31,8 @@ impl Hands {
     pub fn new(extent: f64) -> Self {
         let radius = WIDTH * extent;
         let fitting = |tool: Tool| Stroke { radius, ..Stroke::new(tool, Vec::new()) };
-        let mut hands = Self { tool: None, set: Tool::all().map(fitting).collect(), chosen: false, extent };
+        let mut hands =
+            Self { tool: None, pen: Pen::new(extent), set: Tool::all().map(fitting).collect(), chosen: false, extent };
         hands.fit(1.0);
         hands
     }
@@ -44,12 +48,21 @@ impl Hands {
     /// Draws the palette.
     pub fn show(&mut self, ui: &mut Ui) {
         ui.horizontal_wrapped(|ui| {
-            ui.selectable_value(&mut self.tool, None, "view")
-                .on_hover_text("Drag turns the view; a click drops one droplet and shows its path");
+            let view = ui.selectable_label(self.tool.is_none() && self.pen.nib.is_none(), "view");
+            if view.on_hover_text("Drag turns the view; a click drops one droplet and shows its path").clicked() {
+                self.take(None);
+            }
             for tool in Tool::all() {
-                ui.selectable_value(&mut self.tool, Some(tool), tool.name()).on_hover_text(tool.meaning());
+                let label = ui.selectable_label(self.tool == Some(tool), tool.name()).on_hover_text(tool.meaning());
+                if label.clicked() {
+                    self.take(Some(tool));
+                }
             }
         });
+        ui.label(RichText::new("Lines that the ground keeps; the run begins anew").weak());
+        if self.pen.show(ui) {
+            self.tool = None;
+        }
         let Some(tool) = self.tool else { return };
         ui.label(RichText::new(tool.meaning()).weak());
         let Some(stroke) = self.set.iter_mut().find(|stroke| stroke.tool == tool) else { return };
@@ -64,6 +77,13 @@ impl Hands {
                 }
             });
         }
+    }
+
+    /// Takes a tool in hand, or none, and puts the pen away.
+    fn take(&mut self, tool: Option<Tool>) {
+        self.tool = tool;
+        self.pen.nib = None;
+        self.pen.line.clear();
     }
 
     /// Whether the tool in hand paints along a drag.

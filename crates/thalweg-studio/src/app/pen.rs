@@ -1,0 +1,111 @@
+//! The pen on the land: what it draws goes into the recipe, by which the run begins anew.
+
+use eframe::egui::Key;
+use thalweg::sketch::SketchKind;
+
+use crate::app::state::Studio;
+use crate::ui::pen::Nib;
+use crate::view::look::{Dot, Line};
+
+/// Most parts of lines that are drawn.
+const MOST: f64 = 8000.0;
+/// Parts of a line as long as the land.
+const PARTS: f64 = 512.0;
+/// Lines are seen so far over the ground, as a share of the land's longer side: what is rough between two parts does not hide them.
+const OVER: f32 = 0.002;
+
+fn colour(kind: SketchKind) -> [f32; 4] {
+    match kind {
+        SketchKind::Ridge => [1.0, 0.55, 0.2, 1.0],
+        SketchKind::River => [0.25, 0.7, 1.0, 1.0],
+        SketchKind::Coast => [1.0, 0.95, 0.6, 1.0],
+        SketchKind::Height => [1.0, 0.4, 0.8, 1.0],
+    }
+}
+
+impl Studio {
+    /// What is drawn, for the view; read where the recipe or the run's world is another one than before.
+    pub(super) fn read_lines(&mut self) {
+        let of = (self.snapshot.revision, self.recipe.sketch.clone());
+        if self.lines.0.as_ref() != Some(&of) {
+            // What is wrong with a file the run says.
+            self.lines = (Some(of), self.recipe.drawn(&self.snapshot.grid).unwrap_or_default());
+        }
+    }
+
+    /// A click of the pen.
+    pub(super) fn pen_click(&mut self, place: [f64; 2]) {
+        if self.hands.pen.nib == Some(Nib::Erase) {
+            let Some(number) = self.hands.pen.nearest(place, &self.lines.1) else {
+                return self.say("No line is near.".into());
+            };
+            let erased = self.recipe.erase(number, &self.snapshot.grid);
+            self.drew(erased);
+        } else if self.hands.pen.kind().is_some() && self.hands.pen.click(place) {
+            self.pen_done();
+        }
+    }
+
+    /// The line is done: into the recipe with it.
+    pub(super) fn pen_done(&mut self) {
+        let world = self.recipe.sketch_world(&self.snapshot.grid).extent;
+        if let Some(feature) = self.hands.pen.finish(world, &self.lines.1) {
+            let drawn = self.recipe.draw(feature, &self.snapshot.grid);
+            self.drew(drawn);
+        }
+    }
+
+    fn drew(&mut self, drawn: thalweg::Result<()>) {
+        match drawn {
+            Ok(()) => self.send(),
+            Err(problem) => self.complain(problem.to_string()),
+        }
+    }
+
+    /// What keys do while a line is drawn.
+    pub(super) fn pen_keys(&mut self, struck: impl Fn(Key) -> bool) {
+        if struck(Key::Escape) {
+            self.hands.pen.line.clear();
+        }
+        if struck(Key::Enter) && !self.hands.pen.line.is_empty() {
+            self.pen_done();
+        }
+    }
+
+    /// The lines that are drawn, while the hands are open, and the one that is begun.
+    pub(super) fn drawn_lines(&self) -> (Vec<Line>, Vec<Dot>) {
+        let (mut lines, mut dots) = (Vec::new(), Vec::new());
+        let Some(painted) = self.painted.as_ref().filter(|_| self.hands_open || self.hands.pen.nib.is_some()) else {
+            return (lines, dots);
+        };
+        let [height, width] = painted.terrain.grid.extent();
+        let extent = height.max(width);
+        let begun = self.hands.pen.kind().map(|kind| {
+            let end = self.cursor.map(|cursor| cursor.place).filter(|_| !self.hands.pen.line.is_empty());
+            (kind, self.hands.pen.line.iter().copied().chain(end).collect::<Vec<_>>())
+        });
+        let done = self.lines.1.features.iter().map(|feature| (feature.kind, feature.points.clone()));
+        let all: Vec<_> = done.chain(begun).collect();
+        let long = |[a, b]: [[f64; 2]; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+        let pairs = |points: &[[f64; 2]]| points.windows(2).map(|p| [p[0], p[1]]).collect::<Vec<_>>();
+        let total: f64 = all.iter().flat_map(|(_, points)| pairs(points)).map(long).sum();
+        let step = (extent / PARTS).max(total / MOST);
+        let over = |place: [f64; 2]| self.lifted(place).map(|[x, y, z]| [x, y, z + OVER * extent as f32]);
+        for (kind, points) in &all {
+            let colour = colour(*kind);
+            for [a, b] in pairs(points) {
+                let parts = (long([a, b]) / step).ceil().clamp(1.0, MOST) as usize;
+                let at = |k: usize| [0, 1].map(|axis| a[axis] + (b[axis] - a[axis]) * k as f64 / parts as f64);
+                let places: Vec<_> = (0..=parts).map(|k| over(at(k))).collect();
+                let seen = places.windows(2).filter_map(|pair| pair[0].zip(pair[1]));
+                lines.extend(seen.map(|(from, to)| Line { from, to, colour, pixels: 3.0 }));
+            }
+            if let [place] = points.as_slice()
+                && let Some(at) = over(*place)
+            {
+                dots.push(Dot { at, colour, pixels: 9.0 });
+            }
+        }
+        (lines, dots)
+    }
+}

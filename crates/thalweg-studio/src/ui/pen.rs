@@ -1,0 +1,242 @@
+//! The pen: lines and heights that the ground is to keep, drawn by clicks or by a drag, and taken away again.
+
+use eframe::egui::{DragValue, Label, RichText, Ui};
+use thalweg::sketch::{Sketch, SketchFeature, SketchKind};
+
+/// Two clicks so near each other, as a share of the land's longer side, are of one place: the second ends the line.
+const SAME: f64 = 0.01;
+/// Points of a drag lie so far apart.
+const APART: f64 = 1.0 / 80.0;
+/// The end of a river so near another one runs into it, and an end so near the map's edge leaves it there: a mouse does not hit a line.
+const JOINS: f64 = 0.02;
+/// A line is taken away from so near.
+const REACH: f64 = 0.05;
+
+/// What the pen does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nib {
+    /// It draws one of these.
+    Draw(SketchKind),
+    /// It takes the nearest away.
+    Erase,
+}
+
+impl Nib {
+    /// All of them.
+    fn all() -> impl Iterator<Item = Self> {
+        SketchKind::ALL.into_iter().map(Self::Draw).chain([Self::Erase])
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Draw(kind) => kind.name(),
+            Self::Erase => "erase",
+        }
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Draw(SketchKind::Ridge) => "A crest along the line",
+            Self::Draw(SketchKind::River) => "Water along the line, from its head down; it may end on another river",
+            Self::Draw(SketchKind::Coast) => "Land to the left of the line; all round, land inside. It needs a sea",
+            Self::Draw(SketchKind::Height) => "That height at the place",
+            Self::Erase => "Takes the nearest line or height away",
+        }
+    }
+}
+
+/// The pen, and the line that it has begun.
+#[derive(Debug, Clone)]
+pub struct Pen {
+    /// What it does; none when it is not in hand.
+    pub nib: Option<Nib>,
+    /// Points of the line begun, in metres from the north-western corner.
+    pub line: Vec<[f64; 2]>,
+    /// Metres of a height.
+    height: f64,
+    /// The land's longer side in metres.
+    extent: f64,
+}
+
+impl Pen {
+    /// Not in hand, for land so long.
+    pub fn new(extent: f64) -> Self {
+        let height = (0.1 * extent).clamp(0.01, 8000.0);
+        Self { nib: None, line: Vec::new(), height: if height > 100.0 { height.round() } else { height }, extent }
+    }
+
+    /// Draws its palette; whether it was taken in hand.
+    pub fn show(&mut self, ui: &mut Ui) -> bool {
+        let before = self.nib;
+        let mut taken = false;
+        ui.horizontal_wrapped(|ui| {
+            for nib in Nib::all() {
+                let label = ui.selectable_value(&mut self.nib, Some(nib), nib.name());
+                taken |= label.on_hover_text(nib.meaning()).clicked();
+            }
+        });
+        if self.nib != before {
+            self.line.clear();
+        }
+        let Some(nib) = self.nib else { return taken };
+        ui.label(RichText::new(nib.meaning()).weak());
+        match nib {
+            Nib::Draw(SketchKind::Height) => drop(ui.horizontal(|ui| {
+                ui.add_sized([60.0, 18.0], Label::new("metres"));
+                let range = -16_000.0..=16_000.0;
+                ui.add(DragValue::new(&mut self.height).range(range).speed(0.001 * self.extent).suffix(" m"));
+            })),
+            Nib::Draw(_) => {
+                ui.label(
+                    RichText::new(
+                        "Drag; or click point after point, the last one twice. Enter ends, Esc drops the line.",
+                    )
+                    .weak(),
+                );
+            }
+            Nib::Erase => {}
+        }
+        taken
+    }
+
+    /// What it draws.
+    pub fn kind(&self) -> Option<SketchKind> {
+        match self.nib {
+            Some(Nib::Draw(kind)) => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// A click; whether what it draws is done.
+    pub fn click(&mut self, place: [f64; 2]) -> bool {
+        let place = self.rounded(place);
+        let ends = self.is_near(self.line.last(), place, SAME) || self.closes(place);
+        if !ends {
+            self.line.push(place);
+        }
+        ends || self.kind() == Some(SketchKind::Height)
+    }
+
+    /// A place of a drag.
+    pub fn drag(&mut self, place: [f64; 2]) {
+        let place = self.rounded(place);
+        if self.kind() != Some(SketchKind::Height) && !self.is_near(self.line.last(), place, APART) {
+            self.line.push(place);
+        }
+    }
+
+    /// What was drawn on land of `[width, height]`, where there are `others`; nothing without a point.
+    pub fn finish(&mut self, world: [f64; 2], others: &Sketch) -> Option<SketchFeature> {
+        let mut points = std::mem::take(&mut self.line);
+        let kind = self.kind()?;
+        if let (SketchKind::Coast, [first, _, _, .., last]) = (kind, points.as_slice())
+            && apart(*first, *last) < 2.0 * JOINS * self.extent
+        {
+            let first = *first;
+            points.pop();
+            points.push(first);
+        }
+        let is_ring = points.len() > 3 && points.first() == points.last();
+        if kind != SketchKind::Height && !is_ring {
+            let count = points.len();
+            let at_edge = points.iter_mut().enumerate().filter(|(k, _)| *k == 0 || k + 1 == count);
+            at_edge.for_each(|(_, point)| *point = self.edge(*point, world));
+        }
+        if kind == SketchKind::River
+            && let Some(end) = points.last_mut()
+        {
+            let rivers = others.features.iter().filter(|other| other.kind == SketchKind::River);
+            let joint =
+                rivers.map(|river| river.nearest(*end)).min_by(|a, b| apart(*a, *end).total_cmp(&apart(*b, *end)));
+            *end = joint.filter(|joint| apart(*joint, *end) < JOINS * self.extent).unwrap_or(*end);
+        }
+        points.first()?;
+        let heights = if kind == SketchKind::Height { vec![self.height] } else { Vec::new() };
+        Some(SketchFeature { heights, ..SketchFeature::new(kind, points) })
+    }
+
+    /// The number of the nearest of what is drawn, if it is near.
+    pub fn nearest(&self, place: [f64; 2], sketch: &Sketch) -> Option<usize> {
+        let far = |feature: &SketchFeature| apart(feature.nearest(place), place);
+        let all = sketch.features.iter().map(far).enumerate();
+        all.filter(|(_, far)| *far < REACH * self.extent).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(number, _)| number)
+    }
+
+    /// Whether a coast comes back to its first point there.
+    fn closes(&mut self, place: [f64; 2]) -> bool {
+        let is_back = self.kind() == Some(SketchKind::Coast)
+            && self.line.len() > 2
+            && self.is_near(self.line.first(), place, JOINS);
+        if let Some(first) = self.line.first().copied().filter(|_| is_back) {
+            self.line.push(first);
+        }
+        is_back
+    }
+
+    fn is_near(&self, other: Option<&[f64; 2]>, place: [f64; 2], share: f64) -> bool {
+        other.is_some_and(|other| apart(*other, place) < share * self.extent)
+    }
+
+    /// On the map's edge, if it is near.
+    fn edge(&self, place: [f64; 2], world: [f64; 2]) -> [f64; 2] {
+        let near = 0.5 * JOINS * self.extent;
+        [0, 1].map(|axis| match place[axis] {
+            x if x < near => 0.0,
+            x if x > world[axis] - near => world[axis],
+            x => x,
+        })
+    }
+
+    /// To the centimetre: as it stands in a file.
+    fn rounded(&self, place: [f64; 2]) -> [f64; 2] {
+        place.map(|x| if self.extent > 10.0 { (x * 100.0).round() / 100.0 } else { x })
+    }
+}
+
+fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
+    (a[0] - b[0]).hypot(a[1] - b[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORLD: [f64; 2] = [1000.0, 800.0];
+
+    fn drawn(kind: SketchKind, clicks: &[[f64; 2]], others: &Sketch) -> Option<SketchFeature> {
+        let mut pen = Pen { nib: Some(Nib::Draw(kind)), ..Pen::new(1000.0) };
+        let done = clicks.iter().position(|place| pen.click(*place));
+        assert_eq!(done, Some(clicks.len() - 1), "{kind:?}");
+        pen.finish(WORLD, others)
+    }
+
+    #[test]
+    fn clicks_draw_lines_that_end_where_they_are_meant_to() {
+        let nothing = Sketch::default();
+        let height = drawn(SketchKind::Height, &[[100.0, 200.0]], &nothing).unwrap();
+        assert_eq!((height.heights.as_slice(), height.points.as_slice()), (&[100.0][..], &[[100.0, 200.0]][..]));
+        // From within the land to its edge.
+        let river = drawn(SketchKind::River, &[[500.0, 400.0], [995.123, 400.0], [995.2, 400.0]], &nothing).unwrap();
+        assert_eq!(river.points, [[500.0, 400.0], [1000.0, 400.0]]);
+        // Into another river.
+        let others = Sketch { features: vec![river] };
+        let second = drawn(SketchKind::River, &[[700.0, 200.0], [700.0, 390.0], [700.0, 390.0]], &others).unwrap();
+        assert_eq!(second.points, [[700.0, 200.0], [700.0, 400.0]]);
+        // All round an island.
+        let ring = [[300.0, 300.0], [600.0, 300.0], [600.0, 600.0], [305.0, 303.0]];
+        let island = drawn(SketchKind::Coast, &ring, &nothing).unwrap();
+        assert_eq!((island.points.len(), island.points[3]), (4, [300.0, 300.0]));
+    }
+
+    #[test]
+    fn a_drag_is_a_line_and_the_nearest_is_taken() {
+        let mut pen = Pen { nib: Some(Nib::Draw(SketchKind::Ridge)), ..Pen::new(1000.0) };
+        (0..100).for_each(|k| pen.drag([100.0 + 5.0 * f64::from(k), 400.0]));
+        let ridge = pen.finish(WORLD, &Sketch::default()).unwrap();
+        assert!((20..60).contains(&ridge.points.len()) && pen.line.is_empty(), "{}", ridge.points.len());
+        let sketch =
+            Sketch { features: vec![SketchFeature::new(SketchKind::Ridge, vec![[0.0, 0.0], [9.0, 9.0]]), ridge] };
+        assert_eq!(pen.nearest([300.0, 420.0], &sketch), Some(1));
+        assert_eq!(pen.nearest([300.0, 700.0], &sketch), None);
+    }
+}
