@@ -73,9 +73,8 @@ impl Spring {
 /// A place outside the world.
 pub(crate) fn cell_of(name: &str, [x, y]: [f64; 2], grid: &Grid) -> Result<[i64; 2]> {
     world_cell(grid, [y, x]).map_err(|axis| {
-        let (key, value, side) = [("y", y, "height"), ("x", x, "width")][axis];
-        let allowed = format!("0 to {} m (the world's {side})", grid.extent()[axis]);
-        Error::value(format!("{name}.{key}"), format!("{value} m"), allowed)
+        let (key, value) = [("y", y), ("x", x)][axis];
+        Error::value(format!("{name}.{key}"), format!("{value} m"), grid.span(axis))
     })
 }
 
@@ -84,10 +83,10 @@ pub(crate) fn cell_of(name: &str, [x, y]: [f64; 2], grid: &Grid) -> Result<[i64;
 /// # Errors
 /// The axis (0 is y) along which the place lies outside.
 pub fn world_cell(grid: &Grid, place: [f64; 2]) -> std::result::Result<[i64; 2], usize> {
-    let extent = grid.extent();
-    match (0..2).find(|axis| !(0.0..=extent[*axis]).contains(&place[*axis])) {
+    let last = |axis: usize| grid.first[axis] + grid.world[axis] as i64 - 1;
+    match grid.outside(place) {
         Some(axis) => Err(axis),
-        None => Ok([0, 1].map(|a| ((place[a] / grid.cell) as i64).min(grid.world[a] as i64 - 1))),
+        None => Ok([0, 1].map(|axis| ((place[axis] / grid.cell).floor() as i64).min(last(axis)))),
     }
 }
 

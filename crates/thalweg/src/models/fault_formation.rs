@@ -66,7 +66,7 @@ impl Base for FaultFormation {
     }
 
     fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
-        let faults: Vec<Fault> = (0..self.count).map(|k| self.fault(k, key.and(k.into()), grid.extent())).collect();
+        let faults: Vec<Fault> = (0..self.count).map(|k| self.fault(k, key.and(k.into()), grid)).collect();
         let (width, offset) = (self.width, self.offset as f32);
         move |i, row| {
             for_chunks(grid, i, row, |anchor, chunk| {
@@ -85,10 +85,11 @@ impl FaultFormation {
         self.step * (1.0 - self.decay * f64::from(k) / f64::from((self.count - 1).max(1)))
     }
 
-    fn fault(&self, k: u32, key: Key, [north_south, west_east]: [f64; 2]) -> Fault {
+    fn fault(&self, k: u32, key: Key, grid: &Grid) -> Fault {
         let (sin, cos) = libm::sincos(std::f64::consts::TAU * key.unit());
         let [u, v] = key.and(1).pair();
-        Fault { normal: [cos, sin], through: cos * u * west_east + sin * v * north_south, height: self.height(k) }
+        let [south, east] = grid.place([v, u]);
+        Fault { normal: [cos, sin], through: cos * east + sin * south, height: self.height(k) }
     }
 }
 
@@ -167,7 +168,7 @@ mod tests {
         let grid = square(260, 5200.0);
         let key = Key::new(2, "faults");
         let values = model.values(&grid, key, 0..260);
-        let faults: Vec<Fault> = (0..40).map(|k| model.fault(k, key.and(k.into()), grid.extent())).collect();
+        let faults: Vec<Fault> = (0..40).map(|k| model.fault(k, key.and(k.into()), &grid)).collect();
         let mut row = vec![0.0; 260];
         for i in [0, 77, 259] {
             values(i, &mut row);

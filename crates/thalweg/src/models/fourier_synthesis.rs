@@ -114,7 +114,8 @@ impl FourierSynthesis {
         let mut values = Field::new(grid.size, 0.0f32);
         // Two rows, both real, are one complex transform: the first is its real part, the second its imaginary one.
         // Rows are paired by their number in the world, so a window that begins at an odd row pairs them likewise.
-        let odd = grid.origin[0].rem_euclid(2) as usize;
+        let origin = [0, 1].map(|axis| grid.origin[axis] - grid.first[axis]);
+        let odd = origin[0].rem_euclid(2) as usize;
         let width = grid.cols();
         let (head, tail) = values.as_mut_slice().split_at_mut(odd * width);
         let pairs = tail.par_chunks_mut(2 * width.max(1)).enumerate().map(|(n, pair)| (2 * n + odd, pair));
@@ -122,12 +123,12 @@ impl FourierSynthesis {
         first.into_par_iter().chain(pairs).for_each_init(
             || (vec![Wave::default(); cols], vec![Wave::default(); fft.scratch()]),
             |(line, scratch), (i, out)| {
-                let row = (grid.origin[0] + i as i64).clamp(0, rows as i64 - 1) as usize;
+                let row = (origin[0] + i as i64).clamp(0, rows as i64 - 1) as usize;
                 let upper = row - row % 2;
                 pair_line(&columns, [rows, cols], upper, line);
                 fft.run(line, scratch);
                 for (k, value) in out.iter_mut().enumerate() {
-                    let column = (grid.origin[1] + (k % width) as i64).clamp(0, cols as i64 - 1) as usize;
+                    let column = (origin[1] + (k % width) as i64).clamp(0, cols as i64 - 1) as usize;
                     let metres = if (row + k / width).is_multiple_of(2) { line[column].re } else { line[column].im };
                     *value = (offset + metres) as f32;
                 }

@@ -28,6 +28,7 @@ pub mod soils;
 pub mod stream_power;
 pub mod thermal;
 pub mod trees;
+pub mod volcano;
 
 use crate::base::error::{Error, Result};
 use crate::model::{Model, Role};
@@ -45,6 +46,7 @@ const MODELS: &[Make] = &[
     || Box::<fourier_synthesis::FourierSynthesis>::default(),
     || Box::<fault_formation::FaultFormation>::default(),
     || Box::<shape::Shape>::default(),
+    || Box::<volcano::Volcano>::default(),
     || Box::<plates::Plates>::default(),
     || Box::<elevation::Elevation>::default(),
     || Box::<climate::Climate>::default(),

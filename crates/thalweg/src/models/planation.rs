@@ -63,6 +63,11 @@ impl Planation {
             uneven: self.unevenness,
             wavelength: self.wavelength,
             share: self.share,
+            foot: 0.0,
+            wander: 0.0,
+            bed: 0.0,
+            narrowest: 0.0,
+            moved: 0.0,
         }
     }
 }
@@ -114,6 +119,7 @@ impl Stepper for Cut {
             (drainage.filled(), drainage.directions(), drainage.cells()),
             &self.0,
             tick.key,
+            &|_| 1.0,
         );
         let loose = loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
         let guards = Guards { protect: factors(layers, &PROTECT), hardness: factors(layers, &HARDNESS) };

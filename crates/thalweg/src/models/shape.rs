@@ -23,23 +23,29 @@ choice! {
         Island = "island",
         /// A straight ridge along the azimuth, a bell curve across; the radius is where it has fallen to 1/e.
         Ridge = "ridge",
+        /// Land that rises from the centre in all directions by the tangent of tilt, with a cone of the given depth sunk into its
+        /// middle: all water gathers there.
+        Outlet = "outlet",
     }
 }
 
 params! {
-    /// Lays one simple shape on the ground: plane, cone, dome, crater, island or ridge.
+    /// Lays one simple shape on the ground: plane, cone, dome, crater, island, ridge or outlet.
     ///
     /// With r the distance from the centre over the radius, h height and d depth, all plus offset:
     /// plane z = h + tan(tilt)·(distance towards the azimuth); cone z = h·(1 − r) and dome z = h·(1 − r²)² for r < 1, else 0;
     /// crater z = −d + (h + d)·r² for r < 1, else h·r⁻³;
     /// island z = −d + (h + d)·(1 − s(r)), s(r) = r²(3 − 2r) for r < 1, else 1;
-    /// ridge z = h·exp(−r²), r from the axis.
+    /// ridge z = h·exp(−r²), r from the axis; outlet z = h + tan(tilt)·distance − d·(1 − r), without the last for r > 1.
     ///
     /// Source: geometry; ejecta by McGetchin, Settle & Head (1973, doi:10.1016/0012-821X(73)90162-3), thickness as r⁻³.
     ///
+    /// With a `turn` every seed has the shape elsewhere: turned about the middle of the extent by ±180°·turn. Its centre keeps its distance
+    /// from the middle as the greater of both axes' shares: what lies on the map's rim stays on it, in corners too.
+    ///
     /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres for one extent (centre and
     /// radius may be given in shares of it): windows and resolutions agree.
-    /// `multiply` takes 0 to height as factors 0 to 1; for crater and island −depth to height.
+    /// `multiply` takes 0 to height as factors 0 to 1; for crater, island and outlet −depth to height.
     ///
     /// Breaks: nothing here is nature's; blend noise over it. Cone and crater have a sharp tip or rim.
     pub struct Shape {
@@ -47,7 +53,7 @@ params! {
         kind: ShapeKind = ShapeKind::Island, within .., unit "1", source "ours";
         /// Height of the middle, or of the rim of a crater.
         height: f64 = 900.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// Depth of a crater's floor, or of the sea floor around an island.
+        /// Depth of a crater's floor, of the sea floor around an island, or of an outlet's cone.
         depth: f64 = 200.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How far the shape reaches; 0 takes half the shorter side of the extent.
         radius: f64 = 0.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
@@ -57,8 +63,11 @@ params! {
         centre_y: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
         /// Plane: where it rises to; ridge: where it runs to; clockwise from north.
         azimuth: f64 = 0.0, within -360.0..=360.0, unit "degree", source "ours";
-        /// Plane: its slope.
+        /// Plane: its slope; outlet: that of the land around it.
         tilt: f64 = 2.0, within 0.0..=80.0, unit "degree", scales Relief Size^-1, source "ours";
+        /// How far chance, drawn from the world's seed, turns the shape about the middle of the extent: its azimuth, and its centre along
+        /// the sides of a rectangle; 1 is anywhere, 0 not at all.
+        turn: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Added to all.
         offset: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// How the values meet the ground.
@@ -70,7 +79,7 @@ impl Model for Shape {
     fn about(&self) -> About {
         About {
             name: "shape",
-            summary: "A plane, cone, dome, crater, island or ridge.",
+            summary: "A plane, cone, dome, crater, island, ridge or outlet.",
             source: "geometry",
             family: Family::Base,
             uses: &[AMOUNT],
@@ -83,15 +92,21 @@ impl Model for Shape {
 
 impl Base for Shape {
     fn span(&self) -> [f64; 2] {
-        let low = if matches!(self.kind, ShapeKind::Crater | ShapeKind::Island) { -self.depth } else { 0.0 };
+        let low = if matches!(self.kind, ShapeKind::Crater | ShapeKind::Island | ShapeKind::Outlet) {
+            -self.depth
+        } else {
+            0.0
+        };
         [self.offset + low, self.offset + self.height]
     }
 
-    fn values(&self, grid: &Grid, _: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
-        let [north_south, west_east] = grid.extent();
-        let centre = [self.centre_x * west_east, self.centre_y * north_south];
+    fn values(&self, grid: &Grid, key: Key, _: Range<usize>) -> impl Fn(usize, &mut [f32]) + Sync {
+        let [north_south, west_east] = grid.map();
+        let turned = 180.0 * self.turn * key.signed();
+        let [x, y] = around([self.centre_x, self.centre_y], turned);
+        let centre = [x * west_east, y * north_south];
         let radius = if self.radius > 0.0 { self.radius } else { 0.5 * north_south.min(west_east) };
-        let (sin, cos) = libm::sincos(self.azimuth.to_radians());
+        let (sin, cos) = libm::sincos((self.azimuth + turned).to_radians());
         let rise = libm::tan(self.tilt.to_radians());
         move |i, row| {
             let y = grid.y(i) - centre[1];
@@ -102,12 +117,26 @@ impl Base for Shape {
                 let metres = match self.kind {
                     ShapeKind::Plane => self.height + rise * along,
                     ShapeKind::Ridge => self.profile(across.abs() / radius),
+                    ShapeKind::Outlet => {
+                        let distance = (x * x + y * y).sqrt();
+                        rise * distance + self.profile(distance / radius)
+                    }
                     _ => self.profile((x * x + y * y).sqrt() / radius),
                 };
                 *value = (self.offset + metres) as f32;
             }
         }
     }
+}
+
+/// A place in shares of the extent, turned clockwise about its middle along the sides of a square.
+fn around(place: [f64; 2], degrees: f64) -> [f64; 2] {
+    let greater = |[x, y]: [f64; 2]| x.abs().max(y.abs());
+    let [x, y] = place.map(|share| share - 0.5);
+    let (sin, cos) = libm::sincos(degrees.to_radians());
+    let turned = [x * cos - y * sin, x * sin + y * cos];
+    let reach = greater(turned);
+    if degrees == 0.0 || reach == 0.0 { place } else { turned.map(|share| 0.5 + share * greater([x, y]) / reach) }
 }
 
 impl Shape {
@@ -123,6 +152,7 @@ impl Shape {
             ShapeKind::Crater => height / (r * r * r),
             ShapeKind::Island => -depth + (height + depth) * (1.0 - inside * inside * (3.0 - 2.0 * inside)),
             ShapeKind::Ridge => height * libm::exp(-r * r),
+            ShapeKind::Outlet => height - depth * (1.0 - inside),
         }
     }
 }
@@ -140,6 +170,7 @@ mod tests {
             (ShapeKind::Dome, [800.0, 450.0, 0.0, 0.0]), // (3/4)² = 9/16
             (ShapeKind::Crater, [-200.0, 50.0, 800.0, 100.0]), // a quarter of 1000 up; 2⁻³
             (ShapeKind::Island, [800.0, 300.0, -200.0, -200.0]),
+            (ShapeKind::Outlet, [600.0, 700.0, 800.0, 800.0]), // 800 less 200, and the tilt beside
         ];
         for (kind, expected) in cases {
             let shape = Shape { kind, height: 800.0, depth: 200.0, ..Default::default() };
@@ -172,6 +203,10 @@ mod tests {
         let plane = Shape { kind: ShapeKind::Plane, height: 5.0, tilt: 45.0, azimuth: 90.0, ..Default::default() };
         let east = metres(&plane, &grid, 0);
         let north = metres(&Shape { azimuth: 0.0, ..plane }, &grid, 0);
+        let outlet = metres(&Shape { kind: ShapeKind::Outlet, depth: 3.0, radius: 20.0, ..plane }, &grid, 0);
+        for (a, b) in [(outlet[(5, 5)], 2.0), (outlet[(4, 5)], 13.5), (outlet[(5, 0)], 55.0)] {
+            assert!((a - b).abs() < 1e-4, "{a}, {b}");
+        }
         for (a, b) in [(east[(5, 7)], 25.0), (east[(8, 5)], 5.0), (north[(4, 5)], 15.0), (north[(5, 9)], 5.0)] {
             assert!((a - b).abs() < 1e-4, "{a}, {b}");
         }
@@ -182,7 +217,36 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_moves_a_shape_along_the_rim() {
+        // A quarter clockwise (rows run southward): from the south rim to the west one; an eighth to the corner.
+        for (degrees, [x, y]) in [(0.0, [0.5, 1.1]), (90.0, [-0.1, 0.5]), (-90.0, [1.1, 0.5]), (45.0, [-0.1, 1.1])] {
+            let place = around([0.5, 1.1], degrees);
+            assert!((place[0] - x).abs() + (place[1] - y).abs() < 1e-12, "{degrees}: {place:?}");
+        }
+        assert_eq!(around([0.5; 2], 30.0), [0.5; 2]);
+        // Every seed has it elsewhere, and everywhere.
+        let grid = Grid::new([65, 65], 10.0).unwrap();
+        let pit = Shape {
+            kind: ShapeKind::Cone,
+            height: -100.0,
+            radius: 90.0,
+            centre_y: 0.95,
+            turn: 1.0,
+            ..Default::default()
+        };
+        let sides = (0..40).map(|seed| {
+            let ground = metres(&pit, &grid, seed);
+            let lowest = ground.as_slice().iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
+            let [row, col] = [lowest / 65, lowest % 65];
+            [row > 60, col < 4, row < 4, col > 60]
+        });
+        let count = sides.fold([0; 4], |sum, side| std::array::from_fn(|k| sum[k] + u32::from(side[k])));
+        assert!(count.iter().all(|n| (3..=20).contains(n)), "{count:?}");
+    }
+
+    #[test]
     fn windows_are_cut_from_the_whole() {
         assert_windows_agree(&Shape::default(), &Grid::new([40, 31], 30.0).unwrap());
+        assert_windows_agree(&Shape { turn: 1.0, ..Default::default() }, &Grid::new([40, 31], 30.0).unwrap());
     }
 }

@@ -136,6 +136,12 @@ impl Fractal {
         Self { settings: *settings, octaves, warp, scale: (1.0 / size.max(1e-6)) as f32, cell: plane.cell }
     }
 
+    /// The sum drawn out: see [`Octave::drawn_out`].
+    pub fn drawn_out(mut self, direction: [f64; 2], times: f64) -> Self {
+        self.octaves = self.octaves.into_iter().map(|octave| octave.drawn_out(direction, times)).collect();
+        self
+    }
+
     /// Fills row `i` of the grid's window. fBm has a standard deviation of 1/3 about 0 (less where damped); billow
     /// and ridged lie within 0..1, but for some thousandths above.
     pub fn row(&self, grid: &Grid, i: usize, out: &mut [f32]) {

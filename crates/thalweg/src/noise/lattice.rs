@@ -114,7 +114,7 @@ impl Lattice {
         let level = level(grid);
         let cells = grid.world[0].max(grid.world[1]) as f64;
         let side = (1u64 << level) as f64;
-        let origin = grid.origin;
+        let origin = [0, 1].map(|axis| grid.origin[axis] - grid.first[axis]);
         // In intervals: the one that holds the cell's middle, and how far in.
         let place = move |cell: i64| {
             let at = ((cell as f64 + 0.5) * (side / cells)).clamp(0.0, side);

@@ -129,6 +129,19 @@ impl Octave {
         }
     }
 
+    /// The octave drawn out along a direction (a unit vector east and south): its waves stay as they are across it, and become `times` as long
+    /// along it. One that meets itself round a looped world stays as it is.
+    pub fn drawn_out(mut self, [east, south]: [f64; 2], times: f64) -> Self {
+        if self.period.is_none() {
+            let less = 1.0 - 1.0 / times;
+            self.turn = self.turn.map(|[u, v]| {
+                let along = less * (u * east + v * south);
+                [u - along * east, v - along * south]
+            });
+        }
+        self
+    }
+
     /// Lattice coordinates of a point in world metres, each as the lattice line below it and the rest in 0..1.
     #[inline(always)]
     pub fn place(&self, x: f64, y: f64) -> [(i32, f64); 2] {

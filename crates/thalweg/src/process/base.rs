@@ -80,7 +80,7 @@ pub fn bands(grid: &Grid, cells: u64) -> u32 {
 pub fn band(grid: &Grid, cells: u64, step: u32) -> Range<usize> {
     let rows = band_rows(grid, cells) as i64;
     // Looped rows have no first one: bands of a window of them all are counted from its own.
-    let first = if grid.topology().looped[0] { 0 } else { grid.origin[0] };
+    let first = if grid.topology().looped[0] { 0 } else { grid.origin[0] - grid.first[0] };
     let start = i64::from(step) * rows - first;
     let inside = |row: i64| row.clamp(0, grid.rows() as i64) as usize;
     inside(start)..inside(start + rows)

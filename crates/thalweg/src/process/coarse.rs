@@ -51,11 +51,14 @@ pub fn grid(grid: &Grid, factor: usize) -> Grid {
     let side = factor as i64;
     let origin = grid.origin.map(|o| o.div_euclid(side));
     let last = [0, 1].map(|a| (grid.origin[a] + grid.size[a] as i64 - 1).div_euclid(side));
+    let first = grid.first.map(|first| first.div_euclid(side));
+    let end = [0, 1].map(|a| (grid.first[a] + grid.world[a] as i64 - 1).div_euclid(side) + 1);
     Grid {
         size: [0, 1].map(|a| (last[a] - origin[a] + 1) as usize),
         cell: grid.cell * factor as f64,
         origin,
-        world: grid.world.map(|cells| cells.div_ceil(factor)),
+        world: [0, 1].map(|a| (end[a] - first[a]) as usize),
+        first,
         georeference: None,
         ..grid.clone()
     }

@@ -15,6 +15,7 @@ pub fn grid(grid: &Grid) -> Grid {
     Grid {
         size: grid.size.map(|n| 2 * n),
         world: grid.world.map(|n| 2 * n),
+        first: grid.first.map(|n| 2 * n),
         origin: grid.origin.map(|o| 2 * o),
         cell: grid.cell / 2.0,
         // A file's transform speaks of the file's own cells.

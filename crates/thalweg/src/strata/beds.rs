@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::base::rng::Key;
 use crate::strata::pile::Pile;
-use crate::strata::vary::{Octaves, Vary, log_normal};
+use crate::strata::vary::{Octaves, Strike, Vary, log_normal};
 use crate::terrain::grid::Grid;
 use crate::terrain::height::UNITS;
 
@@ -79,6 +79,8 @@ pub struct Risen {
     pub variation: f64,
     /// Distance over which it varies, m.
     pub wavelength: f64,
+    /// Along which it varies less.
+    pub strike: Strike,
     /// Of the noise.
     pub key: Key,
 }
@@ -149,11 +151,13 @@ impl StandingBeds {
             cell: self.cell,
             origin: from,
             world: count,
+            first: [0, 0],
             edges: Default::default(),
             sea_level: None,
             georeference: None,
         };
-        let noise = Octaves::red(self.risen.variation, self.risen.wavelength, self.risen.key, self.cell);
+        let Risen { variation, wavelength, strike, key, .. } = self.risen;
+        let noise = Octaves::red(variation, wavelength, key, self.cell).map(|noise| noise.along(strike));
         let risen = log_normal(&grid, self.risen.metres * UNITS, &[noise]);
         let mut phases = Vec::with_capacity(size[0] * size[1]);
         for i in 0..size[0] {

@@ -35,12 +35,46 @@ impl Vary {
     }
 }
 
+/// How rock lies: what varies is longer than wide, along one direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Strike {
+    /// The direction as a unit vector, east and south.
+    pub direction: [f64; 2],
+    /// Length over width.
+    pub times: f64,
+}
+
+impl Strike {
+    /// Rock that lies the same in all directions.
+    pub const NONE: Self = Self { direction: [1.0, 0.0], times: 1.0 };
+
+    /// A direction drawn by a key: from 25° to 40° off one of the axes, for land that is drawn out along them or along the diagonals reads
+    /// as a trace of the grid.
+    pub fn drawn(times: f64, key: Key) -> Self {
+        let [turn, quarter] = key.pair();
+        let degrees = 25.0 + 15.0 * (2.0 * turn).fract() + if turn < 0.5 { 0.0 } else { 25.0 };
+        let degrees = if quarter < 0.5 { degrees } else { degrees + 90.0 };
+        let (south, east) = libm::sincos(degrees.to_radians());
+        Self { direction: [east, south], times }
+    }
+
+    /// So many times as long.
+    pub fn longer(self, times: f64) -> Self {
+        Self { times: times * self.times, ..self }
+    }
+}
+
 /// Octaves of noise with a standard deviation, in powers of two.
 #[derive(Debug, Clone)]
 pub struct Octaves {
     noise: Fractal,
     scale: f32,
+    /// Where the noise is not itself what is added, but lines along its zeroes: half their width, in units of noise.
+    lines: Option<f32>,
 }
+
+/// Slope of noise across the lines of its zeroes, over its wavelength.
+const STEEPNESS: f64 = 1.4;
 
 impl Octaves {
     /// Octaves from `wavelength` metres down, a red spectrum, e to the power of whose sum has logarithms of deviation `variation`; none
@@ -52,7 +86,24 @@ impl Octaves {
     fn new(variation: f64, wavelength: f64, gain: f64, key: Key, plane: Plane) -> Self {
         let noise = Fractal::new(&FractalSettings::fbm(OCTAVES, wavelength, gain), None, key, plane);
         // Fractal noise has a deviation of ⅓.
-        Self { noise, scale: (3.0 * variation * std::f64::consts::LOG2_E) as f32 }
+        Self { noise, scale: (3.0 * variation * std::f64::consts::LOG2_E) as f32, lines: None }
+    }
+
+    /// Lines that bend, about `wavelength` metres apart and `width` wide, in whose middle the logarithm is `strength`; none
+    /// of no strength.
+    pub fn lines(strength: f64, wavelength: f64, width: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
+        let noise = || Fractal::new(&FractalSettings::fbm(3, wavelength, 0.4), None, key, plane);
+        let half = (0.5 * STEEPNESS * width / wavelength).max(1e-6) as f32;
+        let scale = (strength * std::f64::consts::LOG2_E) as f32;
+        (strength > 0.0).then(|| Self { noise: noise(), scale, lines: Some(half) })
+    }
+
+    /// The same along a strike.
+    pub fn along(self, strike: Strike) -> Self {
+        if strike.times <= 1.0 {
+            return self;
+        }
+        Self { noise: self.noise.drawn_out(strike.direction, strike.times), ..self }
     }
 
     /// Octaves that each have the deviation `variation`.
@@ -70,8 +121,14 @@ pub fn log_normal(grid: &Grid, middle: f64, noises: &[Option<Octaves>]) -> Vary 
     field.par_rows_mut().for_each_init(
         || vec![0.0; grid.cols()],
         |line, (i, row)| {
-            for Octaves { noise, scale } in noises.iter().flatten() {
+            for Octaves { noise, scale, lines } in noises.iter().flatten() {
                 noise.row(grid, i, line);
+                if let Some(half) = lines {
+                    for n in line.iter_mut() {
+                        let near = (1.0 - n.abs() / half).max(0.0);
+                        *n = near * near * (3.0 - 2.0 * near);
+                    }
+                }
                 for (sum, n) in row.iter_mut().zip(&*line) {
                     *sum += scale * n;
                 }
@@ -82,4 +139,50 @@ pub fn log_normal(grid: &Grid, middle: f64, noises: &[Option<Octaves>]) -> Vary 
         },
     );
     Vary::Field(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn logs(noise: Octaves) -> Field<f32> {
+        match log_normal(&Grid::new([256, 256], 10.0).unwrap(), 1.0, &[Some(noise)]) {
+            Vary::Field(field) => field.map(|x| x.ln()),
+            Vary::Everywhere(_) => unreachable!("a noise varies"),
+        }
+    }
+
+    #[test]
+    fn drawn_out_noise_varies_less_along_its_strike() {
+        let (grid, key) = (Grid::new([256, 256], 10.0).unwrap(), Key::new(4, "strike"));
+        let strike = Strike { direction: [0.6, 0.8], times: 4.0 };
+        let field = logs(Octaves::red(0.5, 600.0, key, &grid).unwrap().along(strike));
+        let change = |[di, dj]: [isize; 2]| -> f64 {
+            let at = |i: usize, j: usize| f64::from(field[(i, j)]);
+            let cells = (10..240usize).flat_map(|i| (10..240usize).map(move |j| (i, j)));
+            cells.map(|(i, j)| (at(i.wrapping_add_signed(di), j.wrapping_add_signed(dj)) - at(i, j)).abs()).sum()
+        };
+        // Five cells along the strike, three east for four south, and five across it.
+        assert!(change([8, 6]) < 0.5 * change([-6, 8]), "{} {}", change([8, 6]), change([-6, 8]));
+    }
+
+    #[test]
+    fn strikes_keep_off_axes_and_diagonals() {
+        for t in 0..1000 {
+            let [east, south] = Strike::drawn(2.0, Key::new(t, "strike")).direction;
+            let degrees = libm::atan2(south, east).to_degrees().rem_euclid(45.0);
+            assert!((4.9..40.1).contains(&degrees), "{degrees}");
+            assert!((24.9..65.1).contains(&libm::atan2(south, east).to_degrees().rem_euclid(90.0)));
+        }
+    }
+
+    #[test]
+    fn faults_are_thin_and_as_strong_as_declared() {
+        let grid = Grid::new([256, 256], 10.0).unwrap();
+        let field = logs(Octaves::lines(1.0, 800.0, 60.0, Key::new(5, "faults"), &grid).unwrap());
+        let crushed = field.as_slice().iter().filter(|log| **log > 0.5).count() as f64 / field.len() as f64;
+        assert!(field.as_slice().iter().all(|log| (-1e-6..1.0001).contains(log)));
+        assert!((0.005..0.1).contains(&crushed), "{crushed}");
+        assert!(Octaves::lines(0.0, 800.0, 60.0, Key::new(5, "faults"), &grid).is_none());
+    }
 }

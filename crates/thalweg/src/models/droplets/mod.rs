@@ -192,7 +192,7 @@ impl Droplets {
     /// terrain, at sea, and among cells without data.
     fn set_out(&self, terrain: &Terrain, number: u64, [y, x]: [f64; 2]) -> Option<Droplet> {
         let grid = &terrain.grid;
-        let cell = [y as i64, x as i64];
+        let cell = [y as i64 + grid.first[0], x as i64 + grid.first[1]];
         let [i, j] = grid.local(cell).filter(|local| (0..2).all(|a| local[a] + 1 < grid.size[a]))?;
         let at_sea = grid.sea_level.is_some_and(|sea| terrain.ground[(i, j)] < sea);
         let void = [(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].iter().any(|(i, j)| terrain.is_nodata(*i, *j));

@@ -26,17 +26,17 @@ impl Circle {
     }
 }
 
-/// A place in metres, southward and eastward, as droplets know places: in cells from the first cell's centre, between the
+/// A place in metres, southward and eastward, as droplets know places: in cells from the centre of the world's first cell, between the
 /// centres of the outermost cells. `None` outside of the world, and where it is but one cell wide.
 pub(super) fn standing(grid: &Grid, place: [f64; 2]) -> Option<[f64; 2]> {
-    let extent = grid.extent();
-    let inside = |a: usize| (0.0..=extent[a]).contains(&place[a]) && grid.world[a] > 1;
+    let corner = grid.corner();
     // Just before the next cell, so that the part of a cell in f32 stays under one.
     let along = |a: usize| {
-        let at = (place[a] / grid.cell - 0.5).clamp(0.0, grid.world[a] as f64 - 1.0 - BEFORE);
+        let at = ((place[a] - corner[a]) / grid.cell - 0.5).clamp(0.0, grid.world[a] as f64 - 1.0 - BEFORE);
         at.min(at.floor() + 1.0 - BEFORE)
     };
-    (inside(0) && inside(1)).then(|| [along(0), along(1)])
+    let inside = grid.outside(place).is_none() && grid.world.iter().all(|lines| *lines > 1);
+    inside.then(|| [along(0), along(1)])
 }
 
 /// So small that nobody sees it, and so large that neither `f32` before 1 nor `f64` at any cell rounds it away.

@@ -44,11 +44,9 @@ pub struct TracePoint {
 /// As the model's check; a start outside the world.
 pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) -> Result<Vec<TracePoint>> {
     model.check(&terrain.grid)?;
-    let [height, width] = terrain.grid.extent();
-    for (name, value, side) in [("x", start[0], width), ("y", start[1], height)] {
-        if !(0.0..=side).contains(&value) {
-            return Err(Error::value(format!("start.{name}"), format!("{value} m"), format!("0 to {side} m")));
-        }
+    if let Some(axis) = terrain.grid.outside([start[1], start[0]]) {
+        let (name, value) = [("y", start[1]), ("x", start[0])][axis];
+        return Err(Error::value(format!("start.{name}"), format!("{value} m"), terrain.grid.span(axis)));
     }
     let mut around = around(model, terrain, start);
     around.layers.retain(|name, _| name == HARDNESS.name || name == PROTECT.name);
@@ -79,10 +77,10 @@ pub fn traces<'a>(
     most: usize,
 ) -> impl Iterator<Item = Vec<TracePoint>> + 'a {
     let key = Key::new(0, "seen");
-    let [height, width] = terrain.grid.extent();
     (0u64..).map_while(move |number| {
         let [x, y] = key.and(number).pair();
-        trace(model, terrain, [x * width, y * height], most).ok()
+        let [south, east] = terrain.grid.place([y, x]);
+        trace(model, terrain, [east, south], most).ok()
     })
 }
 
@@ -94,7 +92,7 @@ fn around(model: &Droplets, terrain: &Terrain, start: [f64; 2]) -> Terrain {
     // Two blocks more, for blocks are anchored to the world and look at those round them.
     let reach = (model.steps_each(&own) as usize + model.step_reach(&own) + 4).saturating_mul(factor) as i64;
     let span = |axis: usize, metres: f64| {
-        let at = (metres / grid.cell) as i64 - grid.origin[axis];
+        let at = (metres / grid.cell).floor() as i64 - grid.origin[axis];
         let bound = |x: i64| x.clamp(0, grid.size[axis] as i64) as usize;
         bound(at - reach)..bound(at + reach + 1)
     };

@@ -277,7 +277,9 @@ impl Blowing {
             (grid.origin[a].div_euclid(BLOCK)..(end + BLOCK - 1).div_euclid(BLOCK)).map(|b| b * BLOCK)
         };
         let columns = columns(grid);
-        let block = |i: i64, j: i64| Slab::block(first + (i * columns + j) as u64, [i, j]);
+        let corner = supply::corner(grid);
+        let number = |i: i64, j: i64| first + ((i - corner[0]) * columns + j - corner[1]) as u64;
+        let block = |i: i64, j: i64| Slab::block(number(i, j), [i, j]);
         blocks(0).flat_map(|i| blocks(1).map(move |j| block(i, j))).collect()
     }
 

@@ -26,7 +26,12 @@ const MOST_A_CELL: f64 = 64.0;
 
 /// By how much the numbers of slabs grow from row to row: blocks may stand over the eastern edge.
 pub(super) fn columns(grid: &Grid) -> i64 {
-    grid.world[1] as i64 + BLOCK
+    grid.world[1] as i64 + BLOCK + (grid.first[1] - corner(grid)[1])
+}
+
+/// The block of cells of the world in which its first cell lies.
+pub(super) fn corner(grid: &Grid) -> [i64; 2] {
+    grid.first.map(|first| first.div_euclid(BLOCK) * BLOCK)
 }
 
 /// The first of the numbers of a step's slabs: one for each cell of the world, then those that are blown in.
@@ -35,7 +40,7 @@ pub(super) fn numbers(grid: &Grid, tick: Tick) -> u64 {
 }
 
 fn cells(grid: &Grid) -> u64 {
-    (grid.world[0] as u64 + BLOCK as u64) * columns(grid) as u64
+    (grid.world[0] as u64 + BLOCK as u64 + (grid.first[0] - corner(grid)[0]) as u64) * columns(grid) as u64
 }
 
 /// The most that may be blown in over a side.

@@ -171,11 +171,9 @@ impl Model for Fluvial {
         if self.drop == 0.0 {
             return Ok(());
         }
-        let extent = grid.extent();
         world_cell(grid, [self.y, self.x]).map_err(|axis| {
-            let (name, value, side) = [("y", self.y, "height"), ("x", self.x, "width")][axis];
-            let allowed = format!("0 to {} m (the world's {side})", extent[axis]);
-            Error::value(format!("fluvial.{name}"), format!("{value} m"), allowed)
+            let (name, value) = [("y", self.y), ("x", self.x)][axis];
+            Error::value(format!("fluvial.{name}"), format!("{value} m"), grid.span(axis))
         })?;
         let most = DEEPEST_DROP * grid.cell_area();
         if self.drop > most {

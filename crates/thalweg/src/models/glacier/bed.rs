@@ -68,8 +68,14 @@ fn above_rise(flow: &Flow, land: Land<'_>, k: usize, adverse: f64) -> i64 {
     if sum > 0.0 { (lies / sum).max(0.0) as i64 } else { 0 }
 }
 
-/// Lowers the ground `out` where ice slides over it, for `years`; the number of cells that would have been cut deeper than is
-/// allowed. The surface is that at which `speed` looked.
+/// How many times as fast as level bed a knob of the bed may be worn.
+const KNOB: f64 = 4.0;
+
+/// Thickness of ice from which on it holds the foot of a wall, and thinner than which a wall is bare.
+const FOOT: f64 = 20.0;
+
+/// Lowers the ground `out` where ice slides over it and where walls stand in it, for `years`; the number of cells that would have
+/// been cut deeper than is allowed. The surface is that at which `speed` looked.
 pub fn wear(
     model: &Glacier,
     land: Land<'_>,
@@ -79,6 +85,12 @@ pub fn wear(
     out: &mut Field<Height>,
 ) -> u64 {
     let cell = land.grid.cell;
+    // The bed as stiff ice feels it.
+    let mean = (model.knob > 0.0).then(|| {
+        let mut mean = land.ground.map(|height| height.metres() as f32);
+        blur(&mut mean, model.coupling / cell);
+        mean
+    });
     let cols = land.grid.cols();
     let per = 1.0 / (cell * UNITS);
     let most = (MOST * cell * UNITS) as i64;
@@ -88,11 +100,24 @@ pub fn wear(
             let mut limited = 0;
             for (j, height) in row.iter_mut().enumerate() {
                 let (k, thick) = (i * cols + j, ice[(i, j)].metres());
-                if thick <= 0.0 || land.is_void(k) || land.is_base_level(k) {
+                if land.is_void(k) || land.is_base_level(k) {
                     continue;
                 }
                 let here = i64::from(ground[k].0);
                 let around = land.around(k);
+                let allowed = most.min(here - i64::from(Height::MIN.0)).max(0);
+                if thick < FOOT && model.headwall > 0.0 {
+                    // The steepest way down from the wall to ice at its foot.
+                    let foot = |to: &usize| !land.is_void(*to) && ice[*to].metres() >= FOOT;
+                    let falls = around.into_iter().flatten().filter(foot).map(|to| here - i64::from(ground[to].0));
+                    let fall = falls.max().unwrap_or(0).max(0) as f64 * per;
+                    let cut = (model.headwall * fall * years * UNITS) as i64;
+                    limited += u64::from(cut > allowed);
+                    height.0 -= cut.clamp(0, allowed) as i32;
+                }
+                if thick <= 0.0 {
+                    continue;
+                }
                 let fall = |side: usize| match around[side] {
                     Some(to) if !land.is_void(to) => (here - i64::from(ground[to].0)).max(0) as f64 * per,
                     _ => 0.0,
@@ -101,11 +126,15 @@ pub fn wear(
                 let aside = model.widening * model.widening * (across * across + along * along);
                 let power = f64::from(exp2(model.exponent as f32 * log2(speed[(i, j)].max(f32::MIN_POSITIVE))));
                 let held = thick * thick / (thick * thick + model.grip * model.grip);
-                let cut = (model.erosion * power * held * (1.0 + aside).sqrt() * years * UNITS) as i64;
+                let stands = mean.as_ref().map_or(0.0, |mean| here as f64 / UNITS - f64::from(mean[(i, j)]));
+                let level = model.erosion * power * held * (1.0 + aside).sqrt() * years;
+                // Implicit, with a mean that falls as level bed does: long steps would dig ripples.
+                let even = if model.knob > 0.0 { (1.0 + stands / (model.knob + level)).clamp(0.0, KNOB) } else { 1.0 };
+                let cut = (level * even * UNITS) as i64;
                 let cut = cut.min(above_rise(flow, land, k, model.adverse));
-                let allowed = most.min(here - i64::from(Height::MIN.0)).max(0);
-                limited += u64::from(cut > allowed);
-                height.0 -= cut.clamp(0, allowed) as i32;
+                let left = allowed - (here - i64::from(height.0));
+                limited += u64::from(cut > left);
+                height.0 -= cut.clamp(0, left.max(0)) as i32;
             }
             limited
         })

@@ -12,7 +12,7 @@ use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
 
 /// Bytes a cell that a flow and a bed at work hold.
-pub const SCRATCH: u64 = 72;
+pub const SCRATCH: u64 = 76;
 
 /// Snow and melt.
 #[derive(Clone, Copy)]

@@ -37,6 +37,11 @@ params! {
     /// stands steeper than the limit falls and is carried off, under ice and beside it: headwalls step back, crests become
     /// sharp.
     ///
+    /// Ice that is stiff does not press into hollows narrower than itself: with a `knob` wear is multiplied by 1 + (z − z̄)/knob, no less
+    /// than 0 and no more than 4, where z̄ is the mean of the bed over `coupling`. Clefts are not dug deeper and knobs go, so that
+    /// floors become broad and even. A bare wall whose foot stands in 20 m of ice or more is lowered by `headwall` times its
+    /// slope, as frost loosens it in the cleft between rock and ice: it steps back by `headwall` a year.
+    ///
     /// Basins come to rest: where the bed would rise along the ice by more than `adverse` times as much as the surface falls, water
     /// under it would freeze on its way up and leave its load, which shields the bed. So nothing is worn there.
     ///
@@ -58,10 +63,12 @@ params! {
     /// Source: flow Mahaffy (1976, doi:10.1029/JC081i006p01059), exponent 3; sliding, balance and constants Budd et al.
     /// (1979), Oerlemans (1984), as Braun, Zwartz & Tomkin (1999, doi:10.3189/172756499781821797) use them for landscapes;
     /// wear by sliding Harbor (1992, doi:10.1130/0016-7606(1992)104<1364:NMOTDO>2.3.CO;2), MacGregor et al. (2000,
-    /// doi:10.1130/0091-7613(2000)28<1031:NSOGVL>2.0.CO;2), Herman et al. (2015, doi:10.1126/science.aab2386); rest of basins
+    /// doi:10.1130/0091-7613(2000)28<1031:NSOGVL>2.0.CO;2), Herman et al. (2015, doi:10.1126/science.aab2386); knobs
+    /// and hollows Hallet (1979, doi:10.3189/S0022143000029725), as a rule; headwalls Sanders et al. (2012,
+    /// *Periglacial weathering and headwall erosion in cirque glacier bergschrunds*, Geology 40); rest of basins
     /// Alley et al. (2003, doi:10.1038/nature01839); shade Evans (1977). We differ:
     /// what shallow ice lacks, the stresses along and across a glacier (Egholm et al. 2011, doi:10.1029/2010JF001900),
-    /// is a mean of the speed; the thickness between two cells is their mean or the upper one's, whichever is less, so that
+    /// is a mean of the speed and of the bed; the thickness between two cells is their mean or the upper one's, whichever is less, so that
     /// bare ground gives no ice (Jarosch et al. 2013, doi:10.5194/tc-7-229-2013); of the water under the ice only that bound is left.
     ///
     /// It needs nothing, heeds `snow`, `slope_limit`, `hardness`, `protect`, `loose` and ice that is there, and leaves the
@@ -105,6 +112,12 @@ params! {
         widening: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours; 1 is wear at right angles to the bed";
         /// Distance over which ice moves as one: broad troughs for narrow clefts.
         coupling: f64 = 250.0, within 0.0..=1e5, unit "m", source "Kamb & Echelmeyer 1986: one to four thicknesses";
+        /// How far the bed must stand above its mean over `coupling` to be worn twice as fast; as far below it nothing is worn: even,
+        /// broad floors. 0 wears hollows as it does knobs.
+        knob: f64 = 0.0, within 0.0..=1000.0, unit "m", source "ours, for Hallet 1979: ice presses on what stands in its way";
+        /// How fast walls step back where they stand in ice: cirques with headwalls, arêtes.
+        headwall: f64 = 0.0, within 0.0..=1.0, unit "m/a", scales Erodibility^0.5,
+            source "Sanders et al. 2012, 1 to 5 mm a year";
         /// Thickness of ice that is half frozen to its bed: thinner ice wears little, so crests stay.
         grip: f64 = 40.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Most that the bed rises along the ice for each metre that its surface falls: deeper basins.

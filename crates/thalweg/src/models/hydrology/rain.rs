@@ -75,8 +75,8 @@ pub fn fallen(
     let fall = |number: u64| {
         let key = tick.key.and(number);
         let at = key.pair();
-        let [y, x] = [at[0] * grid.world[0] as f64, at[1] * grid.world[1] as f64];
-        let cell = [y as i64, x as i64];
+        let [y, x] = [0, 1].map(|a| at[a] * grid.world[a] as f64 + grid.first[a] as f64);
+        let cell = [y.floor() as i64, x.floor() as i64];
         let [i, j] = grid.local(cell)?;
         let [falls, runs] = share.at(i, j)?;
         let part = [(y - y.floor()) as f32, (x - x.floor()) as f32].map(|part| part.min(0.999_999_9));

@@ -36,10 +36,9 @@ impl Rain {
             let key = key.and(1).and(storm);
             let lasts = if model.storm_period > 0.0 { model.storm_share * model.storm_period } else { model.seconds };
             let (away, angle) = (model.storm_speed * (since - 0.5 * lasts), std::f64::consts::TAU * key.and(2).unit());
-            let [height, width] = grid.extent();
-            let [u, v] = key.pair();
+            let [south, east] = grid.place(key.pair());
             Cloud {
-                centre: [u * height + away * libm::sin(angle), v * width + away * libm::cos(angle)],
+                centre: [south + away * libm::sin(angle), east + away * libm::cos(angle)],
                 radius: model.storm_radius,
             }
         });

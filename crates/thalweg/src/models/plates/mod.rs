@@ -5,7 +5,7 @@ mod motion;
 
 use rayon::prelude::*;
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::model::{About, Blend, Budget, Family, Model, Reach, Stepper, Tick};
 use crate::models::plates::basins::{Basin, Basins, Site};
@@ -363,6 +363,13 @@ impl Model for Plates {
 
     fn keeps_land(&self) -> bool {
         true
+    }
+
+    fn check(&self, grid: &Grid) -> Result<()> {
+        match grid.first {
+            [0, 0] => Ok(()),
+            _ => Err(Error::value("margin", -grid.first[0], "0 with plates: a continent lies in its sea as a whole")),
+        }
     }
 
     fn steps(&self, grid: &Grid) -> u32 {

@@ -46,10 +46,15 @@ params! {
     /// sediment fills its lowest ground. Under the water of a lake nothing is cut;
     /// with deposition, lakes fill.
     ///
-    /// After each step's cuts, rivers widen their valleys as the model `planation` does, in its usual form.
+    /// After each step's cuts, rivers widen their valleys along smooth lines, as the model `planation` does. They have a memory: a river's
+    /// line swings to both sides of the course that it has, the floor is cut about the line, wider where rock is soft, and the next step goes on from
+    /// there. So bends grow, walls are undercut here and there, and what a river has left stands as terraces. A floor rises to its
+    /// rim as a concave foot, and the bed lies in it, a little lower than the river was.
     ///
     /// What breaks the sameness of such land is that rock differs: uplift and erodibility are log-normal fields, erodibility with
-    /// octaves down to the cell (`grain`), functions of world metres, so that a finer grid only adds octaves. Beds of hard
+    /// octaves down to the cell (`grain`), functions of world metres, so that a finer grid only adds octaves. With a `fabric` both are
+    /// drawn out along a strike, which the seed draws between the grid's axes and diagonals; along it, too, run `faults`, lines of crushed rock,
+    /// the zeroes of a noise. Where land rises so slowly that rivers keep its slopes under the limit, slopes are of all angles. Beds of hard
     /// and soft rock (`strata`) change erodibility and the limit by e^(±strata), and rise with the rock.
     ///
     /// With a `stride` the land is grown from coarse to fine: for all the years on cells of that width, then on cells of half the
@@ -58,12 +63,13 @@ params! {
     ///
     /// Source: Braun & Willett (2013, doi:10.1016/j.geomorph.2012.10.008) for the implicit step; Yuan et al. (2019,
     /// doi:10.1029/2018JF004867) for deposition; Freeman (1991, doi:10.1016/0098-3004(91)90048-I) for the area; Cordonnier et al.
-    /// (2016, doi:10.1111/cgf.12820) for worlds of it. We differ: area is that of multiple flow while cuts follow the steepest
-    /// neighbour, which takes the grid's directions out; heights are in whole units, rise is carried over steps exactly and
+    /// (2016, doi:10.1111/cgf.12820) for worlds of it; Hancock & Anderson (2002, GSA Bulletin 114, 1131) for
+    /// terraces that wandering rivers leave; Molnar et al. (2007, doi:10.1029/2005JF000433) for crushed rock. We differ: area is
+    /// that of multiple flow while cuts follow the steepest neighbour, which takes the grid's directions out; heights are in whole units, rise is carried over steps exactly and
     /// cuts under a unit are right in the mean; sediment follows the steepest way, and is trapped by lakes.
     ///
     /// It needs nothing, heeds the factors `uplift` and `erodibility`, with `rain` where that falls, and loose ground, and leaves the ground and, with deposition or
-    /// in a world without a way out, `loose`. It breaks where it is asked for rivers: none meanders, none has banks; a
+    /// in a world without a way out, `loose`. It breaks where it is asked for rivers: bends do not cut themselves off, none has levees; a
     /// step longer than a wave of incision takes to pass the map blurs valleys' heads; without a limit slopes far from water
     /// grow to needles; on one level with long steps everything is softer than coarse to fine.
     pub struct StreamPower {
@@ -90,6 +96,15 @@ params! {
         erodibility_variation: f64 = 0.6, within 0.0..=3.0, unit "1", source "ours";
         /// Distance over which erodibility varies most.
         erodibility_wavelength: f64 = 2500.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
+        /// How many times as long as wide regions of one uplift or one erodibility are, along a strike that the seed draws: ranges and valleys
+        /// run that way; 1 for all ways alike.
+        fabric: f64 = 1.0, within 1.0..=20.0, unit "1", source "ours; jointed and folded rock";
+        /// How much more readily rock is eroded that faults have crushed: the logarithm, in the middle of a fault; 0 for none.
+        faults: f64 = 0.0, within 0.0..=3.0, unit "1", source "ours; Molnar et al. 2007";
+        /// Distance from fault to fault.
+        faults_spacing: f64 = 3000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
+        /// Width of crushed rock along a fault.
+        faults_width: f64 = 200.0, within 1.0..=1e5, unit "m", source "ours";
         /// How much each octave of fine grain varies erodibility: ridges and gullies lose their sameness.
         grain: f64 = 0.5, within 0.0..=2.0, unit "1", source "ours";
         /// Distance at which fine grain begins; its octaves go down to the cell.
@@ -124,6 +139,18 @@ params! {
         planation_area: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
         /// How fast the floor rises away from the river.
         planation_rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
+        /// How uneven floors are in width, from side to side and along the river: standard deviation of its logarithm. Where rock is more readily eroded
+        /// they are wider, as its root.
+        planation_unevenness: f64 = 0.6, within 0.0..=2.0, unit "1", source "ours; Langston & Tucker 2018";
+        /// How fast the places move at which a river cuts its sides: what it leaves stands as terraces.
+        planation_drift: f64 = 0.01, within 0.0..=10.0, unit "m/a", scales Size, source "ours; Hancock & Anderson 2002";
+        /// How fast a river's bends grow, in half widths of its floor in a thousand years: a standard deviation. What it undercuts on its way
+        /// becomes floor.
+        planation_wander: f64 = 0.0, within 0.0..=10.0, unit "1/ka", source "ours; Leopold & Wolman 1960";
+        /// How steep ground becomes at a floor's rim, where slopes' feet bury it.
+        planation_foot: f64 = 0.4, within 0.0..=2.0, unit "1", source "ours";
+        /// Depth of the bed in a floor, of a river that drains 1 km²; it grows as the catchment to the power of 0.3.
+        planation_bed: f64 = 0.5, within 0.0..=100.0, unit "m", source "Leopold & Maddock 1953";
         /// Contrast of hard and soft beds: cliffs and benches; 0 for none.
         strata: f64 = 0.0, within 0.0..=3.0, unit "1", source "ours";
         /// Mean thickness of beds.
@@ -178,6 +205,13 @@ impl StreamPower {
             if value > 0.0 { Err(Error::value(name, value, allowed())) } else { Ok(()) }
         };
         none("stream_power.planation", self.planation, "a river's smooth line ends at a seam")?;
+        if self.fabric > 1.0 {
+            return Err(Error::value(
+                "stream_power.fabric",
+                self.fabric,
+                "1 where edges are looped: rock that is drawn out does not meet itself",
+            ));
+        }
         if self.strata > 0.0 {
             none("stream_power.strata_dip", self.strata_dip, "beds that lean do not meet themselves")?;
         }

@@ -2,10 +2,18 @@
 
 use crate::base::rng::Key;
 use crate::models::stream_power::StreamPower;
-use crate::strata::{BedSettings, Beds, Octaves, Pile, Risen, StandingBeds, Vary, log_normal};
+use crate::strata::{BedSettings, Beds, Octaves, Pile, Risen, StandingBeds, Strike, Vary, log_normal};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::UNITS;
+
+/// Faults are so many times as drawn out as the rock between them.
+const FAULTS: f64 = 2.0;
+
+/// The direction along which rock varies less, in the stage of this key.
+fn strike(model: &StreamPower, key: Key) -> Strike {
+    Strike::drawn(model.fabric, key.and(8))
+}
 
 /// Rock as functions of the place, worked out once for a grid.
 pub struct Rock {
@@ -19,14 +27,19 @@ pub struct Rock {
 impl Rock {
     /// The rock of a stage of this key.
     pub fn new(model: &StreamPower, grid: &Grid, key: Key) -> Self {
-        let regional = |variation: f64, wavelength: f64, key: Key| Octaves::red(variation, wavelength, key, grid);
+        let strike = strike(model, key);
+        let regional = |variation: f64, wavelength: f64, key: Key| {
+            Octaves::red(variation, wavelength, key, grid).map(|noise| noise.along(strike))
+        };
         let uplift = regional(model.uplift_variation, model.uplift_wavelength, key.and(1));
         let regional = regional(model.erodibility_variation, model.erodibility_wavelength, key.and(2));
         let grain =
             (model.grain > 0.0).then(|| Octaves::of_one_size(model.grain, model.grain_wavelength, key.and(3), grid));
+        let faults = Octaves::lines(model.faults, model.faults_spacing, model.faults_width, key.and(9), grid)
+            .map(|lines| lines.along(strike.longer(FAULTS)));
         Self {
             uplift: log_normal(grid, model.uplift * UNITS, &[uplift]),
-            erodibility: log_normal(grid, 1.0, &[regional, grain]),
+            erodibility: log_normal(grid, 1.0, &[regional, grain, faults]),
             beds: (model.strata > 0.0).then(|| Beds::new(&bed_settings(model), key.and(4))),
         }
     }
@@ -78,6 +91,7 @@ pub fn strata(model: &StreamPower, years: f64, cell: f64, key: Key) -> Option<St
         metres: model.uplift * years,
         variation: model.uplift_variation,
         wavelength: model.uplift_wavelength,
+        strike: strike(model, key),
         key: key.and(1),
     };
     (model.strata > 0.0).then(|| StandingBeds::new(Beds::new(&bed_settings(model), key.and(4)), risen, cell))

@@ -47,6 +47,12 @@ struct Drained {
     order: Vec<u32>,
 }
 
+/// Outer part of a floor that is its foot.
+const FOOT: f64 = 0.6;
+
+/// The most that a river swings in a step, in half widths of its floor: farther it would leave the floor.
+const WIDEST_SWING: f64 = 1.2;
+
 /// Parts of a cell that are kept apart when water spreads: 2³⁰ of them, on up to 2³² cells.
 const ONE: i64 = 1 << 30;
 
@@ -138,7 +144,7 @@ impl Rivers {
             scale: libm::pow(UNITS, 1.0 - model.slope_exponent),
             n: model.slope_exponent,
             topology: terrain.grid.topology(),
-            origin: terrain.grid.world_cell(0, 0).map(|line| line as usize),
+            origin: terrain.grid.in_world(),
             salt: mix(salt),
         };
         let ground = terrain.ground.as_mut_slice();
@@ -156,7 +162,7 @@ impl Rivers {
         }
         drop((strength, order));
         if model.planation > 0.0 {
-            budget.eroded += i128::from(self.widen(terrain, held, &levels, &codes, tick.key)?);
+            budget.eroded += i128::from(self.widen(terrain, held, rock, (&levels, &codes), tick.key, time)?);
         }
         budget.exported = budget.eroded - budget.deposited;
         Ok(budget)
@@ -167,24 +173,32 @@ impl Rivers {
         &self,
         terrain: &mut Terrain,
         held: &Field<bool>,
-        levels: &Field<Height>,
-        codes: &Directions,
+        rock: &Rock,
+        (levels, codes): (&Field<Height>, &Directions),
         key: Key,
+        time: f64,
     ) -> Result<i64> {
+        let cell = terrain.grid.cell;
         let valley = Valley {
             threshold: self.model.planation_area * 1e6,
             width: self.model.planation,
             rise: self.model.planation_rise,
             widest: Valley::WIDEST,
-            edge: Valley::EDGE,
-            uneven: Valley::UNEVEN,
+            edge: FOOT,
+            uneven: self.model.planation_unevenness,
             wavelength: Valley::WAVELENGTH,
             share: 1.0,
+            foot: self.model.planation_foot,
+            wander: (1e-3 * self.model.planation_wander * self.level.step).min(WIDEST_SWING),
+            bed: self.model.planation_bed,
+            narrowest: cell,
+            moved: self.model.planation_drift * time,
         };
+        let ease = |k: usize| f64::from(rock.erodibility(k)).sqrt().clamp(0.25, 4.0);
         let cells = accumulate::cells(codes);
         let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
         let before = ground.clone();
-        floors::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7));
+        floors::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7), &ease);
         for (k, height) in ground.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| held[*k]) {
             *height = before[k];
         }

@@ -7,7 +7,7 @@ use crate::noise::waves::Waves;
 use crate::process::floors::Valley;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
-use crate::terrain::height::Height;
+use crate::terrain::height::{Height, UNITS};
 
 /// A point of a river's line.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Point {
     pub place: [f64; 2],
     /// Elevation of the river, in units.
     pub level: f64,
+    /// Depth of its bed in the floor, in units.
+    pub bed: f64,
     /// Half the floor's width to the left and to the right of the river, in cells.
     pub width: [f64; 2],
 }
@@ -32,9 +34,9 @@ pub struct Stretch {
 /// None of a cell's neighbours.
 const NONE: u32 = u32::MAX;
 
-/// A cell of a river: column, row, level and √catchment (m); then where it goes and where most of its water comes from.
+/// A cell of a river: column, row, level, √catchment (m) and how easily its banks give; then where it goes and where most of its water comes from.
 struct River {
-    values: Vec<[f64; 4]>,
+    values: Vec<[f64; 5]>,
     down: Vec<u32>,
     up: Vec<u32>,
 }
@@ -47,23 +49,37 @@ struct River {
 /// of the river it joins: that floor is the river's own.
 pub fn lines(
     grid: &Grid,
-    surface: &Field<Height>,
-    directions: &Directions,
-    cells: &Field<u32>,
+    drained: (&Field<Height>, &Directions, &Field<u32>),
     valley: &Valley,
     key: Key,
+    ease: &dyn Fn(usize) -> f64,
 ) -> Vec<Stretch> {
-    let mut river = channels(grid, surface, directions, cells, valley);
+    let mut river = channels(grid, drained, valley, ease);
     for _ in 0..2 {
         river.values = smoothed(&river, valley, grid.cell);
     }
+    let swings =
+        Swings { waves: Waves::new(key.and(2), grid.cell), wander: valley.wander / f64::from(gradient::DEVIATION) };
     let bends = [0, 1].map(|side| Bends::new(valley, grid.cell, key.and(side)));
     let point = |k: u32| {
-        let [x, y, level, root] = river.values[k as usize];
-        let metres = valley.half_width(root);
+        let [x, y, level, root, ease] = river.values[k as usize];
+        let metres = ease * valley.half_width(root);
         let [east, south] = [(x, 1), (y, 0)].map(|(at, axis)| (at + 0.5 + grid.origin[axis] as f64) * grid.cell);
-        let width = [0, 1].map(|side: usize| metres * bends[side].factor(east, south, metres) / grid.cell);
-        Point { place: [x, y], level, width }
+        let width = [0, 1].map(|side: usize| {
+            metres * bends[side].factor(east + valley.moved * [1.0, -1.0][side], south, metres) / grid.cell
+        });
+        // Where the floor is narrow, and where the line ends, there is no room to swing.
+        let swing =
+            swings.at(east + 0.7 * valley.moved, south + 0.7 * valley.moved, valley.half_width(root)) / grid.cell;
+        let [ahead, back] = [river.down[k as usize], river.up[k as usize]];
+        let place = if swing == 0.0 || ahead == NONE || back == NONE {
+            [x, y]
+        } else {
+            let [[ax, ay, ..], [bx, by, ..]] = [ahead, back].map(|k| river.values[k as usize]);
+            let along = ((ax - bx) * (ax - bx) + (ay - by) * (ay - by)).sqrt().max(1e-6);
+            [x - swing * (ay - by) / along, y + swing * (ax - bx) / along]
+        };
+        Point { place, level, bed: valley.bed(root) * UNITS, width }
     };
     let mut stretches = Vec::new();
     for head in (0..river.values.len() as u32).filter(|k| river.up[*k as usize] == NONE) {
@@ -78,6 +94,10 @@ pub fn lines(
             if mouth.is_some_and(|mouth| apart(&mouth, &here) < mouth.width[0].min(mouth.width[1])) {
                 break;
             }
+            if wider(&here, grid.cell) < valley.narrowest {
+                (cell, last) = (next, here);
+                continue;
+            }
             let least = (here.width[0].min(here.width[1]) / 4.0).max(0.7);
             if river.down[next as usize] == NONE || apart(&last, &here) >= least {
                 stretches.push(Stretch { ends: [last, here], stream: head });
@@ -87,6 +107,11 @@ pub fn lines(
         }
     }
     stretches
+}
+
+/// The wider half of a floor, in metres.
+fn wider(point: &Point, cell: f64) -> f64 {
+    cell * point.width[0].max(point.width[1])
 }
 
 /// Distance between two points in cells.
@@ -113,10 +138,9 @@ impl River {
 /// equals the first in world order.
 fn channels(
     grid: &Grid,
-    surface: &Field<Height>,
-    directions: &Directions,
-    cells: &Field<u32>,
+    (surface, directions, cells): (&Field<Height>, &Directions, &Field<u32>),
     valley: &Valley,
+    ease: &dyn Fn(usize) -> f64,
 ) -> River {
     let cols = grid.cols();
     let area = |k: usize| f64::from(cells[k]) * grid.cell_area();
@@ -125,9 +149,9 @@ fn channels(
     let sea = grid.sea_level.map_or(i32::MIN, |sea| sea.0);
     let values = places.iter().map(|k| {
         let level = surface[*k].0.max(sea);
-        [(k % cols) as f64, (k / cols) as f64, f64::from(level), area(*k).sqrt()]
+        [(k % cols) as f64, (k / cols) as f64, f64::from(level), area(*k).sqrt(), ease(*k)]
     });
-    let values: Vec<[f64; 4]> = values.collect();
+    let values: Vec<[f64; 5]> = values.collect();
     let mut up = vec![NONE; places.len()];
     let down: Vec<u32> = places
         .iter()
@@ -144,9 +168,9 @@ fn channels(
 }
 
 /// Means along the stream over a floor's width to each side, less where the stream begins or ends sooner.
-fn smoothed(river: &River, valley: &Valley, cell: f64) -> Vec<[f64; 4]> {
+fn smoothed(river: &River, valley: &Valley, cell: f64) -> Vec<[f64; 5]> {
     let mean = |k: usize| {
-        let reach = (valley.half_width(river.values[k][3]) / cell).clamp(5.0, 200.0) as usize;
+        let reach = (valley.half_width(river.values[k][3]) / cell).clamp(2.0, 200.0) as usize;
         let (mut sum, mut count) = (river.values[k], 1.0);
         let [mut above, mut below] = [k as u32; 2];
         for _ in 0..reach {
@@ -164,6 +188,25 @@ fn smoothed(river: &River, valley: &Valley, cell: f64) -> Vec<[f64; 4]> {
         sum.map(|sum| sum / count)
     };
     (0..river.values.len()).map(mean).collect()
+}
+
+/// How a river swings from side to side.
+struct Swings {
+    waves: Waves,
+    wander: f64,
+}
+
+impl Swings {
+    /// From swing to swing, in half widths of the floor: that of meanders' belts (Leopold & Wolman 1960).
+    const WAVELENGTH: f64 = 7.0;
+
+    /// How far, in metres, a river whose floor is `metres` wide to each side lies off its course at a place in world metres.
+    fn at(&self, x: f64, y: f64, metres: f64) -> f64 {
+        if self.wander == 0.0 || metres <= 0.0 {
+            return 0.0;
+        }
+        self.wander * metres * self.waves.at([x, y], Self::WAVELENGTH * metres)
+    }
 }
 
 /// How the width of a floor varies along its river.

@@ -61,6 +61,9 @@ pub fn carve(
     });
 }
 
+/// Half the width of a bed, in cells: cells of it touch, whichever way it runs.
+const BED: f64 = 0.8;
+
 /// What a stretch makes of a cell.
 #[derive(Clone, Copy)]
 struct Floor {
@@ -84,8 +87,16 @@ impl Floor {
         // Rows grow southward: what lies to the left of a river as it flows has a negative cross product.
         let side = usize::from(ax * py - ay * px > 0.0);
         let width = upper.width[side] + t * (lower.width[side] - upper.width[side]);
-        let level = upper.level + t * (lower.level - upper.level) + valley.rise * distance * cell * UNITS;
-        Self { apart: distance / width, level, stream: *stream }
+        let apart = distance / width;
+        // A parabola over the outer part, as steep as the foot at the rim.
+        let outer = (apart + valley.edge - 1.0).max(0.0);
+        let foot = if outer > 0.0 { 0.5 * valley.foot * width * outer * outer / valley.edge } else { 0.0 };
+        let rise = (valley.rise * distance + foot) * cell * UNITS;
+        let bed = upper.bed + t * (lower.bed - upper.bed);
+        // The bed is a little lower than the river was, so that the river goes there.
+        let over = if distance < BED { -0.25 * bed } else { bed + rise };
+        let level = upper.level + t * (lower.level - upper.level) + over;
+        Self { apart, level, stream: *stream }
     }
 
     fn comes_before(&self, other: &Self) -> bool {
@@ -96,7 +107,7 @@ impl Floor {
     fn cut(&self, height: Height, valley: &Valley) -> Height {
         let over = f64::from(height.0) - self.level;
         let cut = if over > 0.0 { over * valley.share * eased(self.apart, valley.edge) } else { 0.0 };
-        Height(height.0 - cut as i32)
+        Height(height.0.saturating_sub(cut as i32).max(Height::MIN.0))
     }
 }
 
@@ -117,4 +128,36 @@ fn eased(apart: f64, edge: f64) -> f64 {
     }
     let t = inward / edge;
     t * t * (3.0 - 2.0 * t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::floors::course::Point;
+
+    #[test]
+    fn a_floor_has_a_bed_and_a_foot_that_steepens_to_its_rim() {
+        let valley = Valley {
+            threshold: 0.0,
+            width: 1.0,
+            widest: 1e3,
+            rise: 0.01,
+            edge: 0.5,
+            uneven: 0.0,
+            wavelength: 8.0,
+            share: 1.0,
+            foot: 0.4,
+            wander: 0.0,
+            bed: 1.0,
+            narrowest: 0.0,
+            moved: 0.0,
+        };
+        let point = |x: f64| Point { place: [x, 0.0], level: 100.0 * UNITS, bed: 2.0 * UNITS, width: [20.0; 2] };
+        let stretch = Stretch { ends: [point(0.0), point(10.0)], stream: 0 };
+        let at = |y: f64| Floor::of(&stretch, [5.0, y], &valley, 10.0).level / UNITS;
+        assert_eq!(at(0.0), 99.5);
+        assert!((at(5.0) - 102.5).abs() < 1e-9 && (at(10.0) - 103.0).abs() < 1e-9, "{} {}", at(5.0), at(10.0));
+        let steepness = |y: f64| (at(y + 0.01) - at(y - 0.01)) / 0.2;
+        assert!((steepness(15.0) - 0.21).abs() < 1e-3 && (steepness(19.9) - 0.406).abs() < 1e-3, "{}", steepness(15.0));
+    }
 }

@@ -28,6 +28,17 @@ pub struct Valley {
     pub wavelength: f64,
     /// Share of the cut that is made, 0 to 1.
     pub share: f64,
+    /// How steep the ground becomes at the floor's rim: a concave foot instead of an edge; 0 for none.
+    pub foot: f64,
+    /// How far the river swings to both sides of its smoothed course, in half widths: a standard deviation. What it undercuts it leaves
+    /// when it has gone on.
+    pub wander: f64,
+    /// How deep a bed lies in the floor of a river that drains 1 km²; 0 for none.
+    pub bed: f64,
+    /// Narrowest half width that is cut, m: narrower floors show as steps from cell to cell.
+    pub narrowest: f64,
+    /// By how much the places that are wide have moved, eastward on the left side and westward on the right, m.
+    pub moved: f64,
 }
 
 impl Valley {
@@ -45,12 +56,19 @@ impl Valley {
         let grown = if self.threshold > 0.0 { (root * root / self.threshold - 1.0).clamp(0.0, 1.0) } else { 1.0 };
         (self.width * root).min(self.widest) * grown
     }
+
+    /// How deep the bed of a river lies in its floor, m, where the root of the catchment is `root` metres: bankfull depth grows as
+    /// about the cube root of the catchment (Leopold & Maddock 1953).
+    fn bed(&self, root: f64) -> f64 {
+        self.bed * libm::pow((1e-3 * root).max(0.0), 0.6)
+    }
 }
 
 /// Cuts valley floors into the ground, along rivers that are already known.
 ///
 /// `surface` is the level of the water (such as the filled ground), `directions` and `cells` (number of cells that drain through each)
-/// are taken over it, all of the grid's size. `key` gives the noise of the width. Only lowers; the caller books the difference.
+/// are taken over it, all of the grid's size. `key` gives the noise of the width; `ease` is a factor on it cell by cell, by the
+/// rock. Only lowers; the caller books the difference.
 pub fn carve(
     ground: &mut Field<Height>,
     nodata: Option<&Field<bool>>,
@@ -58,7 +76,8 @@ pub fn carve(
     (surface, directions, cells): (&Field<Height>, &Directions, &Field<u32>),
     valley: &Valley,
     key: Key,
+    ease: &dyn Fn(usize) -> f64,
 ) {
-    let stretches = course::lines(grid, surface, directions, cells, valley, key);
+    let stretches = course::lines(grid, (surface, directions, cells), valley, key, ease);
     cut::carve(ground, nodata, &stretches, valley, grid.cell);
 }
