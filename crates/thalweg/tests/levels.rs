@@ -57,7 +57,7 @@ fn problem(head: &str) -> String {
 #[test]
 fn turns_are_taken_level_by_level() {
     let run = Run::new(recipe(128)).unwrap();
-    let turn = |level, stage, pass| Turn { level, stage, pass };
+    let turn = |level, stage, pass| Turn { level, stage, trims: false, pass };
     // 80, 40 and 20 m: base ground on the first, creep on the last alone.
     let wanted = [
         turn(0, Some(0), 0),

@@ -42,6 +42,7 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("src/rivers/check.rs", &["lake", "river"], "how a river ends, in files"),
     ("src/rivers/mod.rs", &["delta", "lake"], "settings of a design"),
     ("src/rocks.rs", &["sand"], "a rock"),
+    ("src/sketch/mod.rs", &["coast", "river"], "kinds of lines"),
     ("src/world_files/tile.rs", &["rivers"], "a key of a report"),
     ("src/process/slopes/mod.rs", &["held"], "an argument, in messages"),
     ("src/given/soils/", &["erodibility", "hardness", "sand"], "columns of a table, and a kind of soil"),

@@ -38,8 +38,22 @@ pub struct Ramp {
 }
 
 /// All ramps; the first is the default for land.
-pub static RAMPS: [&Ramp; 13] =
-    [&LAND, &LOWLAND, &TROPICAL, &REDROCK, &SAND, &GIST_EARTH, &GREY, &VIRIDIS, &SEA, &ICE, &SOIL, &WATER, &SEDIMENT];
+pub static RAMPS: [&Ramp; 14] = [
+    &LAND,
+    &LOWLAND,
+    &TROPICAL,
+    &REDROCK,
+    &SAND,
+    &GIST_EARTH,
+    &GREY,
+    &PLAIN,
+    &VIRIDIS,
+    &SEA,
+    &ICE,
+    &SOIL,
+    &WATER,
+    &SEDIMENT,
+];
 
 static LAND: Ramp = Ramp {
     name: "land",
@@ -109,6 +123,12 @@ static GREY: Ramp = Ramp {
     name: "grey",
     about: "black to white in even codes",
     course: Course::Channels([&[(0.0, 0.0), (1.0, 1.0)]; 3]),
+};
+
+static PLAIN: Ramp = Ramp {
+    name: "plain",
+    about: "one light grey at all heights: relief by shade alone",
+    course: Course::Channels([&[(0.0, 0.7), (1.0, 0.7)]; 3]),
 };
 
 static VIRIDIS: Ramp = Ramp {

@@ -164,8 +164,12 @@ impl Ending {
             match self {
                 Self::World { dir, sample, model } => {
                     let at = draft.folder(dir)?;
-                    draft.take(world(run, dir, &at, *sample, *model)?);
-                    let (saved, lakes) = save_water(&at, run.terrain())?;
+                    let (recipe, terrain) = (run.recipe(), run.terrain());
+                    // Lines and wetness are found by one thread: the other files take the rest.
+                    let (saved, water) =
+                        rayon::join(|| world(recipe, terrain, dir, &at, *sample, *model), || save_water(&at, terrain));
+                    draft.take(saved?);
+                    let (saved, lakes) = water?;
                     draft.take(saved);
                     if let Some(lakes) = lakes {
                         draft.report["lakes"] = json!(lakes);
@@ -173,7 +177,7 @@ impl Ending {
                 }
                 Self::File { output, sample, nodata, layers } => {
                     let path = draft.place(output)?;
-                    let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run) };
+                    let options = SaveOptions { sample: *sample, nodata: *nodata, ..save_options(run.recipe()) };
                     let said = save(&path, run.terrain(), &options)?;
                     draft.take(Saved { files: vec![path.clone()], said });
                     if let Some(folder) = layers {
@@ -200,23 +204,29 @@ impl Ending {
 }
 
 /// Writes all files of a world in `dir` but those of its water, `at` another place for the time being.
-fn world(run: &Run, dir: &Path, at: &Path, sample: Option<SampleType>, model: bool) -> Result<Saved> {
-    let terrain = run.terrain();
+fn world(
+    recipe: &Recipe,
+    terrain: &Terrain,
+    dir: &Path,
+    at: &Path,
+    sample: Option<SampleType>,
+    model: bool,
+) -> Result<Saved> {
     let mut saved = Saved::default();
     // A picture's samples are what a picture holds.
     for (name, sample) in [(HEIGHT, sample), ("height.png", None)] {
         let path = at.join(name);
-        saved.said.extend(save(&path, terrain, &SaveOptions { sample, ..save_options(run) })?);
+        saved.said.extend(save(&path, terrain, &SaveOptions { sample, ..save_options(recipe) })?);
         saved.add(path);
     }
     saved.extend(save_layers(at, terrain, sample)?);
     saved.extend(save_forest(&TREES.map(|name| at.join(name)), terrain)?);
     let map = at.join(MAP);
-    let options = ShadeOptions { ramp: run.recipe().ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
+    let options = ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
     save_map(&map, terrain, options)?;
     saved.add(map);
     // The folder it is written to is not the one it was read from.
-    let mut recipe = run.recipe().within(dir)?;
+    let mut recipe = recipe.within(dir)?;
     let lays = model || recipe.from.as_deref().is_some_and(presets::is_passing);
     if lays {
         recipe.from = Some(presets::ELEVATION_MODEL.0.into());
@@ -256,8 +266,7 @@ fn save_forest(files: &[PathBuf; 2], terrain: &Terrain) -> Result<Saved> {
     Ok(saved)
 }
 
-fn save_options(run: &Run) -> SaveOptions {
-    let recipe = run.recipe();
+fn save_options(recipe: &Recipe) -> SaveOptions {
     SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() }
 }
 

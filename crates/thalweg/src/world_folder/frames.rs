@@ -116,7 +116,7 @@ impl Frames {
         if !due || self.of.as_ref().is_some_and(|label| *label != progress.label) {
             return Ok(());
         }
-        let terrain = run.terrain();
+        let terrain = &*run.map();
         let ramp = run.recipe().ramp;
         // Ground that is being made changes altogether: its frames have a look each.
         let makes_ground =
