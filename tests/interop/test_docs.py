@@ -29,6 +29,9 @@ def test_the_commands_of_a_page_work(page, tmp_path):
     for recipe in blocks(page, "toml"):
         name = re.search(r'^name = "(\w+)"$', recipe, re.MULTILINE).group(1)
         (tmp_path / f"{name}.toml").write_text(recipe, encoding="utf-8")
+    for mark, text in [(mark.strip(), text) for kind, mark, text in FENCE.findall(page.read_text(encoding="utf-8")) if kind == "json"]:
+        if mark.endswith(".geojson"):
+            (tmp_path / mark).write_text(text, encoding="utf-8")
     for line in commands(page):
         words = line.split()
         assert words[0] == "thalweg", f"{page.name}: only thalweg's own commands are run here: {line}"

@@ -42,32 +42,10 @@ const PICTURES: &[(&str, &str)] = &[
     ("endless", "explore endless --at 33000,61000 --distance 150000 --size 680x420 -o endless_zoom_2.png"),
     ("endless", "explore endless --at 33000,61000 --distance 20000 --size 680x420 -o endless_zoom_3.png"),
     ("endless", "explore endless --at 33000,61000 --distance 2500 --size 680x420 -o endless_zoom_4.png"),
-    // The three settings that McDonald's article compares.
-    (
-        "forest",
-        "build forest --cells 384 --set water_and_wood.forest=0 --set water_and_wood.momentum=0 \
-         --set water_and_wood.stream_friction=0 --set water_and_wood.stream_evaporation=0 --out worlds/forest_basic",
-    ),
-    ("forest", "build forest --cells 384 --set water_and_wood.forest=0 --out worlds/forest_combined"),
-    ("forest", "build forest --cells 384 --out worlds/forest_trees"),
-    (
-        "forest",
-        "compare worlds/forest_basic worlds/forest_combined worlds/forest_trees --size 216x216 \
-         --caption basic --caption combined --caption trees -o forest_settings.png",
-    ),
     ("hills", "vary hills --age 0.5,1,2 --rain 0.5,1,2 --pixels 142 -o knobs_hills_age_rain.png"),
     ("hills", "vary hills --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_hills_rock_relief.png"),
     ("hills", "vary hills --size 0.5,1,2 --sea 100,250 --pixels 148 -o knobs_hills_size_sea.png"),
     ("lakes", "picture worlds/lakes --size 760x480 -o lakes_picture.png"),
-    // A river at three times.
-    ("rivers", "build rivers --cells 512 --set water.drops=1.0 --out worlds/rivers_1"),
-    ("rivers", "build rivers --cells 512 --set water.drops=1.5 --out worlds/rivers_2"),
-    ("rivers", "build rivers --cells 512 --set water.drops=2.0 --out worlds/rivers_3"),
-    (
-        "rivers",
-        "compare worlds/rivers_1 worlds/rivers_2 worlds/rivers_3 --size 210x210 --caption 1 --caption 1.5 --caption 2 \
-         -o rivers_time.png",
-    ),
 ];
 
 /// Longer side of the small pictures that the studio shows of presets, made of their views.
