@@ -11,6 +11,7 @@ pub mod deterrace;
 pub mod disk;
 pub mod draft;
 pub mod features;
+pub mod heights;
 pub mod output;
 pub mod place;
 pub mod plain;
