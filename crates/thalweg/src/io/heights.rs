@@ -12,7 +12,8 @@ use crate::terrain::height::Height;
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
 
 /// What a file does not say itself.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LoadOptions {
     /// Metres of the lowest and highest code of whole samples without scale (PNG, R16, u8, u16); of 0 and 1 in a
     /// floating-point file. The file's sidecar says it otherwise.

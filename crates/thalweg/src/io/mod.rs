@@ -44,12 +44,13 @@ use std::path::{Path, PathBuf};
 pub use crate::terrain::grid::MAX_CELLS;
 pub use atomic::{atomic, write_text};
 pub use draft::{Draft, Saved};
+pub use heights::{HeightReading, SampleLook};
 pub use layer::{load_layer, load_layer_of};
 pub use picture::{save_map, save_picture};
 pub use raster::{Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
-pub use terrain::{LoadOptions, Loaded, cell_of, load, terrain_of};
+pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, placed_of, terrain_of};
 pub use units::Unit;
 
 use crate::base::error::{Error, Result};

@@ -83,37 +83,10 @@ pub fn terrain_of(
 ) -> Result<Loaded> {
     let path = path.as_ref();
     let format = Format::of(path)?;
-    check_options(options)?;
     let refuse = |problem: String| Error::file(path, problem);
-    let mut warnings = std::mem::take(&mut raster.warnings);
-    if let Some(sidecar) = sidecar {
-        if [sidecar.rows, sidecar.columns] != raster.size || sidecar.sample != raster.samples.kind() {
-            let [rows, cols] = raster.size;
-            return Err(refuse(format!(
-                "is {cols} × {rows} {} (columns × rows); the sidecar beside it says {} × {} {}: it describes another file",
-                raster.samples.kind(),
-                sidecar.columns,
-                sidecar.rows,
-                sidecar.sample
-            )));
-        }
-        raster.nodata = raster.nodata.or(sidecar.nodata);
-    }
-    let mut overridden = Vec::new();
-    let unit = raster.unit.as_deref().or(sidecar.map(|sidecar| sidecar.unit.as_str()));
-    let heights = match (units::check_vertical(raster.georeference.as_ref(), unit), options.unit) {
-        (Ok(said), None) => said,
-        (Ok(_), Some(Unit::Metre)) => Said::Metre,
-        (Err(problem), Some(Unit::Metre)) => {
-            overridden.push(said_only(&problem));
-            Said::Metre
-        }
-        (Err(problem), None) => return Err(refuse(problem)),
-    };
-    let cell = cell_size(raster.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
-        .map_err(refuse)?;
-    warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
-    let grid = Grid { georeference: raster.georeference.clone(), ..Grid::new(raster.size, cell)? };
+    raster.nodata = raster.nodata.or(sidecar.and_then(|sidecar| sidecar.nodata));
+    let Placed { grid, mut warnings, overridden } = placed_of(path, &mut raster, sidecar, options)?;
+    Grid::new(grid.size, grid.cell)?;
     let reading = HeightReading::of(&raster, sidecar, options);
     let look = reading.look(&raster, [0, 0]);
     let (reading, said) = reading.settle(&look).map_err(refuse)?;
@@ -147,8 +120,56 @@ pub fn terrain_of(
     Ok(Loaded { terrain, warnings, format, sample, nodata: reading.nodata(), nodata_count, overridden })
 }
 
+/// Where a file's cells lie, and what is to be said about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// Its cells, with open edges and no sea; they may be more than a terrain holds.
+    pub grid: Grid,
+    /// What was assumed, left out or looks doubtful.
+    pub warnings: Vec<String>,
+    /// What the file says of its units that was overridden ([`LoadOptions::unit`]), in words.
+    pub overridden: Vec<String>,
+}
+
+/// Where the cells of a file lie whose head this is, samples or not; `sidecar` says what the file does not. It is the first half of
+/// [`terrain_of`], for files that are read by windows. What the reader had to say goes over into the warnings.
+///
+/// # Errors
+/// As [`load`], but for what samples hold.
+pub fn placed_of(path: &Path, head: &mut Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Result<Placed> {
+    check_options(options)?;
+    let refuse = |problem: String| Error::file(path, problem);
+    let mut warnings = std::mem::take(&mut head.warnings);
+    let kind = head.samples.kind();
+    if let Some(sidecar) = sidecar
+        && ([sidecar.rows, sidecar.columns] != head.size || sidecar.sample != kind)
+    {
+        let [rows, cols] = head.size;
+        return Err(refuse(format!(
+            "is {cols} × {rows} {kind} (columns × rows); the sidecar beside it says {} × {} {}: it describes another file",
+            sidecar.columns, sidecar.rows, sidecar.sample
+        )));
+    }
+    let mut overridden = Vec::new();
+    let unit = head.unit.as_deref().or(sidecar.map(|sidecar| sidecar.unit.as_str()));
+    let heights = match (units::check_vertical(head.georeference.as_ref(), unit), options.unit) {
+        (Ok(said), None) => said,
+        (Ok(_), Some(Unit::Metre)) => Said::Metre,
+        (Err(problem), Some(Unit::Metre)) => {
+            overridden.push(said_only(&problem));
+            Said::Metre
+        }
+        (Err(problem), None) => return Err(refuse(problem)),
+    };
+    let cell = cell_size(head.georeference.as_ref(), sidecar, options, heights, [&mut warnings, &mut overridden])
+        .map_err(refuse)?;
+    warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
+    let grid = Grid { georeference: head.georeference.clone(), ..Grid::of_windows(head.size, cell)? };
+    Ok(Placed { grid, warnings, overridden })
+}
+
 /// Whether a file leaves unsaid what a sidecar says: the metres of its codes, or its cell size.
-fn needs_sidecar(raster: &Raster) -> bool {
+pub fn needs_sidecar(raster: &Raster) -> bool {
     let unscaled = raster.samples.kind().full().is_some() && !raster.scaled;
     unscaled || raster.georeference.as_ref().is_none_or(|g| g.transform.is_none())
 }
