@@ -24,6 +24,7 @@ pub mod trees;
 pub mod water;
 
 mod ascii;
+mod cut;
 mod geokeys;
 mod hgt;
 pub(crate) mod layer;
@@ -42,6 +43,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::terrain::grid::MAX_CELLS;
 pub use atomic::{atomic, write_text};
+pub use cut::{Head, inside};
 pub use draft::{Draft, Saved};
 pub use layer::{load_layer, load_layer_of};
 pub use picture::{save_map, save_picture};
