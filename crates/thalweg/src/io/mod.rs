@@ -25,6 +25,7 @@ pub mod trees;
 pub mod water;
 
 mod ascii;
+mod cut;
 mod geokeys;
 mod hgt;
 pub(crate) mod layer;
@@ -43,6 +44,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::terrain::grid::MAX_CELLS;
 pub use atomic::{atomic, write_text};
+pub use cut::{Head, inside};
 pub use draft::{Draft, Saved};
 pub use heights::{HeightReading, SampleLook};
 pub use layer::{load_layer, load_layer_of};
