@@ -21,7 +21,8 @@ use thalweg::{Error, Result, base::names};
 use crate::args::Command;
 use crate::args::values::MOST_THREADS;
 use crate::commands::{
-    apply, build, drain, info, measure, mesh, models, pictures, plan, reshape, resume, rivers, serve, studio, tile, vary,
+    apply, build, drain, info, measure, mesh, models, pictures, plan, reshape, resume, rivers, serve, studio, tile,
+    vary,
 };
 use crate::console::Voice;
 

@@ -108,7 +108,8 @@ fn window_of(bytes: &[u8], identity: u64, rect: Rect) -> Option<LocalWindow> {
     };
     let area = words(n);
     let lakes = (*has_lakes == 1).then(|| [words(n), words(n)]);
-    let heights = |words: Vec<[u8; 4]>| words.into_iter().map(|word| Height(i32::from_le_bytes(word))).collect::<Vec<_>>();
+    let heights =
+        |words: Vec<[u8; 4]>| words.into_iter().map(|word| Height(i32::from_le_bytes(word))).collect::<Vec<_>>();
     let size = rect.size();
     let lakes = match lakes {
         None => None,

@@ -23,10 +23,6 @@ impl Shelf {
         Self { folder }
     }
 
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Makes its folder.
     pub fn make(&self) -> Result<()> {
         std::fs::create_dir_all(&self.folder).map_err(Error::io(&self.folder, "make the folder"))
@@ -126,7 +122,8 @@ impl Shelf {
         file.seek(SeekFrom::Start(row(tile))).map_err(Error::io(&path, "read"))?;
         let (end, hash) = (word(&mut file)?, word(&mut file)?);
         let length = file.metadata().map_err(Error::io(&path, "read"))?.len();
-        let place = row(count).checked_add(start).filter(|_| start <= end && end <= length).ok_or_else(|| damaged(&path))?;
+        let place =
+            row(count).checked_add(start).filter(|_| start <= end && end <= length).ok_or_else(|| damaged(&path))?;
         file.seek(SeekFrom::Start(place)).map_err(Error::io(&path, "read"))?;
         let mut answer = vec![0; (end - start) as usize];
         file.read_exact(&mut answer).map_err(|_| damaged(&path))?;

@@ -10,7 +10,7 @@ use thalweg::terrain::grid::Grid;
 use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::{Error, Result};
 
-use crate::{GeoTiff, Memory, Raster};
+use crate::{Memory, Raster};
 
 /// A file of heights, larger than memory perhaps.
 pub struct ElevationFile {
@@ -33,10 +33,10 @@ impl ElevationFile {
             return Err(Error::value("deterrace", "asked for a file that is read by windows", allowed));
         }
         let raster: Box<dyn Raster> = match Format::of(path)? {
-            Format::Tiff => Box::new(GeoTiff::open(path)?),
+            Format::Tiff => Box::new(Memory::from(thalweg::io::read(path)?)),
             _ => Box::new(Memory::from(thalweg::io::read(path)?)),
         };
-        let mut head = head_of(&*raster);
+        let mut head = head_of(&*raster)?;
         let sidecar = if needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
         head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
         let Placed { grid, warnings, overridden } = placed_of(path, &mut head, sidecar.as_ref(), options)?;
@@ -94,16 +94,16 @@ impl ElevationFile {
 }
 
 /// What a raster says of its samples, without one.
-fn head_of(raster: &dyn Raster) -> Whole {
+fn head_of(raster: &dyn Raster) -> Result<Whole> {
     let head = raster.head();
-    let none = Samples::none(head.kind);
-    Whole {
+    let none = Samples::filled(head.kind, 0, 0.0)?;
+    Ok(Whole {
         nodata: head.nodata,
         scale: head.scale,
-        scaled: head.scaled,
+        scaled: head.scale != [1.0, 0.0] || head.unit.is_some(),
         unit: head.unit.clone(),
         georeference: head.georeference.clone(),
         warnings: head.warnings.clone(),
         ..Whole::new(head.size, none)
-    }
+    })
 }

@@ -91,9 +91,12 @@ impl Work {
 
     /// The parts that can be done now, in their order; none when all is done, or all that is left waits for parts that another process has begun.
     pub fn ready(&self) -> Vec<Task> {
-        let Some(stage) = (0..self.stages.len()).find(|stage| !self.shelves[*stage].is_solved()) else { return Vec::new() };
+        let Some(stage) = (0..self.stages.len()).find(|stage| !self.shelves[*stage].is_solved()) else {
+            return Vec::new();
+        };
         let shelf = &self.shelves[stage];
-        let left: Vec<_> = (0..self.plan.tiles).filter(|tile| !shelf.has(*tile)).map(|tile| Task::Tile { stage, tile }).collect();
+        let left: Vec<_> =
+            (0..self.plan.tiles).filter(|tile| !shelf.has(*tile)).map(|tile| Task::Tile { stage, tile }).collect();
         if left.is_empty() { vec![Task::Solve { stage }] } else { left }
     }
 
@@ -107,6 +110,12 @@ impl Work {
         [done.sum(), all]
     }
 
+    /// The name of the stage that is not solved yet; nothing when all are.
+    pub fn now(&self) -> &str {
+        let first = self.stages.iter().zip(&self.shelves).find(|(_, shelf)| !shelf.is_solved());
+        first.map_or("", |(stage, _)| stage.name())
+    }
+
     /// Whether all is done.
     pub fn is_done(&self) -> bool {
         self.shelves.iter().all(Shelf::is_solved)
@@ -114,7 +123,8 @@ impl Work {
 
     fn stage(&self, stage: usize) -> Result<(&dyn Stage, &Shelf)> {
         let found = self.stages.get(stage).zip(self.shelves.get(stage));
-        let (stage, shelf) = found.ok_or_else(|| Error::value("stage", stage, format!("0 to {}", self.stages.len() - 1)))?;
+        let (stage, shelf) =
+            found.ok_or_else(|| Error::value("stage", stage, format!("0 to {}", self.stages.len() - 1)))?;
         Ok((&**stage, shelf))
     }
 
@@ -168,7 +178,11 @@ impl Work {
         }
         let missing = (0..self.plan.tiles).filter(|tile| !shelf.has(*tile)).count();
         if missing > 0 {
-            return Ok(Outcome::Waits(format!("{missing} of {} tiles of stage {} are not done", self.plan.tiles, stage.name())));
+            return Ok(Outcome::Waits(format!(
+                "{missing} of {} tiles of stage {} are not done",
+                self.plan.tiles,
+                stage.name()
+            )));
         }
         let summaries = (0..self.plan.tiles).map(|tile| shelf.take(tile)).collect::<Result<Vec<_>>>()?;
         let answers = stage.solve(summaries, &self.plan.store)?;

@@ -19,8 +19,8 @@ use thalweg::world_folder::{Ending, is_of_another};
 use thalweg::{Error, Result};
 use thalweg_store::BuildJob;
 
-use crate::args::{Build, TILE};
 use crate::args::values::UnitWord;
+use crate::args::{Build, TILE};
 use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Job, locked, sample_type};

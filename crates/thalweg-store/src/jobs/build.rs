@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use thalweg::Result;
 use thalweg::io::{SampleType, Samples};
 use thalweg::local::{LocalWindow, Rect};
 use thalweg::recipe::{Beyond, Recipe};
@@ -11,9 +12,8 @@ use thalweg::terrain::grid::Grid;
 use thalweg::terrain::{CATCHMENT, LAKE};
 use thalweg::tiled::{TileLayer, Tiling};
 use thalweg::world::{Cache, Finite, World};
-use thalweg::{Error, Result};
 
-use super::Layout;
+use super::{Layout, spec_of};
 use crate::kept::Kept;
 use crate::stage::{Answers, Need, Stage};
 use crate::{LayerSpec, StoreSpec};
@@ -35,13 +35,12 @@ impl BuildJob {
     /// A recipe that has no local levels, and why.
     pub fn of(recipe: &Recipe) -> Result<Self> {
         let recipe = Recipe { beyond: Beyond::Local, ..recipe.absolute()? };
-        recipe.check()?;
         let level = recipe.local_levels()?;
         Ok(Self { recipe: recipe.to_toml(), level })
     }
 
     fn recipe(&self) -> Result<Recipe> {
-        Recipe::parse(&self.recipe, Path::new(""))
+        Recipe::parse(&self.recipe)
     }
 
     /// The world, whose level 0 is kept in a file once it is solved.
@@ -62,18 +61,14 @@ impl BuildJob {
         let cell = world.frame().width(self.level);
         let mut grid = Grid::of_windows(rect.size(), cell)?;
         (grid.edges, grid.sea_level) = (world.frame().edges, world.frame().sea);
-        let height = |layer: TileLayer| LayerSpec {
-            scale: layer.scale(),
-            unit: layer.unit().to_string(),
-            long_name: layer.title().to_string(),
-            description: layer.about().to_string(),
-            ..LayerSpec::new(layer.name(), layer.kind(), layer.fill())
-        };
-        let area = LayerSpec {
-            unit: CATCHMENT.unit.to_string(),
-            ..LayerSpec::new(CATCHMENT.name, SampleType::F32, 0.0)
-        };
-        let layers = vec![height(TileLayer::Height), height(TileLayer::Direction), area, LayerSpec::new(LAKE.name, SampleType::U32, 0.0)];
+        let area =
+            LayerSpec { unit: CATCHMENT.unit.to_string(), ..LayerSpec::new(CATCHMENT.name, SampleType::F32, 0.0) };
+        let layers = vec![
+            spec_of(TileLayer::Height),
+            spec_of(TileLayer::Direction),
+            area,
+            LayerSpec::new(LAKE.name, SampleType::U32, 0.0),
+        ];
         let spec = StoreSpec::new(rect.size(), side, cell, "", layers);
         Ok(Layout { grid, spec })
     }
@@ -122,7 +117,10 @@ impl Stage for Refined {
         // ESRI's codes: 0 where water leaves.
         let codes = receivers.as_slice().iter().map(|code| 1u8.checked_shl(u32::from(*code)).unwrap_or(0)).collect();
         let lakes = lakes.map_or_else(|| vec![0; area.len()], |lakes| lakes.id.into_vec());
-        Ok((vec![Samples::I32(heights), Samples::U8(codes), Samples::F32(area.into_vec()), Samples::U32(lakes)], Vec::new()))
+        Ok((
+            vec![Samples::I32(heights), Samples::U8(codes), Samples::F32(area.into_vec()), Samples::U32(lakes)],
+            Vec::new(),
+        ))
     }
 
     fn solve(&self, _: Vec<Vec<u8>>, _: &Path) -> Result<Answers> {

@@ -15,10 +15,10 @@ use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::tiled::{Product, Step, TileLayer, Tiling, drainage};
 use thalweg::{Error, Result};
 
-use super::Layout;
+use super::{Layout, spec_of};
+use crate::StoreSpec;
 use crate::source::ElevationFile;
 use crate::stage::{Answers, Need, Stage, beside};
-use crate::{LayerSpec, StoreSpec};
 
 /// The drainage of an elevation model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -108,17 +108,6 @@ impl DrainJob {
 
 fn length(path: &Path) -> Result<u64> {
     std::fs::metadata(path).map(|about| about.len()).map_err(Error::io(path, "read"))
-}
-
-/// How a layer of the drainage stands in a store.
-fn spec_of(layer: TileLayer) -> LayerSpec {
-    LayerSpec {
-        scale: layer.scale(),
-        unit: layer.unit().to_string(),
-        long_name: layer.title().to_string(),
-        description: layer.about().to_string(),
-        ..LayerSpec::new(layer.name(), layer.kind(), layer.fill())
-    }
 }
 
 /// The first pass: what stands for no data is known only when all samples were looked at.
@@ -215,6 +204,9 @@ struct Drained {
     side: usize,
 }
 
+/// Bytes a cell that a tile of any step takes.
+const BYTES: u64 = 64;
+
 impl Stage for Drained {
     fn name(&self) -> &str {
         self.step.name()
@@ -229,7 +221,7 @@ impl Stage for Drained {
     }
 
     fn bytes(&self) -> u64 {
-        self.step.bytes(self.side)
+        BYTES * (self.side * self.side) as u64
     }
 
     fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
@@ -248,7 +240,8 @@ impl Stage for Drained {
                 tell("lakes", lakes.len().into());
             }
             Some(Product::Streams(streams)) => {
-                let links: Vec<_> = streams.iter().map(|stream| stream.link()).collect();
+                let links = streams.iter().enumerate().map(|(id, path)| path.link(id as u32, self.grid.cell));
+                let links: Vec<_> = links.collect();
                 save_links(&beside(store, "streams.fgb"), &links, &self.grid)?;
                 let length: f64 = links.iter().map(|link| link.length).sum();
                 let highest = links.iter().map(|link| link.order).max().unwrap_or(0);

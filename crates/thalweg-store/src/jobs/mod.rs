@@ -11,9 +11,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use thalweg::Result;
 use thalweg::terrain::grid::Grid;
+use thalweg::tiled::TileLayer;
 
-use crate::StoreSpec;
 use crate::stage::Stage;
+use crate::{LayerSpec, StoreSpec};
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,5 +59,15 @@ impl Job {
             Self::Drain(job) => job.warnings(),
             Self::Build(_) => Ok(Vec::new()),
         }
+    }
+}
+
+/// How a layer of the drainage stands in a store.
+fn spec_of(layer: TileLayer) -> LayerSpec {
+    LayerSpec {
+        scale: layer.scale(),
+        unit: layer.unit().to_string(),
+        description: layer.about().to_string(),
+        ..LayerSpec::new(layer.name(), layer.kind(), layer.fill())
     }
 }
