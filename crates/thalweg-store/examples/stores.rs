@@ -1,29 +1,43 @@
-//! Writes two small stores, and what they hold as plain numbers, for tests/interop/test_store.py.
+//! Writes two small stores, and reads arrays of others: the counterpart of tests/interop/test_store.py.
 //!
-//! `stores FOLDER SEED` writes `utm.zarr` and `local.zarr` with a layer of each kind that a drainage has, in tiles of 64 and 300, and
+//! `stores read ARRAY FILE` writes the samples of an array of Zarr into a file, row by row, least byte first, and prints what it is.
+//! `stores cog FOLDER SEED` writes `means.tif` and `classes.tif`, cloud-optimised, and `NAME.bin` beside each.
+//! `stores write FOLDER SEED` writes `utm.zarr` and `local.zarr` with a layer of each kind that a drainage has, in tiles of 64 and 300, and
 //! `NAME.bin` beside each store's folder: the samples of layer NAME row by row, least byte first.
 
 use std::path::Path;
 
-use thalweg::io::{SampleType, Samples};
+use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
 use thalweg::terrain::grid::{Georeference, PixelIs};
 use thalweg::{Error, Result};
-use thalweg_store::{Access, LayerSpec, Store, StoreSpec};
+use thalweg_store::{Access, LayerSpec, Raster as _, Store, StoreSpec, Window, ZarrArray};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, seed] = words.as_slice() else {
-        return Err(Error::value("arguments", words.join(" "), "FOLDER SEED"));
-    };
-    let seed: u64 = seed.parse().map_err(|_| Error::value("seed", seed, "a whole number"))?;
-    // UTM 33 N on WGS 84.
-    let place = Georeference {
-        transform: Some([432_100.0, 30.0, 0.0, 5_678_900.0, 0.0, -30.0]),
-        pixel: PixelIs::Area,
-        keys: vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32_633],
-        ..Georeference::default()
-    };
-    for (name, side, georeference) in [("utm", 64, Some(place)), ("local", 300, None)] {
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["write", folder, seed] => write(folder, seed),
+        ["read", array, file] => read(array, file),
+        ["cog", folder, seed] => cogs(folder, seed),
+        _ => Err(Error::value("arguments", words.join(" "), "write FOLDER SEED | read ARRAY FILE | cog FOLDER SEED")),
+    }
+}
+
+fn read(array: &str, file: &str) -> Result<()> {
+    let array = ZarrArray::open(Path::new(array))?;
+    let [rows, cols] = array.size();
+    // Row by row, so that each window meets chunks in part.
+    let mut bytes = Vec::new();
+    for i in 0..rows {
+        bytes.extend(array.read(Window { start: [i, 0], size: [1, cols] })?.to_bytes());
+    }
+    std::fs::write(file, bytes).map_err(Error::io(file, "write"))?;
+    println!("{}", serde_json::json!({"rows": rows, "columns": cols, "kind": array.head().kind}));
+    Ok(())
+}
+
+fn write(folder: &str, seed: &str) -> Result<()> {
+    let seed = number(seed)?;
+    for (name, side, georeference) in [("utm", 64, Some(utm())), ("local", 300, None)] {
         let mut spec = StoreSpec::new([203, 331], side, 30.0, "0123456789abcdef", layers());
         spec.georeference = georeference;
         spec.attributes.insert("title".to_string(), "a store of a test".into());
@@ -41,6 +55,34 @@ fn main() -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn cogs(folder: &str, seed: &str) -> Result<()> {
+    let size = [1301, 2051];
+    let both =
+        [("means", SampleType::F32, -9999.0, Overviews::Means), ("classes", SampleType::U8, 255.0, Overviews::Classes)];
+    for (name, kind, nodata, overviews) in both {
+        let map = samples(kind, nodata, size, number(seed)?);
+        let path = Path::new(folder).join(format!("{name}.bin"));
+        std::fs::write(&path, map.to_bytes()).map_err(Error::io(&path, "write"))?;
+        let head = Head { nodata: Some(nodata), georeference: Some(utm()), ..Head::new(size, kind) };
+        write_cog(path.with_extension("tif"), &head, overviews, |window| map.window(size, window))?;
+    }
+    Ok(())
+}
+
+fn number(seed: &str) -> Result<u64> {
+    seed.parse().map_err(|_| Error::value("seed", seed, "a whole number"))
+}
+
+/// UTM 33 N on WGS 84.
+fn utm() -> Georeference {
+    Georeference {
+        transform: Some([432_100.0, 30.0, 0.0, 5_678_900.0, 0.0, -30.0]),
+        pixel: PixelIs::Area,
+        keys: vec![1, 1, 0, 3, 1024, 0, 1, 1, 1025, 0, 1, 1, 3072, 0, 1, 32_633],
+        ..Georeference::default()
+    }
 }
 
 fn layers() -> Vec<LayerSpec> {

@@ -84,46 +84,36 @@ fn window_of(bytes: &[u8], identity: u64, rect: Rect) -> Option<LocalWindow> {
     let (has_lakes, mut rest) = body.split_first()?;
     let n = rect.size()[0] * rect.size()[1];
     let each = if *has_lakes == 1 { 17 } else { 9 };
-    if u64::from_le_bytes(*own) != identity || rest.len() != each * n || bytes[..bytes.len() - 8].is_empty() {
+    if u64::from_le_bytes(*own) != identity || rest.len() != each * n {
         return None;
     }
     if xxh3_64(&bytes[..bytes.len() - 8]) != u64::from_le_bytes(*hash) {
         return None;
     }
-    let mut words = |n: usize| {
-        let (part, after) = rest.split_at(4 * n);
+    let mut take = |bytes: usize| {
+        let (part, after) = rest.split_at(bytes);
         rest = after;
-        part.as_chunks::<4>().0.iter().copied().collect::<Vec<_>>()
+        part
     };
-    let ground = words(n);
-    let receivers = {
-        let (part, after) = rest.split_at(n);
-        rest = after;
-        part.to_vec()
-    };
-    let mut words = |n: usize| {
-        let (part, after) = rest.split_at(4 * n);
-        rest = after;
-        part.as_chunks::<4>().0.iter().copied().collect::<Vec<_>>()
-    };
-    let area = words(n);
-    let lakes = (*has_lakes == 1).then(|| [words(n), words(n)]);
-    let heights =
-        |words: Vec<[u8; 4]>| words.into_iter().map(|word| Height(i32::from_le_bytes(word))).collect::<Vec<_>>();
     let size = rect.size();
-    let lakes = match lakes {
-        None => None,
-        Some([ids, levels]) => Some(LocalLakes {
-            id: Field::from_vec(size, ids.into_iter().map(u32::from_le_bytes).collect()).ok()?,
-            level: Field::from_vec(size, heights(levels)).ok()?,
+    let words = |part: &[u8]| part.as_chunks::<4>().0.to_vec();
+    let heights = |part: &[u8]| words(part).into_iter().map(|word| Height(i32::from_le_bytes(word))).collect();
+    let ground = heights(take(4 * n));
+    let receivers = take(n).to_vec();
+    let area = words(take(4 * n)).into_iter().map(f32::from_le_bytes).collect();
+    let lakes = match has_lakes {
+        1 => Some(LocalLakes {
+            id: Field::from_vec(size, words(take(4 * n)).into_iter().map(u32::from_le_bytes).collect()).ok()?,
+            level: Field::from_vec(size, heights(take(4 * n))).ok()?,
         }),
+        _ => None,
     };
     Some(LocalWindow {
         level: 0,
         rect,
-        ground: Field::from_vec(size, heights(ground)).ok()?,
+        ground: Field::from_vec(size, ground).ok()?,
         receivers: Field::from_vec(size, receivers).ok()?,
-        area: Field::from_vec(size, area.into_iter().map(f32::from_le_bytes).collect()).ok()?,
+        area: Field::from_vec(size, area).ok()?,
         lakes,
     })
 }

@@ -1,6 +1,6 @@
 //! [`Raster`]: a map that is read by windows, wherever it lies.
 
-use thalweg::io::{Head, Samples, inside};
+use thalweg::io::{Head, Samples, TiffWindows, inside};
 use thalweg::terrain::field::{Size, Window};
 use thalweg::{Error, Result};
 
@@ -89,5 +89,19 @@ impl Raster for Memory {
             rows.flat_map(|i| &mask[i * cols + window.start[1]..][..window.size[1]]).copied().collect::<Vec<_>>()
         };
         Ok(self.mask.as_ref().map(cut))
+    }
+}
+
+impl Raster for TiffWindows {
+    fn head(&self) -> &Head {
+        self.head()
+    }
+
+    fn read(&self, window: Window) -> Result<Samples> {
+        self.read(window)
+    }
+
+    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+        self.mask(window)
     }
 }

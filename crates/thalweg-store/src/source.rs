@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use thalweg::io::{
-    Format, HeightReading, LoadOptions, Placed, Raster as Whole, SampleLook, Samples, Sidecar, needs_sidecar, placed_of,
+    Format, HeightReading, LoadOptions, Placed, Raster as Whole, SampleLook, Samples, Sidecar, TiffWindows,
+    needs_sidecar, placed_of,
 };
 use thalweg::terrain::field::Window;
 use thalweg::terrain::grid::Grid;
@@ -33,7 +34,7 @@ impl ElevationFile {
             return Err(Error::value("deterrace", "asked for a file that is read by windows", allowed));
         }
         let raster: Box<dyn Raster> = match Format::of(path)? {
-            Format::Tiff => Box::new(Memory::from(thalweg::io::read(path)?)),
+            Format::Tiff => Box::new(TiffWindows::open(path)?),
             _ => Box::new(Memory::from(thalweg::io::read(path)?)),
         };
         let mut head = head_of(&*raster)?;

@@ -7,6 +7,9 @@ use thalweg::terrain::field::{Size, Window};
 use thalweg::terrain::grid::Georeference;
 use thalweg::{Error, Result};
 
+/// The folder of marks inside a store. It is a group of Zarr without arrays, so that readers of Zarr pass it by.
+pub const MARKS: &str = "marks";
+
 /// One map of a store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayerSpec {
@@ -48,7 +51,7 @@ impl LayerSpec {
 
     fn check(&self) -> Result<()> {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        let taken = ["x", "y", "spatial_ref", super::store::MARKS];
+        let taken = ["x", "y", "spatial_ref", MARKS];
         let name = self.name.as_str();
         if name.is_empty()
             || name.len() > 64

@@ -15,10 +15,7 @@ use crate::lock::{Access, Lock};
 use crate::mark::Mark;
 use crate::meta::{MAX_BYTES, ZARR, document, of_layer};
 use crate::place::{coordinates, placed};
-use crate::spec::{LayerSpec, StoreSpec};
-
-/// The folder of marks inside a store. It is a group of Zarr without arrays, so that readers of Zarr pass it by.
-pub const MARKS: &str = "marks";
+use crate::spec::{LayerSpec, MARKS, StoreSpec};
 
 /// The attribute of the root that says that a store is ours, and what it holds.
 const OWN: &str = "thalweg";

@@ -61,8 +61,8 @@ impl Work {
         }
         let store = Store::create(&plan.store, spec, access)?;
         let folder = work_folder(&plan.store);
-        let shelf = |(k, stage): (usize, &Box<dyn Stage>)| Shelf::new(folder.join(format!("{k}-{}", stage.name())));
-        let shelves: Vec<_> = stages.iter().enumerate().map(shelf).collect();
+        let names = stages.iter().map(|stage| stage.name()).enumerate();
+        let shelves: Vec<_> = names.map(|(k, name)| Shelf::new(folder.join(format!("{k}-{name}")))).collect();
         shelves.iter().try_for_each(Shelf::make)?;
         let tiling = Tiling::new(plan.size, plan.side)?;
         Ok(Self { plan, tiling, store, stages, shelves })
@@ -239,8 +239,8 @@ impl Work {
                 tiles.entry(fault.tile).or_default().push(&fault.layer);
             }
             // What was not made yet is no harm to mend, but work to be done.
-            let begun = tiles.into_iter().filter(|(tile, _)| self.shelves[number].has(*tile));
-            begun.map(|(tile, layers)| self.make(number, tile, &layers)).collect::<Result<()>>()?;
+            let mut begun = tiles.into_iter().filter(|(tile, _)| self.shelves[number].has(*tile));
+            begun.try_for_each(|(tile, layers)| self.make(number, tile, &layers))?;
         }
         Ok(())
     }

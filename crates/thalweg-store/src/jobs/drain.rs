@@ -242,7 +242,7 @@ impl Stage for Drained {
             Some(Product::Streams(streams)) => {
                 let links = streams.iter().enumerate().map(|(id, path)| path.link(id as u32, self.grid.cell));
                 let links: Vec<_> = links.collect();
-                save_links(&beside(store, "streams.fgb"), &links, &self.grid)?;
+                save_links(beside(store, "streams.fgb"), &links, &self.grid)?;
                 let length: f64 = links.iter().map(|link| link.length).sum();
                 let highest = links.iter().map(|link| link.order).max().unwrap_or(0);
                 tell("streams", json!({"links": links.len(), "length_m": length, "highest_order": highest}));

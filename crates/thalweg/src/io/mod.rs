@@ -53,6 +53,7 @@ pub use raster::{Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
 pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, placed_of, terrain_of};
+pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
 
 use crate::base::error::{Error, Result};

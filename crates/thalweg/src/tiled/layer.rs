@@ -1,6 +1,7 @@
 //! [`TileLayer`]: the layers that go from step to step, declared once.
 
 use crate::io::SampleType;
+use crate::terrain::height::UNITS;
 use crate::terrain::{CATCHMENT, LAKE};
 
 /// A layer of the drainage of a map.
@@ -49,7 +50,7 @@ impl TileLayer {
 
     const fn declared(self) -> Declared {
         use SampleType::{F32, F64, I32, U8, U32};
-        const HEIGHT: &str = "m/65536";
+        const HEIGHT: &str = "m";
         let none = NO_HEIGHT as f64;
         match self {
             Self::Height => ("height", I32, none, HEIGHT, "Elevation of the ground in fixed point."),
@@ -91,9 +92,14 @@ impl TileLayer {
         self.declared().2
     }
 
-    /// The unit of its samples.
+    /// The unit of its values.
     pub fn unit(self) -> &'static str {
         self.declared().3
+    }
+
+    /// Factor from sample to value, where it is not 1: heights are in fixed point.
+    pub fn scale(self) -> Option<f64> {
+        matches!(self, Self::Height | Self::Filled | Self::Depth).then_some(1.0 / UNITS)
     }
 
     /// What it means.
