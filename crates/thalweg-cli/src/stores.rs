@@ -43,7 +43,7 @@ pub fn worked(job: Job, store: &Path, tile: usize, voice: Voice) -> Result<ExitC
     let mut pool = Pool::new(&work, threads)?;
     let mut show = Counting::new(voice);
     while let Some(progress) = pool.step()? {
-        show.step(&work.now(), progress.map(|n| n as u64));
+        show.step(work.now(), progress.map(|n| n as u64));
         if is_asked() && !work.is_done() {
             drop(show);
             let [done, all] = progress;
