@@ -82,6 +82,7 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Drain(args) => return drain::drain(&args, voice),
         Command::Plan(args) => plan::plan(&args, voice)?,
         Command::Stage(args) => return plan::stage(&args, voice),
+        Command::Layer(args) => plan::layer(&args)?,
         Command::Verify(args) => return plan::verify(&args, voice),
         Command::Rivers(args) => rivers::rivers(&args, voice)?,
         Command::CheckRivers { folder, .. } => return rivers::check(&folder, voice),

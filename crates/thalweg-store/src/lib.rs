@@ -28,6 +28,7 @@
 mod array;
 mod checksum;
 mod codec;
+mod cog;
 mod disk;
 mod jobs;
 mod kept;

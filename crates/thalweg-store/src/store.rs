@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use thalweg::io::{Samples, atomic, disk as core_disk, plain};
+use thalweg::terrain::grid::Georeference;
 use thalweg::{Error, Result};
 
 use crate::array::{ZarrArray, missing};
@@ -124,6 +125,11 @@ impl Store {
     /// What it holds.
     pub fn spec(&self) -> &StoreSpec {
         &self.spec
+    }
+
+    /// Where its cells lie.
+    pub(crate) fn placed(&self) -> Georeference {
+        placed(&self.spec)
     }
 
     /// What is to be said of the disk: that it cannot keep a second run out.

@@ -23,7 +23,7 @@ use thalweg::models;
 pub use pictures::{Compare, Mesh, Normals, Shade, View, WaterArgs};
 pub use runs::{Apply, Build, Generate, ModelArgs, Resume, RunArgs, Studio, Vary};
 pub use shared::LoadArgs;
-pub use stores::{Plan, Stage, TILE, Verify};
+pub use stores::{Layer, Plan, Stage, TILE, Verify};
 pub use terrains::{Crop, Drain, Info, Measure, Resample, Rivers};
 pub use worlds::{Serve, Tile, WorldArgs};
 
@@ -79,6 +79,8 @@ pub enum Command {
     Stage(Stage),
     /// Find tiles of a store that were lost or altered, and make them anew.
     Verify(Verify),
+    /// Write a layer of a store as a cloud-optimised GeoTIFF, whole or coarser.
+    Layer(Layer),
     /// Put rivers and lakes into a terrain: lines, rasters, meshes and the corrected ground.
     Rivers(Rivers),
     /// Check what `rivers` wrote.

@@ -91,3 +91,18 @@ pub struct Verify {
     #[command(flatten)]
     pub voice: VoiceArgs,
 }
+
+/// `layer`.
+#[derive(Args)]
+pub struct Layer {
+    /// A store.
+    pub store: PathBuf,
+    /// The layer's name.
+    pub layer: String,
+    /// The file to write, a cloud-optimised GeoTIFF.
+    #[arg(short, long, value_name = "FILE.tif")]
+    pub output: PathBuf,
+    /// Cells of the store to a side of the file's: a look at the whole.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub coarser: usize,
+}

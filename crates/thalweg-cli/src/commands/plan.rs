@@ -1,4 +1,4 @@
-//! `plan`, `stage`, `verify`: work in parts, for the queue of a cluster.
+//! `plan`, `stage`, `verify`, `layer`: work in parts, for the queue of a cluster, and what comes of it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -111,4 +111,12 @@ pub fn verify(args: &args::Verify, voice: Voice) -> Result<ExitCode> {
     }
     voice.event(&json!({"event": "result", "faults": told, "left": told.len()}));
     Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Writes a layer as a file.
+///
+/// # Errors
+/// A folder that is no store, a layer that is not done, a file that cannot be written.
+pub fn layer(args: &args::Layer) -> Result<()> {
+    Store::open_read(&args.store)?.save_cog(&args.layer, &args.output, args.coarser)
 }

@@ -39,6 +39,19 @@ impl Samples {
         Ok(samples)
     }
 
+    /// Puts one value at the end, as near as the type comes to it.
+    pub fn push(&mut self, value: f64) {
+        match self {
+            Self::U8(v) => v.push(value.round() as u8),
+            Self::U16(v) => v.push(value.round() as u16),
+            Self::I16(v) => v.push(value.round() as i16),
+            Self::I32(v) => v.push(value.round() as i32),
+            Self::U32(v) => v.push(value.round() as u32),
+            Self::F32(v) => v.push(value as f32),
+            Self::F64(v) => v.push(value),
+        }
+    }
+
     /// Samples from their bytes, least byte first unless `big_endian`.
     ///
     /// # Errors
