@@ -61,7 +61,8 @@ fn interop(python: &mut Command) -> Outcome {
     run(python
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/interop"])
         .env("THALWEG", command)
-        .env("INTEROP", programs.join(format!("examples/interop{}", std::env::consts::EXE_SUFFIX))))
+        .env("INTEROP", programs.join(format!("examples/interop{}", std::env::consts::EXE_SUFFIX)))
+        .env("STORES", programs.join(format!("examples/stores{}", std::env::consts::EXE_SUFFIX))))
 }
 
 /// The golden tests, which write what they see where they find `THALWEG_BLESS`.

@@ -10,6 +10,7 @@ mod memory;
 mod progress;
 mod recipes;
 mod signals;
+mod stores;
 mod terrains;
 mod worlds;
 
@@ -20,7 +21,8 @@ use thalweg::{Error, Result, base::names};
 use crate::args::Command;
 use crate::args::values::MOST_THREADS;
 use crate::commands::{
-    apply, build, drain, info, measure, mesh, models, pictures, reshape, resume, rivers, serve, studio, tile, vary,
+    apply, build, drain, info, measure, mesh, models, pictures, plan, reshape, resume, rivers, serve, studio, tile,
+    vary,
 };
 use crate::console::Voice;
 
@@ -45,6 +47,9 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
         Command::Apply(apply) => &apply.run,
         Command::Vary(vary) => return (vary.threads, vary.voice.into()),
         Command::Drain(drain) => return (drain.threads, drain.voice.into()),
+        Command::Plan(plan) => return (None, plan.voice.into()),
+        Command::Stage(stage) => return (stage.threads.or(Some(1)), stage.voice.into()),
+        Command::Verify(verify) => return (verify.threads, verify.voice.into()),
         Command::Rivers(rivers) => return (rivers.threads, rivers.voice.into()),
         Command::Tile(tile) => return (tile.world.threads, tile.world.voice.into()),
         Command::Serve(serve) => return (serve.world.threads, serve.world.voice.into()),
@@ -74,7 +79,11 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Rocks => models::rocks()?,
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,
-        Command::Drain(args) => drain::drain(&args, voice)?,
+        Command::Drain(args) => return drain::drain(&args, voice),
+        Command::Plan(args) => plan::plan(&args, voice)?,
+        Command::Stage(args) => return plan::stage(&args, voice),
+        Command::Layer(args) => plan::layer(&args)?,
+        Command::Verify(args) => return plan::verify(&args, voice),
         Command::Rivers(args) => rivers::rivers(&args, voice)?,
         Command::CheckRivers { folder, .. } => return rivers::check(&folder, voice),
         Command::Measure(args) => measure::measure(&args, voice)?,

@@ -12,6 +12,7 @@ mod picture;
 mod pool;
 mod recipe;
 mod run;
+mod store;
 mod survey;
 mod world;
 
@@ -43,6 +44,8 @@ mod _core {
     use crate::recipe::Recipe;
     #[pymodule_export]
     use crate::run::Run;
+    #[pymodule_export]
+    use crate::store::{Work, plan_build, plan_drain, verify};
     #[pymodule_export]
     use crate::survey::drain;
     #[pymodule_export]

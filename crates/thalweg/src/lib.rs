@@ -82,6 +82,7 @@ pub mod sketch;
 pub mod strata;
 pub mod survey;
 pub mod terrain;
+pub mod tiled;
 pub mod world;
 pub mod world_files;
 pub mod world_folder;

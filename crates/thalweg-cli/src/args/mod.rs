@@ -8,6 +8,7 @@ pub mod picture;
 mod pictures;
 mod runs;
 mod shared;
+mod stores;
 mod terrains;
 pub mod values;
 mod worlds;
@@ -22,6 +23,7 @@ use thalweg::models;
 pub use pictures::{Compare, Mesh, Normals, Shade, View, WaterArgs};
 pub use runs::{Apply, Build, Generate, ModelArgs, Resume, RunArgs, Studio, Vary};
 pub use shared::LoadArgs;
+pub use stores::{Layer, Plan, Stage, TILE, Verify};
 pub use terrains::{Crop, Drain, Info, Measure, Resample, Rivers};
 pub use worlds::{Serve, Tile, WorldArgs};
 
@@ -71,6 +73,14 @@ pub enum Command {
     Info(Info),
     /// Work out where water goes: directions, catchments, basins, lakes, streams, for GIS.
     Drain(Drain),
+    /// Plan work that goes by tiles into a store, as a file for the queue of a cluster.
+    Plan(Plan),
+    /// Do one part of a plan: a tile of a stage, or its solution. Exits with 0 when it is done, with 3 when it waits for others.
+    Stage(Stage),
+    /// Find tiles of a store that were lost or altered, and make them anew.
+    Verify(Verify),
+    /// Write a layer of a store as a cloud-optimised GeoTIFF, whole or coarser.
+    Layer(Layer),
     /// Put rivers and lakes into a terrain: lines, rasters, meshes and the corrected ground.
     Rivers(Rivers),
     /// Check what `rivers` wrote.

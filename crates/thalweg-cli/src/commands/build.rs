@@ -17,15 +17,17 @@ use thalweg::world::World;
 use thalweg::world_files::{TileFolder, TileRange};
 use thalweg::world_folder::{Ending, is_of_another};
 use thalweg::{Error, Result};
+use thalweg_store::BuildJob;
 
-use crate::args::Build;
 use crate::args::values::UnitWord;
+use crate::args::{Build, TILE};
 use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Job, locked, sample_type};
 use crate::progress::Counting;
 use crate::recipes::{borrowed, each_once, found, recipe_file, set};
 use crate::signals::{INTERRUPTED, is_asked, listen};
+use crate::stores::{is_store_name, worked};
 use crate::worlds::solved;
 
 /// Builds a world.
@@ -37,6 +39,9 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     if let Some(dir) = &args.tile_dir {
         let recipe = if own_model { borrowed(recipe)? } else { recipe };
         return tiles(args, &recipe, dir, voice);
+    }
+    if is_store_name(&dir) {
+        return worked(thalweg_store::Job::Build(BuildJob::of(&recipe)?), &dir, TILE, voice);
     }
     if recipe.from.is_none() {
         recipe.check_memory(&recipe.grid()?)?;

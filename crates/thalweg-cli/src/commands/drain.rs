@@ -1,22 +1,30 @@
 //! `drain`: where water goes on an elevation model, as files for GIS.
 
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Instant;
 
 use serde_json::json;
-use thalweg::Result;
-use thalweg::io::{Loaded, Sidecar, output};
+use thalweg::base::memory;
+use thalweg::io::{Format, Loaded, Sidecar, output};
 use thalweg::survey::{Phase, Survey, check_files};
+use thalweg::{Error, Result};
+use thalweg_store::{DrainJob, ElevationFile, Job};
 
-use crate::args::Drain;
+use crate::args::{Drain, TILE};
 use crate::console::{Voice, list, texts};
 use crate::progress::Phases;
+use crate::stores::{is_store_name, told, worked};
 use crate::terrains::{cells, note, opened};
 
 /// Works out the drainage of a file and writes it into a folder.
 ///
 /// # Errors
 /// An unusable input, an outlet outside, a folder that cannot be written, too little memory.
-pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
+pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
+    if let Some(store) = store_of(args, voice)? {
+        return by_tiles(args, &store, voice);
+    }
     let start = Instant::now();
     let reads = Sidecar::files(&args.input);
     let mut options = args.options();
@@ -38,5 +46,45 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<()> {
     voice.say(&survey.summary(&terrain.grid).to_string());
     voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(&files)));
     voice.event(&json!({"event": "result", "files": texts(&files), "drain": report}));
-    Ok(())
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The store that the work goes into tile by tile: the one that was named, or one in the folder where a TIFF does not fit into memory.
+fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
+    if is_store_name(&args.output) {
+        return Ok(Some(args.output.clone()));
+    }
+    if !matches!(Format::of(&args.input), Ok(Format::Tiff)) || args.breach.is_some() || args.runoff.is_some() {
+        return Ok(None);
+    }
+    let Ok(file) = ElevationFile::open(&args.input, &args.load.options()) else { return Ok(None) };
+    let cells = file.grid().size.into_iter().map(|n| n as u64).product::<u64>();
+    if memory::room("drain", cells.saturating_mul(NEED)).is_ok() {
+        return Ok(None);
+    }
+    output::make_folder(&args.output)?;
+    let store = args.output.join("drain.zarr");
+    told(&store, voice);
+    Ok(Some(store))
+}
+
+/// Bytes a cell that a survey takes with the terrain and its file.
+const NEED: u64 = 80;
+
+/// The same over a file of any size, into a store.
+fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
+    for (name, asked) in [("--breach", args.breach.is_some()), ("--runoff", args.runoff.is_some())] {
+        if asked {
+            return Err(Error::value(name, "asked for", "nothing, where the drainage goes into a store"));
+        }
+    }
+    let mut job = DrainJob {
+        edges: args.edges.edges(),
+        sea_level: args.sea_level,
+        threshold: args.threshold,
+        outlets: args.outlet.clone(),
+        ..DrainJob::of(&args.input, args.load.options())?
+    };
+    job.let_out_at(&args.outlet_at)?;
+    worked(Job::Drain(job), store, TILE, voice)
 }

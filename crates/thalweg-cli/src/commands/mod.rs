@@ -12,6 +12,7 @@ pub mod models;
 #[cfg(feature = "studio")]
 pub mod picture;
 pub mod pictures;
+pub mod plan;
 pub mod reshape;
 pub mod resume;
 pub mod rivers;

@@ -1,6 +1,7 @@
 """What the core gives and takes; src/ of the crate beside this package says more. `mypy.stubtest` holds it against the built module."""
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal, TypedDict, final
 
 from numpy import float32, float64, int64, uint8, uint32
@@ -10,6 +11,7 @@ __all__ = [
     "Recipe",
     "Run",
     "Terrain",
+    "Work",
     "World",
     "__version__",
     "_panic",
@@ -32,6 +34,8 @@ __all__ = [
     "multiple",
     "orders",
     "outlet_distance",
+    "plan_build",
+    "plan_drain",
     "preset_names",
     "rocks",
     "set_threads",
@@ -40,6 +44,7 @@ __all__ = [
     "threads",
     "unknown_keyword",
     "upstream_length",
+    "verify",
     "view",
 ]
 
@@ -241,6 +246,18 @@ class Run:
     def report(self) -> str: ...
 
 @final
+class Work:
+    def __new__(cls, plan: str | PathLike[str]) -> Work: ...
+    @property
+    def stages(self) -> list[str]: ...
+    @property
+    def tiles(self) -> int: ...
+    def tile(self, stage: int, tile: int) -> str | None: ...
+    def solve(self, stage: int) -> str | None: ...
+    def report(self) -> str: ...
+    def mend(self) -> int: ...
+
+@final
 class World:
     def __new__(cls, recipe: Recipe, tile: int) -> World: ...
     @property
@@ -289,6 +306,24 @@ def hierarchy(
     NDArray[int64],
     NDArray[float64],
 ]: ...
+def plan_drain(
+    source: str | PathLike[str],
+    store: str | PathLike[str],
+    plan: str | PathLike[str],
+    tile: int,
+    *,
+    threshold: float | None = None,
+    closed: bool = False,
+    sea_level: float | None = None,
+    outlets: Sequence[Sequence[int]] = [],
+    height: Sequence[float] | None = None,
+    cell_size: float | None = None,
+    metres: bool = False,
+) -> str: ...
+def plan_build(
+    recipe: Recipe, store: str | PathLike[str], plan: str | PathLike[str], tile: int
+) -> str: ...
+def verify(store: str | PathLike[str]) -> list[tuple[str, int, str]]: ...
 def drain(
     terrain: Terrain,
     *,

@@ -23,7 +23,7 @@ pub fn directions(land: &Land<'_>) -> Directions {
 const ROWS: usize = 32;
 
 /// Directions of steepest descent alone: flat ground stays [`PIT`].
-pub(super) fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
+pub(crate) fn descents(land: &Land<'_>, parts: &Field<Part>) -> Directions {
     let cols = land.grid.cols();
     let mut directions = Directions::new(land.grid.topology(), PIT);
     directions.as_mut_slice().par_chunks_mut(ROWS * cols.max(1)).enumerate().for_each(|(band, directions)| {

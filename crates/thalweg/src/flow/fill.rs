@@ -2,8 +2,9 @@
 
 use rayon::prelude::*;
 
+use crate::flow::passes::{self, Pass};
 use crate::flow::pit_basins::{self, PitBasins};
-use crate::flow::{Land, Part, passes};
+use crate::flow::{Land, Part};
 use crate::terrain::field::Field;
 use crate::terrain::height::Height;
 
@@ -21,17 +22,47 @@ pub fn fill(land: &Land<'_>) -> Field<Height> {
 
 /// [`fill`], with the land's parts at hand.
 pub(super) fn filled(land: &Land<'_>, parts: &Field<Part>) -> Field<Height> {
+    Pits::find(land, parts).fill(land)
+}
+
+/// The pits of a land and the passes between their basins: all that filling needs to know.
+pub(crate) struct Pits {
     // The labels lie where the heights will: four bytes a cell less.
-    let mut surface = Field::new(land.grid.size, Height::ZERO);
-    let (pit_basins, passes) = PitBasins::find(land, parts, surface.as_mut_slice());
-    let levels = pit_basins.by_root(&passes::levels(pit_basins.count, passes));
-    let len = pit_basins.band_len;
-    let bands = surface.as_mut_slice().par_chunks_mut(len).zip(land.ground.as_slice().par_chunks(len));
-    bands.enumerate().for_each(|(band, (surface, ground))| {
-        let levels = &levels[pit_basins.starts[band]..];
-        for (cell, ground) in surface.iter_mut().zip(ground) {
-            *cell = Height(ground.0.max(levels[pit_basins::label(*cell) as usize]));
-        }
-    });
-    surface
+    surface: Field<Height>,
+    basins: PitBasins,
+    /// What is found in each band of rows; more may be added.
+    pub(crate) passes: Vec<Vec<Pass>>,
+}
+
+impl Pits {
+    pub(crate) fn find(land: &Land<'_>, parts: &Field<Part>) -> Self {
+        let mut surface = Field::new(land.grid.size, Height::ZERO);
+        let (basins, passes) = PitBasins::find(land, parts, surface.as_mut_slice());
+        Self { surface, basins, passes }
+    }
+
+    /// Number of basins, with the outside, which is basin 0.
+    pub(crate) fn count(&self) -> usize {
+        self.basins.count
+    }
+
+    /// The basin of cell `k`; 0 where water has left.
+    pub(crate) fn basin(&self, k: usize) -> u32 {
+        self.basins.basin(self.surface.as_slice(), k)
+    }
+
+    /// The filled surface.
+    pub(crate) fn fill(self, land: &Land<'_>) -> Field<Height> {
+        let Self { mut surface, basins, passes } = self;
+        let levels = basins.by_root(&passes::levels(basins.count, passes));
+        let len = basins.band_len;
+        let bands = surface.as_mut_slice().par_chunks_mut(len).zip(land.ground.as_slice().par_chunks(len));
+        bands.enumerate().for_each(|(band, (surface, ground))| {
+            let levels = &levels[basins.starts[band]..];
+            for (cell, ground) in surface.iter_mut().zip(ground) {
+                *cell = Height(ground.0.max(levels[pit_basins::label(*cell) as usize]));
+            }
+        });
+        surface
+    }
 }

@@ -32,6 +32,20 @@ pub fn cross(land: &Land<'_>, directions: &mut Directions) {
     }
 }
 
+/// Leads the `cells` of flats, whose codes and those of their neighbours on the flat are [`measured`], as [`cross`] does.
+pub(crate) fn lead(land: &Land<'_>, directions: &mut Directions, cells: Vec<u32>) {
+    let mut flats = Flats::new(land, directions.as_mut_slice(), 0);
+    flats.queue = Queue { len: cells.len(), cells };
+    flats.lead();
+}
+
+/// The code of a flat's cell while that is worked on: `outlet` steps from the outlet, and `higher` steps, from 1 on, from higher ground,
+/// if there is any.
+pub(crate) fn measured(outlet: u32, higher: Option<u32>) -> u8 {
+    let higher = higher.map_or(0, |steps| 1 + (steps % 3) as u8);
+    FLAT | higher << 2 | (outlet % 3) as u8
+}
+
 /// On a flat that reaches into another band.
 const WAITING: u8 = 253;
 /// On a flat without a way out.

@@ -3,8 +3,7 @@
 use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
-use crate::base::rng::Key;
-use crate::flow::around;
+use crate::flow::{around, lot};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Edge, Grid};
@@ -73,6 +72,23 @@ impl<'a> Land<'a> {
 
     /// What each cell is to water. Where water could leave nowhere at all, the lowest cell takes it.
     pub fn parts(&self) -> Field<Part> {
+        let (mut parts, all_inside) = self.ways_out();
+        // Cells without data have a rim round them; so if there is neither rim nor sink, all is one closed piece.
+        if all_inside && let Some(k) = self.lowest() {
+            parts[k] = Part::Sink;
+        }
+        parts
+    }
+
+    /// Index of the lowest cell; of several the first by hash.
+    pub(crate) fn lowest(&self) -> Option<usize> {
+        let heights = self.ground.as_slice();
+        let lowest = heights.iter().min()?;
+        (0..heights.len()).filter(|k| heights[*k] == *lowest).min_by_key(|k| lot(self.grid, *k))
+    }
+
+    /// What each cell is to water by edges, sea, outlets and missing data alone, and whether all are inside.
+    pub(crate) fn ways_out(&self) -> (Field<Part>, bool) {
         let cols = self.grid.cols();
         let mut parts = Field::new(self.grid.size, Part::Inside);
         let rows = parts.par_rows_mut().map_init(Vec::new, |near, (i, row)| self.parts_of_row(i, row, near));
@@ -83,16 +99,7 @@ impl<'a> Land<'a> {
                 all_inside = false;
             }
         }
-        // Cells without data have a rim round them; so if there is neither rim nor sink, all is one closed piece.
-        if all_inside {
-            let heights = self.ground.as_slice();
-            let hash = |k: usize| Key::ZERO.cell(self.grid.world_cell(k / cols, k % cols)).bits();
-            if let Some(lowest) = heights.iter().min() {
-                let lowest = (0..heights.len()).filter(|k| heights[*k] == *lowest).min_by_key(|k| hash(*k));
-                lowest.into_iter().for_each(|k| parts[k] = Part::Sink);
-            }
-        }
-        parts
+        (parts, all_inside)
     }
 
     /// Whether cell (i, j) has data and stands above the sea.

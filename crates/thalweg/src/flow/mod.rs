@@ -21,7 +21,7 @@ mod live_d8;
 pub mod multiple;
 pub(crate) mod near;
 pub mod outlets;
-mod passes;
+pub(crate) mod passes;
 mod pit_basins;
 pub mod pools;
 pub mod spill;

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 /// The basin that is no basin.
-pub(super) const OUTSIDE: u32 = 0;
+pub(crate) const OUTSIDE: u32 = 0;
 
 /// Water that stands at `level` in one of two basins runs into the other.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pass {
+pub(crate) struct Pass {
     pub ends: [u32; 2],
     pub level: i32,
 }
@@ -17,7 +17,7 @@ pub(super) struct Pass {
 /// Borůvka's algorithm (1926), turned about: each basin spills over its lowest pass, at level h, into another. Basins that
 /// are joined so make one basin, and that one's level in the smaller graph, where lower than h, is raised to h. Each
 /// round leaves at most half of the basins.
-pub(super) fn levels(count: usize, mut passes: Vec<Vec<Pass>>) -> Vec<i32> {
+pub(crate) fn levels(count: usize, mut passes: Vec<Vec<Pass>>) -> Vec<i32> {
     let mut rounds = Vec::new();
     let mut count = count;
     while passes.iter().any(|passes| !passes.is_empty()) {

@@ -88,6 +88,11 @@ impl PitBasins {
         (basins, passes)
     }
 
+    /// The basin of cell `k`.
+    pub(super) fn basin(&self, labels: &[Height], k: usize) -> u32 {
+        self.ids[self.starts[k / self.band_len] + label(labels[k]) as usize]
+    }
+
     /// Values of basins, for each root of each band.
     pub(super) fn by_root(&self, values: &[i32]) -> Vec<i32> {
         self.ids.iter().map(|id| values[*id as usize]).collect()

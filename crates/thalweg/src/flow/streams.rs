@@ -8,7 +8,12 @@ use crate::terrain::grid::Topology;
 /// Cells that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a cell when counts
 /// are gathered ([`accumulate::cells`]).
 pub fn least_cells(threshold: f64, cell_area: f64) -> u32 {
-    (threshold / cell_area).ceil().max(1.0) as u32
+    least(threshold, cell_area).try_into().unwrap_or(u32::MAX)
+}
+
+/// The same, where there may be more cells.
+pub(crate) fn least(threshold: f64, cell_area: f64) -> u64 {
+    (threshold / cell_area).ceil().max(1.0) as u64
 }
 
 /// The stream cells: land, with data and above the sea, where at least `least` is `gathered`.

@@ -99,7 +99,12 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
     })
 }
 
+/// A cell in words, by its index in row-major order.
+fn place(k: usize, cols: usize) -> String {
+    cell_words([k / cols, k % cols])
+}
+
 /// A cell in words.
-pub(super) fn place(k: usize, cols: usize) -> String {
-    format!("row {}, column {} (counted from 0 in the north-west)", k / cols, k % cols)
+pub(super) fn cell_words([i, j]: [usize; 2]) -> String {
+    format!("row {i}, column {j} (counted from 0 in the north-west)")
 }

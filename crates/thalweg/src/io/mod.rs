@@ -11,6 +11,7 @@ pub mod deterrace;
 pub mod disk;
 pub mod draft;
 pub mod features;
+pub mod heights;
 pub mod output;
 pub mod place;
 pub mod plain;
@@ -24,6 +25,7 @@ pub mod trees;
 pub mod water;
 
 mod ascii;
+mod cut;
 mod geokeys;
 mod hgt;
 pub(crate) mod layer;
@@ -42,13 +44,16 @@ use std::path::{Path, PathBuf};
 
 pub use crate::terrain::grid::MAX_CELLS;
 pub use atomic::{atomic, write_text};
+pub use cut::{Head, inside};
 pub use draft::{Draft, Saved};
+pub use heights::{HeightReading, SampleLook};
 pub use layer::{load_layer, load_layer_of};
 pub use picture::{save_map, save_picture};
 pub use raster::{Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
-pub use terrain::{LoadOptions, Loaded, cell_of, load, terrain_of};
+pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, placed_of, terrain_of};
+pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
 
 use crate::base::error::{Error, Result};

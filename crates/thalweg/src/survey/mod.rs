@@ -130,6 +130,11 @@ impl SurveyOptions {
         )?;
         Land { outlets: &self.outlets, ..Land::of(terrain) }.check()?;
         self.breach.map_or(Ok(()), |limits| limits.check())?;
+        self.check_numbers()
+    }
+
+    /// Whether threshold and runoff are in range.
+    pub(crate) fn check_numbers(&self) -> Result<()> {
         for (name, value, unit) in [("threshold", self.threshold, "m²"), ("runoff", self.runoff, "mm")] {
             if let Some(value) = value.filter(|value| !(0.0..=1e15).contains(value)) {
                 return Err(Error::value(name, format!("{value} {unit}"), format!("0 to 1e15 {unit}")));
@@ -138,7 +143,8 @@ impl SurveyOptions {
         Ok(())
     }
 
-    fn threshold_on(&self, grid: &Grid) -> f64 {
+    /// Catchment in m² from which on there is a stream.
+    pub(crate) fn threshold_on(&self, grid: &Grid) -> f64 {
         self.threshold.unwrap_or(THRESHOLD.max(FEWEST * grid.cell_area()))
     }
 }

@@ -177,6 +177,19 @@ impl Grid {
                 format!("1 × 1 to {MAX_CELLS} cells in all"),
             ));
         }
+        Self::of_windows(size, cell)
+    }
+
+    /// As [`Grid::new`], of so many cells that perhaps only windows of it fit into memory.
+    ///
+    /// # Errors
+    /// When a side is zero, the cells are more than 2⁶², or `cell` is not a positive number up to 100 km.
+    pub fn of_windows(size: Size, cell: f64) -> Result<Self> {
+        const MOST: u64 = 1 << 62;
+        let cells = (size[0] as u64).checked_mul(size[1] as u64);
+        if cells.is_none_or(|cells| !(1..=MOST).contains(&cells)) {
+            return Err(Error::value("size", format!("{} × {} cells", size[0], size[1]), "1 × 1 to 2^62 cells in all"));
+        }
         if !(cell > 0.0 && (1e-3..=1e5).contains(&cell)) {
             return Err(Error::value("cell size", format!("{cell} m"), "0.001 to 100000 m"));
         }

@@ -9,8 +9,13 @@ use std::path::{Path, PathBuf};
 use sources::Sources;
 
 /// The crates whose order is kept.
-const CRATES: [&str; 4] =
-    ["crates/thalweg/src/", "crates/thalweg-studio/src/", "crates/thalweg-cli/src/", "crates/thalweg-py/src/"];
+const CRATES: [&str; 5] = [
+    "crates/thalweg/src/",
+    "crates/thalweg-store/src/",
+    "crates/thalweg-studio/src/",
+    "crates/thalweg-cli/src/",
+    "crates/thalweg-py/src/",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

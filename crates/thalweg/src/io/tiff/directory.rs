@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use super::source::Source;
+
 /// The entries of a directory, every value known to lie inside the file.
 pub struct Directory<'a> {
-    bytes: &'a [u8],
+    source: &'a Source<'a>,
     big_endian: bool,
     /// Whether it is a BigTIFF.
     big: bool,
@@ -17,13 +19,19 @@ pub struct Directory<'a> {
 
 struct Entry {
     kind: u16,
-    count: usize,
+    count: u64,
     /// Position of the first value in the file; `None` when the values do not lie inside it.
-    at: Option<usize>,
+    at: Option<u64>,
 }
 
+/// The most bytes of values of one tag: they are read at once, and nothing that we read has more strips or tiles than that.
+const MAX_VALUES: u64 = 1 << 30;
+
+/// The most entries of a directory: tags have 16 bits.
+const MAX_ENTRIES: u64 = 1 << 16;
+
 /// Bytes of a value of each field type; `None` for an unknown type.
-fn width(kind: u16) -> Option<usize> {
+fn width(kind: u16) -> Option<u64> {
     Some(match kind {
         1 | 2 | 6 | 7 => 1,
         3 | 8 => 2,
@@ -35,14 +43,14 @@ fn width(kind: u16) -> Option<usize> {
 
 impl<'a> Directory<'a> {
     /// Reads the first directory.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+    pub fn parse(source: &'a Source<'a>) -> Result<Self, String> {
         let broken = || "is not a TIFF file, or it is truncated".to_string();
-        let big_endian = match bytes.get(..2) {
+        let big_endian = match source.get(0, 2).as_deref() {
             Some(b"II") => false,
             Some(b"MM") => true,
             _ => return Err(broken()),
         };
-        let mut head = Self { bytes, big_endian, big: false, entries: BTreeMap::new(), next: None };
+        let mut head = Self { source, big_endian, big: false, entries: BTreeMap::new(), next: None };
         head.big = match head.uint(2, 2) {
             Some(42) => false,
             Some(43) => true,
@@ -59,37 +67,32 @@ impl<'a> Directory<'a> {
 
     /// Reads the directory at that position.
     fn at(&self, start: u64) -> Result<Self, String> {
-        let Self { bytes, big_endian, big, .. } = *self;
-        let mut directory = Self { bytes, big_endian, big, entries: BTreeMap::new(), next: None };
+        let Self { source, big_endian, big, .. } = *self;
+        let mut directory = Self { source, big_endian, big, entries: BTreeMap::new(), next: None };
         // widths of: the number of entries, an entry, its count, its value
         let [head, step, wide] = if big { [8, 20, 8] } else { [2, 12, 4] };
         let outside = || "is truncated: its directory lies outside the file".to_string();
-        let start = usize::try_from(start).map_err(|_| outside())?;
         let count = directory.uint(start, head).ok_or_else(outside)?;
-        if count > (bytes.len() / step) as u64 {
+        if count > MAX_ENTRIES {
             return Err(outside());
         }
-        for k in 0..count as usize {
-            let at = start + head + k * step;
-            let (Some(tag), Some(kind), Some(n)) =
-                (directory.uint(at, 2), directory.uint(at + 2, 2), directory.uint(at + 4, wide))
-            else {
-                return Err(outside());
-            };
+        let entries = source.get(start + head, count * step).ok_or_else(outside)?;
+        for (k, entry) in entries.chunks_exact(step as usize).enumerate() {
+            let number = |at: u64, width: u64| directory.number_of(&entry[at as usize..(at + width) as usize]);
+            let (tag, kind, n) = (number(0, 2), number(2, 2), number(4, wide));
             let Some(each) = width(kind as u16) else {
                 continue; // to be skipped, says the standard
             };
-            let value = at + 4 + wide;
-            let length = usize::try_from(n).ok().and_then(|n| n.checked_mul(each));
+            let length = n.checked_mul(each);
             let place = match length {
-                Some(length) if length <= wide => Some(value as u64),
-                _ => directory.uint(value, wide),
+                Some(length) if length <= wide => start + head + k as u64 * step + 4 + wide,
+                _ => number(4 + wide, wide),
             };
-            let inside = |at: &usize| length.and_then(|l| l.checked_add(*at)).is_some_and(|end| end <= bytes.len());
-            let at = place.and_then(|p| usize::try_from(p).ok()).filter(inside);
-            directory.entries.insert(tag as u16, Entry { kind: kind as u16, count: n as usize, at });
+            let inside = |at: &u64| length.and_then(|l| l.checked_add(*at)).is_some_and(|end| end <= source.length());
+            let at = Some(place).filter(inside);
+            directory.entries.insert(tag as u16, Entry { kind: kind as u16, count: n, at });
         }
-        let after = start + head + count as usize * step;
+        let after = start + head + count * step;
         directory.next = directory.uint(after, if big { 8 } else { 4 }).filter(|next| *next != 0);
         Ok(directory)
     }
@@ -106,8 +109,8 @@ impl<'a> Directory<'a> {
 
     /// The whole numbers of a tag; empty if it is not there.
     pub fn numbers(&self, tag: u16) -> Result<Vec<u64>, String> {
-        self.values(tag, |kind, at, each| match kind {
-            1 | 3 | 4 | 13 | 16 | 18 => self.uint(at, each),
+        self.values(tag, |kind, bytes| match kind {
+            1 | 3 | 4 | 13 | 16 | 18 => Some(self.number_of(bytes)),
             _ => None,
         })
     }
@@ -119,35 +122,46 @@ impl<'a> Directory<'a> {
 
     /// The real numbers of a tag; empty if it is not there.
     pub fn doubles(&self, tag: u16) -> Result<Vec<f64>, String> {
-        self.values(tag, |kind, at, each| match kind {
-            12 => self.uint(at, each).map(f64::from_bits),
-            11 => self.uint(at, each).map(|bits| f64::from(f32::from_bits(bits as u32))),
-            1 | 3 | 4 | 16 => self.uint(at, each).map(|n| n as f64),
+        self.values(tag, |kind, bytes| match kind {
+            12 => Some(f64::from_bits(self.number_of(bytes))),
+            11 => Some(f64::from(f32::from_bits(self.number_of(bytes) as u32))),
+            1 | 3 | 4 | 16 => Some(self.number_of(bytes) as f64),
             _ => None,
         })
     }
 
     /// The text of a tag up to its end mark; empty if it is not there.
     pub fn text(&self, tag: u16) -> Result<String, String> {
-        let bytes = self.values(tag, |kind, at, _| matches!(kind, 1 | 2 | 7).then(|| self.bytes[at]))?;
+        let bytes = self.values(tag, |kind, bytes| matches!(kind, 1 | 2 | 7).then(|| bytes[0]))?;
         let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
     }
 
-    fn values<T>(&self, tag: u16, value: impl Fn(u16, usize, usize) -> Option<T>) -> Result<Vec<T>, String> {
+    fn values<T>(&self, tag: u16, value: impl Fn(u16, &[u8]) -> Option<T>) -> Result<Vec<T>, String> {
         let Some(entry) = self.entries.get(&tag) else {
             return Ok(Vec::new());
         };
-        let start = entry.at.ok_or_else(|| format!("is truncated: the values of tag {tag} lie outside the file"))?;
+        let outside = || format!("is truncated: the values of tag {tag} lie outside the file");
+        let start = entry.at.ok_or_else(outside)?;
         let each = width(entry.kind).unwrap_or(1);
-        let values = (0..entry.count).map(|k| value(entry.kind, start + k * each, each)).collect::<Option<Vec<T>>>();
+        let length = entry.count * each; // they lie inside the file, so this is no overflow
+        if length > MAX_VALUES {
+            return Err(format!("is broken: tag {tag} has {} values", entry.count));
+        }
+        let bytes = self.source.get(start, length).ok_or_else(outside)?;
+        let values =
+            bytes.chunks_exact(each as usize).map(|bytes| value(entry.kind, bytes)).collect::<Option<Vec<T>>>();
         values.ok_or_else(|| format!("is broken: tag {tag} is of field type {}", entry.kind))
     }
 
     /// A whole number of `width` bytes at position `at`.
-    fn uint(&self, at: usize, width: usize) -> Option<u64> {
-        let bytes = self.bytes.get(at..at.checked_add(width)?)?;
+    fn uint(&self, at: u64, width: u64) -> Option<u64> {
+        self.source.get(at, width).map(|bytes| self.number_of(&bytes))
+    }
+
+    /// The whole number that some bytes, eight at the most, stand for.
+    fn number_of(&self, bytes: &[u8]) -> u64 {
         let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
-        Some(if self.big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) })
+        if self.big_endian { bytes.iter().fold(0, add) } else { bytes.iter().rev().fold(0, add) }
     }
 }

@@ -3,16 +3,22 @@
 //! That crate's decoder trusts a file's counts, asserts, and does not read all that GDAL writes (padded LZW tiles).
 
 mod chunk;
+mod cog;
 mod directory;
+mod source;
+mod windows;
 mod write;
 
 use rayon::prelude::*;
 
 use super::geokeys;
 use super::{Raster, SampleType, Samples, check_size};
-use crate::terrain::field::Size;
+use crate::terrain::field::{Size, Window};
 use chunk::Coding;
+pub use cog::{Overviews, write_cog};
 use directory::Directory;
+use source::Source;
+pub use windows::TiffWindows;
 pub(super) use write::write;
 
 /// Tags.
@@ -54,7 +60,7 @@ struct Layout {
     /// Rows and columns of a strip or tile.
     chunk: [usize; 2],
     /// Position and length of the first band's strips or tiles.
-    places: Vec<[usize; 2]>,
+    places: Vec<[u64; 2]>,
 }
 
 /// Strips or tiles decoded at a time, in parallel, before they are put together.
@@ -62,10 +68,20 @@ const BATCH: usize = 64;
 
 /// Reads the first band of the first image.
 pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
-    let directory = Directory::parse(bytes)?;
-    let layout = layout(&directory, bytes.len(), Content::Heights)?;
-    let samples = pixels(&layout, bytes)?;
-    let mut raster = Raster::new([layout.rows, layout.cols], samples);
+    let source = Source::Bytes(bytes);
+    let directory = Directory::parse(&source)?;
+    let layout = layout(&directory, source.length(), Content::Heights, Held::Whole)?;
+    let mut raster = Raster { samples: pixels(&layout, &source)?, ..about(&directory, &layout)? };
+    if let Some(layout) = own_mask(&directory, source.length(), raster.size, Held::Whole)? {
+        let mask = no_data(pixels(&layout, &source)).map_err(|problem| format!("holds a mask that {problem}"))?;
+        raster.mask_out(mask);
+    }
+    Ok(raster)
+}
+
+/// What a file says of its first image; the samples are left out.
+fn about(directory: &Directory<'_>, layout: &Layout) -> Result<Raster, String> {
+    let mut raster = Raster::new([layout.rows, layout.cols], Samples::zeros(layout.coding.kind, 0)?);
     raster.georeference = geokeys::from_tags(&geokeys::Tags {
         pixel_scale: directory.doubles(tag::PIXEL_SCALE)?,
         tiepoints: directory.doubles(tag::TIEPOINTS)?,
@@ -90,9 +106,6 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     if layout.bands > 1 {
         raster.warnings.push(format!("has {} bands; the first is taken", layout.bands));
     }
-    if let Some(mask) = own_mask(&directory, bytes, raster.size)? {
-        raster.mask_out(mask);
-    }
     Ok(raster)
 }
 
@@ -104,11 +117,20 @@ enum Content {
     Mask,
 }
 
+/// How much of an image is held at a time.
+#[derive(Clone, Copy, PartialEq)]
+enum Held {
+    /// All of it: it must have room in memory.
+    Whole,
+    /// A window of it.
+    Windows,
+}
+
 /// Directories that are looked through for a mask.
 const MAX_DIRECTORIES: usize = 256;
 
-/// The mask that the file holds beside its first image (GDAL's, TIFF 6.0 section 8), true where there is no data.
-fn own_mask(first: &Directory<'_>, bytes: &[u8], size: Size) -> Result<Option<Vec<bool>>, String> {
+/// The layout of the mask that the file holds beside its first image (GDAL's, TIFF 6.0 section 8).
+fn own_mask(first: &Directory<'_>, length: u64, size: Size, held: Held) -> Result<Option<Layout>, String> {
     const REDUCED: u64 = 1;
     const MASK: u64 = 4;
     let mut found = first.next();
@@ -118,8 +140,8 @@ fn own_mask(first: &Directory<'_>, bytes: &[u8], size: Size) -> Result<Option<Ve
         let kind = directory.number(tag::SUBFILE, 0)?;
         let sizes = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
         if kind & MASK != 0 && kind & REDUCED == 0 && sizes == size.map(|n| n as u64) {
-            let mask = mask(&directory, bytes).map_err(|problem| format!("holds a mask that {problem}"))?;
-            return Ok(Some(mask));
+            let layout = layout(&directory, length, Content::Mask, held);
+            return layout.map(Some).map_err(|problem| format!("holds a mask that {problem}"));
         }
         found = directory.next();
     }
@@ -128,7 +150,13 @@ fn own_mask(first: &Directory<'_>, bytes: &[u8], size: Size) -> Result<Option<Ve
 
 /// Reads a file that is the mask of another (GDAL's `.msk`), true where there is no data.
 pub(super) fn read_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
-    let directory = Directory::parse(bytes)?;
+    let source = Source::Bytes(bytes);
+    no_data(pixels(&mask_beside(&source, size, Held::Whole)?, &source))
+}
+
+/// The layout of a file that is the mask of another one of that size.
+fn mask_beside(source: &Source<'_>, size: Size, held: Held) -> Result<Layout, String> {
+    let directory = Directory::parse(source)?;
     let [rows, cols] = [directory.number(tag::HEIGHT, 0)?, directory.number(tag::WIDTH, 0)?];
     if [rows, cols] != size.map(|n| n as u64) {
         return Err(format!(
@@ -136,19 +164,19 @@ pub(super) fn read_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
             size[1], size[0]
         ));
     }
-    mask(&directory, bytes)
+    layout(&directory, source.length(), Content::Mask, held)
 }
 
-fn mask(directory: &Directory<'_>, bytes: &[u8]) -> Result<Vec<bool>, String> {
-    let layout = layout(directory, bytes.len(), Content::Mask)?;
-    let Samples::U8(samples) = pixels(&layout, bytes)? else {
-        return Err("is not of bits or bytes".to_string());
-    };
-    Ok(samples.iter().map(|sample| *sample == 0).collect())
+/// What a mask's samples say, true where there is no data.
+fn no_data(samples: Result<Samples, String>) -> Result<Vec<bool>, String> {
+    match samples? {
+        Samples::U8(samples) => Ok(samples.iter().map(|sample| *sample == 0).collect()),
+        _ => Err("is not of bits or bytes".to_string()),
+    }
 }
 
 /// Reads the layout, refusing what is not a grid of heights, what we do not decode, and sizes that cannot be true.
-fn layout(directory: &Directory<'_>, length: usize, content: Content) -> Result<Layout, String> {
+fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) -> Result<Layout, String> {
     let rows = directory.number(tag::HEIGHT, 0)?;
     let cols = directory.number(tag::WIDTH, 0)?;
     let bands = directory.number(tag::BANDS, 1)?;
@@ -204,7 +232,11 @@ fn layout(directory: &Directory<'_>, length: usize, content: Content) -> Result<
     // Eight pixels of a bit stand in one byte, and become eight.
     let (width, ratio) = if depth < 8 { (1, 8 * ratio) } else { (depth / 8, ratio) };
     let pixel = width * (bands / planes);
-    check_size([rows, cols], pixel, length, ratio)?;
+    let size_is_true = |size| match held {
+        Held::Whole => check_size(size, pixel, usize::try_from(length).unwrap_or(usize::MAX), ratio).map(drop),
+        Held::Windows => check_claim(size, pixel, length, ratio),
+    };
+    size_is_true([rows, cols])?;
 
     let tiled = directory.has(tag::TILE_OFFSETS);
     let chunk = if tiled {
@@ -218,7 +250,7 @@ fn layout(directory: &Directory<'_>, length: usize, content: Content) -> Result<
     let chunks = [rows.div_ceil(chunk[0]), cols.div_ceil(chunk[1])];
     if tiled {
         // tiles are stored whole, with their padding
-        check_size([chunks[0].saturating_mul(chunk[0]), chunks[1].saturating_mul(chunk[1])], pixel, length, ratio)?;
+        size_is_true([chunks[0].saturating_mul(chunk[0]), chunks[1].saturating_mul(chunk[1])])?;
     }
     let [offsets, lengths] =
         if tiled { [tag::TILE_OFFSETS, tag::TILE_BYTES] } else { [tag::STRIP_OFFSETS, tag::STRIP_BYTES] };
@@ -236,10 +268,10 @@ fn layout(directory: &Directory<'_>, length: usize, content: Content) -> Result<
                 "leaves tiles out (a sparse TIFF); write them with `gdal_translate -co SPARSE_OK=FALSE`".to_string()
             );
         }
-        if offset.checked_add(*bytes).is_none_or(|end| end > length as u64) {
+        if offset.checked_add(*bytes).is_none_or(|end| end > length) {
             return Err("is truncated: some of its tiles or strips lie outside the file".to_string());
         }
-        Ok([*offset as usize, *bytes as usize])
+        Ok([*offset, *bytes])
     });
     let coding = Coding {
         compression,
@@ -260,28 +292,27 @@ fn layout(directory: &Directory<'_>, length: usize, content: Content) -> Result<
     })
 }
 
+/// Refuses a size that a header claims when it is none, or more than a file of `length` bytes can hold at `ratio` bytes of samples to a
+/// byte of file. How large it may be is not limited: windows of it are.
+fn check_claim(size: [u64; 2], sample_bytes: u64, length: u64, ratio: u64) -> Result<(), String> {
+    let [rows, cols] = size;
+    let need = rows.checked_mul(cols).and_then(|cells| cells.checked_mul(sample_bytes)).filter(|need| *need > 0);
+    match need {
+        Some(need) if need <= length.saturating_mul(ratio) && need <= isize::MAX as u64 => Ok(()),
+        _ => Err(format!(
+            "says that it is {cols} × {rows} cells (columns × rows), which its {length} bytes cannot hold: truncated or broken"
+        )),
+    }
+}
+
 /// Decodes the first band.
-fn pixels(layout: &Layout, bytes: &[u8]) -> Result<Samples, String> {
+fn pixels(layout: &Layout, source: &Source<'_>) -> Result<Samples, String> {
+    let whole = Window { start: [0, 0], size: [layout.rows, layout.cols] };
     let mut samples = Samples::zeros(layout.coding.kind, layout.rows * layout.cols)?;
-    for (batch, places) in layout.places.chunks(BATCH).enumerate() {
-        let decoded = places.par_iter().enumerate().map(|(k, [at, length])| {
-            let [start, _] = layout.corner(batch * BATCH + k);
-            // Tiles are whole, be it with padding; the last strip ends with the image.
-            let rows = if layout.tiled { layout.chunk[0] } else { layout.chunk[0].min(layout.rows - start) };
-            layout.coding.decode(&bytes[*at..at + length], [rows, layout.chunk[1]])
-        });
-        for (k, part) in decoded.collect::<Result<Vec<_>, _>>()?.iter().enumerate() {
-            let start = layout.corner(batch * BATCH + k);
-            match (&mut samples, part) {
-                (Samples::U8(all), Samples::U8(part)) => layout.paste(all, part, start),
-                (Samples::U16(all), Samples::U16(part)) => layout.paste(all, part, start),
-                (Samples::I16(all), Samples::I16(part)) => layout.paste(all, part, start),
-                (Samples::I32(all), Samples::I32(part)) => layout.paste(all, part, start),
-                (Samples::U32(all), Samples::U32(part)) => layout.paste(all, part, start),
-                (Samples::F32(all), Samples::F32(part)) => layout.paste(all, part, start),
-                (Samples::F64(all), Samples::F64(part)) => layout.paste(all, part, start),
-                _ => return Err("cannot be decoded".to_string()),
-            }
+    for batch in layout.chunks(whole).chunks(BATCH) {
+        let decoded = batch.par_iter().map(|k| layout.decode(source, *k)).collect::<Result<Vec<_>, _>>()?;
+        for (k, part) in batch.iter().zip(&decoded) {
+            layout.lay(&mut samples, part, *k, whole)?;
         }
     }
     Ok(samples)
@@ -294,14 +325,54 @@ impl Layout {
         [k / across * self.chunk[0], k % across * self.chunk[1]]
     }
 
-    /// Copies the first band of a strip or tile that starts at row and column `start`, without its padding.
-    fn paste<T: Copy>(&self, all: &mut [T], part: &[T], start: [usize; 2]) {
-        let cols = self.chunk[1].min(self.cols - start[1]);
+    /// The strips or tiles that a window, which lies inside the image, meets.
+    fn chunks(&self, window: Window) -> Vec<usize> {
+        let across = self.cols.div_ceil(self.chunk[1]);
+        let span =
+            |k: usize| window.start[k] / self.chunk[k]..(window.start[k] + window.size[k]).div_ceil(self.chunk[k]);
+        if window.size.contains(&0) {
+            return Vec::new();
+        }
+        span(0).flat_map(|i| span(1).map(move |j| i * across + j)).collect()
+    }
+
+    /// Rows of strip or tile number `k`. Tiles are whole, be it with padding; the last strip ends with the image.
+    fn chunk_rows(&self, k: usize) -> usize {
+        if self.tiled { self.chunk[0] } else { self.chunk[0].min(self.rows - self.corner(k)[0]) }
+    }
+
+    /// The samples of all bands of strip or tile number `k`.
+    fn decode(&self, source: &Source<'_>, k: usize) -> Result<Samples, String> {
+        let [at, length] = self.places[k];
+        let data = source.get(at, length).ok_or("is truncated: some of its tiles or strips cannot be read")?;
+        self.coding.decode(&data, [self.chunk_rows(k), self.chunk[1]])
+    }
+
+    /// Puts the first band of strip or tile number `k`, without its padding, into the samples of a window.
+    fn lay(&self, samples: &mut Samples, part: &Samples, k: usize, window: Window) -> Result<(), String> {
+        match (samples, part) {
+            (Samples::U8(all), Samples::U8(part)) => self.paste(all, part, k, window),
+            (Samples::U16(all), Samples::U16(part)) => self.paste(all, part, k, window),
+            (Samples::I16(all), Samples::I16(part)) => self.paste(all, part, k, window),
+            (Samples::I32(all), Samples::I32(part)) => self.paste(all, part, k, window),
+            (Samples::U32(all), Samples::U32(part)) => self.paste(all, part, k, window),
+            (Samples::F32(all), Samples::F32(part)) => self.paste(all, part, k, window),
+            (Samples::F64(all), Samples::F64(part)) => self.paste(all, part, k, window),
+            _ => return Err("cannot be decoded".to_string()),
+        }
+        Ok(())
+    }
+
+    fn paste<T: Copy>(&self, all: &mut [T], part: &[T], k: usize, window: Window) {
+        let start = self.corner(k);
+        let end = [start[0] + self.chunk_rows(k), start[1] + self.chunk[1]];
+        let first = [0, 1].map(|k| start[k].max(window.start[k]));
+        let last = [0, 1].map(|k| end[k].min(window.start[k] + window.size[k]));
         let bands = self.coding.bands;
-        let rows = part.chunks(self.chunk[1] * bands).take(self.rows - start[0]);
-        for (r, from) in rows.enumerate() {
-            let to = &mut all[(start[0] + r) * self.cols + start[1]..][..cols];
-            to.iter_mut().zip(from.iter().step_by(bands)).for_each(|(to, from)| *to = *from);
+        for i in first[0]..last[0] {
+            let from = part[((i - start[0]) * self.chunk[1] + first[1] - start[1]) * bands..].iter().step_by(bands);
+            let at = (i - window.start[0]) * window.size[1] + first[1] - window.start[1];
+            all[at..at + last[1].saturating_sub(first[1])].iter_mut().zip(from).for_each(|(to, from)| *to = *from);
         }
     }
 }

@@ -51,12 +51,7 @@ fn image<W: Write + Seek, K: TiffKind>(mut tiff: TiffEncoder<W, K>, raster: &Ras
             offsets.push(directory.write_data(&bytes[..])?);
         }
     }
-    // 1 whole, 2 signed, 3 floating-point.
-    let format: u16 = match kind {
-        SampleType::U8 | SampleType::U16 | SampleType::U32 => 1,
-        SampleType::I16 | SampleType::I32 => 2,
-        SampleType::F32 | SampleType::F64 => 3,
-    };
+    let format = format_of(kind);
     directory.write_tag(Tag::ImageWidth, u32::try_from(cols)?)?;
     directory.write_tag(Tag::ImageLength, u32::try_from(rows)?)?;
     directory.write_tag(Tag::BitsPerSample, 8 * kind.bytes() as u16)?;
@@ -76,11 +71,20 @@ fn image<W: Write + Seek, K: TiffKind>(mut tiff: TiffEncoder<W, K>, raster: &Ras
 }
 
 /// Values of tags 259 and 262 (TIFF 6.0, and Adobe Photoshop TIFF technical note 2).
-const DEFLATE: u16 = 8;
+pub const DEFLATE: u16 = 8;
 const BLACK_IS_ZERO: u16 = 1;
 
+/// Value of tag 339: 1 whole, 2 signed, 3 floating-point.
+pub fn format_of(kind: SampleType) -> u16 {
+    match kind {
+        SampleType::U8 | SampleType::U16 | SampleType::U32 => 1,
+        SampleType::I16 | SampleType::I32 => 2,
+        SampleType::F32 | SampleType::F64 => 3,
+    }
+}
+
 /// Value of tag 317: how samples are foretold before they are compressed. Bytes are mostly classes, whose differences say no less.
-fn predictor(kind: SampleType) -> u16 {
+pub fn predictor(kind: SampleType) -> u16 {
     match kind {
         SampleType::U8 => 1,
         SampleType::U16 | SampleType::I16 | SampleType::I32 | SampleType::U32 => 2,
@@ -89,7 +93,7 @@ fn predictor(kind: SampleType) -> u16 {
 }
 
 /// The bytes of some rows' samples after the predictor.
-fn packed(samples: &Samples, range: std::ops::Range<usize>, cols: usize) -> Vec<u8> {
+pub fn packed(samples: &Samples, range: std::ops::Range<usize>, cols: usize) -> Vec<u8> {
     macro_rules! differences {
         ($v:expr) => {
             $v[range]
@@ -149,33 +153,43 @@ fn geo_tags<W: Write + Seek, K: TiffKind>(
             encoder.write_tag(Tag::GeoKeyDirectoryTag, &tags.keys[..])?;
         }
         if !tags.ascii.is_empty() {
-            // The format is ASCII; what others wrote beyond it is carried as far as it can be.
-            let ascii: String = tags.ascii.chars().map(|c| if c.is_ascii() && c != '\0' { c } else { '?' }).collect();
-            encoder.write_tag(Tag::GeoAsciiParamsTag, ascii.as_str())?;
+            encoder.write_tag(Tag::GeoAsciiParamsTag, geo_text(&tags.ascii).as_str())?;
         }
     }
     if let Some(nodata) = raster.nodata {
-        let text = if nodata.is_nan() { "nan".to_string() } else { nodata.to_string() };
-        encoder.write_tag(Tag::GdalNodata, text.as_str())?;
+        encoder.write_tag(Tag::GdalNodata, nodata_text(nodata).as_str())?;
     }
     if raster.scale != [1.0, 0.0] || raster.unit.is_some() {
-        encoder.write_tag(Tag::Unknown(super::tag::GDAL_METADATA), metadata(raster).as_str())?;
+        encoder.write_tag(
+            Tag::Unknown(super::tag::GDAL_METADATA),
+            metadata(raster.scale, raster.unit.as_deref()).as_str(),
+        )?;
     }
     Ok(())
 }
 
+/// Text of the geo keys. The format is ASCII; what others wrote beyond it is carried as far as it can be.
+pub fn geo_text(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii() && c != '\0' { c } else { '?' }).collect()
+}
+
+/// What stands for no data, as GDAL words it.
+pub fn nodata_text(nodata: f64) -> String {
+    if nodata.is_nan() { "nan".to_string() } else { nodata.to_string() }
+}
+
 /// GDAL's metadata for scale, offset and unit.
-fn metadata(raster: &Raster) -> String {
+pub fn metadata(scale: [f64; 2], unit: Option<&str>) -> String {
     let mut text = "<GDALMetadata>\n".to_string();
     let mut item = |name: &str, value: &str| {
         let role = name.to_ascii_lowercase();
         text += &format!("  <Item name=\"{name}\" sample=\"0\" role=\"{role}\">{value}</Item>\n");
     };
-    if raster.scale != [1.0, 0.0] {
-        item("SCALE", &raster.scale[0].to_string());
-        item("OFFSET", &raster.scale[1].to_string());
+    if scale != [1.0, 0.0] {
+        item("SCALE", &scale[0].to_string());
+        item("OFFSET", &scale[1].to_string());
     }
-    if let Some(unit) = &raster.unit {
+    if let Some(unit) = unit {
         item("UNITTYPE", &unit.chars().filter(|c| c.is_ascii_alphanumeric() || *c == ' ').collect::<String>());
     }
     text + "</GDALMetadata>"

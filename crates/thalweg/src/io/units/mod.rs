@@ -3,6 +3,8 @@
 //! `epsg.tsv` holds the systems of the EPSG dataset (IOGP) whose unit of length is not the metre; `make_table.py` makes it from
 //! the PROJ database.
 
+use serde::{Deserialize, Serialize};
+
 use super::geokeys::{self, key};
 use crate::terrain::grid::Georeference;
 
@@ -16,7 +18,8 @@ const METRE: u16 = 9001;
 const OWN: u16 = 32_767;
 
 /// A unit that a file is to be taken in, whatever it says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// The metre.
     Metre,

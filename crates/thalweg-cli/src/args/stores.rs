@@ -1,0 +1,108 @@
+//! Commands that work tile by tile, on one machine or in the queue of a cluster.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+
+use super::shared::{LoadArgs, VoiceArgs};
+use super::values::{EdgeWord, area, cell, seed, threads, two_numbers};
+
+/// Side of a tile in cells, if nothing is said.
+pub const TILE: usize = 1024;
+
+/// `plan`.
+#[derive(Args)]
+pub struct Plan {
+    /// An elevation model, whose drainage is to be worked out; or a preset or recipe, whose world is to be built.
+    #[arg(value_name = "FILE|PRESET|RECIPE")]
+    pub source: OsString,
+    /// The plan to write.
+    #[arg(short, long, value_name = "PLAN.json")]
+    pub output: PathBuf,
+    /// The store that the work goes into [default: the plan's name with .zarr].
+    #[arg(long, value_name = "DIR.zarr")]
+    pub store: Option<PathBuf>,
+    /// Cells of a tile's side, which is a shard of the store.
+    #[arg(long, value_name = "N", default_value_t = TILE)]
+    pub tile: usize,
+    /// Cells on the long side of a world.
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 24))]
+    pub cells: Option<usize>,
+    /// The world's seed.
+    #[arg(long, value_name = "N", value_parser = seed())]
+    pub seed: Option<u64>,
+    /// Catchment from which on there is a stream [default: 0.5km2, but at least 100 cells].
+    #[arg(long, value_name = "AREA", value_parser = area)]
+    pub threshold: Option<f64>,
+    /// A cell where water leaves, counted from 0 in the north-west; may be given again.
+    #[arg(long, value_name = "ROW,COL", value_parser = cell)]
+    pub outlet: Vec<[usize; 2]>,
+    /// The same by coordinates of the file.
+    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), allow_hyphen_values = true)]
+    pub outlet_at: Vec<[f64; 2]>,
+    /// What happens at an elevation model's four sides.
+    #[arg(long, default_value = "open")]
+    pub edges: EdgeWord,
+    /// Up to this height in metres an elevation model is sea.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// `stage`.
+#[derive(Args)]
+pub struct Stage {
+    /// A plan that `plan` wrote.
+    pub plan: PathBuf,
+    /// The stage, by its name in the plan.
+    pub stage: String,
+    /// Number of the tile, or `solve` for what follows from all tiles of the stage.
+    #[arg(value_name = "TILE|solve")]
+    pub tile: String,
+    /// Threads to work with [default: 1; of `solve` all cores]; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
+}
+
+/// `verify`.
+#[derive(Args)]
+pub struct Verify {
+    /// A store.
+    pub store: PathBuf,
+    /// Decode every tile, in place of comparing the hashes of its bytes.
+    #[arg(long, conflicts_with = "quick")]
+    pub deep: bool,
+    /// Look at lengths alone.
+    #[arg(long)]
+    pub quick: bool,
+    /// Make anew what is missing or altered, and nothing else.
+    #[arg(long)]
+    pub mend: bool,
+    /// Threads to work with [default: all cores].
+    #[arg(long, value_name = "N", value_parser = threads())]
+    pub threads: Option<usize>,
+    #[command(flatten)]
+    pub voice: VoiceArgs,
+}
+
+/// `layer`.
+#[derive(Args)]
+pub struct Layer {
+    /// A store.
+    pub store: PathBuf,
+    /// The layer's name.
+    pub layer: String,
+    /// The file to write, a cloud-optimised GeoTIFF.
+    #[arg(short, long, value_name = "FILE.tif")]
+    pub output: PathBuf,
+    /// Cells of the store to a side of the file's: a look at the whole.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub coarser: usize,
+}

@@ -1,0 +1,122 @@
+//! `plan`, `stage`, `verify`, `layer`: work in parts, for the queue of a cluster, and what comes of it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::json;
+use thalweg::io::Format;
+use thalweg::{Error, Result};
+use thalweg_store::{Access, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task, Work, beside};
+
+use crate::args;
+use crate::console::Voice;
+use crate::recipes::named;
+
+/// What `stage` returns where something before is missing.
+const WAITS: u8 = 3;
+
+/// Writes a plan.
+///
+/// # Errors
+/// A source that cannot be worked on, a plan that cannot be written.
+pub fn plan(args: &args::Plan, voice: Voice) -> Result<()> {
+    let job = job(args)?;
+    voice.warn_all(&job.warnings()?);
+    let store = args.store.clone().unwrap_or_else(|| args.output.with_extension("zarr"));
+    let plan = Plan::of(job, &store, args.tile)?;
+    plan.write(&args.output)?;
+    let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
+    voice.say(&format!("{} tiles, numbered from 0; stages in their order, each solved after its tiles:", plan.tiles));
+    voice.say(&format!("  {}", stages.join(" ")));
+    voice.event(&json!({"event": "result", "plan": plan.hash, "tiles": plan.tiles, "stages": stages}));
+    Ok(())
+}
+
+/// The job on what was named: an elevation model by its ending, else a recipe.
+fn job(args: &args::Plan) -> Result<Job> {
+    let path = Path::new(&args.source);
+    if Format::of(path).is_err() {
+        let mut recipe = named(&args.source)?;
+        recipe.cells = args.cells.unwrap_or(recipe.cells);
+        recipe.seed = args.seed.unwrap_or(recipe.seed);
+        return Ok(Job::Build(BuildJob::of(&recipe)?));
+    }
+    let mut job = DrainJob {
+        edges: args.edges.edges(),
+        sea_level: args.sea_level,
+        threshold: args.threshold,
+        outlets: args.outlet.clone(),
+        ..DrainJob::of(path, args.load.options())?
+    };
+    job.let_out_at(&args.outlet_at)?;
+    Ok(Job::Drain(job))
+}
+
+/// Does one part of a plan.
+///
+/// # Errors
+/// A plan that cannot be read, a stage or tile that it does not have, what the part's own work meets.
+pub fn stage(args: &args::Stage, voice: Voice) -> Result<ExitCode> {
+    let plan = Plan::read(&args.plan)?;
+    let stage = plan.stage(&args.stage)?;
+    let number = || args.tile.parse().map_err(|_| Error::value("tile", &args.tile, "a number, or `solve`"));
+    let task = match args.tile.as_str() {
+        "solve" => Task::Solve { stage },
+        _ => Task::Tile { stage, tile: number()? },
+    };
+    let last = stage + 1 == plan.stages.len() && matches!(task, Task::Solve { .. });
+    let work = Work::open(plan, Access::Shared)?;
+    match work.carry_out(task)? {
+        Outcome::Done => {
+            if last {
+                work.write_report()?;
+            }
+            voice.event(&json!({"event": "result", "done": true}));
+            Ok(ExitCode::SUCCESS)
+        }
+        Outcome::Waits(missing) => {
+            voice.say(&format!("waits: {missing}"));
+            voice.event(&json!({"event": "result", "done": false, "waits": missing}));
+            Ok(ExitCode::from(WAITS))
+        }
+    }
+}
+
+/// Says what of a store is missing or altered, and makes it anew if that is asked for.
+///
+/// # Errors
+/// A folder that is no store; to mend, one without its plan.
+pub fn verify(args: &args::Verify, voice: Voice) -> Result<ExitCode> {
+    let level = match (args.quick, args.deep) {
+        (true, _) => Level::Lengths,
+        (_, true) => Level::Samples,
+        _ => Level::Bytes,
+    };
+    let faults = Store::open_read(&args.store)?.verify(level)?;
+    for fault in &faults {
+        voice.say(&fault.to_string());
+    }
+    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let mended = args.mend && !faults.is_empty();
+    if mended {
+        let work = Work::open(Plan::read(&beside(&args.store, "plan.json"))?, Access::Alone)?;
+        work.mend(&faults)?;
+        let left = work.verify(level)?.len();
+        voice.say(&format!("made anew: {} of {}", faults.len() - left.min(faults.len()), faults.len()));
+        voice.event(&json!({"event": "result", "faults": told, "left": left}));
+        return Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
+    if faults.is_empty() {
+        voice.say("all tiles are whole");
+    }
+    voice.event(&json!({"event": "result", "faults": told, "left": told.len()}));
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Writes a layer as a file.
+///
+/// # Errors
+/// A folder that is no store, a layer that is not done, a file that cannot be written.
+pub fn layer(args: &args::Layer) -> Result<()> {
+    Store::open_read(&args.store)?.save_cog(&args.layer, &args.output, args.coarser)
+}

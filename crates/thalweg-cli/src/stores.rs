@@ -1,0 +1,74 @@
+//! Work that goes tile by tile into a store: the loop that steps it, and what is said of it.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde_json::json;
+use thalweg::Result;
+use thalweg::base::{memory, names::shown};
+use thalweg_store::{Access, Job, Plan, Pool, Work, beside};
+
+use crate::console::{Voice, list, texts};
+use crate::progress::Counting;
+use crate::signals::{INTERRUPTED, is_asked, listen};
+
+/// Whether a path that is to be written names a store.
+pub fn is_store_name(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"))
+}
+
+/// Plans a job and carries it out on this machine. What is there of the same plan already is kept.
+///
+/// # Errors
+/// A job that cannot be planned, no room, what its parts meet.
+pub fn worked(job: Job, store: &Path, tile: usize, voice: Voice) -> Result<ExitCode> {
+    let start = Instant::now();
+    voice.warn_all(&job.warnings()?);
+    let plan = Plan::of(job, store, tile)?;
+    let threads = at_once(&plan);
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    voice.say(&format!(
+        "{} tiles of {} × {} cells, {threads} at once: at most {:.2} GiB of memory and {:.1} GiB of disk",
+        plan.tiles,
+        plan.side,
+        plan.side,
+        gib(plan.bytes(threads)),
+        gib(plan.disk_bytes),
+    ));
+    let work = Work::open(plan, Access::Alone)?;
+    voice.warn_all(&work.store().warnings());
+    work.plan().write(&beside(store, "plan.json"))?;
+    listen(voice);
+    let mut pool = Pool::new(&work, threads)?;
+    let mut show = Counting::new(voice);
+    while let Some(progress) = pool.step()? {
+        show.step(work.now(), progress.map(|n| n as u64));
+        if is_asked() && !work.is_done() {
+            drop(show);
+            let [done, all] = progress;
+            voice.say(&format!("stopped after {done} of {all} parts; the same command goes on"));
+            voice.event(&json!({"event": "interrupted", "done": done, "all": all}));
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+    }
+    drop(show);
+    let report = work.write_report()?;
+    let files = [store.to_path_buf(), report];
+    voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(&files)));
+    voice.event(&json!({"event": "result", "files": texts(&files), "report": work.report()?}));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// As many tiles at once as there are threads, and as memory holds.
+fn at_once(plan: &Plan) -> usize {
+    let threads = rayon::current_num_threads();
+    let room = memory::available().unwrap_or(u64::MAX);
+    let fit = room / plan.bytes(1).max(1);
+    threads.min(usize::try_from(fit).unwrap_or(threads)).max(1)
+}
+
+/// Says that work goes by tiles though nobody asked for it.
+pub fn told(store: &Path, voice: Voice) {
+    voice.say(&format!("it does not fit into memory: it goes by tiles, into {}", shown(store)));
+}

@@ -1,0 +1,189 @@
+"""Work that is larger than memory, on the workers of Dask: drainage and worlds into stores.
+
+A plan is cut into stages, and a stage into tiles; each task is a tile of a stage, and writes its shards by itself. What goes through the
+scheduler are the numbers of tiles: summaries lie on the disk that all workers share. What is done is marked there, so a task that is begun
+again, after its worker was lost or in another session, makes nothing twice. The bytes are those of ``thalweg drain`` on one machine.
+
+A scheduler runs what it is sent: listen on this machine alone, or use Dask's TLS.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from distributed import Client, as_completed, get_worker
+
+from . import _core
+from ._keywords import named
+from ._recipe import Recipe
+
+#: How often a task is begun anew when its worker is lost or its disk refuses.
+RETRIES = 3
+
+_works: dict[tuple[int, str], _core.Work] = {}
+
+
+def _work(plan: str) -> _core.Work:
+    """The plan, opened once in a process."""
+    key = (os.getpid(), plan)
+    if key not in _works:
+        with contextlib.suppress(ValueError):
+            # As many threads as Dask gives the worker, and no more.
+            _core.set_threads(get_worker().state.nthreads)
+        _works.clear()
+        _works[key] = _core.Work(plan)
+    return _works[key]
+
+
+def _tile(plan: str, stage: int, tile: int) -> None:
+    missing = _work(plan).tile(stage, tile)
+    if missing is not None:
+        raise RuntimeError(f"tile {tile} of stage {stage} waits: {missing}")
+
+
+def _solve(plan: str, stage: int) -> None:
+    missing = _work(plan).solve(stage)
+    if missing is not None:
+        raise RuntimeError(f"stage {stage} waits: {missing}")
+
+
+@contextlib.contextmanager
+def _client(client: Client | None) -> Iterator[Client]:
+    """The client, or one with workers of its own on this machine."""
+    if client is not None:
+        yield client
+        return
+    with Client(dashboard_address=None) as own:
+        yield own
+
+
+def carry_out(plan: str | os.PathLike[str], client: Client | None = None) -> dict[str, Any]:
+    """Does what is left of a plan that ``thalweg plan``, :func:`drain` or :func:`build` wrote; returns the report.
+
+    Workers must see the plan, its source and its store under the paths that the plan names.
+    """
+    path = str(Path(plan).absolute())
+    work = _core.Work(path)
+    with _client(client) as at:
+        for stage in range(len(work.stages)):
+            futures = [
+                at.submit(_tile, path, stage, tile, pure=False, retries=RETRIES) for tile in range(work.tiles)
+            ]
+            for future in as_completed(futures):
+                future.result()
+            at.submit(_solve, path, stage, pure=False, retries=RETRIES).result()
+    report: dict[str, Any] = json.loads(work.report())
+    return report
+
+
+def open(store: str | os.PathLike[str]) -> xr.Dataset:
+    """A store as a Dataset backed by dask: a chunk is a shard, which is what is read and decoded at once."""
+    found = xr.open_zarr(os.fspath(store), chunks=None)
+    side = json.loads((Path(store) / "zarr.json").read_text())["attributes"]["thalweg"]["spec"]["side"]
+    dataset: xr.Dataset = found.chunk({"y": side, "x": side})
+    return dataset
+
+
+def _beside(store: str | os.PathLike[str], name: str) -> Path:
+    path = Path(store).absolute()
+    return path.with_name(f"{path.stem}.{name}")
+
+
+def _done(store: str | os.PathLike[str], plan: Path, client: Client | None) -> xr.Dataset:
+    report = carry_out(plan, client)
+    dataset = open(store)
+    dataset.attrs.update({name: value for name, value in report.items() if isinstance(value, (int, float, str))})
+    return dataset
+
+
+@named
+def drain(
+    source: str | os.PathLike[str],
+    store: str | os.PathLike[str],
+    client: Client | None = None,
+    *,
+    tile: int = 1024,
+    threshold: float | None = None,
+    outlets: list[tuple[int, int]] | tuple[()] = (),
+    cell_size: float | None = None,
+    unit: str | None = None,
+    sea_level: float | None = None,
+    edges: str = "open",
+) -> xr.Dataset:
+    """Works out where water goes on an elevation model of any size, into a store: the same bits as :func:`thalweg.drain`.
+
+    Parameters
+    ----------
+    source : path
+        A GeoTIFF or COG, read by windows; files of other formats are read whole by every worker.
+    store : path
+        A folder whose name ends in ``.zarr``; what is there of the same work already is kept.
+    client : distributed.Client, optional
+        The workers; if none is given, some on this machine.
+    tile : int
+        Cells of a tile's side.
+    threshold, outlets, cell_size, unit, sea_level, edges
+        As :func:`thalweg.drain` has them; ``edges`` is "open" or "closed".
+
+    Returns
+    -------
+    xarray.Dataset
+        ``height``, ``filled``, ``direction``, ``angle``, ``area``, ``basin``, ``order``, ``lake``, ``depth``, read when they are asked for. Streams lie
+        beside the store as FlatGeobuf.
+    """
+    if edges not in ("open", "closed"):
+        raise ValueError(f"edges = {edges!r}: allowed is one of open, closed")
+    if unit not in (None, "metre"):
+        raise ValueError(f"unit = {unit!r}: allowed is metre")
+    plan = _beside(store, "plan.json")
+    _core.plan_drain(
+        Path(source).absolute(),
+        Path(store).absolute(),
+        plan,
+        tile,
+        threshold=threshold,
+        closed=edges == "closed",
+        sea_level=sea_level,
+        outlets=[(int(row), int(column)) for row, column in outlets],
+        cell_size=cell_size,
+        metres=unit == "metre",
+    )
+    return _done(store, plan, client)
+
+
+@named
+def build(
+    recipe: Any,
+    store: str | os.PathLike[str],
+    client: Client | None = None,
+    *,
+    tile: int = 1024,
+    cells: int | None = None,
+    seed: int | None = None,
+) -> xr.Dataset:
+    """Builds a recipe's world of any size into a store: solved whole on its global levels, refined tile by tile beyond.
+
+    Parameters
+    ----------
+    recipe : Recipe, or what :class:`thalweg.Recipe` takes
+        What the world is made of; it must have local levels.
+    store, client, tile
+        As :func:`drain` has them.
+    cells, seed
+        Cells on the long side, and the world's seed.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``height``, ``direction``, ``area``, ``lake``.
+    """
+    plan = _beside(store, "plan.json")
+    made = Recipe(recipe, cells=cells, seed=seed)
+    _core.plan_build(made._core, Path(store).absolute(), plan, tile)
+    return _done(store, plan, client)

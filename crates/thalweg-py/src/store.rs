@@ -1,0 +1,116 @@
+//! Work by tiles into stores: plans, and the parts of one.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+use thalweg::io::{LoadOptions, Unit};
+use thalweg::terrain::grid::Edge;
+use thalweg_store::{Access, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task};
+
+use crate::pool::work;
+use crate::recipe::Recipe;
+
+/// Writes the plan of an elevation model's drainage, and returns its hash.
+#[pyfunction]
+#[pyo3(signature = (source, store, plan, tile, *, threshold=None, closed=false, sea_level=None, outlets=Vec::new(), height=None, cell_size=None, metres=false))]
+#[allow(clippy::too_many_arguments)] // keywords of Python
+pub fn plan_drain(
+    py: Python<'_>,
+    source: PathBuf,
+    store: PathBuf,
+    plan: PathBuf,
+    tile: usize,
+    threshold: Option<f64>,
+    closed: bool,
+    sea_level: Option<f64>,
+    outlets: Vec<[usize; 2]>,
+    height: Option<[f64; 2]>,
+    cell_size: Option<f64>,
+    metres: bool,
+) -> PyResult<String> {
+    work(py, || {
+        let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
+        let edges = [if closed { Edge::Closed } else { Edge::Open }; 4];
+        let job = DrainJob { threshold, edges, sea_level, outlets, ..DrainJob::of(&source, load)? };
+        written(Job::Drain(job), &store, &plan, tile)
+    })
+}
+
+/// Writes the plan of a world, and returns its hash.
+#[pyfunction]
+pub fn plan_build(py: Python<'_>, recipe: &Recipe, store: PathBuf, plan: PathBuf, tile: usize) -> PyResult<String> {
+    work(py, || written(Job::Build(BuildJob::of(&recipe.recipe)?), &store, &plan, tile))
+}
+
+fn written(job: Job, store: &std::path::Path, plan: &std::path::Path, tile: usize) -> thalweg::Result<String> {
+    let made = Plan::of(job, store, tile)?;
+    made.write(plan)?;
+    Ok(made.hash)
+}
+
+/// A plan with its store, shared with other processes that do other parts of it.
+#[pyclass(frozen, module = "thalweg._core")]
+pub struct Work(thalweg_store::Work);
+
+#[pymethods]
+impl Work {
+    #[new]
+    fn new(py: Python<'_>, plan: PathBuf) -> PyResult<Self> {
+        work(py, || thalweg_store::Work::open(Plan::read(&plan)?, Access::Shared)).map(Self)
+    }
+
+    /// Names of the stages.
+    #[getter]
+    fn stages(&self) -> Vec<String> {
+        self.0.plan().stages.iter().map(|stage| stage.name.clone()).collect()
+    }
+
+    /// Number of tiles.
+    #[getter]
+    fn tiles(&self) -> usize {
+        self.0.plan().tiles
+    }
+
+    /// Does a tile of a stage; says what it waits for, if it cannot be done yet.
+    fn tile(&self, py: Python<'_>, stage: usize, tile: usize) -> PyResult<Option<String>> {
+        self.part(py, Task::Tile { stage, tile })
+    }
+
+    /// Solves a stage out of its tiles; says what it waits for, if it cannot be done yet.
+    fn solve(&self, py: Python<'_>, stage: usize) -> PyResult<Option<String>> {
+        self.part(py, Task::Solve { stage })
+    }
+
+    /// What was found, as JSON; it is written beside the store, too.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        work(py, || {
+            self.0.write_report()?;
+            Ok(serde_json::Value::Object(self.0.report()?).to_string())
+        })
+    }
+
+    /// Makes anew what is missing or altered of what was done, and returns how many tiles that were.
+    fn mend(&self, py: Python<'_>) -> PyResult<usize> {
+        work(py, || {
+            let faults = self.0.verify(Level::Bytes)?;
+            self.0.mend(&faults)?;
+            Ok(faults.len())
+        })
+    }
+}
+
+impl Work {
+    fn part(&self, py: Python<'_>, task: Task) -> PyResult<Option<String>> {
+        work(py, || self.0.carry_out(task)).map(|outcome| match outcome {
+            Outcome::Done => None,
+            Outcome::Waits(missing) => Some(missing),
+        })
+    }
+}
+
+/// Tiles of a store that are missing or altered: layer, tile, what is wrong.
+#[pyfunction]
+pub fn verify(py: Python<'_>, store: PathBuf) -> PyResult<Vec<(String, usize, String)>> {
+    let faults = work(py, || Store::open_read(&store)?.verify(Level::Bytes));
+    Ok(faults?.into_iter().map(|fault| (fault.layer.clone(), fault.tile, fault.to_string())).collect())
+}

@@ -1,0 +1,231 @@
+//! [`ZarrArray`]: a map of Zarr v3, read by windows.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use thalweg::io::{Head, Samples, inside, plain};
+use thalweg::terrain::field::{Size, Window};
+use thalweg::{Error, Result};
+
+use crate::codec::{Chain, Codecs, Shard};
+use crate::meta::{MAX_BYTES, Meta, ZARR, fill_bytes};
+use crate::place;
+use crate::raster::Raster;
+
+/// A map of Zarr v3 in a folder of its own: of ours, or any plain one of two dimensions.
+///
+/// Read are samples of 8 to 64 bits in either byte order, regular chunks or shards of them, and the codecs `bytes`, `zstd`, `gzip` and
+/// `crc32c`.
+#[derive(Debug, Clone)]
+pub struct ZarrArray {
+    folder: PathBuf,
+    meta: Meta,
+    head: Head,
+    /// Whether a chunk that is not there is all fill value, as Zarr has it.
+    sparse: bool,
+}
+
+/// The longest chunk that is read, in bytes.
+const MAX_CHUNK_BYTES: u64 = 4 << 30;
+
+impl ZarrArray {
+    /// Opens the array in `folder`.
+    ///
+    /// # Errors
+    /// A folder without metadata; Zarr v2; metadata that are damaged, of other than two dimensions, or of types and codecs that are not
+    /// read.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join(ZARR);
+        let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
+            return Err(missing(folder));
+        };
+        let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
+        let meta = Meta::parse(text).map_err(|problem| Error::file(&path, problem))?;
+        let mut head = Head::new(meta.size, meta.kind);
+        head.nodata = meta.nodata();
+        head.scale = meta.scale();
+        head.unit = meta.attributes.get("units").and_then(|unit| unit.as_str()).map(str::to_string);
+        head.georeference = place::beside(folder, &meta.attributes);
+        Ok(Self { folder: folder.to_path_buf(), meta, head, sparse: true })
+    }
+
+    /// The same, in which every chunk must be there: what is not is not made yet.
+    pub(crate) fn dense(mut self, georeference: thalweg::terrain::grid::Georeference) -> Self {
+        self.sparse = false;
+        self.head.georeference = Some(georeference);
+        self
+    }
+
+    /// Rows and columns of a chunk, which may be a shard: windows along these are read fastest.
+    pub fn chunk(&self) -> Size {
+        self.meta.chunk
+    }
+
+    /// Where a chunk lies.
+    pub(crate) fn chunk_path(&self, at: [usize; 2]) -> PathBuf {
+        self.folder.join(self.meta.chunk_path(at))
+    }
+
+    /// The bytes of the shard of these samples; beyond them it is filled up.
+    pub(crate) fn encode(&self, samples: &Samples, size: Size) -> Result<Vec<u8>, String> {
+        let Codecs::Sharded(shard) = &self.meta.codecs else {
+            return Err("is not made of shards".to_string());
+        };
+        let fill = fill_bytes(self.meta.kind, self.meta.fill);
+        let across = self.meta.chunk[1] / shard.inner[1];
+        let count = self.meta.chunk[0] / shard.inner[0] * across;
+        let chunks = (0..count).into_par_iter().map(|k| {
+            let start = [k / across * shard.inner[0], k % across * shard.inner[1]];
+            let cells = [0, 1].map(|k| shard.inner[k].min(size[k].saturating_sub(start[k])));
+            if cells.contains(&0) {
+                return Ok(None);
+            }
+            let cut = |error: Error| error.to_string();
+            let mut chunk =
+                Samples::filled(self.meta.kind, shard.inner[0] * shard.inner[1], self.meta.fill).map_err(cut)?;
+            chunk.paste(shard.inner, Window { start: [0, 0], size: cells }, samples, size, start).map_err(cut)?;
+            let bytes = chunk.to_bytes();
+            if bytes.chunks_exact(fill.len()).all(|sample| sample == fill) {
+                return Ok(None);
+            }
+            shard.chain.encode(bytes).map(Some)
+        });
+        shard.put_together(&chunks.collect::<Result<Vec<_>, String>>()?)
+    }
+
+    /// Puts the part of a chunk that lies in `window` into `samples`.
+    fn read_chunk(&self, at: [usize; 2], window: Window, samples: &mut Samples) -> Result<()> {
+        let path = self.chunk_path(at);
+        let start = [0, 1].map(|k| at[k] * self.meta.chunk[k]);
+        if !path.exists() {
+            // The samples are the fill value from the start.
+            return if self.sparse {
+                Ok(())
+            } else {
+                Err(Error::file(&path, "is missing: its tile is not made yet, or was lost"))
+            };
+        }
+        let (mut file, length) = plain::open(&path)?;
+        let broken = |problem: String| Error::file(&path, problem);
+        let (chain, inner, wanted) = match &self.meta.codecs {
+            Codecs::Plain(chain) => (chain, self.meta.chunk, vec![([0, length], start)]),
+            Codecs::Sharded(shard) => {
+                (&shard.chain, shard.inner, self.in_shard(shard, &mut file, length, start, window, &path)?)
+            }
+        };
+        let mut coded = Vec::with_capacity(wanted.len());
+        for (place, start) in wanted {
+            coded.push((piece(&mut file, place[0]..place[0] + place[1], &path)?, start));
+        }
+        let decoded =
+            coded.par_iter().map(|(bytes, start)| self.decode(chain, bytes, inner).map(|chunk| (chunk, *start)));
+        for (chunk, start) in decoded.collect::<Result<Vec<_>, String>>().map_err(broken)? {
+            let common = Meet::of(start, inner, window);
+            samples.paste(window.size, common.there, &chunk, inner, common.here)?;
+        }
+        Ok(())
+    }
+
+    /// The inner chunks of a shard that `window` meets and that hold anything: where each lies in the file, and its first cell.
+    fn in_shard(
+        &self,
+        shard: &Shard,
+        file: &mut File,
+        length: u64,
+        start: [usize; 2],
+        window: Window,
+        path: &Path,
+    ) -> Result<Vec<([u64; 2], [usize; 2])>> {
+        let broken = |problem: String| Error::file(path, problem);
+        let counts = [0, 1].map(|k| self.meta.chunk[k] / shard.inner[k]);
+        let count = counts[0] * counts[1];
+        let bytes = piece(file, shard.index_at(count, length).map_err(broken)?, path)?;
+        let index = shard.index(&bytes, count, length).map_err(broken)?;
+        let corner = |k: usize| [start[0] + k / counts[1] * shard.inner[0], start[1] + k % counts[1] * shard.inner[1]];
+        let meets = |at: &[usize; 2]| Meet::of(*at, shard.inner, window).there.size.iter().all(|n| *n > 0);
+        Ok(index
+            .into_iter()
+            .enumerate()
+            .filter_map(|(k, place)| Some((place?, corner(k))))
+            .filter(|(_, at)| meets(at))
+            .collect())
+    }
+
+    fn decode(&self, chain: &Chain, bytes: &[u8], size: Size) -> Result<Samples, String> {
+        let length = size[0] * size[1] * self.meta.kind.bytes();
+        let bytes = chain.decode(bytes, length).map_err(|problem| format!("is damaged: a chunk {problem}"))?;
+        Samples::of_bytes(self.meta.kind, &bytes, chain.big_endian).map_err(|error| error.to_string())
+    }
+}
+
+/// What a chunk and a window have in common.
+struct Meet {
+    /// Its first cell in the chunk.
+    here: [usize; 2],
+    /// It in the window.
+    there: Window,
+}
+
+impl Meet {
+    fn of(start: [usize; 2], size: Size, window: Window) -> Self {
+        let first = [0, 1].map(|k| start[k].max(window.start[k]));
+        let end = [0, 1].map(|k| (start[k] + size[k]).min(window.start[k] + window.size[k]));
+        Self {
+            here: [0, 1].map(|k| first[k] - start[k]),
+            there: Window {
+                start: [0, 1].map(|k| first[k] - window.start[k]),
+                size: [0, 1].map(|k| end[k].saturating_sub(first[k])),
+            },
+        }
+    }
+}
+
+/// Some bytes of a file, known to lie inside it.
+fn piece(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Result<Vec<u8>> {
+    let length = range.end - range.start;
+    if length > MAX_CHUNK_BYTES {
+        return Err(Error::file(path, format!("has a chunk of {length} bytes; at most {MAX_CHUNK_BYTES} are read")));
+    }
+    file.seek(SeekFrom::Start(range.start)).map_err(Error::io(path, "read"))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes).map_err(Error::io(path, "read"))?;
+    if bytes.len() as u64 != length {
+        return Err(Error::file(path, "is shorter than it was a moment ago"));
+    }
+    Ok(bytes)
+}
+
+/// What is to be said of a folder without Zarr's metadata.
+pub fn missing(folder: &Path) -> Error {
+    if !folder.exists() {
+        return Error::file(folder, "is not there");
+    }
+    if [".zarray", ".zgroup", ".zmetadata"].iter().any(|name| folder.join(name).exists()) {
+        return Error::file(folder, "is Zarr of version 2; version 3 is read: write it anew as such");
+    }
+    Error::file(folder, format!("is no Zarr of version 3: it has no {ZARR}"))
+}
+
+impl Raster for ZarrArray {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn read(&self, window: Window) -> Result<Samples> {
+        inside(self.meta.size, window)?;
+        let mut samples = Samples::filled(self.meta.kind, window.size[0] * window.size[1], self.meta.fill)?;
+        if window.size.contains(&0) {
+            return Ok(samples);
+        }
+        let first = [0, 1].map(|k| window.start[k] / self.meta.chunk[k]);
+        let last = [0, 1].map(|k| (window.start[k] + window.size[k] - 1) / self.meta.chunk[k]);
+        for i in first[0]..=last[0] {
+            for j in first[1]..=last[1] {
+                self.read_chunk([i, j], window, &mut samples)?;
+            }
+        }
+        Ok(samples)
+    }
+}

@@ -1,0 +1,305 @@
+//! From samples to a chunk's bytes and back: the codecs of Zarr v3 that we know.
+//!
+//! Zarr core specification 3.0 (2023): `bytes`, `gzip`, `crc32c`, `sharding_indexed`; and `zstd` of its registered extensions.
+
+use std::cell::RefCell;
+use std::io::Read as _;
+
+use serde_json::{Value, json};
+use thalweg::terrain::field::Size;
+
+use crate::checksum::crc32c;
+
+/// What becomes of bytes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    Zstd { level: i32, checksum: bool },
+    Gzip,
+    Crc32c,
+}
+
+/// What becomes of a chunk's samples: bytes, then step by step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chain {
+    pub big_endian: bool,
+    steps: Vec<Step>,
+}
+
+/// A chunk that is made of smaller ones, with an index of where they lie.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shard {
+    /// Rows and columns of an inner chunk.
+    pub inner: Size,
+    pub chain: Chain,
+    /// What becomes of the index.
+    index: Chain,
+    index_last: bool,
+}
+
+/// How chunks are coded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Codecs {
+    Plain(Chain),
+    Sharded(Shard),
+}
+
+/// The level of ours: the library's own choice. Each frame ends with a checksum of what was in it.
+const LEVEL: i32 = 3;
+
+/// The bytes of an index for each inner chunk: where it begins, and its length.
+const ENTRY: usize = 16;
+
+/// What stands in the index for an inner chunk that is all fill value.
+const NONE: u64 = u64::MAX;
+
+impl Chain {
+    fn parse(list: &[Value]) -> Result<Self, String> {
+        let mut chain = Self { big_endian: false, steps: Vec::new() };
+        let mut compressed = false;
+        for (k, codec) in list.iter().enumerate() {
+            let name = name_of(codec);
+            let number = |key: &str| codec["configuration"][key].as_i64();
+            let step = match name {
+                "bytes" if k == 0 => {
+                    chain.big_endian = match codec["configuration"]["endian"].as_str() {
+                        None | Some("little") => false,
+                        Some("big") => true,
+                        Some(other) => return Err(format!("has the byte order `{other}`; little and big are read")),
+                    };
+                    continue;
+                }
+                "zstd" => Step::Zstd {
+                    level: number("level").unwrap_or(0).clamp(-100, 22) as i32,
+                    checksum: codec["configuration"]["checksum"].as_bool().unwrap_or(false),
+                },
+                "gzip" => Step::Gzip,
+                "crc32c" => Step::Crc32c,
+                _ => {
+                    return Err(format!(
+                        "has the codec `{}` in place {k}; read are bytes, then zstd, gzip and crc32c, and sharding_indexed of these",
+                        name.chars().take(40).collect::<String>()
+                    ));
+                }
+            };
+            if step != Step::Crc32c && std::mem::replace(&mut compressed, true) {
+                return Err("is compressed twice, which is not read".to_string());
+            }
+            chain.steps.push(step);
+        }
+        if list.first().is_none_or(|codec| name_of(codec) != "bytes") {
+            return Err(
+                "has no codec `bytes` before the others; arrays that are transposed or packed are not read".to_string()
+            );
+        }
+        Ok(chain)
+    }
+
+    /// Applies the steps.
+    pub fn encode(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        self.steps.iter().try_fold(bytes, |mut bytes, step| match step {
+            Step::Zstd { level, checksum } => zstd_of(&bytes, *level, *checksum),
+            Step::Gzip => Err("gzip is read, not written".to_string()),
+            Step::Crc32c => {
+                bytes.extend(crc32c(&bytes).to_le_bytes());
+                Ok(bytes)
+            }
+        })
+    }
+
+    /// Undoes the steps; what comes of it has `length` bytes.
+    pub fn decode(&self, bytes: &[u8], length: usize) -> Result<Vec<u8>, String> {
+        let mut bytes = std::borrow::Cow::Borrowed(bytes);
+        for (k, step) in self.steps.iter().enumerate().rev() {
+            // Only checksums lie within what was compressed.
+            let room = length + 4 * k;
+            bytes = match step {
+                Step::Zstd { .. } => {
+                    zstd::bulk::decompress(&bytes, room).map_err(|error| format!("zstd: {error}"))?.into()
+                }
+                Step::Gzip => {
+                    let mut out = Vec::new();
+                    let decoder = flate2::read::GzDecoder::new(&bytes[..]);
+                    decoder.take(room as u64 + 1).read_to_end(&mut out).map_err(|error| format!("gzip: {error}"))?;
+                    out.into()
+                }
+                Step::Crc32c => {
+                    let (head, sum) = bytes.split_last_chunk::<4>().ok_or("is shorter than its checksum")?;
+                    if crc32c(head).to_le_bytes() != *sum {
+                        return Err("has another checksum than is written in it".to_string());
+                    }
+                    head.to_vec().into()
+                }
+            };
+        }
+        if bytes.len() != length {
+            return Err(format!("has {} bytes where {length} are needed", bytes.len()));
+        }
+        Ok(bytes.into_owned())
+    }
+
+    /// Bytes that the steps make of `length`, where none compresses.
+    fn fixed(&self, length: usize) -> Option<usize> {
+        self.steps.iter().all(|step| *step == Step::Crc32c).then(|| length + 4 * self.steps.len())
+    }
+}
+
+fn zstd_of(bytes: &[u8], level: i32, checksum: bool) -> Result<Vec<u8>, String> {
+    // The tables of a compressor take longer to make than a chunk to compress.
+    thread_local!(static OWN: RefCell<Option<(i32, bool, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) });
+    OWN.with_borrow_mut(|own| {
+        if own.as_ref().is_none_or(|(l, c, _)| (*l, *c) != (level, checksum)) {
+            let mut made = zstd::bulk::Compressor::new(level).map_err(|error| error.to_string())?;
+            made.include_checksum(checksum).map_err(|error| error.to_string())?;
+            *own = Some((level, checksum, made));
+        }
+        let compressor = own.as_mut().map(|(.., compressor)| compressor).ok_or("no compressor")?;
+        compressor.compress(bytes).map_err(|error| format!("zstd: {error}"))
+    })
+}
+
+/// A codec's name: it stands alone, or with its configuration.
+fn name_of(codec: &Value) -> &str {
+    codec.as_str().or_else(|| codec["name"].as_str()).unwrap_or("")
+}
+
+impl Codecs {
+    /// Reads the list of codecs of an array whose chunks are `chunk` cells.
+    pub fn parse(list: &Value, chunk: Size) -> Result<Self, String> {
+        let list = list.as_array().ok_or("has no list of codecs")?;
+        if list.first().is_none_or(|codec| name_of(codec) != "sharding_indexed") {
+            return Chain::parse(list).map(Self::Plain);
+        }
+        if list.len() > 1 {
+            return Err("has codecs beyond sharding_indexed, which are not read".to_string());
+        }
+        let about = &list[0]["configuration"];
+        let part = |key: &str| about[key].as_array().ok_or_else(|| format!("is broken: its shards have no {key}"));
+        let inner = size_of(&about["chunk_shape"])
+            .filter(|inner| (0..2).all(|k| inner[k] > 0 && chunk[k].is_multiple_of(inner[k])));
+        let inner = inner.ok_or_else(|| {
+            format!(
+                "is broken: its shards of {} × {} are made of chunks of {}",
+                chunk[0], chunk[1], about["chunk_shape"]
+            )
+        })?;
+        let index = Chain::parse(part("index_codecs")?)?;
+        if index.fixed(0).is_none() {
+            return Err("has an index of shards that is compressed, which is not read".to_string());
+        }
+        let index_last = match about["index_location"].as_str() {
+            None | Some("end") => true,
+            Some("start") => false,
+            Some(other) => return Err(format!("is broken: the index of its shards lies at the `{other}`")),
+        };
+        Ok(Self::Sharded(Shard { inner, chain: Chain::parse(part("codecs")?)?, index, index_last }))
+    }
+}
+
+/// The codecs of ours: shards of `inner` × `inner` chunks.
+pub fn ours(inner: usize) -> Value {
+    let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
+    json!([{"name": "sharding_indexed", "configuration": {
+        "chunk_shape": [inner, inner],
+        "codecs": [bytes, {"name": "zstd", "configuration": {"level": LEVEL, "checksum": true}}],
+        "index_codecs": [bytes, {"name": "crc32c"}],
+        "index_location": "end",
+    }}])
+}
+
+/// Two whole numbers.
+pub fn size_of(value: &Value) -> Option<Size> {
+    match value.as_array()?.as_slice() {
+        [rows, cols] => Some([usize::try_from(rows.as_u64()?).ok()?, usize::try_from(cols.as_u64()?).ok()?]),
+        _ => None,
+    }
+}
+
+impl Shard {
+    /// Where the index of `count` inner chunks lies in a shard of `length` bytes.
+    pub fn index_at(&self, count: usize, length: u64) -> Result<std::ops::Range<u64>, String> {
+        let bytes =
+            count.checked_mul(ENTRY).and_then(|bytes| self.index.fixed(bytes)).ok_or("has too many chunks")? as u64;
+        if bytes > length {
+            return Err(format!("has {length} bytes; the index of its chunks alone takes {bytes}"));
+        }
+        Ok(if self.index_last { length - bytes..length } else { 0..bytes })
+    }
+
+    /// Where each inner chunk lies, `None` where it is all fill value.
+    pub fn index(&self, bytes: &[u8], count: usize, length: u64) -> Result<Vec<Option<[u64; 2]>>, String> {
+        let bytes = self.index.decode(bytes, count * ENTRY).map_err(|problem| format!("index of chunks {problem}"))?;
+        let number = |bytes: &[u8]| {
+            let bytes = bytes.try_into().unwrap_or([0; 8]);
+            if self.index.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) }
+        };
+        let entries = bytes.chunks_exact(ENTRY).map(|entry| [number(&entry[..8]), number(&entry[8..])]);
+        entries
+            .map(|place| match place {
+                [NONE, NONE] => Ok(None),
+                [at, bytes] if at.checked_add(bytes).is_some_and(|end| end <= length) => Ok(Some(place)),
+                _ => Err("has an index of chunks that lie outside it".to_string()),
+            })
+            .collect()
+    }
+
+    /// A shard of inner chunks in their order, `None` where all is fill value; the index comes last.
+    pub fn put_together(&self, chunks: &[Option<Vec<u8>>]) -> Result<Vec<u8>, String> {
+        let mut shard =
+            Vec::with_capacity(chunks.iter().flatten().map(Vec::len).sum::<usize>() + chunks.len() * ENTRY + 4);
+        let mut index = Vec::with_capacity(chunks.len() * ENTRY);
+        for chunk in chunks {
+            let place = chunk.as_ref().map_or([NONE; 2], |chunk| [shard.len() as u64, chunk.len() as u64]);
+            index.extend(place.iter().flat_map(|n| n.to_le_bytes()));
+            shard.extend(chunk.iter().flatten());
+        }
+        shard.extend(self.index.encode(index)?);
+        Ok(shard)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chain_is_undone() {
+        let bytes: Vec<u8> = (0..1000u32).flat_map(|k| (k * k).to_le_bytes()).collect();
+        let plain = json!({"name": "bytes", "configuration": {"endian": "little"}});
+        for more in [
+            json!([]),
+            json!(["crc32c"]),
+            json!([{"name": "zstd", "configuration": {"level": 1}}, "crc32c"]),
+            json!(["crc32c", "zstd"]),
+        ] {
+            let list = [vec![plain.clone()], more.as_array().unwrap().clone()].concat();
+            let chain = Chain::parse(&list).unwrap();
+            let coded = chain.encode(bytes.clone()).unwrap();
+            assert_eq!(chain.decode(&coded, 4000).unwrap(), bytes);
+            for length in [3999, 4001] {
+                assert!(chain.decode(&coded, length).is_err());
+            }
+            for k in 0..coded.len() {
+                let mut broken = coded.clone();
+                broken[k] ^= 0x40;
+                // Without a checksum a change may go unseen; it never panics.
+                let _ = chain.decode(&broken, 4000);
+                let _ = chain.decode(&coded[..k], 4000);
+            }
+        }
+    }
+
+    #[test]
+    fn what_we_do_not_know_is_named() {
+        let problem = |list: Value| Codecs::parse(&list, [8, 8]).unwrap_err();
+        assert!(problem(json!([{"name": "blosc"}])).contains("`blosc`"));
+        assert!(problem(json!([{"name": "transpose"}, "bytes"])).contains("`transpose`"));
+        assert!(problem(json!(["zstd"])).contains("bytes"));
+        assert!(problem(json!(["bytes", "zstd", "gzip"])).contains("twice"));
+        assert!(problem(json!([])).contains("bytes"));
+        let shards = |inner: Value| json!([{"name": "sharding_indexed", "configuration": {"chunk_shape": inner, "codecs": ["bytes"], "index_codecs": ["bytes"]}}]);
+        assert!(Codecs::parse(&shards(json!([4, 2])), [8, 8]).is_ok());
+        for inner in [json!([3, 8]), json!([0, 8]), json!([8]), json!("8")] {
+            assert!(problem(shards(inner)).contains("broken"));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A layer of a store as a cloud-optimised GeoTIFF, for programs that read no shards of Zarr.
+
+use std::path::Path;
+
+use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
+use thalweg::terrain::field::Window;
+use thalweg::{Error, Result};
+
+use crate::raster::Raster as _;
+use crate::store::Store;
+
+/// What stands for no data among values that were scaled.
+const NODATA: f64 = -9999.0;
+
+impl Store {
+    /// Writes a layer that is done as a COG of any size: values in their unit as f32 where the store holds them scaled, the samples as they are
+    /// elsewhere. With `coarser` above 1 a cell is the mean of so many by so many (of numbers that name things the north-western one), and no
+    /// data where all of them have none: a look at the whole, for all that takes a file.
+    ///
+    /// # Errors
+    /// A layer that is not there or not done, `coarser` of 0 or wider than the map, a file that cannot be written.
+    pub fn save_cog(&self, layer: &str, path: &Path, coarser: usize) -> Result<()> {
+        let about = self.spec().layer(layer)?;
+        let [rows, cols] = self.spec().size;
+        if !(1..=rows.max(cols)).contains(&coarser) {
+            return Err(Error::value("coarser", coarser, format!("1 to {} cells", rows.max(cols))));
+        }
+        let array = self.layer(layer)?;
+        // What is whole and not scaled names things.
+        let classes = about.scale.is_none() && !matches!(about.kind, SampleType::F32 | SampleType::F64);
+        let kind = if about.scale.is_some() { SampleType::F32 } else { about.kind };
+        let nodata = if about.scale.is_some() { NODATA } else { about.fill };
+        let mut place = self.placed();
+        place.transform = place.transform.map(|[x, a, b, y, d, e]| {
+            let wide = coarser as f64;
+            [x, a * wide, b * wide, y, d * wide, e * wide]
+        });
+        let head = Head {
+            nodata: Some(nodata),
+            unit: Some(about.unit.clone()).filter(|unit| unit != "1"),
+            georeference: Some(place),
+            ..Head::new([rows.div_ceil(coarser), cols.div_ceil(coarser)], kind)
+        };
+        let scale = about.scale.unwrap_or(1.0);
+        let value = |sample: f64| if sample == about.fill { nodata } else { sample * scale };
+        let overviews = if classes { Overviews::Classes } else { Overviews::Means };
+        write_cog(path, &head, overviews, |window: Window| {
+            if coarser == 1 && about.scale.is_none() {
+                return array.read(window);
+            }
+            let mut out = Samples::filled(kind, 0, 0.0)?;
+            let end = window.start[0] + window.size[0];
+            // So many rows of results at once that no chunk is decoded over and over.
+            for band in (window.start[0]..end).step_by(CHUNK.div_ceil(coarser)) {
+                let last = end.min(band + CHUNK.div_ceil(coarser));
+                let [top, left] = [band * coarser, window.start[1] * coarser];
+                let size = [(last * coarser).min(rows) - top, (window.size[1] * coarser).min(cols - left)];
+                let samples = array.read(Window { start: [top, left], size })?;
+                for first_row in (0..size[0]).step_by(coarser) {
+                    let down = first_row..(first_row + coarser).min(size[0]);
+                    for first in (0..size[1]).step_by(coarser) {
+                        let across = first..(first + coarser).min(size[1]);
+                        let cells = down.clone().flat_map(|row| across.clone().map(move |col| row * size[1] + col));
+                        let samples = cells.map(|k| samples.get(k));
+                        let with_data = samples.filter(|sample| *sample != about.fill && !sample.is_nan());
+                        out.push(match classes {
+                            true => value(with_data.take(1).fold(about.fill, |_, sample| sample)),
+                            false => mean(with_data.map(value)).unwrap_or(nodata),
+                        });
+                    }
+                }
+            }
+            Ok(out)
+        })
+    }
+}
+
+/// Rows that are decoded at once: those of a chunk.
+const CHUNK: usize = 256;
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, count) = values.fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / f64::from(count))
+}

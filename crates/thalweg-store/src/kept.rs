@@ -1,0 +1,119 @@
+//! [`Kept`]: a level 0 that is solved once and kept in a file, for all processes that work on one plan.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use thalweg::io::atomic;
+use thalweg::local::{Frame, LocalLakes, LocalWindow, Rect};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::height::Height;
+use thalweg::world::{Coarse, Watch};
+use thalweg::{Error, Result};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A level 0 with its file.
+pub(crate) struct Kept<C> {
+    solved: C,
+    path: PathBuf,
+    whole: OnceLock<LocalWindow>,
+}
+
+impl<C: Coarse> Kept<C> {
+    pub fn new(solved: C, path: PathBuf) -> Self {
+        Self { solved, path, whole: OnceLock::new() }
+    }
+
+    /// The whole level: of the file, or solved and put there. Two processes that solve it at once write the same bytes.
+    fn whole(&self, watch: Watch<'_>) -> Result<&LocalWindow> {
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        let world = self.solved.frame().world(0);
+        let read = std::fs::read(&self.path).ok().and_then(|bytes| window_of(&bytes, self.solved.identity(), world));
+        let whole = match read {
+            Some(whole) => whole,
+            None => {
+                let whole = self.solved.window(world, watch)?;
+                let bytes = bytes_of(&whole, self.solved.identity());
+                atomic(&self.path, |file| file.write_all(&bytes).map_err(Error::io(&self.path, "write")))?;
+                whole
+            }
+        };
+        Ok(self.whole.get_or_init(|| whole))
+    }
+}
+
+impl<C: Coarse> Coarse for Kept<C> {
+    fn frame(&self) -> &Frame {
+        self.solved.frame()
+    }
+
+    fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow> {
+        self.whole(watch)?.part(rect)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.whole.get().map_or(0, LocalWindow::bytes)
+    }
+
+    fn identity(&self) -> u64 {
+        self.solved.identity()
+    }
+}
+
+/// Whose it is, its cells one field after another, and a hash of all that.
+fn bytes_of(window: &LocalWindow, identity: u64) -> Vec<u8> {
+    let mut bytes = identity.to_le_bytes().to_vec();
+    bytes.push(u8::from(window.lakes.is_some()));
+    bytes.extend(window.ground.as_slice().iter().flat_map(|height| height.0.to_le_bytes()));
+    bytes.extend(window.receivers.as_slice());
+    bytes.extend(window.area.as_slice().iter().flat_map(|area| area.to_le_bytes()));
+    if let Some(lakes) = &window.lakes {
+        bytes.extend(lakes.id.as_slice().iter().flat_map(|id| id.to_le_bytes()));
+        bytes.extend(lakes.level.as_slice().iter().flat_map(|level| level.0.to_le_bytes()));
+    }
+    bytes.extend(xxh3_64(&bytes).to_le_bytes());
+    bytes
+}
+
+/// The window of those bytes, if they are whole and of this world.
+fn window_of(bytes: &[u8], identity: u64, rect: Rect) -> Option<LocalWindow> {
+    let (body, hash) = bytes.split_last_chunk::<8>()?;
+    let (own, body) = body.split_first_chunk::<8>()?;
+    let (has_lakes, mut rest) = body.split_first()?;
+    let n = rect.size()[0] * rect.size()[1];
+    let each = if *has_lakes == 1 { 17 } else { 9 };
+    if u64::from_le_bytes(*own) != identity || rest.len() != each * n {
+        return None;
+    }
+    if xxh3_64(&bytes[..bytes.len() - 8]) != u64::from_le_bytes(*hash) {
+        return None;
+    }
+    let mut take = |bytes: usize| {
+        let (part, after) = rest.split_at(bytes);
+        rest = after;
+        part
+    };
+    let size = rect.size();
+    let words = |part: &[u8]| part.as_chunks::<4>().0.to_vec();
+    let heights = |part: &[u8]| words(part).into_iter().map(|word| Height(i32::from_le_bytes(word))).collect();
+    let ground = heights(take(4 * n));
+    let receivers = take(n).to_vec();
+    let area = words(take(4 * n)).into_iter().map(f32::from_le_bytes).collect();
+    let lakes = match has_lakes {
+        1 => Some(LocalLakes {
+            id: Field::from_vec(size, words(take(4 * n)).into_iter().map(u32::from_le_bytes).collect()).ok()?,
+            level: Field::from_vec(size, heights(take(4 * n))).ok()?,
+        }),
+        _ => None,
+    };
+    Some(LocalWindow {
+        level: 0,
+        rect,
+        ground: Field::from_vec(size, ground).ok()?,
+        receivers: Field::from_vec(size, receivers).ok()?,
+        area: Field::from_vec(size, area).ok()?,
+        lakes,
+    })
+}

@@ -1,0 +1,65 @@
+//! Rasters larger than memory: read by windows, written tile by tile.
+//!
+//! A [`Raster`] is read by windows wherever it lies: in memory ([`Memory`]), in a GeoTIFF, in a layer of a [`Store`], in an array of
+//! Zarr that another program wrote ([`ZarrArray`]). A [`Store`] is a folder of Zarr v3 that xarray opens as it is: maps of one size and
+//! place, each in shards of one tile. A tile is written whole, beside its place, renamed, and marked; what has a mark is done, so work
+//! that was ended goes on, and [`Store::verify`] finds what was lost or altered since.
+//!
+//! ```
+//! use thalweg::io::{SampleType, Samples};
+//! use thalweg_store::{Access, LayerSpec, Raster as _, Store, StoreSpec};
+//!
+//! let folder = tempfile::tempdir().unwrap();
+//! let height = LayerSpec { unit: "m".into(), ..LayerSpec::new("height", SampleType::F32, f64::NAN) };
+//! let spec = StoreSpec::new([100, 150], 64, 30.0, "a recipe's hash", vec![height]);
+//! let store = Store::create(&folder.path().join("world.zarr"), spec, Access::Alone)?;
+//! for tile in store.todo("height")? {
+//!     let cells = store.spec().window(tile)?.size;
+//!     store.write_tile("height", tile, &Samples::F32(vec![tile as f32; cells[0] * cells[1]]))?;
+//! }
+//! let layer = store.layer("height")?;
+//! let across = thalweg::terrain::field::Window { start: [63, 63], size: [2, 2] };
+//! assert_eq!(layer.read(across)?, Samples::F32(vec![0.0, 1.0, 3.0, 4.0]));
+//! # Ok::<(), thalweg::Error>(())
+//! ```
+
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
+mod array;
+mod checksum;
+mod codec;
+mod cog;
+mod disk;
+mod jobs;
+mod kept;
+mod lock;
+mod mark;
+mod meta;
+mod place;
+mod plan;
+mod pool;
+mod raster;
+mod shelf;
+mod source;
+mod spec;
+mod stage;
+mod store;
+mod verify;
+mod work;
+
+pub use array::ZarrArray;
+pub use disk::{check_room, room};
+pub use jobs::{BuildJob, DrainJob, Job};
+pub use lock::Access;
+pub use mark::Mark;
+pub use plan::{Plan, PlanStage};
+pub use pool::Pool;
+pub use raster::{Memory, Raster};
+pub use source::ElevationFile;
+pub use spec::{LayerSpec, StoreSpec, tile_side};
+pub use stage::beside;
+pub use store::{Store, is_store};
+pub use thalweg::io::Head;
+pub use thalweg::terrain::field::Window;
+pub use verify::{Fault, Harm, Level};
+pub use work::{Outcome, Task, Work};

@@ -1,0 +1,89 @@
+//! [`Mark`]: that a tile of a layer is done.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thalweg::io::{Samples, plain};
+use thalweg::{Error, Result};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::disk;
+
+/// That a tile of a layer is done: written after its shard, so that what has a mark is whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// Hash of the recipe or plan that the tile is of.
+    pub recipe: String,
+    /// Length of the shard in bytes.
+    pub bytes: u64,
+    /// XXH3 (128 bits) of the shard's bytes, in hexadecimal.
+    pub hash: String,
+    /// The least sample that is not the fill value; none where all are.
+    pub minimum: Option<f64>,
+    /// The greatest sample that is not the fill value.
+    pub maximum: Option<f64>,
+}
+
+/// The longest mark that is read.
+const MAX_BYTES: u64 = 1 << 14;
+
+impl Mark {
+    /// The mark of a shard of these samples and bytes.
+    pub fn of(recipe: &str, samples: &Samples, fill: f64, shard: &[u8]) -> Self {
+        let [minimum, maximum] = range(samples, fill).map_or([None; 2], |range| range.map(Some));
+        Self { recipe: recipe.to_string(), bytes: shard.len() as u64, hash: hash(shard), minimum, maximum }
+    }
+
+    /// Where the mark of a tile lies.
+    pub fn path(marks: &Path, layer: &str, tile: usize) -> PathBuf {
+        marks.join(layer).join(format!("{tile}.json"))
+    }
+
+    /// Reads a mark; `None` if there is none.
+    ///
+    /// # Errors
+    /// One that is damaged.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        let Some(bytes) = plain::read_if_there(path, MAX_BYTES)? else { return Ok(None) };
+        let damaged = |error| Error::file(path, format!("is no mark of a tile, or damaged: {error}"));
+        serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+    }
+
+    /// Puts it in place.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let text = serde_json::to_string(self).map_err(|error| Error::file(path, error.to_string()))?;
+        disk::put(path, text.as_bytes())
+    }
+}
+
+/// What a shard's bytes are known by.
+pub fn hash(shard: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(shard))
+}
+
+/// The least and greatest of the samples that are numbers and not the fill value.
+pub fn range(samples: &Samples, fill: f64) -> Option<[f64; 2]> {
+    macro_rules! of {
+        ($v:expr) => {
+            // Every type's numbers are numbers of f64.
+            $v.iter().map(|x| f64::from(*x)).filter(|x| *x != fill && x.is_finite()).fold(None, wider)
+        };
+    }
+    match samples {
+        Samples::U8(v) => of!(v),
+        Samples::U16(v) => of!(v),
+        Samples::I16(v) => of!(v),
+        Samples::I32(v) => of!(v),
+        Samples::U32(v) => of!(v),
+        Samples::F32(v) => of!(v),
+        Samples::F64(v) => of!(v),
+    }
+}
+
+fn wider(range: Option<[f64; 2]>, x: f64) -> Option<[f64; 2]> {
+    Some(range.map_or([x; 2], |[low, high]| [low.min(x), high.max(x)]))
+}

@@ -1,0 +1,260 @@
+//! The metadata of an array, `zarr.json`: what is read of it, and what is written.
+
+use serde_json::{Map, Number, Value, json};
+use thalweg::io::{SampleType, Samples};
+use thalweg::terrain::field::Size;
+
+use crate::codec::{self, Codecs, size_of};
+use crate::spec::{LayerSpec, StoreSpec};
+
+/// The file that says what a folder holds.
+pub const ZARR: &str = "zarr.json";
+
+/// The longest that is read. The root's repeats those of all arrays.
+pub const MAX_BYTES: u64 = 16 << 20;
+
+/// The most cells of a chunk: it is held whole.
+const MAX_CHUNK: usize = 1 << 28;
+
+/// What an array of two dimensions says of itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Meta {
+    pub size: Size,
+    pub kind: SampleType,
+    /// Rows and columns of a chunk, which may be a shard.
+    pub chunk: Size,
+    pub codecs: Codecs,
+    pub fill: f64,
+    /// What stands before and between the numbers of a chunk in its path.
+    key: (&'static str, char),
+    pub attributes: Map<String, Value>,
+}
+
+/// The names of our types in Zarr.
+const TYPES: [(&str, SampleType); 7] = [
+    ("uint8", SampleType::U8),
+    ("uint16", SampleType::U16),
+    ("int16", SampleType::I16),
+    ("int32", SampleType::I32),
+    ("uint32", SampleType::U32),
+    ("float32", SampleType::F32),
+    ("float64", SampleType::F64),
+];
+
+/// A document of Zarr v3 of that kind, `array` or `group`.
+pub fn document(text: &str, kind: &str) -> Result<Value, String> {
+    let document: Value = serde_json::from_str(text).map_err(|error| format!("is damaged: {error}"))?;
+    match document["zarr_format"].as_u64() {
+        Some(3) => {}
+        Some(other) => return Err(format!("is Zarr of version {other}; version 3 is read: write it anew as such")),
+        None => return Err("is damaged: it names no zarr_format".to_string()),
+    }
+    match document["node_type"].as_str() {
+        Some(found) if found == kind => Ok(document),
+        Some(found @ ("array" | "group")) => Err(format!("is a Zarr {found}, not {kind}")),
+        _ => Err("is damaged: it names no node_type".to_string()),
+    }
+}
+
+impl Meta {
+    /// Reads an array's metadata.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let about = document(text, "array")?;
+        let shape = about["shape"].as_array().ok_or("is damaged: it has no shape")?;
+        if shape.len() != 2 {
+            return Err(format!("has {} dimensions; maps have two", shape.len()));
+        }
+        let size = size_of(&about["shape"]).filter(|[rows, cols]| *rows > 0 && *cols > 0);
+        let size = size.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| n < isize::MAX as usize / 8));
+        let size = size.ok_or_else(|| format!("has the shape {}; at least 1 × 1 is read", about["shape"]))?;
+        let named = about["data_type"].as_str().unwrap_or("");
+        let kind = TYPES.iter().find(|(name, _)| *name == named).map(|(_, kind)| *kind);
+        let kind = kind.ok_or_else(|| {
+            let known: Vec<_> = TYPES.iter().map(|(name, _)| *name).collect();
+            format!("has samples of type {}; read are {}", short(&about["data_type"]), known.join(", "))
+        })?;
+        if about["chunk_grid"]["name"].as_str() != Some("regular") {
+            return Err(format!("has a chunk grid {}; regular ones are read", short(&about["chunk_grid"]["name"])));
+        }
+        let chunk = size_of(&about["chunk_grid"]["configuration"]["chunk_shape"]);
+        let chunk = chunk.filter(|[rows, cols]| rows.checked_mul(*cols).is_some_and(|n| (1..=MAX_CHUNK).contains(&n)));
+        let chunk = chunk.ok_or_else(|| {
+            format!(
+                "has chunks of {}; read are those of 1 to {MAX_CHUNK} cells",
+                short(&about["chunk_grid"]["configuration"]["chunk_shape"])
+            )
+        })?;
+        if about["storage_transformers"].as_array().is_some_and(|list| !list.is_empty()) {
+            return Err("has storage transformers, which are not read".to_string());
+        }
+        let encoding = &about["chunk_key_encoding"];
+        let separator = encoding["configuration"]["separator"].as_str();
+        let key = match (encoding["name"].as_str(), separator) {
+            (Some("default"), None | Some("/")) => ("c/", '/'),
+            (Some("default"), Some(".")) => ("c.", '.'),
+            (Some("v2"), Some("/")) => ("", '/'),
+            (Some("v2"), None | Some(".")) => ("", '.'),
+            _ => return Err(format!("names its chunks by {}; default and v2 are read", short(encoding))),
+        };
+        let fill = match &about["fill_value"] {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => match text.as_str() {
+                "NaN" => Some(f64::NAN),
+                "Infinity" => Some(f64::INFINITY),
+                "-Infinity" => Some(f64::NEG_INFINITY),
+                _ => None,
+            },
+            _ => None,
+        };
+        let fill =
+            fill.ok_or_else(|| format!("has the fill value {}, which is no number", short(&about["fill_value"])))?;
+        let attributes = about["attributes"].as_object().cloned().unwrap_or_default();
+        let codecs = Codecs::parse(&about["codecs"], chunk)?;
+        Ok(Self { size, kind, chunk, codecs, fill, key, attributes })
+    }
+
+    /// Path of a chunk inside the array's folder.
+    pub fn chunk_path(&self, [i, j]: [usize; 2]) -> String {
+        let (head, between) = self.key;
+        format!("{head}{i}{between}{j}")
+    }
+
+    /// What stands for no data: an attribute says so, or every NaN is.
+    pub fn nodata(&self) -> Option<f64> {
+        let stated = match self.attributes.get("_FillValue") {
+            Some(Value::Number(number)) => number.as_f64(),
+            // xarray writes a float's bytes in base64.
+            Some(Value::String(text)) => of_base64(text).or_else(|| text.parse().ok()),
+            _ => None,
+        };
+        stated.or_else(|| self.fill.is_nan().then_some(f64::NAN))
+    }
+
+    /// Factor and offset from sample to value.
+    pub fn scale(&self) -> [f64; 2] {
+        let number = |name: &str| self.attributes.get(name).and_then(Value::as_f64).filter(|x| x.is_finite());
+        [number("scale_factor").unwrap_or(1.0), number("add_offset").unwrap_or(0.0)]
+    }
+}
+
+/// A piece of a document, for a message.
+fn short(value: &Value) -> String {
+    value.to_string().chars().take(60).collect()
+}
+
+/// A number as the type's fill value in JSON.
+fn fill_value(kind: SampleType, fill: f64) -> Value {
+    match kind {
+        SampleType::F32 | SampleType::F64 if fill.is_nan() => json!("NaN"),
+        SampleType::F32 | SampleType::F64 if fill.is_infinite() => {
+            json!(if fill > 0.0 { "Infinity" } else { "-Infinity" })
+        }
+        SampleType::F32 | SampleType::F64 => Number::from_f64(fill).map_or(Value::Null, Value::Number),
+        _ => json!(fill as i64),
+    }
+}
+
+/// The metadata of a layer of ours.
+pub fn of_layer(spec: &StoreSpec, layer: &LayerSpec) -> Value {
+    let mut attributes = Map::new();
+    let mut put = |name: &str, value: Value| attributes.insert(name.to_string(), value);
+    put("units", json!(layer.unit));
+    put("long_name", json!(layer.long_name));
+    if let Some(name) = &layer.standard_name {
+        put("standard_name", json!(name));
+    }
+    if !layer.description.is_empty() {
+        put("description", json!(layer.description));
+    }
+    if let Some(scale) = layer.scale {
+        put("scale_factor", json!(scale));
+        put("add_offset", json!(0.0));
+    }
+    match layer.kind {
+        SampleType::F32 | SampleType::F64 if layer.fill.is_nan() => {} // NaN is no data without a word
+        SampleType::F32 | SampleType::F64 => drop(put("_FillValue", json!(base64(layer.fill)))),
+        kind => drop(put("_FillValue", fill_value(kind, layer.fill))),
+    }
+    put("grid_mapping", json!("spatial_ref"));
+    // So xarray hangs it on every map, and rioxarray finds it there.
+    put("coordinates", json!("spatial_ref"));
+    let name = TYPES.iter().find(|(_, kind)| *kind == layer.kind).map_or("", |(name, _)| name);
+    let about = Array {
+        shape: json!(spec.size),
+        kind: name,
+        chunk: json!([spec.side, spec.side]),
+        codecs: codec::ours(spec.inner()),
+        fill: fill_value(layer.kind, layer.fill),
+        dimensions: json!(["y", "x"]),
+    };
+    about.document(attributes)
+}
+
+/// The parts of an array's metadata that differ.
+pub struct Array {
+    pub shape: Value,
+    pub kind: &'static str,
+    pub chunk: Value,
+    pub codecs: Value,
+    pub fill: Value,
+    pub dimensions: Value,
+}
+
+impl Array {
+    pub fn document(self, attributes: Map<String, Value>) -> Value {
+        json!({
+            "zarr_format": 3,
+            "node_type": "array",
+            "shape": self.shape,
+            "data_type": self.kind,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": self.chunk}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "fill_value": self.fill,
+            "codecs": self.codecs,
+            "attributes": attributes,
+            "dimension_names": self.dimensions,
+            "storage_transformers": [],
+        })
+    }
+}
+
+const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// The eight bytes of a float in base64 (RFC 4648): so xarray keeps a float's fill value in Zarr.
+fn base64(number: f64) -> String {
+    // Eight bytes are ten digits of six bits and four bits more.
+    let bits = u64::from_be_bytes(number.to_le_bytes());
+    let digit = |k: usize| DIGITS[(u128::from(bits) << 2 >> (60 - 6 * k) & 63) as usize] as char;
+    (0..11).map(digit).chain(['=']).collect()
+}
+
+/// The float whose bytes stand in base64.
+fn of_base64(text: &str) -> Option<f64> {
+    let digits = text.strip_suffix('=').filter(|digits| digits.len() == 11)?;
+    let bits = digits
+        .bytes()
+        .try_fold(0u128, |bits, byte| Some(bits << 6 | DIGITS.iter().position(|digit| *digit == byte)? as u128))?;
+    Some(f64::from_le_bytes(((bits >> 2) as u64).to_be_bytes()))
+}
+
+/// The bytes of one fill value.
+pub fn fill_bytes(kind: SampleType, fill: f64) -> Vec<u8> {
+    Samples::filled(kind, 1, fill).map(|samples| samples.to_bytes()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_in_base64_as_python_has_them() {
+        // base64.b64encode(struct.pack("<d", x))
+        assert_eq!(base64(0.0), "AAAAAAAAAAA=");
+        assert_eq!(base64(-9999.0), "AAAAAICHw8A=");
+        assert_eq!(base64(0.1), "mpmZmZmZuT8=");
+        for x in [0.0, -1.5, 1e300, 0.1, f64::MIN] {
+            assert_eq!(of_base64(&base64(x)), Some(x));
+        }
+        assert_eq!(of_base64("-9999"), None);
+    }
+}

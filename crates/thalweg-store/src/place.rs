@@ -1,0 +1,136 @@
+//! Where a store's cells lie: coordinates at their centres, the reference system, and back from those of other programs.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use thalweg::io::plain;
+use thalweg::terrain::grid::{Georeference, PixelIs};
+
+use crate::meta::{Array, MAX_BYTES, ZARR, document};
+use crate::spec::StoreSpec;
+
+/// An array that says where the cells lie: its name, its metadata, the path of its one chunk in it, and the chunk.
+pub type Coordinate = (&'static str, Value, &'static str, Vec<u8>);
+
+/// Keys of GeoTIFF (OGC 19-008r4): what kind of system it is, and in which unit its coordinates are.
+const MODEL_TYPE: u16 = 1024;
+const LINEAR_UNITS: u16 = 3076;
+
+/// The georeference of a store with a transform of its own, in metres where nothing is known.
+pub fn placed(spec: &StoreSpec) -> Georeference {
+    let mut place = spec.georeference.clone().unwrap_or_default();
+    place.transform.get_or_insert([0.0, spec.cell, 0.0, 0.0, 0.0, -spec.cell]);
+    place
+}
+
+/// The arrays `y`, `x` and `spatial_ref` of a store.
+pub fn coordinates(spec: &StoreSpec) -> [Coordinate; 3] {
+    let place = placed(spec);
+    let [west, width, _, north, _, height] = place.transform.unwrap_or_default();
+    let line = |name: &'static str, first: f64, step: f64, n: usize| {
+        let bytes = (0..n).flat_map(|k| (first + (k as f64 + 0.5) * step).to_le_bytes()).collect();
+        let about = Array {
+            shape: json!([n]),
+            kind: "float64",
+            chunk: json!([n]),
+            codecs: json!([{"name": "bytes", "configuration": {"endian": "little"}}]),
+            fill: json!("NaN"),
+            dimensions: json!([name]),
+        };
+        (name, about.document(axis(name, &place)), "c/0", bytes)
+    };
+    let reference = Array {
+        shape: json!([]),
+        kind: "int64",
+        chunk: json!([]),
+        codecs: json!([{"name": "bytes", "configuration": {"endian": "little"}}]),
+        fill: json!(0),
+        dimensions: json!([]),
+    };
+    let reference = reference.document(system(spec, &place));
+    [
+        line("y", north, height, spec.size[0]),
+        line("x", west, width, spec.size[1]),
+        ("spatial_ref", reference, "c", vec![0; 8]),
+    ]
+}
+
+/// The value of a key that stands in the key directory itself.
+fn key(place: &Georeference, name: u16) -> Option<u16> {
+    place.keys.as_chunks::<4>().0.iter().skip(1).find(|entry| entry[0] == name && entry[1] == 0).map(|entry| entry[3])
+}
+
+/// What CF has a coordinate say of itself.
+fn axis(name: &str, place: &Georeference) -> Map<String, Value> {
+    let mut about = Map::new();
+    let geographic = key(place, MODEL_TYPE) == Some(2);
+    let (standard, long) = match (name, geographic) {
+        ("y", true) => ("latitude", "latitude of the cells' centres"),
+        ("y", false) => ("projection_y_coordinate", "northing of the cells' centres"),
+        (_, true) => ("longitude", "longitude of the cells' centres"),
+        (_, false) => ("projection_x_coordinate", "easting of the cells' centres"),
+    };
+    let unit = match (geographic, name, key(place, LINEAR_UNITS)) {
+        (true, "y", _) => Some("degrees_north"),
+        (true, ..) => Some("degrees_east"),
+        (false, _, None | Some(9001)) => Some("m"),
+        (false, _, Some(9002)) => Some("foot"),
+        (false, _, Some(9003)) => Some("US_survey_foot"),
+        _ => None,
+    };
+    about.insert("standard_name".to_string(), json!(standard));
+    about.insert("long_name".to_string(), json!(long));
+    about.insert("axis".to_string(), json!(name.to_uppercase()));
+    if let Some(unit) = unit {
+        about.insert("units".to_string(), json!(unit));
+    }
+    about
+}
+
+/// What rioxarray and GDAL read of the reference system.
+fn system(spec: &StoreSpec, place: &Georeference) -> Map<String, Value> {
+    let mut about = Map::new();
+    if let Some(transform) = place.transform {
+        let words = transform.map(|x| format!("{x:?}")).join(" ");
+        about.insert("GeoTransform".to_string(), json!(words));
+    }
+    match (&spec.wkt, place.epsg()) {
+        (Some(wkt), _) => {
+            about.insert("crs_wkt".to_string(), json!(wkt));
+            about.insert("spatial_ref".to_string(), json!(wkt));
+        }
+        (None, Some(code)) => drop(about.insert("spatial_ref".to_string(), json!(format!("EPSG:{code}")))),
+        (None, None) => {}
+    }
+    if key(place, MODEL_TYPE) == Some(2) {
+        about.insert("grid_mapping_name".to_string(), json!("latitude_longitude"));
+    }
+    about
+}
+
+/// The georeference that an array of another program's has beside it, as far as we read it: the transform and an EPSG code.
+pub fn beside(array: &Path, attributes: &Map<String, Value>) -> Option<Georeference> {
+    let group = array.parent()?;
+    let name = attributes.get("grid_mapping").and_then(Value::as_str).unwrap_or("spatial_ref");
+    if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
+        return None;
+    }
+    let text = plain::read_if_there(&group.join(name).join(ZARR), MAX_BYTES).ok()??;
+    let about = document(std::str::from_utf8(&text).ok()?, "array").ok()?;
+    let word = |name: &str| about["attributes"][name].as_str();
+    let numbers: Vec<f64> = word("GeoTransform")?.split_whitespace().filter_map(|x| x.parse().ok()).collect();
+    let transform = <[f64; 6]>::try_from(numbers).ok().filter(|numbers| numbers.iter().all(|x| x.is_finite()))?;
+    let mut place = Georeference { transform: Some(transform), pixel: PixelIs::Area, ..Georeference::default() };
+    let system = word("crs_wkt").or_else(|| word("spatial_ref")).unwrap_or("");
+    let geographic = word("grid_mapping_name") == Some("latitude_longitude") || system.starts_with("GEOG");
+    // The last code is the whole system's, those before are of its parts.
+    let code = system.rsplit("EPSG").next().filter(|_| system.contains("EPSG"));
+    let code = code.map(|rest| {
+        rest.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect::<String>()
+    });
+    if let Some(code) = code.and_then(|code| code.parse::<u16>().ok()) {
+        let (model, name) = if geographic { (2, 2048) } else { (1, 3072) };
+        place.keys = vec![1, 1, 0, 3, MODEL_TYPE, 0, 1, model, 1025, 0, 1, 1, name, 0, 1, code];
+    }
+    Some(place)
+}

@@ -1,0 +1,107 @@
+//! [`Raster`]: a map that is read by windows, wherever it lies.
+
+use thalweg::io::{Head, Samples, TiffWindows, inside};
+use thalweg::terrain::field::{Size, Window};
+use thalweg::{Error, Result};
+
+/// A map that is read by windows. Many threads may read it at once.
+pub trait Raster: Send + Sync {
+    /// Size, type of the samples, no data, unit, place.
+    fn head(&self) -> &Head;
+
+    /// The samples of a window in row-major order, as they stand in the file: neither scaled nor masked.
+    ///
+    /// # Errors
+    /// A window that does not lie inside the map; what cannot be read.
+    fn read(&self, window: Window) -> Result<Samples>;
+
+    /// True where a mask of the file's own says that there is no data; `None` if it has none.
+    ///
+    /// # Errors
+    /// As [`Raster::read`].
+    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+        inside(self.size(), window).map(|()| None)
+    }
+
+    /// Rows and columns.
+    fn size(&self) -> Size {
+        self.head().size
+    }
+}
+
+/// A map in memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Memory {
+    head: Head,
+    samples: Samples,
+    mask: Option<Vec<bool>>,
+}
+
+impl Memory {
+    /// A map of samples in row-major order. The type of the samples is theirs, whatever `head` says.
+    ///
+    /// # Errors
+    /// Samples that are not as many as `head.size` has cells.
+    pub fn new(head: Head, samples: Samples) -> Result<Self> {
+        if head.size[0].checked_mul(head.size[1]) != Some(samples.len()) {
+            let size = format!("{} × {} (rows × columns)", head.size[0], head.size[1]);
+            return Err(Error::value("samples", samples.len(), size));
+        }
+        Ok(Self { head: Head { kind: samples.kind(), ..head }, samples, mask: None })
+    }
+
+    /// All samples.
+    pub fn samples(&self) -> &Samples {
+        &self.samples
+    }
+}
+
+impl From<thalweg::io::Raster> for Memory {
+    /// What was read of a file of any format.
+    fn from(read: thalweg::io::Raster) -> Self {
+        let head = Head {
+            size: read.size,
+            kind: read.samples.kind(),
+            nodata: read.nodata,
+            scale: read.scale,
+            unit: read.unit,
+            georeference: read.georeference,
+            warnings: read.warnings,
+        };
+        Self { head, samples: read.samples, mask: read.mask }
+    }
+}
+
+impl Raster for Memory {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn read(&self, window: Window) -> Result<Samples> {
+        self.samples.window(self.head.size, window)
+    }
+
+    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+        inside(self.size(), window)?;
+        let cols = self.head.size[1];
+        let rows = window.start[0]..window.start[0] + window.size[0];
+        let cut = |mask: &Vec<bool>| {
+            rows.flat_map(|i| &mask[i * cols + window.start[1]..][..window.size[1]]).copied().collect::<Vec<_>>()
+        };
+        Ok(self.mask.as_ref().map(cut))
+    }
+}
+
+impl Raster for TiffWindows {
+    fn head(&self) -> &Head {
+        self.head()
+    }
+
+    fn read(&self, window: Window) -> Result<Samples> {
+        self.read(window)
+    }
+
+    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+        self.mask(window)
+    }
+}

@@ -1,0 +1,256 @@
+//! What a store holds: [`LayerSpec`], [`StoreSpec`].
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use thalweg::io::SampleType;
+use thalweg::terrain::field::{Size, Window};
+use thalweg::terrain::grid::Georeference;
+use thalweg::{Error, Result};
+
+/// The folder of marks inside a store. It is a group of Zarr without arrays, so that readers of Zarr pass it by.
+pub const MARKS: &str = "marks";
+
+/// One map of a store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LayerSpec {
+    /// Its name: small letters, digits, `_`.
+    pub name: String,
+    /// Type of its samples.
+    pub kind: SampleType,
+    /// The sample that stands for no data, and fills the last tiles beyond the map.
+    #[serde(with = "fill")]
+    pub fill: f64,
+    /// Factor from sample to value: 1/65536 for heights in fixed point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// Unit of the values as CF has it: `m`, `m2`, `1`.
+    pub unit: String,
+    /// Name in CF's table of standard names, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_name: Option<String>,
+    /// Name for people.
+    pub long_name: String,
+    /// What a value says.
+    pub description: String,
+}
+
+impl LayerSpec {
+    /// A layer of which no more is known; the rest is set by name.
+    pub fn new(name: &str, kind: SampleType, fill: f64) -> Self {
+        Self {
+            name: name.to_string(),
+            kind,
+            fill,
+            scale: None,
+            unit: "1".to_string(),
+            standard_name: None,
+            long_name: name.to_string(),
+            description: String::new(),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let taken = ["x", "y", "spatial_ref", MARKS];
+        let name = self.name.as_str();
+        if name.is_empty()
+            || name.len() > 64
+            || name.starts_with('_')
+            || !name.chars().all(plain)
+            || taken.contains(&name)
+        {
+            let allowed =
+                format!("1 to 64 small letters, digits and `_`, `_` not first, and none of {}", taken.join(", "));
+            return Err(Error::value("layer", name, allowed));
+        }
+        let [low, high] = match self.kind {
+            SampleType::U8 => [0.0, 255.0],
+            SampleType::U16 => [0.0, 65_535.0],
+            SampleType::I16 => [-32_768.0, 32_767.0],
+            SampleType::I32 => [f64::from(i32::MIN), f64::from(i32::MAX)],
+            SampleType::U32 => [0.0, f64::from(u32::MAX)],
+            SampleType::F32 | SampleType::F64 => [f64::NEG_INFINITY, f64::INFINITY],
+        };
+        let whole = !matches!(self.kind, SampleType::F32 | SampleType::F64);
+        let fits = !whole || (self.fill.fract() == 0.0 && (low..=high).contains(&self.fill));
+        let exact = self.kind != SampleType::F32 || self.fill.is_nan() || f64::from(self.fill as f32) == self.fill;
+        if !(fits && exact) {
+            return Err(Error::value(format!("{name}.fill"), self.fill, format!("a value that {} has", self.kind)));
+        }
+        if self.scale.is_some_and(|scale| !scale.is_finite() || scale == 0.0) {
+            return Err(Error::value(format!("{name}.scale"), self.scale.unwrap_or(0.0), "a finite number, not 0"));
+        }
+        Ok(())
+    }
+}
+
+/// A number of which JSON knows no name may stand for no data.
+mod fill {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<S: Serializer>(fill: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&fill.to_string())
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(deserializer: D) -> Result<f64, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// What a store holds, settled when it is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StoreSpec {
+    /// Rows and columns of all its maps.
+    pub size: Size,
+    /// Side of a tile, which is a shard, in cells: what [`tile_side`] gives.
+    pub side: usize,
+    /// Side of a cell in metres.
+    pub cell: f64,
+    /// Where the cells lie; without it coordinates are metres east and (negative) metres north of the north-western corner.
+    pub georeference: Option<Georeference>,
+    /// The coordinate reference system as WKT, where it is known; an EPSG code among the georeference's keys is enough for most.
+    pub wkt: Option<String>,
+    /// Hash of the recipe or plan whose work this is. Tiles of another one are not mixed in.
+    pub recipe: String,
+    /// The maps.
+    pub layers: Vec<LayerSpec>,
+    /// Further attributes of the whole: title, seed, sea level.
+    #[serde(default)]
+    pub attributes: Map<String, Value>,
+}
+
+/// Inner chunks are about so many cells wide: what a window reads beyond its own cells is little, and a chunk compresses well.
+const INNER: usize = 256;
+
+/// The greatest side of a tile: its samples are held whole while it is written.
+const MAX_SIDE: usize = 16_384;
+
+/// The side of tiles nearest to what is asked for, and not less: up to 256 itself, beyond that a multiple of 128.
+pub fn tile_side(asked: usize) -> usize {
+    let asked = asked.clamp(1, MAX_SIDE);
+    if asked <= INNER { asked } else { asked.next_multiple_of(INNER / 2) }
+}
+
+impl StoreSpec {
+    /// A store of `size` cells in tiles of about `side` ([`tile_side`]), each cell `cell` metres wide.
+    pub fn new(size: Size, side: usize, cell: f64, recipe: &str, layers: Vec<LayerSpec>) -> Self {
+        Self {
+            size,
+            side: tile_side(side),
+            cell,
+            georeference: None,
+            wkt: None,
+            recipe: recipe.to_string(),
+            layers,
+            attributes: Map::new(),
+        }
+    }
+
+    /// Refuses what no store can be.
+    ///
+    /// # Errors
+    /// No cells, or more than can be counted; a side that [`tile_side`] would change; a cell of no size; rotated cells; layers without
+    /// or with twice the same name, or with a fill value that their type has not.
+    pub fn check(&self) -> Result<()> {
+        let [rows, cols] = self.size;
+        if rows == 0
+            || cols == 0
+            || rows.checked_mul(cols).and_then(|n| n.checked_mul(8)).is_none_or(|n| n > isize::MAX as usize)
+        {
+            return Err(Error::value(
+                "size",
+                format!("{rows} × {cols}"),
+                "at least 1 × 1 (rows × columns), under 2^60 in all",
+            ));
+        }
+        if self.side != tile_side(self.side) {
+            return Err(Error::value(
+                "side",
+                self.side,
+                format!("1 to {INNER}, or a multiple of {} up to {MAX_SIDE}", INNER / 2),
+            ));
+        }
+        if !(self.cell.is_finite() && self.cell > 0.0) {
+            return Err(Error::value("cell", self.cell, "metres above 0"));
+        }
+        if let Some([_, a, b, _, d, e]) = self.georeference.as_ref().and_then(|place| place.transform)
+            && (b != 0.0 || d != 0.0 || !(a > 0.0 && e < 0.0))
+        {
+            let value = format!("{a}, {b}, {d}, {e}");
+            return Err(Error::value(
+                "transform",
+                value,
+                "cells with north up and east to the right: make them so with `gdalwarp`",
+            ));
+        }
+        if self.layers.is_empty() {
+            return Err(Error::value("layers", 0, "at least 1"));
+        }
+        for (k, layer) in self.layers.iter().enumerate() {
+            layer.check()?;
+            if self.layers[..k].iter().any(|other| other.name == layer.name) {
+                return Err(Error::value("layer", &layer.name, "a name of its own"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The layer of that name.
+    ///
+    /// # Errors
+    /// A name that is none of them.
+    pub fn layer(&self, name: &str) -> Result<&LayerSpec> {
+        let found = self.layers.iter().find(|layer| layer.name == name);
+        found.ok_or_else(|| Error::unknown("layer", name, self.layers.iter().map(|layer| layer.name.as_str())))
+    }
+
+    /// Rows and columns of tiles.
+    pub fn tiles(&self) -> Size {
+        self.size.map(|n| n.div_ceil(self.side.max(1)))
+    }
+
+    /// Number of tiles. They are numbered row by row from the north-west.
+    pub fn tile_count(&self) -> usize {
+        self.tiles().iter().product()
+    }
+
+    /// The cells of a tile: those of the last row and column are fewer.
+    ///
+    /// # Errors
+    /// A number that no tile has.
+    pub fn window(&self, tile: usize) -> Result<Window> {
+        let count = self.tile_count();
+        if tile >= count {
+            return Err(Error::value("tile", tile, format!("0 to {}", count.saturating_sub(1))));
+        }
+        let across = self.tiles()[1];
+        let start = [tile / across * self.side, tile % across * self.side];
+        Ok(Window { start, size: [0, 1].map(|k| self.side.min(self.size[k] - start[k])) })
+    }
+
+    /// Sides of the chunks that a shard is made of; they divide the tile's.
+    pub fn inner(&self) -> usize {
+        match self.side {
+            side if side <= INNER => side,
+            side if side.is_multiple_of(INNER) => INNER,
+            _ => INNER / 2,
+        }
+    }
+
+    /// Bytes that the store takes on a disk at the most, all its layers done: as if nothing could be compressed. Heights usually take
+    /// a half of it, classes a twentieth.
+    pub fn bytes_needed(&self) -> u64 {
+        let wide = |n: usize| n as u64;
+        let cells = wide(self.side).saturating_mul(wide(self.side));
+        let chunks = wide(self.side / self.inner().max(1)).pow(2);
+        let tiles = wide(self.tile_count());
+        let shards = self.layers.iter().map(|layer| {
+            let samples = cells.saturating_mul(wide(layer.kind.bytes()));
+            // What zstd may add to what it cannot compress; the index; a mark, which takes a block of the disk.
+            let more = samples / 256 + 64 * chunks + 16 * chunks + 4 + 4096;
+            samples.saturating_add(more).saturating_mul(tiles)
+        });
+        let coordinates = 8 * (wide(self.size[0]).saturating_add(wide(self.size[1])));
+        shards.fold(coordinates, u64::saturating_add).saturating_add(1 << 20)
+    }
+}

@@ -1,0 +1,65 @@
+//! [`Stage`]: one pass over all tiles of a job, and what is to be known of all of them before the next.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use thalweg::Result;
+use thalweg::io::Samples;
+
+/// A layer that a stage reads, with the cells round the tile that it needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// The layer's name.
+    pub layer: String,
+    /// Cells round the tile; there are fewer where the map ends.
+    pub halo: usize,
+}
+
+/// One pass over all tiles. The same bytes come of the same tiles, in whatever order, on whatever machine.
+///
+/// A stage begins when the one before is solved. So it reads layers that are done, and writes others: nothing is changed in place.
+pub trait Stage: Send + Sync {
+    /// A word for it, of small letters and `_`.
+    fn name(&self) -> &str;
+
+    /// The layers of the store that it reads.
+    fn reads(&self) -> Vec<Need>;
+
+    /// The layers of the store that it writes.
+    fn writes(&self) -> Vec<String>;
+
+    /// Bytes of memory that a tile takes while it is at work, beside what the process holds anyway.
+    fn bytes(&self) -> u64;
+
+    /// One tile: the layers that it [reads](Self::reads), and the tile's answer of the stage before (nothing at the first). Gives the layers
+    /// that it writes, and its summary.
+    ///
+    /// # Errors
+    /// What cannot be read; a damaged answer.
+    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)>;
+
+    /// From the summaries of all tiles the answers for the next stage, and what was found of the whole map. Files of that go beside the store
+    /// ([`beside`]), each whole.
+    ///
+    /// # Errors
+    /// Summaries that are damaged or do not belong together; a file that cannot be written.
+    fn solve(&self, summaries: Vec<Vec<u8>>, store: &Path) -> Result<Answers>;
+}
+
+/// What comes of a stage.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answers {
+    /// For each tile what the next stage is given of it; none where that is nothing for all.
+    pub tiles: Vec<Vec<u8>>,
+    /// What was found of the whole map, for the report.
+    pub found: Map<String, Value>,
+}
+
+/// The path of a file that lies beside a store: `big.zarr` has `big.streams.fgb`.
+pub fn beside(store: &Path, file: &str) -> PathBuf {
+    let stem = store.file_stem().unwrap_or(store.as_os_str());
+    let mut name = stem.to_os_string();
+    name.push(".");
+    name.push(file);
+    store.with_file_name(name)
+}

@@ -1,0 +1,392 @@
+//! [`Store`]: a folder of maps, written tile by tile.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+use thalweg::io::{Samples, atomic, disk as core_disk, plain};
+use thalweg::terrain::grid::Georeference;
+use thalweg::{Error, Result};
+
+use crate::array::{ZarrArray, missing};
+use crate::disk;
+use crate::lock::{Access, Lock};
+use crate::mark::Mark;
+use crate::meta::{MAX_BYTES, ZARR, document, of_layer};
+use crate::place::{coordinates, placed};
+use crate::spec::{LayerSpec, MARKS, StoreSpec};
+
+/// The attribute of the root that says that a store is ours, and what it holds.
+const OWN: &str = "thalweg";
+
+/// What we write; a later one may have other rules.
+const FORMAT: u64 = 1;
+
+/// A folder of Zarr v3 with maps of one size and place, each in shards of one tile.
+///
+/// A tile of a layer is done when it has a [`Mark`], which is written after its shard. A layer is never changed in place. Many threads
+/// may write at once, each at other tiles; so may many processes with [`Access::Shared`].
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    spec: StoreSpec,
+    arrays: BTreeMap<String, ZarrArray>,
+    /// Held where it was opened for writing.
+    lock: Option<Lock>,
+}
+
+/// Whether `path` is a folder of a store of ours.
+pub fn is_store(path: &Path) -> bool {
+    read_root(path).is_ok()
+}
+
+impl Store {
+    /// Makes a store in a folder that is empty or not there; or takes up one that was made with the same spec.
+    ///
+    /// # Errors
+    /// What [`StoreSpec::check`] refuses; a folder that holds something else, or a store of another spec; one that another process
+    /// writes into; what the system refuses.
+    pub fn create(path: &Path, spec: StoreSpec, access: Access) -> Result<Self> {
+        spec.check()?;
+        if path.join(ZARR).exists() {
+            let store = Self::open(path, Some(&spec.recipe), access)?;
+            same(path, &store.spec, &spec)?;
+            return Ok(store);
+        }
+        only_ours(path, &spec)?;
+        let marks = path.join(MARKS);
+        fs::create_dir_all(&marks).map_err(Error::io(&marks, "make the folder"))?;
+        let lock = Lock::take(path, &marks, access)?;
+        let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {}});
+        write(&marks.join(ZARR), &group)?;
+        let mut members = Map::new();
+        for (name, about, chunk, bytes) in coordinates(&spec) {
+            disk::put(&path.join(name).join(chunk), &bytes)?;
+            write(&path.join(name).join(ZARR), &about)?;
+            members.insert(name.to_string(), about);
+        }
+        for layer in &spec.layers {
+            let about = of_layer(&spec, layer);
+            write(&path.join(&layer.name).join(ZARR), &about)?;
+            members.insert(layer.name.clone(), about);
+        }
+        // The root comes last: with it there is a store.
+        write(&path.join(ZARR), &root(&spec, members)?)?;
+        Self::with(path, spec, Some(lock))
+    }
+
+    /// Opens a store to write into it; `recipe`, where it is given, must be its own.
+    ///
+    /// # Errors
+    /// No store, one of another program, or one that is damaged; another recipe; other chunks and codecs than ours; a store that
+    /// another process writes into.
+    pub fn open(path: &Path, recipe: Option<&str>, access: Access) -> Result<Self> {
+        let spec = read_root(path)?;
+        if let Some(recipe) = recipe.filter(|recipe| *recipe != spec.recipe) {
+            let problem =
+                format!("is a store of another recipe ({}); this one is {recipe}: choose another folder", spec.recipe);
+            return Err(Error::file(path, problem));
+        }
+        let marks = path.join(MARKS);
+        fs::create_dir_all(&marks).map_err(Error::io(&marks, "make the folder"))?;
+        let lock = Lock::take(path, &marks, access)?;
+        if access == Access::Alone {
+            spec.layers.iter().for_each(|layer| sweep(&path.join(&layer.name).join("c")));
+        }
+        Self::with(path, spec, Some(lock))
+    }
+
+    /// Opens a store to read it. Nothing is locked: others may write meanwhile.
+    ///
+    /// # Errors
+    /// As [`Store::open`], apart from its recipe and lock.
+    pub fn open_read(path: &Path) -> Result<Self> {
+        Self::with(path, read_root(path)?, None)
+    }
+
+    fn with(path: &Path, spec: StoreSpec, lock: Option<Lock>) -> Result<Self> {
+        let place = placed(&spec);
+        let mut arrays = BTreeMap::new();
+        for layer in &spec.layers {
+            let folder = path.join(&layer.name);
+            unchanged(&folder, &of_layer(&spec, layer))?;
+            arrays.insert(layer.name.clone(), ZarrArray::open(&folder)?.dense(place.clone()));
+        }
+        Ok(Self { path: path.to_path_buf(), spec, arrays, lock })
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it holds.
+    pub fn spec(&self) -> &StoreSpec {
+        &self.spec
+    }
+
+    /// Where its cells lie.
+    pub(crate) fn placed(&self) -> Georeference {
+        placed(&self.spec)
+    }
+
+    /// What is to be said of the disk: that it cannot keep a second run out.
+    pub fn warnings(&self) -> Vec<String> {
+        self.lock.iter().filter_map(|lock| lock.warning.clone()).collect()
+    }
+
+    /// A layer, to be read by windows. A window that meets a tile that is not made is refused.
+    ///
+    /// # Errors
+    /// A name that is none of the layers'.
+    pub fn layer(&self, name: &str) -> Result<ZarrArray> {
+        self.array(name).cloned()
+    }
+
+    fn array(&self, name: &str) -> Result<&ZarrArray> {
+        self.spec.layer(name)?;
+        self.arrays.get(name).ok_or_else(|| Error::layer(name, "is not in the store"))
+    }
+
+    /// Where the shard of a tile lies.
+    ///
+    /// # Errors
+    /// A layer or tile that is not there.
+    pub fn shard_path(&self, layer: &str, tile: usize) -> Result<PathBuf> {
+        self.spec.window(tile)?;
+        let across = self.spec.tiles()[1];
+        Ok(self.array(layer)?.chunk_path([tile / across, tile % across]))
+    }
+
+    pub(crate) fn mark_path(&self, layer: &str, tile: usize) -> PathBuf {
+        Mark::path(&self.path.join(MARKS), layer, tile)
+    }
+
+    /// The mark of a tile; `None` where it is not done.
+    ///
+    /// # Errors
+    /// A layer or tile that is not there; a mark that is damaged.
+    pub fn mark(&self, layer: &str, tile: usize) -> Result<Option<Mark>> {
+        self.spec.layer(layer)?;
+        self.spec.window(tile)?;
+        Mark::read(&self.mark_path(layer, tile))
+    }
+
+    /// Whether a tile is done: it has a mark of this store's recipe. Its shard is not looked at: see [`Store::verify`].
+    ///
+    /// # Errors
+    /// A layer or tile that is not there.
+    pub fn is_done(&self, layer: &str, tile: usize) -> Result<bool> {
+        self.spec.layer(layer)?;
+        self.spec.window(tile)?;
+        Ok(self.good_mark(layer, tile).is_some())
+    }
+
+    fn good_mark(&self, layer: &str, tile: usize) -> Option<Mark> {
+        let mark = Mark::read(&self.mark_path(layer, tile)).ok().flatten();
+        mark.filter(|mark| mark.recipe == self.spec.recipe)
+    }
+
+    /// The tiles of a layer that are not done, in their order: with them work that was ended goes on.
+    ///
+    /// # Errors
+    /// A layer that is not there.
+    pub fn todo(&self, layer: &str) -> Result<Vec<usize>> {
+        self.spec.layer(layer)?;
+        let tiles = (0..self.spec.tile_count()).into_par_iter();
+        Ok(tiles.filter(|tile| self.good_mark(layer, *tile).is_none()).collect())
+    }
+
+    /// The least and greatest sample of a layer's tiles that are done; `None` where all are fill value.
+    ///
+    /// # Errors
+    /// A layer that is not there.
+    pub fn range(&self, layer: &str) -> Result<Option<[f64; 2]>> {
+        self.spec.layer(layer)?;
+        let marks = (0..self.spec.tile_count()).into_par_iter().filter_map(|tile| self.good_mark(layer, tile));
+        let ranges = marks.filter_map(|mark| Some([mark.minimum?, mark.maximum?]));
+        Ok(ranges.reduce_with(|a, b| [a[0].min(b[0]), a[1].max(b[1])]))
+    }
+
+    /// Writes a tile of a layer, then its mark. The samples are those of [`StoreSpec::window`], of the layer's own type.
+    ///
+    /// # Errors
+    /// A tile that is done; a store that was opened for reading; samples of another type or number; what the system refuses: the tile is
+    /// then not done, and its shard is what it was.
+    pub fn write_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
+        if self.is_done(layer, tile)? {
+            let problem =
+                format!("tile {tile} is done, and what is done is not changed; remake it if it is to be made anew");
+            return Err(Error::layer(layer, problem));
+        }
+        self.put_tile(layer, tile, samples)
+    }
+
+    /// Writes a tile anew that is done already: one that [`Store::verify`] found wanting. The same samples give the same bytes.
+    ///
+    /// # Errors
+    /// As [`Store::write_tile`], apart from its being done.
+    pub fn remake_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
+        self.put_tile(layer, tile, samples)
+    }
+
+    fn put_tile(&self, layer: &str, tile: usize, samples: &Samples) -> Result<Mark> {
+        self.writable()?;
+        let window = self.spec.window(tile)?;
+        let about = self.spec.layer(layer)?;
+        if samples.kind() != about.kind || samples.len() != window.size[0] * window.size[1] {
+            let [rows, cols] = window.size;
+            let problem = format!(
+                "tile {tile} was given {} samples of type {}; it holds {rows} × {cols} (rows × columns) of type {}",
+                samples.len(),
+                samples.kind(),
+                about.kind
+            );
+            return Err(Error::layer(layer, problem));
+        }
+        let path = self.shard_path(layer, tile)?;
+        let shard = self.array(layer)?.encode(samples, window.size).map_err(|problem| Error::file(&path, problem))?;
+        let place = self.mark_path(layer, tile);
+        // A mark of what was there before must not speak of what comes.
+        core_disk::remove(&place).map_err(Error::io(&place, "remove"))?;
+        disk::put(&path, &shard)?;
+        let mark = Mark::of(&self.spec.recipe, samples, about.fill, &shard);
+        mark.write(&place)?;
+        Ok(mark)
+    }
+
+    /// Takes a tile's mark away: it is to be done again.
+    ///
+    /// # Errors
+    /// A layer or tile that is not there; a store that was opened for reading; what the system refuses.
+    pub fn forget(&self, layer: &str, tile: usize) -> Result<()> {
+        self.writable()?;
+        self.spec.layer(layer)?;
+        self.spec.window(tile)?;
+        let place = self.mark_path(layer, tile);
+        core_disk::remove(&place).map_err(Error::io(&place, "remove"))
+    }
+
+    fn writable(&self) -> Result<()> {
+        match self.lock {
+            Some(_) => Ok(()),
+            None => Err(Error::file(&self.path, "was opened for reading; open it for writing")),
+        }
+    }
+}
+
+/// Writes a document.
+fn write(path: &Path, document: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(document).map_err(|error| Error::file(path, error.to_string()))?;
+    disk::put(path, text.as_bytes())
+}
+
+/// The document of a store's root, with those of its arrays, so that readers need only this one.
+fn root(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
+    let mut attributes = spec.attributes.clone();
+    attributes.insert("Conventions".to_string(), json!("CF-1.11"));
+    let own = serde_json::to_value(spec).map_err(|error| Error::value("spec", error, "what JSON can say"))?;
+    attributes.insert(OWN.to_string(), json!({"format": FORMAT, "version": env!("CARGO_PKG_VERSION"), "spec": own}));
+    Ok(json!({
+        "zarr_format": 3,
+        "node_type": "group",
+        "attributes": attributes,
+        "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": members},
+    }))
+}
+
+/// What the store in a folder holds.
+fn read_root(folder: &Path) -> Result<StoreSpec> {
+    let path = folder.join(ZARR);
+    let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else { return Err(missing(folder)) };
+    let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
+    let mut document = document(&text, "group").map_err(|problem| Error::file(&path, problem))?;
+    let own = document["attributes"][OWN].take();
+    if own.is_null() {
+        let problem = "is a Zarr group of another program's; thalweg reads its arrays one by one, and writes only into stores of its own";
+        return Err(Error::file(folder, problem));
+    }
+    match own["format"].as_u64() {
+        Some(FORMAT) => {}
+        Some(later) => {
+            return Err(Error::file(folder, format!("is a store of format {later}; this thalweg knows {FORMAT}")));
+        }
+        None => return Err(Error::file(&path, "is damaged: its store has no format")),
+    }
+    let spec: StoreSpec = serde_json::from_value(own["spec"].clone())
+        .map_err(|error| Error::file(&path, format!("is damaged: what the store holds cannot be read: {error}")))?;
+    spec.check().map_err(|error| Error::file(&path, format!("is damaged: {error}")))?;
+    Ok(spec)
+}
+
+/// Refuses a store of another spec, with what differs.
+fn same(path: &Path, there: &StoreSpec, asked: &StoreSpec) -> Result<()> {
+    let [there, asked] = [there, asked].map(|spec| serde_json::to_value(spec).unwrap_or_default());
+    let empty = Map::new();
+    let [there, asked] = [&there, &asked].map(|spec| spec.as_object().unwrap_or(&empty));
+    // What people add to the whole does not change a cell.
+    match asked.iter().find(|(key, value)| *key != "attributes" && there.get(*key) != Some(value)) {
+        None => Ok(()),
+        Some((key, value)) => {
+            let short = |value: Option<&Value>| {
+                value.map(Value::to_string).unwrap_or_default().chars().take(80).collect::<String>()
+            };
+            let problem = format!(
+                "is a store with {key} = {}; asked for is {}: choose another folder",
+                short(there.get(key)),
+                short(Some(value))
+            );
+            Err(Error::file(path, problem))
+        }
+    }
+}
+
+/// Refuses a folder with anything in it that a store begun and not finished has not.
+fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
+    if path.exists() && !path.is_dir() {
+        return Err(Error::file(path, "is a file; a store is a folder"));
+    }
+    if [".zarray", ".zgroup"].iter().any(|name| path.join(name).exists()) {
+        return Err(missing(path));
+    }
+    atomic::sweep(path);
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let known = ["x", "y", "spatial_ref", MARKS].contains(&name.as_str());
+        if !known && !spec.layers.iter().any(|layer: &LayerSpec| layer.name == name) {
+            return Err(Error::file(path, format!("holds `{name}`, and is no store; choose an empty folder")));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses an array that is not as we write it.
+fn unchanged(folder: &Path, ours: &Value) -> Result<()> {
+    let path = folder.join(ZARR);
+    let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else {
+        return Err(Error::file(&path, "is missing: the store has lost an array"));
+    };
+    let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
+    let there = document(&text, "array").map_err(|problem| Error::file(&path, problem))?;
+    let keys = ["shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs"];
+    match keys.iter().find(|key| there[**key] != ours[**key]) {
+        None => Ok(()),
+        Some(key) => {
+            let short = |value: &Value| value.to_string().chars().take(200).collect::<String>();
+            let problem =
+                format!("has {key} = {}; the store was made with {}", short(&there[*key]), short(&ours[*key]));
+            Err(Error::file(&path, problem))
+        }
+    }
+}
+
+/// Takes away what dead writers left among a layer's shards.
+fn sweep(chunks: &Path) {
+    for entry in fs::read_dir(chunks).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            atomic::sweep(&entry.path());
+        }
+    }
+}

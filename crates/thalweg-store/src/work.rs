@@ -1,0 +1,252 @@
+//! [`Work`]: a plan that is carried out, tile by tile, by as many processes as there are.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use thalweg::io::write_text;
+use thalweg::tiled::Tiling;
+use thalweg::{Error, Result};
+
+use crate::shelf::Shelf;
+use crate::stage::{Stage, beside};
+use crate::{Access, Fault, Level, Plan, Raster as _, Store, StoreSpec, check_room, is_store};
+
+/// How a part of the work ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is done, now or earlier.
+    Done,
+    /// It cannot begin: something before it is missing, in words.
+    Waits(String),
+}
+
+/// A part of the work that can be done by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Task {
+    /// A tile of a stage.
+    Tile {
+        /// Number of the stage.
+        stage: usize,
+        /// Number of the tile.
+        tile: usize,
+    },
+    /// A stage's solution out of the summaries of its tiles.
+    Solve {
+        /// Number of the stage.
+        stage: usize,
+    },
+}
+
+/// A plan with its store. What is done is known by marks and summaries on the disk alone; so any process goes on where another ended.
+pub struct Work {
+    plan: Plan,
+    tiling: Tiling,
+    store: Store,
+    stages: Vec<Box<dyn Stage>>,
+    shelves: Vec<Shelf>,
+}
+
+impl Work {
+    /// Opens a plan's store, or makes it.
+    ///
+    /// # Errors
+    /// A source that is not what it was, a store of other work, no room on the disk, a store that another process has for itself.
+    pub fn open(plan: Plan, access: Access) -> Result<Self> {
+        let layout = plan.job.layout(plan.side)?;
+        let spec = StoreSpec { recipe: plan.hash.clone(), ..layout.spec.clone() };
+        let stages = plan.job.stages(&layout, &plan.store)?;
+        if !is_store(&plan.store) {
+            check_room(&plan.store, plan.disk_bytes)?;
+        }
+        let store = Store::create(&plan.store, spec, access)?;
+        let folder = work_folder(&plan.store);
+        let names = stages.iter().map(|stage| stage.name()).enumerate();
+        let shelves: Vec<_> = names.map(|(k, name)| Shelf::new(folder.join(format!("{k}-{name}")))).collect();
+        shelves.iter().try_for_each(Shelf::make)?;
+        let tiling = Tiling::new(plan.size, plan.side)?;
+        Ok(Self { plan, tiling, store, stages, shelves })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Does a part, if what it needs is there and it was not done before.
+    ///
+    /// # Errors
+    /// What the part's own work meets; a disk that is full. What is written stays, and the part can be done again.
+    pub fn carry_out(&self, task: Task) -> Result<Outcome> {
+        match task {
+            Task::Tile { stage, tile } => self.tile(stage, tile),
+            Task::Solve { stage } => self.solve(stage),
+        }
+    }
+
+    /// The parts that can be done now, in their order; none when all is done, or all that is left waits for parts that another process has begun.
+    pub fn ready(&self) -> Vec<Task> {
+        let Some(stage) = (0..self.stages.len()).find(|stage| !self.shelves[*stage].is_solved()) else {
+            return Vec::new();
+        };
+        let shelf = &self.shelves[stage];
+        let left: Vec<_> =
+            (0..self.plan.tiles).filter(|tile| !shelf.has(*tile)).map(|tile| Task::Tile { stage, tile }).collect();
+        if left.is_empty() { vec![Task::Solve { stage }] } else { left }
+    }
+
+    /// How many parts are done, and how many there are.
+    pub fn progress(&self) -> [usize; 2] {
+        let all = self.stages.len() * (self.plan.tiles + 1);
+        let done = self.shelves.iter().map(|shelf| match shelf.is_solved() {
+            true => self.plan.tiles + 1,
+            false => shelf.count(),
+        });
+        [done.sum(), all]
+    }
+
+    /// The name of the stage that is not solved yet; nothing when all are.
+    pub fn now(&self) -> &str {
+        let first = self.stages.iter().zip(&self.shelves).find(|(_, shelf)| !shelf.is_solved());
+        first.map_or("", |(stage, _)| stage.name())
+    }
+
+    /// Whether all is done.
+    pub fn is_done(&self) -> bool {
+        self.shelves.iter().all(Shelf::is_solved)
+    }
+
+    fn stage(&self, stage: usize) -> Result<(&dyn Stage, &Shelf)> {
+        let found = self.stages.get(stage).zip(self.shelves.get(stage));
+        let (stage, shelf) =
+            found.ok_or_else(|| Error::value("stage", stage, format!("0 to {}", self.stages.len() - 1)))?;
+        Ok((&**stage, shelf))
+    }
+
+    /// The stage before is solved: nothing, or what is missing.
+    fn waits(&self, stage: usize) -> Option<String> {
+        let before = stage.checked_sub(1)?;
+        let name = self.stages[before].name();
+        (!self.shelves[before].is_solved()).then(|| format!("stage {name} is not solved yet"))
+    }
+
+    fn tile(&self, number: usize, tile: usize) -> Result<Outcome> {
+        let (_, shelf) = self.stage(number)?;
+        self.store.spec().window(tile)?;
+        if shelf.has(tile) {
+            return Ok(Outcome::Done);
+        }
+        if let Some(missing) = self.waits(number) {
+            return Ok(Outcome::Waits(missing));
+        }
+        self.make(number, tile, &[])?;
+        Ok(Outcome::Done)
+    }
+
+    /// Works a tile out, writes its layers where they are not written yet or are to be made anew, and then its summary.
+    fn make(&self, number: usize, tile: usize, anew: &[&str]) -> Result<()> {
+        let (stage, shelf) = self.stage(number)?;
+        let answer = match number.checked_sub(1) {
+            Some(before) => self.shelves[before].answer(tile)?,
+            None => Vec::new(),
+        };
+        let mut inputs = Vec::new();
+        for need in stage.reads() {
+            inputs.push(self.store.layer(&need.layer)?.read(self.tiling.around(tile, need.halo))?);
+        }
+        let (layers, summary) = stage.tile(tile, inputs, &answer)?;
+        for (name, samples) in stage.writes().iter().zip(&layers) {
+            if anew.contains(&name.as_str()) || !self.store.is_done(name, tile)? {
+                self.store.remake_tile(name, tile, samples)?;
+            }
+        }
+        shelf.put(tile, &summary)
+    }
+
+    fn solve(&self, number: usize) -> Result<Outcome> {
+        let (stage, shelf) = self.stage(number)?;
+        if shelf.is_solved() {
+            return Ok(Outcome::Done);
+        }
+        if let Some(missing) = self.waits(number) {
+            return Ok(Outcome::Waits(missing));
+        }
+        let missing = (0..self.plan.tiles).filter(|tile| !shelf.has(*tile)).count();
+        if missing > 0 {
+            return Ok(Outcome::Waits(format!(
+                "{missing} of {} tiles of stage {} are not done",
+                self.plan.tiles,
+                stage.name()
+            )));
+        }
+        let summaries = (0..self.plan.tiles).map(|tile| shelf.take(tile)).collect::<Result<Vec<_>>>()?;
+        let answers = stage.solve(summaries, &self.plan.store)?;
+        shelf.note(&answers.found)?;
+        shelf.solve(&answers.tiles)?;
+        Ok(Outcome::Done)
+    }
+
+    /// What was found, of all stages that are solved.
+    ///
+    /// # Errors
+    /// Notes that cannot be read.
+    pub fn report(&self) -> Result<Map<String, Value>> {
+        let mut report = Map::new();
+        report.insert("thalweg".into(), env!("CARGO_PKG_VERSION").into());
+        report.insert("plan".into(), self.plan.hash.clone().into());
+        report.insert("rows".into(), self.plan.size[0].into());
+        report.insert("columns".into(), self.plan.size[1].into());
+        report.insert("cell_size".into(), json!(self.store.spec().cell));
+        for shelf in &self.shelves {
+            report.extend(shelf.noted()?);
+        }
+        Ok(report)
+    }
+
+    /// Writes the report beside the store, and returns its path.
+    ///
+    /// # Errors
+    /// As [`Work::report`]; a file that cannot be written.
+    pub fn write_report(&self) -> Result<PathBuf> {
+        let path = beside(&self.plan.store, "report.json");
+        write_text(&path, &format!("{:#}\n", Value::Object(self.report()?)))?;
+        Ok(path)
+    }
+
+    /// What is wrong with the store's tiles.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn verify(&self, level: Level) -> Result<Vec<Fault>> {
+        self.store.verify(level)
+    }
+
+    /// Makes tiles anew that were lost or altered, and nothing else: the layer's stage is done again for this tile, from layers that are whole.
+    /// Faults are mended in the order of their stages.
+    ///
+    /// # Errors
+    /// As the stages' own work.
+    pub fn mend(&self, faults: &[Fault]) -> Result<()> {
+        for (number, stage) in self.stages.iter().enumerate() {
+            let writes = stage.writes();
+            let mut tiles: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+            for fault in faults.iter().filter(|fault| writes.contains(&fault.layer)) {
+                tiles.entry(fault.tile).or_default().push(&fault.layer);
+            }
+            // What was not made yet is no harm to mend, but work to be done.
+            let mut begun = tiles.into_iter().filter(|(tile, _)| self.shelves[number].has(*tile));
+            begun.try_for_each(|(tile, layers)| self.make(number, tile, &layers))?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the messages of a store's stages lie.
+fn work_folder(store: &Path) -> PathBuf {
+    beside(store, "work")
+}

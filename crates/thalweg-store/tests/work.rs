@@ -1,0 +1,224 @@
+//! Work in parts gives what one survey of the whole gives, to the bit: whoever ends it, begins it again, or spoils what it wrote.
+
+use std::path::{Path, PathBuf};
+
+use thalweg::flow::streams;
+use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, save};
+use thalweg::local::Rect;
+use thalweg::recipe::Beyond;
+use thalweg::survey::{Survey, SurveyOptions};
+use thalweg::terrain::field::{Field, Window};
+use thalweg::{Grid, Height, Recipe, Terrain, World, presets};
+use thalweg_store::{
+    Access, BuildJob, DrainJob, Harm, Job, Level, Outcome, Plan, Pool, Raster as _, Store, Task, Work, beside,
+};
+
+/// A number of 0 to 1 that goes by the cell and a seed alone: not the library's.
+fn noise(seed: u64, i: usize, j: usize) -> f64 {
+    let mut x = seed ^ (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (j as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+    x ^= x >> 29;
+    x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x ^= x >> 32;
+    x as f64 / u64::MAX as f64
+}
+
+/// Hills with ties and lakes over many tiles, a plain, and no data over borders of tiles.
+fn land(seed: u64, [rows, cols]: [usize; 2]) -> Terrain {
+    let wave = |x: f64, y: f64| (x / 37.0).sin() * (y / 29.0).cos() * 40.0 + (x / 11.0 + y / 17.0).sin() * 9.0;
+    let ground = Field::generate([rows, cols], |i, j| {
+        let rough = 3.0 * noise(seed, i, j);
+        let metres = (200.0 + wave(i as f64, j as f64) + rough).round().max(185.0);
+        Height::from_metres(metres).unwrap()
+    });
+    let hole = |i: usize, j: usize| (i as f64 - 97.0).hypot(j as f64 - 130.0) < 21.0 || (j > 250 && i < 9);
+    let nodata = Field::generate([rows, cols], hole);
+    Terrain { nodata: Some(nodata), ..Terrain::from_ground(Grid::new([rows, cols], 25.0).unwrap(), ground).unwrap() }
+}
+
+fn file(folder: &Path, terrain: &Terrain) -> PathBuf {
+    let path = folder.join("land.tif");
+    let options = SaveOptions { sample: Some(SampleType::F64), nodata: Some(-9999.0), ..SaveOptions::default() };
+    save(&path, terrain, &options).unwrap();
+    path
+}
+
+fn job(source: &Path) -> Job {
+    Job::Drain(DrainJob { threshold: Some(90_000.0), ..DrainJob::of(source, LoadOptions::default()).unwrap() })
+}
+
+fn finish(work: &Work) {
+    let mut pool = Pool::new(work, 2).unwrap();
+    while pool.step().unwrap().is_some() {}
+    assert!(work.is_done());
+}
+
+fn whole(store: &Store, layer: &str) -> Samples {
+    store.layer(layer).unwrap().read(Window { start: [0, 0], size: store.spec().size }).unwrap()
+}
+
+/// What the whole file gives in memory, by the names of the store's layers.
+fn expected(path: &Path) -> Vec<(&'static str, Samples)> {
+    let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
+    let options = SurveyOptions { threshold: Some(90_000.0), ..SurveyOptions::default() };
+    let survey = Survey::of(&terrain, &options, |_| {}).unwrap();
+    let void = |k: usize| terrain.nodata.as_ref().is_some_and(|mask| mask[k]);
+    let heights = |field: &Field<Height>, none: i32| {
+        let all = field.as_slice().iter().enumerate();
+        Samples::I32(all.map(|(k, height)| if void(k) { none } else { height.0 }).collect())
+    };
+    let area = terrain.grid.cell_area();
+    vec![
+        ("height", heights(&terrain.ground, i32::MIN)),
+        ("filled", heights(&survey.filled, i32::MIN)),
+        ("direction", Samples::U8(streams::esri(&survey.directions).into_vec())),
+        ("angle", Samples::F32(survey.angles.clone().into_vec())),
+        ("area", Samples::F64(survey.cells.as_slice().iter().map(|n| f64::from(*n) * area).collect())),
+        ("basin", Samples::U32(survey.basins.clone().into_vec())),
+        ("order", Samples::U8(survey.orders.as_slice().iter().map(|order| *order as u8).collect())),
+        ("depth", heights(&survey.lake_depth, 0)),
+    ]
+}
+
+fn same(store: &Store, path: &Path) {
+    for (layer, samples) in expected(path) {
+        assert!(whole(store, layer) == samples, "{layer}");
+    }
+}
+
+#[test]
+fn a_store_holds_what_a_survey_of_the_whole_gives() {
+    for (seed, size, side) in [(1, [211, 307], 64), (2, [300, 290], 97), (3, [130, 411], 256)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = file(folder.path(), &land(seed, size));
+        let plan = Plan::of(job(&path), &folder.path().join("land.zarr"), side).unwrap();
+        let work = Work::open(plan, Access::Alone).unwrap();
+        finish(&work);
+        same(work.store(), &path);
+        let report = work.report().unwrap();
+        assert_eq!(report["cells"], size[0] * size[1]);
+        assert!(folder.path().join("land.streams.fgb").is_file());
+        assert!(report["streams"]["links"].as_u64().unwrap() > 10);
+    }
+}
+
+/// Parts in a hashed order, each by an opener of its own, as the queue of a cluster does them; and all of them twice.
+#[test]
+fn verbs_in_any_order_give_the_same_and_wait_for_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(7, [150, 170]));
+    let place = folder.path().join("plan.json");
+    Plan::of(job(&path), &folder.path().join("land.zarr"), 64).unwrap().write(&place).unwrap();
+    let plan = Plan::read(&place).unwrap();
+    let (tiles, stages) = (plan.tiles, plan.stages.len());
+    let mut left: Vec<Task> =
+        (0..stages).flat_map(|stage| (0..tiles).map(move |tile| Task::Tile { stage, tile })).collect();
+    left.extend((0..stages).map(|stage| Task::Solve { stage }));
+    let mut waited = 0;
+    for round in 0.. {
+        assert!(round < 100, "it never ends");
+        left.sort_by_key(|task| {
+            let (stage, tile) = match task {
+                Task::Tile { stage, tile } => (*stage, *tile),
+                Task::Solve { stage } => (*stage, 999),
+            };
+            (noise(round, stage, tile) * 1e9) as u64
+        });
+        let work = Work::open(Plan::read(&place).unwrap(), Access::Shared).unwrap();
+        let other = Work::open(Plan::read(&place).unwrap(), Access::Shared).unwrap();
+        left.retain(|task| {
+            let done = work.carry_out(*task).unwrap() == Outcome::Done;
+            waited += usize::from(!done);
+            if done {
+                assert_eq!(other.carry_out(*task).unwrap(), Outcome::Done);
+            }
+            !done
+        });
+        if left.is_empty() {
+            same(work.store(), &path);
+            break;
+        }
+    }
+    assert!(waited > 20, "{waited}");
+}
+
+#[test]
+fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(4, [200, 260]));
+    let store = folder.path().join("land.zarr");
+    let plan = || Plan::of(job(&path), &store, 64).unwrap();
+    {
+        let work = Work::open(plan(), Access::Alone).unwrap();
+        let mut pool = Pool::new(&work, 2).unwrap();
+        for _ in 0..25 {
+            pool.step().unwrap();
+        }
+        assert!(!work.is_done());
+        let second = Work::open(plan(), Access::Alone).err().unwrap().to_string();
+        assert!(second.contains("is being written by"), "{second}");
+    }
+    let work = Work::open(plan(), Access::Alone).unwrap();
+    let [before, _] = work.progress();
+    assert!(before > 20, "{before}");
+    finish(&work);
+    assert_eq!(work.verify(Level::Samples).unwrap(), []);
+    let bytes = |layer: &str, tile: usize| std::fs::read(work.store().shard_path(layer, tile).unwrap()).unwrap();
+    let (kept, gone, untouched) = (bytes("filled", 3), bytes("basin", 5), work.store().shard_path("order", 1).unwrap());
+    let when = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
+    let stamp = when(&untouched);
+    let altered = work.store().shard_path("filled", 3).unwrap();
+    let mut spoiled = kept.clone();
+    spoiled[20] ^= 4;
+    std::fs::write(&altered, spoiled).unwrap();
+    std::fs::remove_file(work.store().shard_path("basin", 5).unwrap()).unwrap();
+    let faults = work.verify(Level::Bytes).unwrap();
+    let found: Vec<_> = faults.iter().map(|fault| (fault.layer.as_str(), fault.tile, fault.harm)).collect();
+    assert_eq!(found, [("filled", 3, Harm::Altered), ("basin", 5, Harm::Missing)]);
+    work.mend(&faults).unwrap();
+    assert_eq!(work.verify(Level::Samples).unwrap(), []);
+    assert!(bytes("filled", 3) == kept && bytes("basin", 5) == gone && when(&untouched) == stamp);
+    same(work.store(), &path);
+}
+
+#[test]
+fn a_world_s_level_goes_into_a_store_as_the_world_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let recipe =
+        Recipe { cells: 256, coarsest: thalweg::recipe::Coarsest::Cells(64), ..presets::find("hills").unwrap() };
+    let job = BuildJob::of(&recipe).unwrap();
+    let level = job.level;
+    let store = folder.path().join("hills.zarr");
+    let work = Work::open(Plan::of(Job::Build(job), &store, 100).unwrap(), Access::Alone).unwrap();
+    finish(&work);
+    let world = World::open(&Recipe { beyond: Beyond::Local, ..recipe }).unwrap();
+    let rect = world.frame().world(level);
+    assert_eq!(rect.size(), work.store().spec().size);
+    let window = world.window(level, Rect::new(rect.start, rect.size())).unwrap();
+    let heights = window.ground.as_slice().iter().map(|height| height.0).collect();
+    assert!(whole(work.store(), "height") == Samples::I32(heights));
+    assert!(whole(work.store(), "area") == Samples::F32(window.area.into_vec()));
+    assert!(beside(&store, "level0").is_file());
+}
+
+#[test]
+fn plans_that_were_edited_and_sources_that_changed_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(5, [90, 80]));
+    let place = folder.path().join("plan.json");
+    Plan::of(job(&path), &folder.path().join("land.zarr"), 64).unwrap().write(&place).unwrap();
+    let text = std::fs::read_to_string(&place).unwrap();
+    std::fs::write(&place, text.replace("90000.0", "80000.0")).unwrap();
+    let error = Plan::read(&place).unwrap_err().to_string();
+    assert!(error.contains("was changed after it was written"), "{error}");
+    std::fs::write(&place, &text).unwrap();
+    let plan = Plan::read(&place).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.push(0);
+    std::fs::write(&path, bytes).unwrap();
+    let error = Work::open(plan, Access::Alone).err().unwrap().to_string();
+    assert!(error.contains("when the work was planned"), "{error}");
+    for broken in ["", "{}", "{\"plan\": 9}", "[1]"] {
+        std::fs::write(&place, broken).unwrap();
+        assert!(Plan::read(&place).is_err());
+    }
+}

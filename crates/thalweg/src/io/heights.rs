@@ -1,0 +1,308 @@
+//! [`HeightReading`]: what a file's samples are as heights. What stands for no data is found over the whole file; samples become heights piece
+//! by piece, so that a file may be larger than memory.
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::layer::cell_words;
+use super::{Raster, SampleType, Sidecar, Unit};
+use crate::terrain::height::Height;
+
+/// Heights of the lowest and highest code of an unscaled file of which nothing else is known, in metres.
+pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
+
+/// What a file does not say itself.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoadOptions {
+    /// Metres of the lowest and highest code of whole samples without scale (PNG, R16, u8, u16); of 0 and 1 in a
+    /// floating-point file. The file's sidecar says it otherwise.
+    pub height: Option<[f64; 2]>,
+    /// Side of a cell in metres, in place of what the file says.
+    pub cell_size: Option<f64>,
+    /// Takes ±infinity for no data; it is an error otherwise.
+    pub infinite_is_nodata: bool,
+    /// Smooths away the terraces of heights stored in few steps ([`deterrace`]).
+    pub deterrace: bool,
+    /// The unit of coordinates and heights, in place of what the file says. Degrees stay degrees.
+    pub unit: Option<Unit>,
+}
+
+/// What stands for no data in many files without being declared.
+const USUAL: [f64; 3] = [-9999.0, -32768.0, -32767.0];
+
+/// A sample of so great a magnitude is no height.
+const HUGE: f64 = 1e38;
+
+/// How far below all other heights a usual stand-in must lie to be taken for one: no land falls a kilometre at once to just this number.
+const FAR: f64 = 1000.0;
+
+/// The first cell of a kind in a file's row-major order: its row and column, and its sample.
+pub type FirstSample = Option<([usize; 2], f64)>;
+
+/// What is seen of samples while it is not known yet what they mean. Parts of a file are looked at one by one and [merged](Self::merge).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct SampleLook {
+    /// Samples in all.
+    pub cells: u64,
+    /// Those that a mask leaves out.
+    pub masked: u64,
+    /// Those that are no number, infinite, or declared as no data, and not masked.
+    pub missing: u64,
+    /// The first of those that are infinite and not declared.
+    pub infinite: FirstSample,
+    /// The least of all others that is no usual stand-in.
+    pub plain: Option<f64>,
+    /// The first of those outside 0 to 1.
+    pub outside: FirstSample,
+    /// How many are each of the usual stand-ins, then how many are huge; with the first of each, and the least of those that are huge.
+    pub usual: [StandIns; 4],
+}
+
+/// Samples that may stand for no data.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StandIns {
+    /// How many.
+    pub cells: u64,
+    /// The first.
+    pub first: FirstSample,
+    /// The least.
+    pub least: Option<f64>,
+}
+
+impl SampleLook {
+    /// What is seen of both.
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        let usual = |k: usize| {
+            let (a, b) = (self.usual[k], other.usual[k]);
+            StandIns { cells: a.cells + b.cells, first: earlier(a.first, b.first), least: lesser(a.least, b.least) }
+        };
+        Self {
+            cells: self.cells + other.cells,
+            masked: self.masked + other.masked,
+            missing: self.missing + other.missing,
+            infinite: earlier(self.infinite, other.infinite),
+            plain: lesser(self.plain, other.plain),
+            outside: earlier(self.outside, other.outside),
+            usual: [usual(0), usual(1), usual(2), usual(3)],
+        }
+    }
+
+    /// The value that stands for no data, though nothing declares it.
+    fn stand_in(&self) -> Option<f64> {
+        let huge = self.usual[USUAL.len()].least;
+        let found = self.usual.iter().filter_map(|usual| usual.least).min_by(f64::total_cmp)?;
+        let is_far = self.plain.is_none_or(|plain| plain >= found + FAR);
+        if found.abs() > HUGE || is_far { Some(found) } else { huge }
+    }
+}
+
+fn earlier(a: FirstSample, b: FirstSample) -> FirstSample {
+    [a, b].into_iter().flatten().min_by_key(|(cell, _)| *cell)
+}
+
+fn lesser(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    [a, b].into_iter().flatten().min_by(f64::total_cmp)
+}
+
+/// How a file's samples become heights.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HeightReading {
+    kind: SampleType,
+    /// The value that stands for no data: what the file declares, and what was found.
+    declared: Option<f64>,
+    stand_in: Option<f64>,
+    infinite_is_nodata: bool,
+    /// The metres of the lowest and highest code, or of 0 and 1, that were asked for; those of the sidecar.
+    asked: Option<[f64; 2]>,
+    beside: Option<[f64; 2]>,
+    /// Whether the file says itself what its samples mean.
+    scaled: bool,
+    /// Factor and offset from sample to metres.
+    scale: [f64; 2],
+}
+
+impl HeightReading {
+    /// Of a file with this head; its samples are not looked at yet.
+    pub fn of(head: &Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Self {
+        Self {
+            kind: head.samples.kind(),
+            declared: head.nodata,
+            stand_in: None,
+            infinite_is_nodata: options.infinite_is_nodata,
+            asked: options.height,
+            beside: sidecar.map(|sidecar| [sidecar.minimum, sidecar.maximum]),
+            scaled: head.scaled,
+            scale: head.scale,
+        }
+    }
+
+    /// The value that stands for no data: what the file declares, or what was found.
+    pub fn nodata(&self) -> Option<f64> {
+        self.declared.or(self.stand_in)
+    }
+
+    /// Looks at a piece of the file whose first sample is the cell `start` (row, column).
+    pub fn look(&self, piece: &Raster, start: [usize; 2]) -> SampleLook {
+        let cols = piece.size[1].max(1);
+        let whole = self.kind.full().is_some();
+        let see = |mut look: SampleLook, k: usize| {
+            look.cells += 1;
+            if piece.is_masked(k) {
+                look.masked += 1;
+                return look;
+            }
+            let sample = piece.samples.get(k);
+            let here = || Some(([start[0] + k / cols, start[1] + k % cols], sample));
+            if self.is_declared(sample) || !sample.is_finite() {
+                look.missing += 1;
+                if sample.is_infinite() && !self.is_declared(sample) {
+                    look.infinite = earlier(look.infinite, here());
+                }
+                return look;
+            }
+            match usual(sample).filter(|_| !whole) {
+                Some(which) => {
+                    let usual = &mut look.usual[which];
+                    usual.cells += 1;
+                    usual.first = usual.first.or_else(here);
+                    usual.least = lesser(usual.least, Some(sample));
+                }
+                None => {
+                    if look.plain.is_none_or(|plain| sample.total_cmp(&plain).is_lt()) {
+                        look.plain = Some(sample);
+                    }
+                    if look.outside.is_none() && !(0.0..=1.0).contains(&sample) {
+                        look.outside = here();
+                    }
+                }
+            }
+            look
+        };
+        let parts = (0..piece.samples.len()).into_par_iter().fold(SampleLook::default, see);
+        parts.reduce(SampleLook::default, SampleLook::merge)
+    }
+
+    /// Settles, by what was seen of the whole file, what stands for no data and how samples become metres; and what is to be said of it.
+    /// The error is the problem in words.
+    ///
+    /// # Errors
+    /// Infinities that were not allowed, a file without any data, a height range for samples that are metres already.
+    pub fn settle(mut self, look: &SampleLook) -> Result<(Self, Vec<String>), String> {
+        let mut warnings = Vec::new();
+        if let Some((cell, value)) = look.infinite.filter(|_| !self.infinite_is_nodata) {
+            let place = cell_words(cell);
+            return Err(format!("holds {value} at {place}; say that infinity is no data if so it is meant"));
+        }
+        self.stand_in = look.stand_in();
+        let stand_ins = look.usual.iter().filter(|usual| usual.least.is_some_and(|least| self.is_stand_in(least)));
+        let stand_ins: u64 = stand_ins.map(|usual| usual.cells).sum();
+        if let Some(value) = self.stand_in {
+            warnings.push(format!("holds {value} in {stand_ins} cells, far from all other heights: taken as no data"));
+        }
+        if look.masked > 0 {
+            warnings.push(format!("has a mask that leaves out {} cells: taken as no data", look.masked));
+        }
+        if look.masked + look.missing + stand_ins == look.cells {
+            return Err("holds no data at all: every cell is nodata".to_string());
+        }
+        self.scale = self.scale_of(look, &mut warnings)?;
+        Ok((self, warnings))
+    }
+
+    /// Factor and offset from sample to metres.
+    fn scale_of(&self, look: &SampleLook, warnings: &mut Vec<String>) -> Result<[f64; 2], String> {
+        let kind = self.kind;
+        if let Some(full) = kind.full().filter(|_| !self.scaled || self.asked.is_some()) {
+            if self.scaled {
+                warnings.push(
+                    "has its codes taken over the heights that were asked for, though it says their metres itself"
+                        .to_string(),
+                );
+            }
+            let known = self.asked.or(self.beside);
+            let [low, high] = known.unwrap_or(DEFAULT_HEIGHT);
+            if known.is_none() {
+                warnings.push(format!(
+                    "says no heights; its codes 0 to {full} are taken as {low} to {high} m (give the height range to change \
+                     it: 0,{full} if they are metres)"
+                ));
+            }
+            return Ok([(high - low) / full, low]);
+        }
+        let Some([low, high]) = self.asked else {
+            return Ok(self.scale);
+        };
+        if !matches!(kind, SampleType::F32 | SampleType::F64) {
+            return Err(format!(
+                "holds {kind} samples, which are metres already; a height range is for codes, or for values of 0 to 1"
+            ));
+        }
+        let usual = look.usual.iter().filter(|usual| usual.least.is_some_and(|least| !self.is_stand_in(least)));
+        match usual.map(|usual| usual.first).fold(look.outside, earlier) {
+            None => Ok([high - low, low]),
+            Some((cell, value)) => Err(format!(
+                "holds {value} at {}: a height range is for codes, or for values of 0 to 1; these are metres already",
+                cell_words(cell)
+            )),
+        }
+    }
+
+    /// Whether there is no data in sample number `k` of a piece.
+    pub fn is_missing(&self, piece: &Raster, k: usize) -> bool {
+        let sample = piece.samples.get(k);
+        piece.is_masked(k) || !sample.is_finite() || self.is_declared(sample) || self.is_stand_in(sample)
+    }
+
+    /// The height of sample number `k` of a piece, `None` where there is no data.
+    pub fn height(&self, piece: &Raster, k: usize) -> Option<Height> {
+        (!self.is_missing(piece, k)).then(|| Height::saturating(self.metres(piece.samples.get(k))))
+    }
+
+    /// Checks the heights of a piece whose first sample is the cell `start`. The error is the problem in words.
+    ///
+    /// # Errors
+    /// A height outside −16 000 to 16 000 m, with its cell.
+    pub fn check(&self, piece: &Raster, start: [usize; 2]) -> Result<(), String> {
+        let cols = piece.size[1].max(1);
+        let metres = |k: usize| self.metres(piece.samples.get(k));
+        let is_wrong = |k: &usize| !self.is_missing(piece, *k) && Height::from_metres(metres(*k)).is_err();
+        match (0..piece.samples.len()).into_par_iter().find_first(is_wrong) {
+            None => Ok(()),
+            Some(k) => {
+                let place = cell_words([start[0] + k / cols, start[1] + k % cols]);
+                Err(format!("holds {} m at {place}: allowed is -16000 to 16000 m", metres(k)))
+            }
+        }
+    }
+
+    /// What a sample is in metres.
+    pub fn metres(&self, sample: f64) -> f64 {
+        sample * self.scale[0] + self.scale[1]
+    }
+
+    /// Metres from one code to the next.
+    pub fn step(&self) -> f64 {
+        self.scale[0].abs()
+    }
+
+    fn is_declared(&self, sample: f64) -> bool {
+        // A tag in decimal may be a little beside the f32 that it means.
+        let single = self.kind == SampleType::F32;
+        let same = |nodata: f64| sample == nodata || (single && sample as f32 == nodata as f32);
+        self.declared.is_some_and(same)
+    }
+
+    fn is_stand_in(&self, sample: f64) -> bool {
+        self.stand_in.is_some_and(|value| sample == value || (value.abs() > HUGE && sample.abs() > HUGE))
+    }
+}
+
+/// Which of the usual stand-ins a sample is, if it is one.
+fn usual(sample: f64) -> Option<usize> {
+    let named = USUAL.iter().position(|usual| *usual == sample);
+    named.or_else(|| (sample.abs() > HUGE).then_some(USUAL.len()))
+}

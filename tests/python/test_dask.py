@@ -1,0 +1,134 @@
+"""Stores by the workers of Dask: the bytes of one machine's, though workers are killed and shards spoiled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("xarray")
+pytest.importorskip("distributed")
+rasterio = pytest.importorskip("rasterio")
+
+from distributed import Client, LocalCluster
+
+import thalweg as tw
+from thalweg import _core
+from thalweg import dask as by_dask
+
+LAYERS = ("height", "filled", "direction", "angle", "area", "basin", "order", "lake", "depth")
+
+
+def model(path: Path, rows: int, columns: int, seed: int) -> None:
+    """Hills in whole metres, so with ties and flats, and a hole without data over borders of tiles."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[:rows, :columns]
+    heights = 300 + 60 * np.sin(x / 41) * np.cos(y / 33) + 12 * np.sin(x / 9 + y / 13) + rng.random((rows, columns)) * 4
+    heights = np.maximum(heights.round(), 270).astype("float32")
+    heights[np.hypot(y - rows / 2, x - columns / 2) < 20] = -9999
+    transform = rasterio.transform.from_origin(432_100, 5_678_900, 30, 30)
+    profile = {"width": columns, "height": rows, "count": 1, "dtype": "float32", "nodata": -9999, "crs": "EPSG:32633"}
+    with rasterio.open(path, "w", driver="GTiff", transform=transform, tiled=True, blockxsize=128, blockysize=128, **profile) as file:
+        file.write(heights, 1)
+
+
+def shards(store: Path) -> dict[str, str]:
+    """The hash of every chunk's bytes, by its path."""
+    files = (path for path in sorted(store.rglob("*")) if path.is_file() and "/c/" in path.as_posix())
+    return {path.relative_to(store).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def alone(source: Path, store: Path, tile: int) -> None:
+    """The same work in this process, part after part."""
+    plan = store.with_suffix(".plan.json")
+    _core.plan_drain(source, store, plan, tile)
+    work = _core.Work(plan)
+    for stage in range(len(work.stages)):
+        for part in reversed(range(work.tiles)):
+            assert work.tile(stage, part) is None
+        assert work.solve(stage) is None
+
+
+def test_dask_gives_the_bytes_of_one_process_and_the_values_of_drain(tmp_path: Path) -> None:
+    source = tmp_path / "model.tif"
+    model(source, 330, 410, 1)
+    alone(source, tmp_path / "alone.zarr", 128)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        found = by_dask.drain(source, tmp_path / "dask.zarr", client, tile=128)
+        assert shards(tmp_path / "dask.zarr") == shards(tmp_path / "alone.zarr")
+        assert found.filled.chunks == ((128, 128, 74), (128, 128, 128, 26))
+        whole = tw.drain(tw.open(source))
+        void = np.isnan(found.height.values)
+        assert void.sum() > 1000
+        np.testing.assert_array_equal(found.filled.values[~void], np.asarray(whole.filled)[~void])
+        np.testing.assert_array_equal(found.direction.values, np.where(void, found.direction.values, whole.direction))
+        np.testing.assert_array_equal(np.nan_to_num(found.area.values)[~void], np.asarray(whole.area)[~void])
+    assert (tmp_path / "dask.streams.fgb").exists()
+    assert json.loads((tmp_path / "dask.report.json").read_text())["streams"]["links"] > 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_killed_worker_and_a_client_that_begins_again_change_no_byte(tmp_path: Path) -> None:
+    source = tmp_path / "model.tif"
+    model(source, 520, 610, 2)
+    alone(source, tmp_path / "alone.zarr", 64)
+    store = tmp_path / "dask.zarr"
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        killed = threading.Event()
+
+        def kill() -> None:
+            marks = store / "marks"
+            while len(list(marks.rglob("*.json"))) < 150:
+                time.sleep(0.01)
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            killed.set()
+
+        killer = threading.Thread(target=kill, daemon=True)
+        killer.start()
+        by_dask.drain(source, store, client, tile=64)
+        killer.join(30)
+        assert killed.is_set()
+    assert shards(store) == shards(tmp_path / "alone.zarr")
+    # What is done is not made again, by whoever begins.
+    before = {path: path.stat().st_mtime_ns for path in store.rglob("*") if "/c/" in path.as_posix() and path.is_file()}
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        by_dask.drain(source, store, client, tile=64)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    # A shard that was altered, and one that is gone, are found and made anew alone.
+    spoiled, gone = store / "filled/c/3/4", store / "order/c/2/2"
+    spoiled.write_bytes(spoiled.read_bytes()[:-9] + b"123456789")
+    gone.unlink()
+    assert {(layer, tile) for layer, tile, _ in _core.verify(store)} == {("filled", 34), ("order", 22)}
+    assert _core.Work(store.with_suffix(".plan.json")).mend() == 2
+    assert shards(store) == shards(tmp_path / "alone.zarr")
+    assert {path for path in before if path.stat().st_mtime_ns != before[path]} == {spoiled, gone}
+
+
+@pytest.mark.skipif("THALWEG" not in os.environ, reason="no command beside which to set it")
+def test_a_world_is_built_as_the_command_builds_it(tmp_path: Path) -> None:
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        found = by_dask.build("hills", tmp_path / "dask.zarr", client, cells=1500, seed=5)
+    assert found.sizes["y"] >= 1500 and np.isfinite(found.height[::7, ::7].values).all()
+    words = [os.environ["THALWEG"], "build", "hills", "--cells", "1500", "--seed", "5", "--out", str(tmp_path / "alone.zarr")]
+    subprocess.run([*words, "--quiet"], check=True)
+    assert shards(tmp_path / "dask.zarr") == shards(tmp_path / "alone.zarr")
+
+
+def test_what_fails_in_a_task_is_raised_with_its_words(tmp_path: Path) -> None:
+    source = tmp_path / "model.tif"
+    model(source, 90, 100, 3)
+    with rasterio.open(source, "r+") as file:
+        file.write(np.full((5, 5), 99_999, "float32"), 1, window=((50, 55), (60, 65)))
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        with pytest.raises(ValueError, match="row 50, column 60"):
+            by_dask.drain(source, tmp_path / "a.zarr", client, tile=64)
+        with pytest.raises(ValueError, match="allowed is one of open, closed"):
+            by_dask.drain(source, tmp_path / "a.zarr", client, edges="round")
