@@ -1,6 +1,7 @@
 //! [`TileLayer`]: the layers that go from step to step, declared once.
 
 use crate::io::SampleType;
+use crate::models::drainage::BASIN;
 use crate::terrain::{CATCHMENT, LAKE};
 
 /// A layer of the drainage of a map.
@@ -69,7 +70,7 @@ impl TileLayer {
                 "Direction of steepest descent counter-clockwise from the east; -1 where water leaves.",
             ),
             Self::Area => (CATCHMENT.name, F64, 0.0, "m²", "Catchment of the cell, itself with it."),
-            Self::Basin => ("basin", U32, 0.0, "1", "Number of the basin, from 1; 0 in the sea."),
+            Self::Basin => (BASIN.name, U32, 0.0, "1", "Number of the basin, from 1; 0 in the sea."),
             Self::Order => ("order", U8, 0.0, "1", "Strahler's order of the stream in the cell."),
             Self::Lake => (LAKE.name, U32, 0.0, "1", "Number of the lake over the cell, from 1; 0 on dry land."),
             Self::Depth => ("depth", I32, 0.0, HEIGHT, "Depth of the depression, full to its brim, in fixed point."),
