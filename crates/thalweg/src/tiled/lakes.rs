@@ -300,7 +300,7 @@ impl TileWaters {
 
 impl Step for Number {
     fn name(&self) -> &'static str {
-        "lake numbers"
+        "lake_numbers"
     }
 
     fn reads(&self) -> &[(TileLayer, usize)] {
