@@ -115,9 +115,9 @@ def test_a_killed_worker_and_a_client_that_begins_again_change_no_byte(tmp_path:
 @pytest.mark.skipif("THALWEG" not in os.environ, reason="no command beside which to set it")
 def test_a_world_is_built_as_the_command_builds_it(tmp_path: Path) -> None:
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
-        found = by_dask.build("hills", tmp_path / "dask.zarr", client, cells=1500, seed=5)
-    assert found.sizes["y"] >= 1500 and np.isfinite(found.height[::7, ::7].values).all()
-    words = [os.environ["THALWEG"], "build", "hills", "--cells", "1500", "--seed", "5", "--out", str(tmp_path / "alone.zarr")]
+        found = by_dask.build("hills", tmp_path / "dask.zarr", client, cells=1536, seed=5)
+    assert found.sizes["y"] >= 1536 and np.isfinite(found.height[::7, ::7].values).all()
+    words = [os.environ["THALWEG"], "build", "hills", "--cells", "1536", "--seed", "5", "--out", str(tmp_path / "alone.zarr")]
     subprocess.run([*words, "--quiet"], check=True)
     assert shards(tmp_path / "dask.zarr") == shards(tmp_path / "alone.zarr")
 

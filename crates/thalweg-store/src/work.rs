@@ -57,7 +57,7 @@ impl Work {
         let spec = StoreSpec { recipe: plan.hash.clone(), ..layout.spec.clone() };
         let stages = plan.job.stages(&layout, &plan.store)?;
         if !is_store(&plan.store) {
-            check_room(&plan.store, plan.disk_bytes)?;
+            check_room(&plan.store, plan.disk_bytes / LEAST)?;
         }
         let store = Store::create(&plan.store, spec, access)?;
         let folder = work_folder(&plan.store);
@@ -245,6 +245,10 @@ impl Work {
         Ok(())
     }
 }
+
+/// A plan tells the most that its store can take, as if nothing could be compressed. Of stores of land that were made a third was left; where there is less
+/// room than this part the work is refused, and where the disk is full later it goes on once there is room.
+const LEAST: u64 = 4;
 
 /// Where the messages of a store's stages lie.
 fn work_folder(store: &Path) -> PathBuf {
