@@ -315,7 +315,7 @@ def plan_drain(
     threshold: float | None = None,
     closed: bool = False,
     sea_level: float | None = None,
-    outlets: Sequence[Sequence[int]] = [],
+    outlets: Sequence[Sequence[int]] = ...,
     height: Sequence[float] | None = None,
     cell_size: float | None = None,
     metres: bool = False,
