@@ -22,7 +22,7 @@ pub struct LoadOptions {
     pub cell_size: Option<f64>,
     /// Takes ±infinity for no data; it is an error otherwise.
     pub infinite_is_nodata: bool,
-    /// Smooths away the terraces of heights stored in few steps ([`deterrace`]).
+    /// Smooths away the terraces of heights stored in few steps ([`deterrace`](super::deterrace)).
     pub deterrace: bool,
     /// The unit of coordinates and heights, in place of what the file says. Degrees stay degrees.
     pub unit: Option<Unit>,
