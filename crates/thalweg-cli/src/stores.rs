@@ -29,7 +29,7 @@ pub fn worked(job: Job, store: &Path, tile: usize, voice: Voice) -> Result<ExitC
     let threads = at_once(&plan);
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     voice.say(&format!(
-        "{} tiles of {} × {} cells, {threads} at once: at most {:.2} GiB of memory and {:.1} GiB of disk",
+        "{} tiles of {} × {} cells, {threads} at once: about {:.2} GiB of memory for tiles, and at most {:.1} GiB of disk",
         plan.tiles,
         plan.side,
         plan.side,
