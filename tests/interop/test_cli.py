@@ -158,3 +158,39 @@ def test_the_schema_of_recipes_refuses_what_the_command_refuses(tmp_path):
         code, _, err = run(tmp_path, "build", "r.toml", "--out", "x", "--quiet")
         assert code == 1 and "r.toml" in err, (new, err)
         assert not validator.is_valid(tomllib.loads(text)), new
+
+
+def test_plans(tmp_path):
+    """Plans that the command wrote are as docs/plan.schema.json says, and others are neither that nor taken."""
+    schema = json.loads((ROOT / "docs/plan.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    fits = jsonschema.Draft202012Validator(schema).is_valid
+    run(tmp_path, "generate", "gradient_noise", "-o", "dem.tif", "--cells", "90x70", "--cell-size", "30")
+    for name, words in [
+        ("plain", ["dem.tif"]),
+        ("full", ["dem.tif", "--outlet", "3,4", "--threshold", "5000", "--sea-level", "-3.5", "--edges", "closed", "--unit", "metre",
+                  "--cell-size", "12.5", "--tile", "64"]),
+        ("world", ["hills", "--cells", "2048", "--seed", "4", "--memory", "900M"]),
+        ("part", ["hills", "--cells", "2048", "--rect", "0,0,3000,2000"]),
+        ("model", ["apply", "thermal", "dem.tif", "--set", "steps=20"]),
+    ]:
+        code, _, err = run(tmp_path, "plan", *words, "-o", f"{name}.json")
+        assert code == 0, err
+        plan = json.loads((tmp_path / f"{name}.json").read_text())
+        assert fits(plan), [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(plan)]
+        for edited, words in [
+            (plan | {"tiles": 0}, "was changed after it was written"),
+            (plan | {"sides": 3}, "unknown field `sides`"),
+            (plan | {"job": {"drown": {}}}, "unknown variant `drown`"),
+            (plan | {"plan": 2}, "is a plan of version 2; this program knows version 1"),
+            ({key: value for key, value in plan.items() if key != "side"}, "missing field `side`"),
+            (plan | {"stages": [plan["stages"][0] | {"tile_bytes": "many"}]}, "invalid type"),
+        ]:
+            assert not fits(edited)
+            (tmp_path / "edited.json").write_text(json.dumps(edited))
+            code, _, err = run(tmp_path, "stage", "edited.json", plan["stages"][0]["name"], "0")
+            assert code == 1 and words in err and "edited.json" in err, err
+        # What keeps to the form may still be no plan: its hash tells.
+        (tmp_path / "edited.json").write_text(json.dumps(plan | {"side": 32}))
+        code, _, err = run(tmp_path, "stage", "edited.json", plan["stages"][0]["name"], "0")
+        assert code == 1 and "was changed after it was written" in err, err

@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 
 import numpy as np
+import OpenEXR
 import pytest
 import rasterio
 from PIL import Image
@@ -198,3 +199,24 @@ def test_pillows_pngs_and_numpys_arrays_are_read(tmp_path, mode, values):
             stored = np.array(array % 100, dtype=dtype, order=order)
             np.save(tmp_path / "a.npy", stored)
             assert json.loads(interop("read", tmp_path / "a.npy"))["values"] == stored.ravel().tolist()
+
+
+@pytest.mark.parametrize("compression", ["ZIP_COMPRESSION", "ZIPS_COMPRESSION", "NO_COMPRESSION", "PIZ_COMPRESSION"])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_exr_of_its_makers_and_ours(tmp_path, compression, dtype):
+    i, j = np.mgrid[0:37, 0:23]
+    heights = (100 + 7.25 * i - 3.5 * j).astype(dtype)
+    header = {"compression": getattr(OpenEXR, compression), "type": OpenEXR.scanlineimage}
+    with OpenEXR.File(header, {"Y": heights}) as file:
+        file.write(str(tmp_path / "theirs.exr"))
+    command = [os.environ["THALWEG"], "resample", "theirs.exr", "-o", "ours.exr", "--cells", "23x37", "--cell-size", "5"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    if compression == "PIZ_COMPRESSION":
+        assert done.returncode == 1 and "is compressed by PIZ" in done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    with OpenEXR.File(str(tmp_path / "ours.exr")) as file:
+        back = file.channels()["Y"].pixels
+        assert back.dtype == np.float32 and file.header()["compression"] == OpenEXR.ZIP_COMPRESSION
+        np.testing.assert_array_equal(back, heights.astype("float32"))
+    assert sidecar(tmp_path / "ours.exr")["cell_size"] == 5

@@ -70,10 +70,10 @@ def test_vectors_are_the_same_in_both_formats(network):
     came = {}
     for reach in properties:
         if reach["downstream"] is not None:
-            came[reach["downstream"]] = came.get(reach["downstream"], 0) + reach["discharge"]
+            came[reach["downstream"]] = came.get(reach["downstream"], 0) + reach["discharge_m3_s"]
     for number, flow in came.items():
         if by_id[number]["lake_from"] is None:
-            assert flow == pytest.approx(by_id[number]["discharge_from"], rel=1e-9)
+            assert flow == pytest.approx(by_id[number]["discharge_from_m3_s"], rel=1e-9)
     area = sum(lake["properties"]["area_m2"] for lake in json.loads((network / "lakes.geojson").read_text())["features"])
     assert area == (band(network / "lakes.tif") > 0).sum() * 90.0**2
 

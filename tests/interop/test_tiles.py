@@ -258,13 +258,39 @@ def test_served_tiles_are_the_worlds_heights(server, place):
     assert served.max() > 0 > served.min()
 
 
-@pytest.mark.parametrize("path", ["/", "/tiles", "/a/b/c.png", "/3/1/1.jpg", "/3/1/1", "/99/0/0.png", "/9/512/0.png",
+@pytest.mark.parametrize("path", ["/index", "/tiles", "/terrarium/3/1/1.f32", "/hillshades/3/1/1.png", "/a/terrarium/3/1/1.png", "/a/b/c.png", "/3/1/1.jpg", "/3/1/1", "/99/0/0.png", "/9/512/0.png",
                                   "/9/-1/0.png", "/9/99999999999999999999/0.f32", "/../../etc/passwd", "/9/1/1.png/..",
                                   "/%2e%2e/1/1.png", "/9/+1/1.png"])
 def test_other_paths_are_not_found(server, path):
     with pytest.raises(urllib.error.HTTPError) as error:
         get(server, path)
     assert error.value.code == 404 and error.value.headers["Access-Control-Allow-Origin"] == "*"
+
+
+def test_the_exports_layers_and_its_page_are_served(server, place):
+    about = json.loads(get(server, "/tiles.json")[1])
+    zoom = about["minzoom"] + 2
+    y = 2**zoom // 2
+    path = f"{zoom}/{y}/{y}"
+    raw = np.frombuffer(get(server, f"/raw/{path}.f32")[1], "<f4").reshape(256, 256)
+    assert get(server, f"/{path}.f32")[1] == raw.tobytes() and get(server, f"/terrain-rgb/{path}.png")[1] == get(server, f"/{path}.png")[1]
+    for name, url in about["layers"].items():
+        assert get(server, url.split(server["address"])[1].replace("{z}/{x}/{y}", path))[1], name
+    rgb = np.asarray(Image.open(io.BytesIO(get(server, f"/terrarium/{path}.png")[1]))).astype(float)
+    assert np.abs(rgb[..., 0] * 256 + rgb[..., 1] + rgb[..., 2] / 256 - 32768 - raw).max() <= 1 / 512 + 1e-3
+    light = np.asarray(Image.open(io.BytesIO(get(server, f"/hillshade/{path}.png")[1])))
+    # Horn (1981): nowhere is a degree of latitude shorter here, for the world lies on the plane.
+    pixel, z = 2 * np.pi * 6378137 / 256 / 2**zoom, raw.astype(float)
+    a = lambda di, dj: z[1 + di : 255 + di, 1 + dj : 255 + dj]
+    east = (a(-1, 1) + 2 * a(0, 1) + a(1, 1) - a(-1, -1) - 2 * a(0, -1) - a(1, -1)) / (8 * pixel)
+    north = (a(-1, -1) + 2 * a(-1, 0) + a(-1, 1) - a(1, -1) - 2 * a(1, 0) - a(1, 1)) / (8 * pixel)
+    lit = np.maximum(0, (0.5 * east - 0.5 * north + np.sqrt(0.5)) / np.sqrt(east**2 + north**2 + 1)) * 255
+    assert (light[..., 1] == 255).all() and np.abs(light[1:-1, 1:-1, 0] - lit).max() < 0.6
+    page = os.path.join(os.path.dirname(__file__), "../../crates/thalweg/src/web/page")
+    for path, name in (("/", "index.html"), ("/viewer.js", "viewer.js"), ("/viewer.css", "viewer.css")):
+        headers, body = get(server, path)
+        with open(os.path.join(page, name), "rb") as file:
+            assert body == file.read() and headers["Content-Type"].split("/")[0] == "text"
 
 
 def test_nothing_is_taken_but_get(server):

@@ -1,11 +1,12 @@
 """Fill, D8 and areas beside other packages, the crossing of arrays in it: `python tests/python/bench.py [SIDE…]`.
 
 All work on the same ground, in one process on two threads, in turns; the least of the rounds counts. RichDEM, pysheds and fastscapelib are measured
-where they are installed, from NumPy's array of f64 to NumPy's array of areas.
+where they are installed, from NumPy's array of f64 to NumPy's array of areas. First stands what it takes to load the package, beside NumPy alone.
 """
 
 import contextlib
 import os
+import subprocess
 import sys
 import time
 
@@ -74,7 +75,16 @@ def pysheds():
     return work
 
 
+def loading(module):
+    """The least processor's time of ten processes that load it."""
+    program = f"import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
+    run = lambda: subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    return min(float(run()) for _ in range(10))
+
+
 def main(sides):
+    for module in ("numpy", "thalweg"):
+        print(f"import {module:<10} {loading(module):8.3f} s of a processor", flush=True)
     tw.set_threads(2)
     others = {}
     for make in (fastscapelib, richdem, pysheds):

@@ -57,12 +57,42 @@ def alone(source: Path, store: Path, tile: int) -> None:
         assert work.solve(stage) is None
 
 
+def count_bytes() -> None:
+    """Has a worker count what it receives and sends from now on, of whomever and to whomever."""
+    from distributed.comm import tcp
+
+    counts, read, write = [0, 0], tcp.read_bytes_rw, tcp.TCP.write
+
+    async def counted_read(stream: object, n: int) -> object:
+        counts[0] += n
+        return await read(stream, n)
+
+    async def counted_write(self: object, *args: object, **options: object) -> int:
+        sent = await write(self, *args, **options)
+        counts[1] += sent
+        return sent
+
+    tcp.read_bytes_rw, tcp.TCP.write, tcp.counts = counted_read, counted_write, counts
+
+
+def counted(dask_worker: object) -> list[int]:
+    """What was counted, and by its own account how often something came from another worker."""
+    from distributed.comm import tcp
+
+    return [*tcp.counts, dask_worker.state.transfer_incoming_count_total]
+
+
 def test_dask_gives_the_bytes_of_one_process_and_the_values_of_drain(tmp_path: Path) -> None:
     source = tmp_path / "model.tif"
     model(source, 330, 410, 1)
     alone(source, tmp_path / "alone.zarr", 128)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        client.run(count_bytes)
         found = by_dask.drain(source, tmp_path / "dask.zarr", client, tile=128)
+        # What tiles say to one another lies on the disk: with the scheduler workers speak of numbers, with one another not at all.
+        counts = list(client.run(counted).values())
+        assert sum(map(sum, counts)) < 1000 * 12 * 128 and all(count[:2] > [5000, 5000] for count in counts), counts
+        assert all(count[2] == 0 for count in counts), counts
         assert shards(tmp_path / "dask.zarr") == shards(tmp_path / "alone.zarr")
         assert found.filled.chunks == ((128, 128, 74), (128, 128, 128, 26))
         whole = tw.drain(tw.open(source))
@@ -72,6 +102,10 @@ def test_dask_gives_the_bytes_of_one_process_and_the_values_of_drain(tmp_path: P
         np.testing.assert_array_equal(found.direction.values, np.where(void, found.direction.values, whole.direction))
         np.testing.assert_array_equal(np.nan_to_num(found.area.values)[~void], np.asarray(whole.area)[~void])
     assert (tmp_path / "dask.streams.fgb").exists()
+    assert (tmp_path / "dask.lakes.csv").read_bytes() == (tmp_path / "alone.lakes.csv").read_bytes()
+    # A collection bears the name of its file.
+    lines = [(tmp_path / f"{name}.lakes.geojson").read_text() for name in ("dask", "alone")]
+    assert lines[0] == lines[1].replace('"alone.lakes"', '"dask.lakes"') and lines[0].count('"Polygon"') > 10
     assert json.loads((tmp_path / "dask.report.json").read_text())["streams"]["links"] > 0
 
 
@@ -120,6 +154,26 @@ def test_a_world_is_built_as_the_command_builds_it(tmp_path: Path) -> None:
     words = [os.environ["THALWEG"], "build", "hills", "--cells", "1536", "--seed", "5", "--out", str(tmp_path / "alone.zarr")]
     subprocess.run([*words, "--quiet"], check=True)
     assert shards(tmp_path / "dask.zarr") == shards(tmp_path / "alone.zarr")
+
+
+def test_a_model_by_tiles_gives_what_it_gives_in_memory_and_what_the_command_gives(tmp_path: Path) -> None:
+    source = tmp_path / "model.tif"
+    model(source, 200, 240, 6)
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        found = by_dask.apply("thermal", source, tmp_path / "dask.zarr", client, tile=128, steps=6, talus=4.0, rock_talus=4.0)
+        whole = tw.models.thermal(tw.open(source), steps=6, talus=4.0, rock_talus=4.0, full=True)
+        void = np.isnan(found.height.values)
+        assert void.sum() > 1000
+        np.testing.assert_array_equal(found.height.values[~void], np.asarray(whole.height)[~void])
+        assert float(np.nanmax(found.loose.values)) > 0.0
+        with pytest.raises(ValueError, match="a model of finite reach"):
+            by_dask.apply("glacier", source, tmp_path / "no.zarr", client)
+    if "THALWEG" in os.environ:
+        words = [os.environ["THALWEG"], "plan", "apply", "thermal", str(source), "--set", "steps=6", "--set", "talus=4", "--set", "rock_talus=4"]
+        plan, store = tmp_path / "alone.json", tmp_path / "alone.zarr"
+        subprocess.run([*words, "--tile", "128", "-o", str(plan), "--store", str(store), "--quiet"], check=True)
+        by_dask.carry_out(plan)
+        assert shards(store) == shards(tmp_path / "dask.zarr")
 
 
 def test_what_fails_in_a_task_is_raised_with_its_words(tmp_path: Path) -> None:

@@ -232,3 +232,15 @@ def test_terrains_are_pickled_whole():
     assert other.fingerprints() == world.fingerprints() and other.report == world.report and other.units == world.units
     with pytest.raises(ValueError, match="read-only"):
         world.height[0, 0] = 1.0
+
+
+def test_evolve_keeps_the_map_without_its_margin(tmp_path):
+    stages = [{"model": "gradient_noise", "amplitude": 300.0}, {"model": "stream_power", "years": 100_000.0, "step": 20_000.0}]
+    recipe = {"extent": [6000.0, 4800.0], "cells": 50, "margin": 0.1, "stage": stages}
+    kept = tw.evolve(None, recipe, save_every=20_000.0)
+    maps = kept.elevation.values if hasattr(kept.elevation, "values") else kept.elevation
+    assert maps.shape[1:] == (40, 50)
+    assert np.array_equal(maps[-1], tw.build(recipe, xarray=False).height)
+    files = tw.evolve(None, recipe, save_every=20_000.0, folder=tmp_path / "maps")
+    names = sorted(str(path) for path in (tmp_path / "maps").iterdir())
+    assert np.array_equal(tw.open(names[-1], xarray=False).height, maps[-1]) and files is not None

@@ -42,6 +42,10 @@ const PICTURES: &[(&str, &str)] = &[
     ("endless", "explore endless --at 33000,61000 --distance 150000 --size 680x420 -o endless_zoom_2.png"),
     ("endless", "explore endless --at 33000,61000 --distance 20000 --size 680x420 -o endless_zoom_3.png"),
     ("endless", "explore endless --at 33000,61000 --distance 2500 --size 680x420 -o endless_zoom_4.png"),
+    (
+        "fjords",
+        "view worlds/fjords --natural --exaggeration 1.3 --sun 215,22 --haze 34 --size 960x460 --stand 800,10800,1000 --towards 88,-4.5 --lens 40 -o natural.png",
+    ),
     ("hills", "vary hills --age 0.5,1,2 --rain 0.5,1,2 --pixels 142 -o knobs_hills_age_rain.png"),
     ("hills", "vary hills --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_hills_rock_relief.png"),
     ("hills", "vary hills --size 0.5,1,2 --sea 100,250 --pixels 148 -o knobs_hills_size_sea.png"),

@@ -6,6 +6,7 @@ mod fuzz;
 mod gallery;
 mod levels;
 mod long;
+mod release;
 mod semver;
 mod shell;
 mod stubs;
@@ -32,6 +33,8 @@ Tasks:
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
   wheel [--quick]  build the Python package into target/wheels; --quick takes the profile of the tests
+  release        static programs, those with the window, and the wheel as archives with licences and checksums, into
+                 target/release-VERSION; and whether the crates could be published
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
                  river_network, fluvial, pipes, hydrology, pools, local, world, trees, presets
 ";
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         ["wasm"] => wasm::compare(),
         ["wheel"] => wheel::build("release").map(drop),
         ["wheel", "--quick"] => wheel::build("dev").map(drop),
+        ["release"] => release::release(),
         ["bless"] => test::bless(),
         ["book"] => book::write().and_then(|()| tables::write()).and_then(|()| stubs::write()),
         ["book", "--check"] => book::check().and_then(|()| stubs::check()),

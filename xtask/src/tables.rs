@@ -1,26 +1,34 @@
-//! The tables of docs/knobs.md, from what rocks and parameters declare.
+//! The tables of docs/knobs.md and docs/export.md, from what rocks, parameters and targets declare.
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::shell::{Outcome, root};
 
+/// A page, and what makes the tables in it.
+type Page = (&'static str, &'static [fn() -> String]);
+
+const PAGES: [Page; 2] =
+    [("docs/knobs.md", &[thalweg::rocks::table, thalweg::knobs::table]), ("docs/export.md", &[thalweg::export::table])];
+
 /// Writes them in the place of those that are there.
 pub fn write() -> Outcome {
-    let path = path();
-    let page = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    fs::write(&path, current(&page)?).map_err(|error| format!("{}: {error}", path.display()))
+    PAGES.iter().try_for_each(|page| {
+        let path = path(page);
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::write(&path, current(page, &text)?).map_err(|error| format!("{}: {error}", path.display()))
+    })
 }
 
-fn path() -> PathBuf {
-    root().join("docs/knobs.md")
+fn path((name, _): &Page) -> PathBuf {
+    root().join(name)
 }
 
 /// The page with the tables as they should be: each stands where a table of the same heads stood.
-fn current(page: &str) -> Outcome<String> {
-    [thalweg::rocks::table(), thalweg::knobs::table()].iter().try_fold(page.to_string(), |page, table| {
+fn current((name, tables): &Page, page: &str) -> Outcome<String> {
+    tables.iter().map(|make| make()).try_fold(page.to_string(), |page, table| {
         let heads = table.lines().next().unwrap_or_default();
-        let begins = page.find(heads).ok_or_else(|| format!("docs/knobs.md has no table with the heads {heads}"))?;
+        let begins = page.find(heads).ok_or_else(|| format!("{name} has no table with the heads {heads}"))?;
         let (before, rest) = page.split_at(begins);
         let after: usize = rest.split_inclusive('\n').take_while(|line| line.starts_with('|')).map(str::len).sum();
         Ok(format!("{before}{table}{}", &rest[after..]))
@@ -32,12 +40,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_are_written_where_they_stand_and_the_page_is_current() {
-        let page = fs::read_to_string(path()).unwrap().replace("\r\n", "\n");
-        assert_eq!(current(&page).unwrap(), page, "docs/knobs.md is stale: run `cargo xtask book`");
-        let stale = page.replace("| loess |", "| dust |").replace("| glacier |", "| snow |");
-        assert_ne!(stale, page);
-        assert_eq!(current(&stale).unwrap(), page);
-        assert!(current("No table.").is_err());
+    fn tables_are_written_where_they_stand_and_pages_are_current() {
+        for page in &PAGES {
+            let text = fs::read_to_string(path(page)).unwrap().replace("\r\n", "\n");
+            assert_eq!(current(page, &text).unwrap(), text, "{} is stale: run `cargo xtask book`", page.0);
+            assert!(current(page, "No table.").is_err());
+        }
+        let knobs = fs::read_to_string(path(&PAGES[0])).unwrap().replace("\r\n", "\n");
+        let stale = knobs.replace("| loess |", "| dust |").replace("| glacier |", "| snow |");
+        assert_ne!(stale, knobs);
+        assert_eq!(current(&PAGES[0], &stale).unwrap(), knobs);
     }
 }

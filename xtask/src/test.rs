@@ -6,7 +6,10 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, fuzz, semver, wasm, wheel};
+use crate::{deny, fuzz, release, semver, wasm, wheel};
+
+/// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
+const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
 
 const REQUIREMENTS: [&str; 2] = ["tests/interop/requirements.txt", "tests/python/requirements.txt"];
 
@@ -16,6 +19,7 @@ const STUDIO: &str = "thalweg-cli/studio";
 /// All tests. What they need comes first: to find it missing after half an hour would be a pity.
 pub fn test() -> Outcome {
     let python = python()?;
+    validator()?;
     screen()?;
     fuzz::ready()?;
     rust(&mut cargo_command(), &[])?;
@@ -32,17 +36,21 @@ pub fn test() -> Outcome {
 /// runs whatever fails before; at the end stand the tests that ran long, with their counts, and what failed.
 pub fn long() -> Outcome {
     let python = python()?;
+    validator()?;
     screen()?;
+    browser()?;
     fuzz::ready()?;
     let list = List::begin()?;
     let parts = [
         ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
         ("the tests with other programs", interop(list.tell(&mut program(&python)))),
+        ("files in the programs that they are for", opened(&python)),
         ("the Python package", wheel::test(&python)),
         ("dependencies", deny::check()),
         ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
         ("WebAssembly", wasm::compare()),
+        ("a release", release::release()),
     ];
     let mut problems: Vec<String> =
         parts.into_iter().filter_map(|(part, done)| Some(format!("{part}: {}", done.err()?))).collect();
@@ -65,9 +73,46 @@ fn interop(python: &mut Command) -> Outcome {
         .env("STORES", programs.join(format!("examples/stores{}", std::env::consts::EXE_SUFFIX))))
 }
 
+/// Tests that open files in Blender, Godot and QGIS themselves, on systems whose packages bring these.
+fn opened(python: &Path) -> Outcome {
+    let qgis = program("/usr/bin/python3").args(["-c", "import qgis.core"]).output();
+    if !(is_there("blender") && is_there("godot3-server") && qgis.is_ok_and(|output| output.status.success())) {
+        println!("xtask: files are opened in Blender, Godot and QGIS; trying to install them");
+        let installed =
+            apt(&["update"]).and_then(|()| apt(&[&["install", "-y", "--no-install-recommends"], PROGRAMS].concat()));
+        installed
+            .map_err(|problem| format!("needed are (on Debian: apt-get install {}); {problem}", PROGRAMS.join(" ")))?;
+    }
+    let command = built()?.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
+    run(program(python).args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/opened"]).env("THALWEG", command))
+}
+
+/// Debian's packages of them, about 400 MB.
+const PROGRAMS: &[&str] = &["blender", "godot3-server", "python3-qgis"];
+
 /// The golden tests, which write what they see where they find `THALWEG_BLESS`.
 pub fn bless() -> Outcome {
     run(cargo_command().args(["test", "--workspace", "golden"]).env("THALWEG_BLESS", "1"))
+}
+
+/// The validator of glTF files, with Node to run it in.
+fn validator() -> Outcome {
+    let [package, folder] = VALIDATOR;
+    let name = package.split('@').next().unwrap_or(package);
+    let lacking: Vec<&str> = ["node", "npm"].into_iter().filter(|name| !is_there(name)).collect();
+    if !lacking.is_empty() {
+        println!("xtask: meshes are checked by Khronos' validator, which runs in Node; trying to install Node and npm");
+        let installed =
+            apt(&["update"]).and_then(|()| apt(&["install", "-y", "--no-install-recommends", "nodejs", "npm"]));
+        installed.map_err(|problem| {
+            format!("the tests of meshes need Node and npm (on Debian: apt-get install nodejs npm); {problem}")
+        })?;
+    }
+    if root().join(folder).join("node_modules").join(name).is_dir() {
+        return Ok(());
+    }
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    run(program(npm).args(["install", "--no-audit", "--no-fund", "--prefix", folder, package]))
 }
 
 /// The Python of `.venv`, made and filled if need be.
@@ -133,6 +178,17 @@ fn screen() -> Outcome {
     installed.map_err(|problem| {
         format!("the studio's tests need (on Debian: apt-get install {}); {problem}", SCREEN.join(" "))
     })
+}
+
+/// The browser that shows what is written for the web: some 300 MB, so it belongs to the long run.
+fn browser() -> Outcome {
+    if is_there("chromium") {
+        return Ok(());
+    }
+    println!("xtask: pages are tested in Chromium; trying to install it");
+    let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "--no-install-recommends", "chromium"]));
+    installed
+        .map_err(|problem| format!("pages are tested in Chromium (on Debian: apt-get install chromium); {problem}"))
 }
 
 /// Debian's packages for a window without a screen.

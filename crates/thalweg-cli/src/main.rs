@@ -21,8 +21,8 @@ use thalweg::{Error, Result, base::names};
 use crate::args::Command;
 use crate::args::values::MOST_THREADS;
 use crate::commands::{
-    apply, build, drain, info, measure, mesh, models, pictures, plan, reshape, resume, rivers, serve, studio, tile,
-    vary,
+    apply, build, drain, export, info, measure, mesh, models, pictures, plan, reshape, resume, rivers, serve, studio,
+    textures, tile, vary,
 };
 use crate::console::Voice;
 
@@ -47,6 +47,7 @@ fn manner(command: &Command) -> (Option<usize>, Voice) {
         Command::Apply(apply) => &apply.run,
         Command::Vary(vary) => return (vary.threads, vary.voice.into()),
         Command::Drain(drain) => return (drain.threads, drain.voice.into()),
+        Command::Export(export) => return (export.threads, export.voice.into()),
         Command::Plan(plan) => return (None, plan.voice.into()),
         Command::Stage(stage) => return (stage.threads.or(Some(1)), stage.voice.into()),
         Command::Verify(verify) => return (verify.threads, verify.voice.into()),
@@ -92,8 +93,10 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Compare(args) => pictures::compare(&args, voice)?,
         #[cfg(feature = "studio")]
         Command::Picture(args) => commands::picture::picture(&args, voice)?,
+        Command::Export(args) => return export::export(&args, voice),
         Command::Mesh(args) => mesh::mesh(&args, voice)?,
         Command::Normals(args) => mesh::normals(&args, voice)?,
+        Command::Textures(args) => textures::textures(&args, voice)?,
         Command::Resample(args) => reshape::resample(&args, voice)?,
         Command::Crop(args) => reshape::crop(&args, voice)?,
         Command::Completions { shell } => models::completions(shell)?,

@@ -8,16 +8,60 @@ use thalweg::base::names::shown;
 use thalweg::declare::params::typed;
 use thalweg::io::atomic::{Temporary, sweep};
 use thalweg::io::output::absolute;
+use thalweg::model::give;
 use thalweg::presets::{PRESETS, laid};
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{From, LayerSource, Recipe};
 use thalweg::run::Run;
-use thalweg::{Error, Result};
+use thalweg::terrain::grid::Edges;
+use thalweg::{Error, Result, models};
 
 use crate::console::Voice;
 
 /// The names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.name)
+}
+
+/// One model as it is typed.
+pub struct OneModel<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its parameters.
+    pub set: &'a [(String, String)],
+    /// Its layers' files.
+    pub layers: &'a [(String, PathBuf)],
+    /// The seed of its random numbers.
+    pub seed: u64,
+    /// Below it there is sea.
+    pub sea_level: Option<f64>,
+    /// What happens at the sides.
+    pub edges: Edges,
+}
+
+/// The recipe of one model.
+///
+/// # Errors
+/// No such model, parameter or layer; a value that is not allowed.
+pub fn of_model(asked: &OneModel<'_>) -> Result<Recipe> {
+    let mut model = models::find(asked.name)?;
+    let about = model.about();
+    let set: Vec<_> = asked.set.iter().map(|(name, value)| (name.as_str(), typed(value))).collect();
+    give(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
+    let mut recipe = Recipe::single(model, asked.seed);
+    // Layers are read when the stage begins, which after a resume may be in another folder.
+    recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?;
+    recipe.sea_level = asked.sea_level;
+    recipe.edges = asked.edges;
+    let inputs = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
+    for (name, file) in asked.layers {
+        if !inputs().any(|known| known == name) {
+            return Err(Error::unknown("input layer", name, inputs()));
+        }
+        for stage in &mut recipe.stages {
+            stage.layers.insert(name.clone(), LayerSource { from: From::File(file.clone()), scale: None });
+        }
+    }
+    Ok(recipe)
 }
 
 /// The preset of that name, if there is one. Its elevation model, if it has one, lies nowhere yet: see [`laid`] and [`borrowed`].

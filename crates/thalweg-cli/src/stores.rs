@@ -18,23 +18,26 @@ pub fn is_store_name(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"))
 }
 
-/// Plans a job and carries it out on this machine. What is there of the same plan already is kept.
+/// Plans a job and carries it out on this machine, in tiles of `tile` cells or, where `memory` is short, of others. What is there of the
+/// same plan already is kept.
 ///
 /// # Errors
 /// A job that cannot be planned, no room, what its parts meet.
-pub fn worked(job: Job, store: &Path, tile: usize, voice: Voice) -> Result<ExitCode> {
+pub fn worked(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     voice.warn_all(&job.warnings()?);
-    let plan = Plan::of(job, store, tile)?;
-    let threads = at_once(&plan);
-    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let (plan, threads) = match memory {
+        Some(memory) => Plan::within(&job, store, tile, memory, rayon::current_num_threads())?,
+        None => {
+            let plan = Plan::of(job, store, tile)?;
+            let threads = at_once(&plan);
+            (plan, threads)
+        }
+    };
+    let (mib, gib) = (plan.bytes(threads).div_ceil(1 << 20), plan.disk_bytes as f64 / f64::from(1 << 30));
     voice.say(&format!(
-        "{} tiles of {} × {} cells, {threads} at once: about {:.2} GiB of memory for tiles, and at most {:.1} GiB of disk",
-        plan.tiles,
-        plan.side,
-        plan.side,
-        gib(plan.bytes(threads)),
-        gib(plan.disk_bytes),
+        "{} tiles of {} × {} cells, {threads} at once: at most {mib} MiB of memory and {gib:.1} GiB of disk",
+        plan.tiles, plan.side, plan.side,
     ));
     let work = Work::open(plan, Access::Alone)?;
     voice.warn_all(&work.store().warnings());
@@ -62,10 +65,8 @@ pub fn worked(job: Job, store: &Path, tile: usize, voice: Voice) -> Result<ExitC
 
 /// As many tiles at once as there are threads, and as memory holds.
 fn at_once(plan: &Plan) -> usize {
-    let threads = rayon::current_num_threads();
     let room = memory::available().unwrap_or(u64::MAX);
-    let fit = room / plan.bytes(1).max(1);
-    threads.min(usize::try_from(fit).unwrap_or(threads)).max(1)
+    (1..=rayon::current_num_threads()).rev().find(|at_once| plan.bytes(*at_once) <= room).unwrap_or(1)
 }
 
 /// Says that work goes by tiles though nobody asked for it.

@@ -203,3 +203,47 @@ fn the_smallest_the_flattest_and_the_holed_work() {
     assert_eq!(said.status.code(), Some(2));
     assert!(text(&said.stderr).contains("such as 0.5km2"));
 }
+
+#[test]
+fn a_model_s_store_holds_what_its_file_does_and_is_a_source_of_others() {
+    let place = with_real();
+    let set = "--set steps=5 --set talus=4 --set rock_talus=4";
+    place.works(&format!("apply thermal dem.tif -o whole.tif {set}"));
+    let said = place.works(&format!("apply thermal dem.tif -o parts.zarr {set}"));
+    assert!(said.contains("tiles of 1024"), "{said}");
+    place.works("layer parts.zarr height -o parts.tif");
+    let samples = |name: &str| read(place.path(name)).unwrap().samples;
+    assert!(samples("whole.tif") == samples("parts.tif"));
+    let report: serde_json::Value = serde_json::from_str(&text(&place.read("parts.report.json"))).unwrap();
+    assert_eq!(report["ledger"]["solid_change"], "0", "{report}");
+
+    // The same by its parts, and with a store as what is read, into a store and into a file.
+    place.works(&format!("plan apply thermal dem.tif -o plan.json --store verbs.zarr --tile 256 {set}"));
+    let plan: serde_json::Value = serde_json::from_str(&text(&place.read("plan.json"))).unwrap();
+    for stage in plan["stages"].as_array().unwrap() {
+        for tile in 0..plan["tiles"].as_u64().unwrap() {
+            place.works(&format!("stage plan.json {} {tile}", stage["name"].as_str().unwrap()));
+        }
+        place.works(&format!("stage plan.json {} solve", stage["name"].as_str().unwrap()));
+    }
+    place.works("layer verbs.zarr height -o verbs.tif");
+    assert!(samples("whole.tif") == samples("verbs.tif"));
+    place.works("apply thermal parts.zarr -o twice.tif --set steps=2 --set talus=4 --set rock_talus=4");
+    place.works("apply thermal parts.zarr -o twice.zarr --set steps=2 --set talus=4 --set rock_talus=4");
+    place.works("layer twice.zarr height -o other.tif");
+    assert!(samples("twice.tif") == samples("other.tif") && samples("twice.tif") != samples("whole.tif"));
+    place.works("shade parts.zarr -o parts.png");
+    place.works("drain parts.zarr -o drained.zarr");
+
+    for (words, says) in [
+        ("apply thermal dem.tif -o x.zarr --set talus=900", "talus"),
+        ("apply thermo dem.tif -o x.zarr", "thermo"),
+        ("apply glacier dem.tif -o x.zarr", "a model of finite reach"),
+        ("apply thermal parts.zarr -o parts.zarr", "is read too"),
+        ("apply thermal dem.tif -o x.zarr --type f64", "--type"),
+        ("plan apply thermal -o plan2.json", "apply MODEL FILE"),
+    ] {
+        place.refuses(words, &[says]);
+        assert!(!place.path("x.zarr").exists(), "{words}");
+    }
+}

@@ -370,3 +370,29 @@ fn a_run_killed_at_any_time_comes_to_the_same_files() {
     println!("{killed} of {kills} runs were killed before their end, {from_checkpoint} left a checkpoint");
     assert!(killed * 2 > kills && from_checkpoint > 0, "{killed} of {kills} killed, {from_checkpoint} checkpoints");
 }
+
+/// A disk that fills while tiles are written, and a process that dies then: what has its name is whole, the manifest is not there, and
+/// the same line goes on to the same bytes.
+#[test]
+fn an_export_goes_on_after_a_full_disk() {
+    let line = "export dem.tif --for unreal -o e --tiles 3 --quiet";
+    let clean = Place::with_dem();
+    assert!(run(&clean, line, None).status.success());
+    let wanted = content(&clean);
+    let manifest = Path::new("e/manifest.json");
+    assert_eq!(wanted.keys().filter(|path| path.starts_with("e")).count(), 10);
+    for fault in ["full:30", "die:33", "fail:45"] {
+        let place = Place::with_dem();
+        assert!(!run(&place, line, Some(fault)).status.success(), "{fault}");
+        let left = content(&place);
+        let tiles = left.keys().filter(|path| path.extension().is_some_and(|ending| ending == "png")).count();
+        assert!((1..9).contains(&tiles) && !left.contains_key(manifest), "{fault}: {:?}", left.keys());
+        for (path, bytes) in left.iter().filter(|(path, _)| path.extension().is_some_and(|ending| ending == "png")) {
+            assert!(wanted.get(path) == Some(bytes), "{fault}: {}", path.display());
+        }
+        let other = run(&place, "export dem.tif --for unreal -o e --tiles 2 --quiet", None);
+        assert!(text(&other.stderr).contains("holds another export"), "{}", text(&other.stderr));
+        assert!(run(&place, line, None).status.success(), "{fault}");
+        assert!(content(&place) == wanted, "{fault}");
+    }
+}

@@ -160,7 +160,7 @@ fn rivers_that_cannot_be_are_refused_in_time() {
         (&|r| many(r, 20_000, [1900.0, -1900.0]), &["in all"]),
         (&|r| properties(r, "id", json!(1u64 << 40)), &["is no reach"]),
         (&|r| properties(r, "run", json!("x".repeat(100_000))), &["is no reach"]),
-        (&|r| properties(r, "discharge", json!(null)), &["is no reach"]),
+        (&|r| properties(r, "discharge_m3_s", json!(null)), &["is no reach"]),
         (&|r| *r = json!(5), &["is no reach"]),
     ];
     for (change, words) in cases {
@@ -323,7 +323,7 @@ fn what_no_machine_holds_is_refused_with_the_numbers() {
     let place = Place::with_dem();
     place.write("r.toml", "extent = [9000, 9000]\ncells = 65536\n[[stage]]\nmodel = \"gradient_noise\"\n");
     for line in [
-        "resample dem.tif -o x.tif --cells 65536x49151",
+        "resample dem.tif -o x.png --cells 65536x49151",
         "view dem.tif -o x.png --size 1000000x1000000",
         "compare dem.tif dem.tif -o x.png --size 1000000x1000000",
         "generate gradient_noise -o x.tif --cells 65536 --cell-size 1",
@@ -335,7 +335,7 @@ fn what_no_machine_holds_is_refused_with_the_numbers() {
         assert_eq!(output.status.code(), Some(1), "{line}: {message}");
         assert!(message.contains("error: ") && !message.contains("panicked"), "{line}: {message}");
     }
-    let message = text(&limited(&place, "resample dem.tif -o x.tif --cells 65536x49151", 8000).stderr);
+    let message = text(&limited(&place, "resample dem.tif -o x.png --cells 65536x49151", 8000).stderr);
     assert!(
         message.contains("resample to 65536 × 49151 cells needs") && message.contains("there is room for"),
         "{message}"

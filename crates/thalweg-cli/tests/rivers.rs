@@ -35,7 +35,7 @@ fn a_real_model_gets_rivers_that_pass_every_check() {
     }
     // What is spoiled is found.
     let rivers = String::from_utf8(place.read("out/rivers.geojson")).unwrap();
-    place.write("out/rivers.geojson", rivers.replacen("\"discharge\":", "\"discharge\":9", 1));
+    place.write("out/rivers.geojson", rivers.replacen("\"discharge_m3_s\":", "\"discharge_m3_s\":9", 1));
     let output = place.run("check-rivers out");
     assert!(!output.status.success() && text(&output.stdout).contains("discharges sum where rivers meet"));
     place.refuses("check-rivers nowhere", &["height.tif"]);

@@ -46,8 +46,9 @@ fn a_forest_is_drawn_and_stands_on_the_mesh() {
         assert_ne!(place.read(&format!("{name}.png")), place.read(&format!("{name}_trees.png")), "{name}");
     }
     place.works("mesh out.tif -o bare.glb");
-    place.works("mesh out.tif -o few.glb --trees out_trees.csv --max-trees 10");
-    place.works("mesh out.tif -o all.glb --trees out_trees.csv --texture");
+    place.works("mesh out.tif -o few.glb --trees out_trees.csv --max-trees 10 --tree-nodes");
+    place.works("mesh out.tif -o all.glb --trees out_trees.csv --texture --tree-nodes");
+    place.works("mesh out.tif -o alike.glb --trees out_trees.csv");
     let nodes = |name: &str| {
         let bytes = place.read(name);
         let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
@@ -56,6 +57,8 @@ fn a_forest_is_drawn_and_stands_on_the_mesh() {
     };
     assert_eq!((nodes("bare.glb"), nodes("few.glb")), (1, 12));
     assert!(nodes("all.glb") > 100);
+    // The ground, the group, and a node to each of at most six kinds.
+    assert!((3..=8).contains(&nodes("alike.glb")));
     let said = place.run("mesh out.tif -o few.glb --trees out_trees.csv --max-trees 10");
     assert!(common::text(&said.stderr).contains("10 of "), "{}", common::text(&said.stderr));
 }

@@ -4,6 +4,7 @@
 mod array;
 mod declared;
 mod error;
+mod export;
 mod flow;
 mod ground;
 mod land;
@@ -14,6 +15,7 @@ mod recipe;
 mod run;
 mod store;
 mod survey;
+mod textures;
 mod world;
 
 use pyo3::prelude::*;
@@ -25,6 +27,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::declared::{models, preset_names, rocks, unknown_keyword};
+    #[pymodule_export]
+    use crate::export::{export, export_targets};
     #[pymodule_export]
     use crate::flow::{
         accumulate, basins, breach, chi, d8, dinf, fill, hierarchy, looped, multiple, orders, outlet_distance,
@@ -45,9 +49,11 @@ mod _core {
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]
-    use crate::store::{Work, plan_build, plan_drain, verify};
+    use crate::store::{Work, plan_apply, plan_build, plan_drain, verify};
     #[pymodule_export]
     use crate::survey::drain;
+    #[pymodule_export]
+    use crate::textures::textures;
     #[pymodule_export]
     use crate::world::World;
 

@@ -197,6 +197,11 @@ impl Run {
         Ok(Terrain(Arc::new(self.held()?.terrain().clone())))
     }
 
+    /// The terrain as it stands, without the margin that is built round the map.
+    fn map(&self) -> PyResult<Terrain> {
+        Ok(Terrain(Arc::new(self.held()?.map().into_owned())))
+    }
+
     /// The report so far, as JSON.
     fn report(&self) -> PyResult<String> {
         Ok(self.held()?.report().to_string())

@@ -1,11 +1,14 @@
 //! Work by tiles into stores: plans, and the parts of one.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use thalweg::Error;
 use thalweg::io::{LoadOptions, Unit};
+use thalweg::recipe::{From, LayerSource};
 use thalweg::terrain::grid::Edge;
-use thalweg_store::{Access, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task};
+use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task};
 
 use crate::pool::work;
 use crate::recipe::Recipe;
@@ -36,10 +39,52 @@ pub fn plan_drain(
     })
 }
 
-/// Writes the plan of a world, and returns its hash.
+/// Writes the plan of a world, or of a rectangle of it, and returns its hash.
 #[pyfunction]
-pub fn plan_build(py: Python<'_>, recipe: &Recipe, store: PathBuf, plan: PathBuf, tile: usize) -> PyResult<String> {
-    work(py, || written(Job::Build(BuildJob::of(&recipe.recipe)?), &store, &plan, tile))
+#[pyo3(signature = (recipe, store, plan, tile, *, level=None, rect=None))]
+pub fn plan_build(
+    py: Python<'_>,
+    recipe: &Recipe,
+    store: PathBuf,
+    plan: PathBuf,
+    tile: usize,
+    level: Option<u32>,
+    rect: Option<[f64; 4]>,
+) -> PyResult<String> {
+    work(py, || written(Job::Build(BuildJob::part(&recipe.recipe, level, rect)?), &store, &plan, tile))
+}
+
+/// Writes the plan of a recipe of one model over an elevation model, with layers of files, and returns its hash.
+#[pyfunction]
+#[pyo3(signature = (recipe, source, store, plan, tile, *, layers=BTreeMap::new(), height=None, cell_size=None, metres=false))]
+#[allow(clippy::too_many_arguments)] // keywords of Python
+pub fn plan_apply(
+    py: Python<'_>,
+    recipe: &Recipe,
+    source: PathBuf,
+    store: PathBuf,
+    plan: PathBuf,
+    tile: usize,
+    layers: BTreeMap<String, PathBuf>,
+    height: Option<[f64; 2]>,
+    cell_size: Option<f64>,
+    metres: bool,
+) -> PyResult<String> {
+    work(py, || {
+        let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
+        let mut recipe = recipe.recipe.clone();
+        for stage in &mut recipe.stages {
+            let about = stage.model.about();
+            for (name, path) in &layers {
+                let known = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
+                if !known().any(|known| known == name) {
+                    return Err(Error::unknown("input layer", name, known()));
+                }
+                stage.layers.insert(name.clone(), LayerSource { from: From::File(path.clone()), scale: None });
+            }
+        }
+        written(Job::Apply(ApplyJob::of(&recipe, &source, load)?), &store, &plan, tile)
+    })
 }
 
 fn written(job: Job, store: &std::path::Path, plan: &std::path::Path, tile: usize) -> thalweg::Result<String> {

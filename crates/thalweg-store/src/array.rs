@@ -5,12 +5,13 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use thalweg::base::names::short;
 use thalweg::io::{Head, Samples, inside, plain};
 use thalweg::terrain::field::{Size, Window};
 use thalweg::{Error, Result};
 
 use crate::codec::{Chain, Codecs, Shard};
-use crate::meta::{MAX_BYTES, Meta, ZARR, fill_bytes};
+use crate::meta::{MAX_BYTES, Meta, ZARR, document, fill_bytes};
 use crate::place;
 use crate::raster::Raster;
 
@@ -47,7 +48,8 @@ impl ZarrArray {
         head.nodata = meta.nodata();
         head.scale = meta.scale();
         head.unit = meta.attributes.get("units").and_then(|unit| unit.as_str()).map(str::to_string);
-        head.georeference = place::beside(folder, &meta.attributes);
+        let beside = place::beside(folder, &meta.attributes, || coordinates(folder, &meta.dimensions));
+        head.georeference = beside.map_err(|problem| Error::file(folder, problem))?;
         Ok(Self { folder: folder.to_path_buf(), meta, head, sparse: true })
     }
 
@@ -195,6 +197,77 @@ fn piece(file: &mut File, range: std::ops::Range<u64>, path: &Path) -> Result<Ve
         return Err(Error::file(path, "is shorter than it was a moment ago"));
     }
     Ok(bytes)
+}
+
+/// What the coordinates beside a map say: the transform of its cells, and whether they are degrees. Nothing where there are none, or too few to
+/// have a step; coordinates of several steps, and in units that are no metres, are refused in words.
+fn coordinates(folder: &Path, dimensions: &[String]) -> Result<Option<([f64; 6], bool)>, String> {
+    let [y, x] = dimensions else { return Ok(None) };
+    let line = |name: &String| {
+        if name.contains(['/', '\\']) || name.starts_with('.') {
+            return None;
+        }
+        let folder = folder.parent()?.join(name);
+        let text = plain::read_if_there(&folder.join(ZARR), MAX_BYTES).ok()??;
+        let text = std::str::from_utf8(&text).ok()?;
+        let mut attributes = document(text, "array").ok()?;
+        // Whole numbers of 64 bits are read as floats of the same bits.
+        let is_whole = attributes["data_type"] == "int64" && attributes["fill_value"] == 0;
+        if is_whole {
+            attributes["data_type"] = "float64".into();
+        }
+        let meta = Meta::parse_line(&attributes.to_string()).ok()?;
+        let unit = attributes["attributes"]["units"].as_str().unwrap_or_default().to_string();
+        let size = meta.size;
+        let array = ZarrArray { folder, head: Head::new(size, meta.kind), meta, sparse: true };
+        let samples = array.read(Window { start: [0, 0], size }).ok()?;
+        let value = |k: usize| match samples.get(k) {
+            bits if is_whole => bits.to_bits().cast_signed() as f64,
+            value => value,
+        };
+        Some(((0..samples.len()).map(value).collect::<Vec<f64>>(), unit))
+    };
+    let (Some((rows, down)), Some((cols, across))) = (line(y), line(x)) else { return Ok(None) };
+    let is_degrees = [&down, &across].iter().any(|unit| unit.starts_with("degree"));
+    let odd = [(y, &down), (x, &across)].into_iter().find(|(_, unit)| !is_degrees && !METRES.contains(&unit.as_str()));
+    if let Some((name, unit)) = odd {
+        return Err(format!("has its coordinate `{}` in `{}`: allowed is metres", short(name), short(unit)));
+    }
+    let mut steps = [None; 2];
+    for ((step, line), name) in steps.iter_mut().zip([&rows, &cols]).zip([y, x]) {
+        if line.len() < 2 {
+            return Ok(None);
+        }
+        let uneven = || format!("has a coordinate `{}` that is not even: allowed is one step", short(name));
+        *step = Some(place::even(line).ok_or_else(uneven)?);
+    }
+    let [Some((north, down)), Some((west, right))] = steps else { return Ok(None) };
+    Ok(Some(([west - 0.5 * right, right, 0.0, north - 0.5 * down, 0.0, down], is_degrees)))
+}
+
+/// What coordinates in metres say of their unit.
+const METRES: [&str; 7] = ["", "1", "m", "metre", "meter", "metres", "meters"];
+
+/// The maps in a group of Zarr, by name: its arrays of two dimensions. None where the folder is an array itself.
+pub fn maps_of(folder: &Path) -> Result<Vec<String>> {
+    let path = folder.join(ZARR);
+    let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else { return Err(missing(folder)) };
+    let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
+    if document(text, "group").is_err() {
+        return Ok(Vec::new());
+    }
+    let entries = std::fs::read_dir(folder).map_err(Error::io(folder, "read"))?.flatten();
+    let named = entries.filter(|entry| {
+        let text = plain::read_if_there(&entry.path().join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
+        let about = std::str::from_utf8(&text).ok().and_then(|text| document(text, "array").ok()).unwrap_or_default();
+        about["shape"].as_array().is_some_and(|shape| shape.len() == 2)
+    });
+    let mut names: Vec<String> = named.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    if names.is_empty() {
+        return Err(Error::file(folder, "is a group of Zarr without maps: it has no array of two dimensions"));
+    }
+    Ok(names)
 }
 
 /// What is to be said of a folder without Zarr's metadata.

@@ -26,6 +26,7 @@
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod array;
+mod by_rows;
 mod checksum;
 mod codec;
 mod cog;
@@ -39,6 +40,7 @@ mod place;
 mod plan;
 mod pool;
 mod raster;
+mod reshape;
 mod shelf;
 mod source;
 mod spec;
@@ -48,14 +50,16 @@ mod verify;
 mod work;
 
 pub use array::ZarrArray;
+pub use by_rows::{MapRows, MapSummary};
 pub use disk::{check_room, room};
-pub use jobs::{BuildJob, DrainJob, Job};
+pub use jobs::{ApplyJob, BuildJob, DrainJob, Job};
 pub use lock::Access;
 pub use mark::Mark;
 pub use plan::{Plan, PlanStage};
 pub use pool::Pool;
 pub use raster::{Memory, Raster};
-pub use source::ElevationFile;
+pub use reshape::{Reshape, Reshaped};
+pub use source::{ElevationFile, is_zarr, open_raster};
 pub use spec::{LayerSpec, StoreSpec, tile_side};
 pub use stage::beside;
 pub use store::{Store, is_store};

@@ -28,6 +28,10 @@ pub struct Meta {
     /// What stands before and between the numbers of a chunk in its path.
     key: (&'static str, char),
     pub attributes: Map<String, Value>,
+    /// Names of its dimensions, where they are told.
+    pub dimensions: Vec<String>,
+    /// Whether it has one dimension.
+    is_line: bool,
 }
 
 /// The names of our types in Zarr.
@@ -110,13 +114,40 @@ impl Meta {
             fill.ok_or_else(|| format!("has the fill value {}, which is no number", short(&about["fill_value"])))?;
         let attributes = about["attributes"].as_object().cloned().unwrap_or_default();
         let codecs = Codecs::parse(&about["codecs"], chunk)?;
-        Ok(Self { size, kind, chunk, codecs, fill, key, attributes })
+        let names = about["dimension_names"].as_array().into_iter().flatten();
+        let dimensions = names.filter_map(|name| name.as_str().map(String::from)).collect();
+        Ok(Self { size, kind, chunk, codecs, fill, key, attributes, dimensions, is_line: false })
+    }
+
+    /// Reads the metadata of an array of one dimension, such as a coordinate, as those of a map of one row.
+    pub fn parse_line(text: &str) -> Result<Self, String> {
+        let mut about = document(text, "array")?;
+        /// Puts a row in front of every shape.
+        fn widen(value: &mut Value) {
+            match value {
+                Value::Object(fields) => {
+                    for (name, value) in fields {
+                        match value {
+                            Value::Array(shape) if ["shape", "chunk_shape"].contains(&name.as_str()) => {
+                                shape.insert(0, json!(1));
+                            }
+                            _ => widen(value),
+                        }
+                    }
+                }
+                Value::Array(list) => list.iter_mut().for_each(widen),
+                _ => {}
+            }
+        }
+        about["attributes"] = json!({});
+        widen(&mut about);
+        Ok(Self { is_line: true, ..Self::parse(&about.to_string())? })
     }
 
     /// Path of a chunk inside the array's folder.
     pub fn chunk_path(&self, [i, j]: [usize; 2]) -> String {
         let (head, between) = self.key;
-        format!("{head}{i}{between}{j}")
+        if self.is_line { format!("{head}{j}") } else { format!("{head}{i}{between}{j}") }
     }
 
     /// What stands for no data: an attribute says so, or every NaN is.

@@ -108,19 +108,42 @@ fn system(spec: &StoreSpec, place: &Georeference) -> Map<String, Value> {
     about
 }
 
-/// The georeference that an array of another program's has beside it, as far as we read it: the transform and an EPSG code.
-pub fn beside(array: &Path, attributes: &Map<String, Value>) -> Option<Georeference> {
-    let group = array.parent()?;
+/// The first of a line of coordinates and the step between them, if that is one.
+pub fn even(line: &[f64]) -> Option<(f64, f64)> {
+    let (first, last) = (*line.first()?, *line.last()?);
+    let step = (last - first) / (line.len().checked_sub(1).filter(|n| *n > 0)? as f64);
+    let is_even = |(k, at): (usize, &f64)| (first + k as f64 * step - at).abs() <= 1e-3 * step.abs();
+    (step != 0.0 && step.is_finite() && line.iter().enumerate().all(is_even)).then_some((first, step))
+}
+
+/// The georeference that an array of another program's has beside it, as far as we read it: the transform and an EPSG code. Where no transform is
+/// told, `coordinates` gives that of the arrays `y` and `x`, and whether they are degrees.
+///
+/// # Errors
+/// What `coordinates` refuses.
+pub fn beside(
+    array: &Path,
+    attributes: &Map<String, Value>,
+    coordinates: impl FnOnce() -> Result<Option<([f64; 6], bool)>, String>,
+) -> Result<Option<Georeference>, String> {
     let name = attributes.get("grid_mapping").and_then(Value::as_str).unwrap_or("spatial_ref");
-    if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
-        return None;
-    }
-    let text = plain::read_if_there(&group.join(name).join(ZARR), MAX_BYTES).ok()??;
-    let about = document(std::str::from_utf8(&text).ok()?, "array").ok()?;
+    let is_plain = !(name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.'));
+    let read = || {
+        let text = plain::read_if_there(&array.parent()?.join(name).join(ZARR), MAX_BYTES).ok()??;
+        document(std::str::from_utf8(&text).ok()?, "array").ok()
+    };
+    let about = is_plain.then(read).flatten().unwrap_or_default();
     let word = |name: &str| about["attributes"][name].as_str();
-    let numbers: Vec<f64> = word("GeoTransform")?.split_whitespace().filter_map(|x| x.parse().ok()).collect();
-    let transform = <[f64; 6]>::try_from(numbers).ok().filter(|numbers| numbers.iter().all(|x| x.is_finite()))?;
+    let stated = || {
+        let numbers: Vec<f64> = word("GeoTransform")?.split_whitespace().filter_map(|x| x.parse().ok()).collect();
+        <[f64; 6]>::try_from(numbers).ok().filter(|numbers| numbers.iter().all(|x| x.is_finite()))
+    };
+    let found = stated().map_or_else(coordinates, |transform| Ok(Some((transform, false))))?;
+    let Some((transform, degrees)) = found else { return Ok(None) };
     let mut place = Georeference { transform: Some(transform), pixel: PixelIs::Area, ..Georeference::default() };
+    if degrees {
+        place.keys = vec![1, 1, 0, 1, MODEL_TYPE, 0, 1, 2];
+    }
     let system = word("crs_wkt").or_else(|| word("spatial_ref")).unwrap_or("");
     let geographic = word("grid_mapping_name") == Some("latitude_longitude") || system.starts_with("GEOG");
     // The last code is the whole system's, those before are of its parts.
@@ -132,5 +155,5 @@ pub fn beside(array: &Path, attributes: &Map<String, Value>) -> Option<Georefere
         let (model, name) = if geographic { (2, 2048) } else { (1, 3072) };
         place.keys = vec![1, 1, 0, 3, MODEL_TYPE, 0, 1, model, 1025, 0, 1, 1, name, 0, 1, code];
     }
-    Some(place)
+    Ok(Some(place))
 }

@@ -8,7 +8,18 @@ use thalweg::io::write_text;
 use thalweg::{Error, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::StoreSpec;
+use crate::disk::shown;
 use crate::jobs::Job;
+
+/// Sides of tiles that are tried where memory is short.
+const SIDES: [usize; 8] = [128, 256, 384, 512, 768, 1024, 1536, 2048];
+
+/// Bytes of memory that a process takes before it does anything: program, libraries, buffers.
+const PROCESS: u64 = 40 << 20;
+
+/// Bytes that a thread takes beside its tile: its stack, and what the allocator keeps for it.
+const THREAD: u64 = 8 << 20;
 
 /// The version of plans that this program writes, and reads.
 const VERSION: u32 = 1;
@@ -26,8 +37,13 @@ pub struct PlanStage {
     pub reads: Vec<String>,
     /// Layers that it writes.
     pub writes: Vec<String>,
+    /// Layers that it hands on to the next stage, and that are gone once that is solved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hands: Vec<String>,
     /// Bytes of memory that a tile takes.
     pub tile_bytes: u64,
+    /// Bytes of memory that to solve the stage takes at the most, beside a tile's for each thread.
+    pub solve_bytes: u64,
 }
 
 /// What is to be done, where, and in which parts. The library does it by [`Work`](crate::Work).
@@ -60,16 +76,26 @@ impl Plan {
     /// The plan of a job into a store, in tiles of about `side` cells. Nothing is made.
     ///
     /// # Errors
-    /// A source that cannot be read, options that cannot be heeded, a store's path that is no name.
+    /// A source that cannot be read, or that is the store itself; options that cannot be heeded; a store's path that is no name.
     pub fn of(job: Job, store: &Path, side: usize) -> Result<Self> {
         let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
+        job.check_apart(&store)?;
         let made = job.layout(side)?;
         let stages = job.stages(&made, &store)?;
+        let handed = stages.iter().map(|stage| match stage.hands() {
+            none if none.is_empty() => 0,
+            layers => StoreSpec { layers, ..made.spec.clone() }.bytes_needed(),
+        });
+        // What a stage reads stands until it is solved.
+        let handed: Vec<u64> = handed.collect();
+        let passing = handed.windows(2).map(|two| two[0].saturating_add(two[1])).max().unwrap_or(0);
         let stages = stages.iter().map(|stage| PlanStage {
             name: stage.name().to_string(),
             reads: stage.reads().into_iter().map(|need| need.layer).collect(),
             writes: stage.writes(),
+            hands: stage.hands().into_iter().map(|layer| layer.name).collect(),
             tile_bytes: stage.bytes(),
+            solve_bytes: stage.solve_bytes(),
         });
         let mut plan = Self {
             plan: VERSION,
@@ -80,7 +106,7 @@ impl Plan {
             side: made.spec.side,
             tiles: made.spec.tile_count(),
             stages: stages.collect(),
-            disk_bytes: made.spec.bytes_needed(),
+            disk_bytes: made.spec.bytes_needed().saturating_add(passing),
             job,
         };
         plan.hash = plan.reckoned();
@@ -131,10 +157,48 @@ impl Plan {
         found.ok_or_else(|| Error::unknown("stage", name, self.stages.iter().map(|stage| stage.name.as_str())))
     }
 
-    /// Bytes of memory that so many tiles at once take at the most.
+    /// Bytes of memory that a process takes at the most that works on so many tiles at once, and solves stages.
     pub fn bytes(&self, at_once: usize) -> u64 {
-        let most = self.stages.iter().map(|stage| stage.tile_bytes).max().unwrap_or(0);
-        most.saturating_mul(at_once as u64)
+        let most = |bytes: fn(&PlanStage) -> u64| self.stages.iter().map(bytes).max().unwrap_or(0);
+        let each = most(|stage| stage.tile_bytes).saturating_add(THREAD);
+        each.saturating_mul(at_once as u64).saturating_add(most(|stage| stage.solve_bytes)).saturating_add(PROCESS)
+    }
+
+    /// Refuses to work on so many tiles at once with less memory than that takes.
+    ///
+    /// # Errors
+    /// Says what is needed.
+    pub fn check_memory(&self, memory: u64, at_once: usize) -> Result<()> {
+        let need = self.bytes(at_once);
+        let what = format!("{at_once} tiles of {0} × {0} cells at once, of {1}", self.side, self.tiles);
+        if need <= memory { Ok(()) } else { Err(Error::TooLarge { what, need: shown(need), have: shown(memory) }) }
+    }
+
+    /// The plan of a job that takes at most so many bytes of memory with up to `threads` tiles at once, and how many that are. Of sides of
+    /// tiles the one is taken with which the most are at once, and of these the one that is nearest to `side`.
+    ///
+    /// # Errors
+    /// As [`Plan::of`]; memory that is not enough for a tile at once, with the least that would be.
+    pub fn within(job: &Job, store: &Path, side: usize, memory: u64, threads: usize) -> Result<(Self, usize)> {
+        let fits = |plan: &Self| (1..=threads.max(1)).rev().find(|at_once| plan.bytes(*at_once) <= memory);
+        let first = Self::of(job.clone(), store, side)?;
+        if fits(&first) == Some(threads.max(1)) {
+            return Ok((first, threads.max(1)));
+        }
+        let (mut least, size) = (first.bytes(1), first.size);
+        let mut best = fits(&first).map(|at_once| (first, at_once));
+        let mut sides = SIDES.to_vec();
+        sides.sort_by_key(|other| other.abs_diff(side));
+        for other in sides {
+            let plan = Self::of(job.clone(), store, other)?;
+            least = least.min(plan.bytes(1));
+            let at_once = fits(&plan).unwrap_or(0);
+            if at_once > best.as_ref().map_or(0, |(_, at_once)| *at_once) {
+                best = Some((plan, at_once));
+            }
+        }
+        let what = format!("work on {} × {} cells, a tile at once", size[0], size[1]);
+        best.ok_or_else(|| Error::TooLarge { what, need: shown(least), have: shown(memory) })
     }
 
     /// The hash of everything but itself, and of where the store lies: that may move.

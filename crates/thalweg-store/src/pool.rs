@@ -17,10 +17,12 @@ const EACH: usize = 2;
 /// How long to wait for parts that another process has begun.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Threads that work on tiles, each on one of its own: memory is that of so many tiles.
+/// Threads that work on tiles, each on one of its own: memory is that which [`Plan::bytes`](crate::Plan::bytes) tells.
 pub struct Pool<'a> {
     work: &'a Work,
     threads: Vec<ThreadPool>,
+    /// As many threads together, that solve.
+    solver: ThreadPool,
     queue: VecDeque<Task>,
 }
 
@@ -33,10 +35,11 @@ impl<'a> Pool<'a> {
         let threads = threads.max(1);
         let told = format!("{threads} tiles of {0} × {0} cells at once", work.plan().side);
         memory::room(&told, work.plan().bytes(threads))?;
-        let start = |_| ThreadPoolBuilder::new().num_threads(1).build();
-        let threads: std::result::Result<_, _> = (0..threads).map(start).collect();
-        let threads = threads.map_err(|error| Error::value("threads", error, "as many as the system starts"))?;
-        Ok(Self { work, threads, queue: VecDeque::new() })
+        let start = |count| ThreadPoolBuilder::new().num_threads(count).build();
+        let refused = |error| Error::value("threads", error, "as many as the system starts");
+        let solver = start(threads).map_err(refused)?;
+        let threads: std::result::Result<_, _> = (0..threads).map(|_| start(1)).collect();
+        Ok(Self { work, threads: threads.map_err(refused)?, solver, queue: VecDeque::new() })
     }
 
     /// Does the next parts, a few for each thread; returns how many parts are done of how many, or nothing when all were done before. The caller owns the loop: between two calls everything
@@ -54,7 +57,7 @@ impl<'a> Pool<'a> {
             [] => return Ok(None),
             // A solution has all threads.
             [task @ Task::Solve { .. }] => {
-                if self.work.carry_out(task)? != Outcome::Done {
+                if self.solver.install(|| self.work.carry_out(task))? != Outcome::Done {
                     std::thread::sleep(PAUSE);
                 }
             }

@@ -59,16 +59,7 @@ impl Memory {
 impl From<thalweg::io::Raster> for Memory {
     /// What was read of a file of any format.
     fn from(read: thalweg::io::Raster) -> Self {
-        let head = Head {
-            size: read.size,
-            kind: read.samples.kind(),
-            nodata: read.nodata,
-            scale: read.scale,
-            unit: read.unit,
-            georeference: read.georeference,
-            warnings: read.warnings,
-        };
-        Self { head, samples: read.samples, mask: read.mask }
+        Self { head: read.head(), samples: read.samples, mask: read.mask }
     }
 }
 
@@ -89,6 +80,56 @@ impl Raster for Memory {
             rows.flat_map(|i| &mask[i * cols + window.start[1]..][..window.size[1]]).copied().collect::<Vec<_>>()
         };
         Ok(self.mask.as_ref().map(cut))
+    }
+}
+
+/// A map whose rows run from south to north, read from north to south.
+struct Turned<R> {
+    head: Head,
+    own: R,
+}
+
+/// A map with row 0 in the north, wherever the row lies in its file.
+pub fn upright(own: impl Raster + 'static) -> Box<dyn Raster> {
+    let mut head = own.head().clone();
+    match head.georeference.as_mut().and_then(|place| place.transform.as_mut()) {
+        Some([_, _, across, north, _, down]) if *down > 0.0 && *across == 0.0 => {
+            *north += *down * head.size[0] as f64;
+            *down = -*down;
+            Box::new(Turned { head, own })
+        }
+        _ => Box::new(own),
+    }
+}
+
+impl<R: Raster> Turned<R> {
+    /// The same window in the file.
+    fn there(&self, window: Window) -> Result<Window> {
+        inside(self.head.size, window)?;
+        let first = self.head.size[0] - window.start[0] - window.size[0];
+        Ok(Window { start: [first, window.start[1]], size: window.size })
+    }
+}
+
+impl<R: Raster> Raster for Turned<R> {
+    fn head(&self) -> &Head {
+        &self.head
+    }
+
+    fn read(&self, window: Window) -> Result<Samples> {
+        let samples = self.own.read(self.there(window)?)?;
+        let [rows, cols] = window.size;
+        let mut turned = Samples::filled(samples.kind(), rows * cols, 0.0)?;
+        for i in 0..rows {
+            let row = Window { start: [i, 0], size: [1, cols] };
+            turned.paste(window.size, row, &samples, window.size, [rows - 1 - i, 0])?;
+        }
+        Ok(turned)
+    }
+
+    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+        let mask = self.own.mask(self.there(window)?)?;
+        Ok(mask.map(|mask| mask.rchunks_exact(window.size[1].max(1)).flatten().copied().collect()))
     }
 }
 

@@ -3,10 +3,14 @@
 //! A folder for each stage: `TILE.summary` of every tile that is done, `answers` when it is solved. Each is written whole, with a hash of its
 //! bytes at its end; what does not bear its hash counts as missing.
 
+use std::borrow::Cow;
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use thalweg::io::disk;
+use thalweg::tiled::Summaries;
 use thalweg::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -23,9 +27,30 @@ impl Shelf {
         Self { folder }
     }
 
-    /// Makes its folder.
-    pub fn make(&self) -> Result<()> {
-        std::fs::create_dir_all(&self.folder).map_err(Error::io(&self.folder, "make the folder"))
+    /// Where layers lie that the stage hands on.
+    pub fn handed(&self) -> PathBuf {
+        self.folder.join("handed.zarr")
+    }
+
+    /// Takes away what the stage handed on, for nobody needs it any more; its summaries too, where `heard`. What the system does not give up yet goes
+    /// another time.
+    pub fn retire(&self, heard: bool) {
+        let handed = self.handed();
+        let gone = self.folder.join(format!("gone.{}", std::process::id()));
+        // What has its name is whole: it loses that first.
+        if handed.exists() && std::fs::rename(&handed, &gone).is_ok() {
+            let _ = std::fs::remove_dir_all(&gone);
+        }
+        for file in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let path = file.path();
+            match path.extension().and_then(|ending| ending.to_str()) {
+                Some("summary") if heard => drop(disk::remove(&path)),
+                Some(_) if path.is_dir() && file.file_name().to_string_lossy().starts_with("gone.") => {
+                    let _ = std::fs::remove_dir_all(&path);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn summary_path(&self, tile: usize) -> PathBuf {
@@ -36,8 +61,13 @@ impl Shelf {
         self.folder.join("answers")
     }
 
-    /// Whether a tile's summary is there.
+    /// Whether a tile is done: its summary is there, or the stage is solved, after which summaries may go.
     pub fn has(&self, tile: usize) -> bool {
+        self.says(tile) || self.is_solved()
+    }
+
+    /// Whether a tile's summary is there.
+    pub fn says(&self, tile: usize) -> bool {
         self.summary_path(tile).exists()
     }
 
@@ -64,17 +94,24 @@ impl Shelf {
         self.answers_path().exists()
     }
 
+    /// The summaries of so many tiles, to be read one by one.
+    pub fn summaries(&self, count: usize) -> Shelved<'_> {
+        Shelved { shelf: self, count }
+    }
+
     /// Keeps the answers: how many they are, where each ends, and then their bytes, with the hash of each.
     pub fn solve(&self, answers: &[Vec<u8>]) -> Result<()> {
-        let mut bytes = (answers.len() as u64).to_le_bytes().to_vec();
-        let mut end = 0u64;
-        for answer in answers {
-            end += answer.len() as u64;
-            bytes.extend(end.to_le_bytes());
-            bytes.extend(xxh3_64(answer).to_le_bytes());
-        }
-        answers.iter().for_each(|answer| bytes.extend(answer));
-        write(&self.answers_path(), &bytes)
+        let path = self.answers_path();
+        crate::disk::put_with(&path, |file| {
+            file.write_all(&(answers.len() as u64).to_le_bytes())?;
+            let mut end = 0u64;
+            for answer in answers {
+                end += answer.len() as u64;
+                file.write_all(&end.to_le_bytes())?;
+                file.write_all(&xxh3_64(answer).to_le_bytes())?;
+            }
+            answers.iter().try_for_each(|answer| file.write_all(answer))
+        })
     }
 
     /// How many tiles' summaries are there.
@@ -131,6 +168,32 @@ impl Shelf {
             return Err(damaged(&path));
         }
         Ok(answer)
+    }
+}
+
+/// The summaries of a stage on the disk.
+pub(crate) struct Shelved<'a> {
+    shelf: &'a Shelf,
+    count: usize,
+}
+
+impl Summaries for Shelved<'_> {
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn read(&self, tile: usize) -> Result<Cow<'_, [u8]>> {
+        self.shelf.take(tile).map(Cow::Owned)
+    }
+
+    /// Its hash was seen when it was read whole.
+    fn part(&self, tile: usize, bytes: Range<usize>) -> Result<Cow<'_, [u8]>> {
+        let path = self.shelf.summary_path(tile);
+        let mut file = std::fs::File::open(&path).map_err(Error::io(&path, "open"))?;
+        file.seek(SeekFrom::Start(bytes.start as u64)).map_err(Error::io(&path, "read"))?;
+        let mut part = vec![0; bytes.len()];
+        file.read_exact(&mut part).map_err(|_| damaged(&path))?;
+        Ok(Cow::Owned(part))
     }
 }
 

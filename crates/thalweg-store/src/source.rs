@@ -1,22 +1,109 @@
-//! [`ElevationFile`]: an elevation model that is read by windows as heights.
+//! Maps that are named by a path, wherever they lie, and [`ElevationFile`]: one that is read by windows as heights.
 
 use std::path::{Path, PathBuf};
 
+use thalweg::Terrain;
+use thalweg::base::memory;
 use thalweg::io::{
-    Format, HeightReading, LoadOptions, Placed, Raster as Whole, SampleLook, Samples, Sidecar, TiffWindows,
+    Format, Head, HeightReading, LoadOptions, Placed, Raster as Whole, SampleLook, Samples, Sidecar, TiffWindows,
     needs_sidecar, placed_of,
 };
-use thalweg::terrain::field::Window;
+use thalweg::terrain::field::{Field, Window};
 use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
+use thalweg::tiled::TileLayer;
 use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::{Error, Result};
+use xxhash_rust::xxh3::Xxh3;
 
+use crate::array::{ZarrArray, maps_of};
+use crate::meta::ZARR;
+use crate::raster::upright;
+use crate::store::{Store, is_store};
 use crate::{Memory, Raster};
+
+/// Opens a map: a TIFF, an array of Zarr, or a group of which one array is a map (of a store of ours its heights) by windows; a file of another
+/// format, which cannot be read so, whole.
+///
+/// # Errors
+/// What cannot be read; a group of several maps, with their names; a layer of a store that does not have it.
+pub fn open_raster(path: &Path) -> Result<Box<dyn Raster>> {
+    if !is_zarr(path) {
+        return Ok(match Format::of(path)? {
+            Format::Tiff => Box::new(TiffWindows::open(path)?),
+            _ => Box::new(Memory::from(thalweg::io::read(path)?)),
+        });
+    }
+    if is_store(path) {
+        let store = Store::open_read(path)?;
+        return Ok(Box::new(store.layer(TileLayer::Height.name())?));
+    }
+    // A layer of a store of ours is whole, or refused where it is not.
+    if let (Some(folder), Some(name)) = (path.parent().filter(|folder| is_store(folder)), path.file_name()) {
+        return Ok(Box::new(Store::open_read(folder)?.layer(&name.to_string_lossy())?));
+    }
+    match maps_of(path)?.as_slice() {
+        [] => Ok(upright(ZarrArray::open(path)?)),
+        [one] => Ok(upright(ZarrArray::open(&path.join(one))?)),
+        many => {
+            let problem = format!(
+                "holds several maps: name one of them, such as {}/{} ({})",
+                path.display(),
+                many[0],
+                many.join(", ")
+            );
+            Err(Error::file(path, problem))
+        }
+    }
+}
+
+/// Whether a path is a folder of Zarr, or is named as one.
+pub fn is_zarr(path: &Path) -> bool {
+    let is_named = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zarr"));
+    is_named || [ZARR, ".zgroup", ".zarray"].iter().any(|file| path.join(file).is_file())
+}
+
+/// What a source is known by: its length in bytes; of a map of Zarr the hash of what it, and the group about it, say of themselves.
+///
+/// # Errors
+/// What is not there.
+pub fn print_of(path: &Path) -> Result<u64> {
+    if !is_zarr(path) {
+        return std::fs::metadata(path).map(|about| about.len()).map_err(Error::io(path, "read"));
+    }
+    let mut hash = Xxh3::new();
+    let own = path.join(ZARR);
+    hash.update(&std::fs::read(&own).map_err(Error::io(&own, "read"))?);
+    if let Some(Ok(group)) = path.parent().map(|folder| std::fs::read(folder.join(ZARR))) {
+        hash.update(&group);
+    }
+    Ok(hash.digest())
+}
+
+/// Refuses a source that is not what it was.
+///
+/// # Errors
+/// When it is not, or is gone.
+pub fn unchanged(path: &Path, known: u64) -> Result<()> {
+    let now = print_of(path)?;
+    if now == known {
+        return Ok(());
+    }
+    let problem = match is_zarr(path) {
+        true => "is another map than it was when the work was planned".to_string(),
+        false => format!("has {now} bytes; when the work was planned it had {known}"),
+    };
+    Err(Error::file(path, problem))
+}
+
+/// Rows that are looked at at once.
+pub(crate) const LOOK: usize = 256;
 
 /// A file of heights, larger than memory perhaps.
 pub struct ElevationFile {
     path: PathBuf,
     raster: Box<dyn Raster>,
+    by_windows: bool,
     grid: Grid,
     reading: HeightReading,
     warnings: Vec<String>,
@@ -24,25 +111,28 @@ pub struct ElevationFile {
 }
 
 impl ElevationFile {
-    /// Opens a file. A TIFF is read by windows; a file of another format, which cannot be, is read whole.
+    /// Opens a file, or a map of Zarr ([`open_raster`]). A TIFF is read by windows; a file of another format, which cannot be, is read whole.
     ///
     /// # Errors
-    /// As [`thalweg::io::load`], but for what its samples hold.
+    /// As [`thalweg::io::load`], but for what its samples hold; as [`open_raster`].
     pub fn open(path: &Path, options: &LoadOptions) -> Result<Self> {
         if options.deterrace {
             let allowed = "nothing: terraces are smoothed over the whole file; smooth them away first, with `resample`";
             return Err(Error::value("deterrace", "asked for a file that is read by windows", allowed));
         }
-        let raster: Box<dyn Raster> = match Format::of(path)? {
-            Format::Tiff => Box::new(TiffWindows::open(path)?),
-            _ => Box::new(Memory::from(thalweg::io::read(path)?)),
-        };
+        let by_windows = is_zarr(path) || matches!(Format::of(path)?, Format::Tiff);
+        let raster = open_raster(path)?;
         let mut head = head_of(&*raster)?;
-        let sidecar = if needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
+        let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
         head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
         let Placed { grid, warnings, overridden } = placed_of(path, &mut head, sidecar.as_ref(), options)?;
         let reading = HeightReading::of(&head, sidecar.as_ref(), options);
-        Ok(Self { path: path.to_path_buf(), raster, grid, reading, warnings, overridden })
+        Ok(Self { path: path.to_path_buf(), raster, by_windows, grid, reading, warnings, overridden })
+    }
+
+    /// Bytes of memory that it holds as long as it is open: of a file that cannot be read by windows, all of it.
+    pub fn bytes(&self) -> u64 {
+        if self.by_windows { 0 } else { (self.grid.len() * 9) as u64 }
     }
 
     /// Where its cells lie.
@@ -73,6 +163,26 @@ impl ElevationFile {
         Ok(self.reading.look(&self.piece(window)?, window.start))
     }
 
+    /// How its samples become heights, and what is to be said of it: looks at the whole of it, by windows, for what stands for no data is known
+    /// only then.
+    ///
+    /// # Errors
+    /// What cannot be read; samples that cannot be heights.
+    pub fn settle(&self) -> Result<(HeightReading, Vec<String>)> {
+        let [rows, cols] = self.grid.size;
+        let mut look = SampleLook::default();
+        for first in (0..rows).step_by(LOOK) {
+            look = look.merge(self.look(Window { start: [first, 0], size: [LOOK.min(rows - first), cols] })?);
+        }
+        let (reading, said) = self.reading.clone().settle(&look).map_err(|problem| self.refuse(problem))?;
+        Ok((reading, self.warnings.iter().cloned().chain(said).collect()))
+    }
+
+    /// What it says of its samples and of its place.
+    pub fn head(&self) -> &Head {
+        self.raster.head()
+    }
+
     /// The heights of a window, read in the way that was settled, in units; [`NO_HEIGHT`] where there is no data.
     ///
     /// # Errors
@@ -81,6 +191,26 @@ impl ElevationFile {
         let piece = self.piece(window)?;
         reading.check(&piece, window.start).map_err(|problem| self.refuse(problem))?;
         Ok((0..piece.samples.len()).map(|k| reading.height(&piece, k).map_or(NO_HEIGHT, |height| height.0)).collect())
+    }
+
+    /// All of it in memory, as [`thalweg::io::load`] has it; how its samples were read; and what is to be said of it.
+    ///
+    /// # Errors
+    /// What cannot be read, more cells than a terrain holds, no memory for it.
+    pub fn whole(&self) -> Result<(Terrain, HeightReading, Vec<String>)> {
+        let size = self.grid.size;
+        Grid::new(size, self.grid.cell)?;
+        memory::room(&self.path.display().to_string(), (self.grid.len() as u64).saturating_mul(32))?;
+        let all = Window { start: [0, 0], size };
+        let (reading, said) = self.reading.clone().settle(&self.look(all)?).map_err(|problem| self.refuse(problem))?;
+        let heights = self.heights(all, &reading)?;
+        let lowest = heights.iter().copied().filter(|height| *height != NO_HEIGHT).min().unwrap_or_default();
+        let void = heights.contains(&NO_HEIGHT).then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
+        let nodata = void.map(|mask| Field::from_vec(size, mask)).transpose()?;
+        let stands = |height: i32| Height(if height == NO_HEIGHT { lowest } else { height });
+        let ground = Field::from_vec(size, heights.into_iter().map(stands).collect())?;
+        let terrain = Terrain { nodata, ..Terrain::from_ground(self.grid.clone(), ground)? };
+        Ok((terrain, reading, self.warnings.iter().cloned().chain(said).collect()))
     }
 
     /// A problem of this file.
@@ -92,6 +222,15 @@ impl ElevationFile {
         let mask = self.raster.mask(window)?;
         Ok(Whole { mask, ..Whole::new(window.size, self.raster.read(window)?) })
     }
+}
+
+/// A window of a map, with what its head says.
+///
+/// # Errors
+/// A window that cannot be read.
+pub fn piece_of(raster: &dyn Raster, window: Window) -> Result<Whole> {
+    let samples = raster.read(window)?;
+    Ok(Whole { size: window.size, samples, mask: raster.mask(window)?, ..head_of(raster)? })
 }
 
 /// What a raster says of its samples, without one.

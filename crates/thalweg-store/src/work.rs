@@ -1,15 +1,16 @@
 //! [`Work`]: a plan that is carried out, tile by tile, by as many processes as there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
-use thalweg::io::write_text;
+use thalweg::io::{Samples, write_text};
 use thalweg::tiled::Tiling;
 use thalweg::{Error, Result};
 
 use crate::shelf::Shelf;
-use crate::stage::{Stage, beside};
+use crate::stage::{Need, Stage, TileInput, beside};
 use crate::{Access, Fault, Level, Plan, Raster as _, Store, StoreSpec, check_room, is_store};
 
 /// How a part of the work ended.
@@ -45,6 +46,8 @@ pub struct Work {
     store: Store,
     stages: Vec<Box<dyn Stage>>,
     shelves: Vec<Shelf>,
+    /// What stages hand on, opened as it is needed.
+    handed: Mutex<BTreeMap<usize, Arc<Store>>>,
 }
 
 impl Work {
@@ -63,9 +66,12 @@ impl Work {
         let folder = work_folder(&plan.store);
         let names = stages.iter().map(|stage| stage.name()).enumerate();
         let shelves: Vec<_> = names.map(|(k, name)| Shelf::new(folder.join(format!("{k}-{name}")))).collect();
-        shelves.iter().try_for_each(Shelf::make)?;
         let tiling = Tiling::new(plan.size, plan.side)?;
-        Ok(Self { plan, tiling, store, stages, shelves })
+        let work = Self { plan, tiling, store, stages, shelves, handed: Mutex::default() };
+        if access == Access::Alone {
+            work.retire_all();
+        }
+        Ok(work)
     }
 
     /// The plan.
@@ -144,8 +150,11 @@ impl Work {
         if let Some(missing) = self.waits(number) {
             return Ok(Outcome::Waits(missing));
         }
-        self.make(number, tile, &[])?;
-        Ok(Outcome::Done)
+        match self.make(number, tile, &[]) {
+            // Another process has done it meanwhile, and what it is made of is gone.
+            Err(_) if shelf.has(tile) => Ok(Outcome::Done),
+            made => made.map(|()| Outcome::Done),
+        }
     }
 
     /// Works a tile out, writes its layers where they are not written yet or are to be made anew, and then its summary.
@@ -155,17 +164,119 @@ impl Work {
             Some(before) => self.shelves[before].answer(tile)?,
             None => Vec::new(),
         };
-        let mut inputs = Vec::new();
-        for need in stage.reads() {
-            inputs.push(self.store.layer(&need.layer)?.read(self.tiling.around(tile, need.halo))?);
-        }
-        let (layers, summary) = stage.tile(tile, inputs, &answer)?;
-        for (name, samples) in stage.writes().iter().zip(&layers) {
+        let layers = stage.reads().iter().map(|need| self.read(number, need, tile)).collect::<Result<_>>()?;
+        let heard = match (number.checked_sub(1), stage.hears()) {
+            (Some(before), Some(halo)) => {
+                let near = self.tiling.near(tile, halo);
+                near.into_iter().map(|tile| self.shelves[before].take(tile)).collect::<Result<_>>()?
+            }
+            _ => Vec::new(),
+        };
+        let (layers, summary) = stage.tile(tile, TileInput { layers, answer: &answer, heard })?;
+        let mut layers = layers.iter();
+        for (name, samples) in stage.writes().iter().zip(&mut layers) {
             if anew.contains(&name.as_str()) || !self.store.is_done(name, tile)? {
                 self.store.remake_tile(name, tile, samples)?;
             }
         }
+        let hands = stage.hands();
+        if !hands.is_empty() {
+            let handed = self.handed(number)?;
+            for (layer, samples) in hands.iter().zip(layers) {
+                if !handed.is_done(&layer.name, tile)? {
+                    handed.remake_tile(&layer.name, tile, samples)?;
+                }
+            }
+        }
         shelf.put(tile, &summary)
+    }
+
+    /// A layer about a tile: of what the stage before hands on, or of the store.
+    fn read(&self, number: usize, need: &Need, tile: usize) -> Result<Samples> {
+        let window = self.tiling.around(tile, need.halo);
+        match self.handed_on(number, &need.layer) {
+            Some(before) => self.handed(before)?.layer(&need.layer)?.read(window),
+            None => self.store.layer(&need.layer)?.read(window),
+        }
+    }
+
+    /// The stage before, if it hands on a layer of that name.
+    fn handed_on(&self, number: usize, layer: &str) -> Option<usize> {
+        let before = number.checked_sub(1)?;
+        self.stages[before].hands().iter().any(|handed| handed.name == layer).then_some(before)
+    }
+
+    /// Where a stage's layers lie that it hands on.
+    fn handed(&self, number: usize) -> Result<Arc<Store>> {
+        let mut open = self.handed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = open.get(&number) {
+            return Ok(Arc::clone(store));
+        }
+        let spec = StoreSpec::new(
+            self.plan.size,
+            self.plan.side,
+            self.store.spec().cell,
+            &self.plan.hash,
+            self.stages[number].hands(),
+        );
+        let store = Arc::new(Store::create(&self.shelves[number].handed(), spec, Access::Shared)?);
+        open.insert(number, Arc::clone(&store));
+        Ok(store)
+    }
+
+    /// Takes away what a stage handed on, if the next one is solved.
+    fn retire(&self, number: usize) {
+        let Some(next) = self.stages.get(number + 1).filter(|_| self.shelves[number + 1].is_solved()) else { return };
+        if self.stages[number].hands().is_empty() {
+            return;
+        }
+        self.handed.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        self.shelves[number].retire(next.hears().is_some());
+    }
+
+    fn retire_all(&self) {
+        (0..self.stages.len()).for_each(|number| self.retire(number));
+    }
+
+    /// Makes anew what the stages before handed on and what is gone since, as far as these tiles of a stage need it: of the stage before the tiles about
+    /// them, of the one before that the tiles about those.
+    fn provide(&self, number: usize, tiles: BTreeSet<usize>) -> Result<()> {
+        let (mut stage, mut tiles) = (number, tiles);
+        let mut missing = Vec::new();
+        while let Some(before) = stage.checked_sub(1) {
+            let reads = self.stages[stage].reads().into_iter();
+            let halos = reads.filter(|need| self.handed_on(stage, &need.layer).is_some()).map(|need| need.halo);
+            let heard = self.stages[stage].hears();
+            let Some(halo) = halos.chain(heard).max() else { break };
+            let near: BTreeSet<usize> = tiles.iter().flat_map(|tile| self.tiling.near(*tile, halo)).collect();
+            tiles = BTreeSet::new();
+            for tile in near {
+                if !self.stands(before, tile, heard.is_some())? {
+                    tiles.insert(tile);
+                }
+            }
+            if tiles.is_empty() {
+                break;
+            }
+            missing.push((before, tiles.clone()));
+            stage = before;
+        }
+        for (stage, tiles) in missing.into_iter().rev() {
+            tiles.into_iter().try_for_each(|tile| self.make(stage, tile, &[]))?;
+        }
+        Ok(())
+    }
+
+    /// Whether what a stage handed on of a tile is still there.
+    fn stands(&self, number: usize, tile: usize, heard: bool) -> Result<bool> {
+        let hands = self.stages[number].hands();
+        if (heard && !self.shelves[number].says(tile)) || (!hands.is_empty() && !self.shelves[number].handed().exists())
+        {
+            return Ok(false);
+        }
+        let handed = if hands.is_empty() { None } else { Some(self.handed(number)?) };
+        let done = hands.iter().map(|layer| handed.as_ref().map_or(Ok(true), |store| store.is_done(&layer.name, tile)));
+        Ok(done.collect::<Result<Vec<_>>>()?.into_iter().all(|done| done))
     }
 
     fn solve(&self, number: usize) -> Result<Outcome> {
@@ -184,10 +295,15 @@ impl Work {
                 stage.name()
             )));
         }
-        let summaries = (0..self.plan.tiles).map(|tile| shelf.take(tile)).collect::<Result<Vec<_>>>()?;
-        let answers = stage.solve(summaries, &self.plan.store)?;
+        let answers = stage.solve(&shelf.summaries(self.plan.tiles), &self.plan.store)?;
         shelf.note(&answers.found)?;
         shelf.solve(&answers.tiles)?;
+        if let Some(before) = number.checked_sub(1) {
+            self.retire(before);
+        }
+        if self.is_done() {
+            self.retire_all();
+        }
         Ok(Outcome::Done)
     }
 
@@ -227,7 +343,8 @@ impl Work {
     }
 
     /// Makes tiles anew that were lost or altered, and nothing else: the layer's stage is done again for this tile, from layers that are whole.
-    /// Faults are mended in the order of their stages.
+    /// Faults are mended in the order of their stages. What stages handed on to one another is gone by then: as much of it as the tiles need is
+    /// made anew, from the source on where it must be, and goes again.
     ///
     /// # Errors
     /// As the stages' own work.
@@ -239,9 +356,11 @@ impl Work {
                 tiles.entry(fault.tile).or_default().push(&fault.layer);
             }
             // What was not made yet is no harm to mend, but work to be done.
-            let mut begun = tiles.into_iter().filter(|(tile, _)| self.shelves[number].has(*tile));
-            begun.try_for_each(|(tile, layers)| self.make(number, tile, &layers))?;
+            tiles.retain(|tile, _| self.shelves[number].has(*tile));
+            self.provide(number, tiles.keys().copied().collect())?;
+            tiles.into_iter().try_for_each(|(tile, layers)| self.make(number, tile, &layers))?;
         }
+        self.retire_all();
         Ok(())
     }
 }

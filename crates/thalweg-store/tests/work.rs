@@ -1,16 +1,21 @@
 //! Work in parts gives what one survey of the whole gives, to the bit: whoever ends it, begins it again, or spoils what it wrote.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
+use serde_json::Value;
 use thalweg::flow::streams;
+use thalweg::io::features::save_lakes;
 use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, save};
 use thalweg::local::Rect;
+use thalweg::products::lakes;
 use thalweg::recipe::Beyond;
 use thalweg::survey::{Survey, SurveyOptions};
 use thalweg::terrain::field::{Field, Window};
 use thalweg::{Grid, Height, Recipe, Terrain, World, presets};
 use thalweg_store::{
-    Access, BuildJob, DrainJob, Harm, Job, Level, Outcome, Plan, Pool, Raster as _, Store, Task, Work, beside,
+    Access, ApplyJob, BuildJob, DrainJob, Harm, Job, Level, Outcome, Plan, Pool, Raster as _, Store, Task, Work, beside,
 };
 
 /// A number of 0 to 1 that goes by the cell and a seed alone: not the library's.
@@ -83,6 +88,17 @@ fn same(store: &Store, path: &Path) {
     for (layer, samples) in expected(path) {
         assert!(whole(store, layer) == samples, "{layer}");
     }
+    let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
+    let survey = Survey::of(&terrain, &SurveyOptions::default(), |_| {}).unwrap();
+    let (known, numbers) = lakes::lakes(&terrain, &survey.lake_depth).unwrap();
+    assert!(known.len() > 5);
+    assert!(whole(store, "lake") == Samples::U32(numbers.into_vec()));
+    assert_eq!(std::fs::read_to_string(beside(store.path(), "lakes.csv")).unwrap(), lakes::csv(&known));
+    // The file of the same name that is written of all lakes at once.
+    let folder = tempfile::tempdir().unwrap();
+    let lines = beside(&folder.path().join(store.path().file_name().unwrap()), "lakes.geojson");
+    save_lakes(&lines, &known, &terrain.grid).unwrap();
+    assert!(std::fs::read(beside(store.path(), "lakes.geojson")).unwrap() == std::fs::read(lines).unwrap());
 }
 
 #[test]
@@ -160,7 +176,16 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
     let work = Work::open(plan(), Access::Alone).unwrap();
     let [before, _] = work.progress();
     assert!(before > 20, "{before}");
+    // What is done is not done again.
+    let written = || -> BTreeMap<PathBuf, SystemTime> {
+        let stages = std::fs::read_dir(folder.path().join("land.work")).unwrap().flatten();
+        let files = stages.flat_map(|stage| std::fs::read_dir(stage.path()).unwrap().flatten());
+        files.map(|file| (file.path(), file.metadata().unwrap().modified().unwrap())).collect()
+    };
+    let known = written();
     finish(&work);
+    let now = written();
+    assert!(known.len() > 15 && known.iter().all(|(path, when)| now[path] == *when));
     assert_eq!(work.verify(Level::Samples).unwrap(), []);
     let bytes = |layer: &str, tile: usize| std::fs::read(work.store().shard_path(layer, tile).unwrap()).unwrap();
     let (kept, gone, untouched) = (bytes("filled", 3), bytes("basin", 5), work.store().shard_path("order", 1).unwrap());
@@ -200,6 +225,65 @@ fn a_world_s_level_goes_into_a_store_as_the_world_has_it() {
     assert!(beside(&store, "level0").is_file());
 }
 
+/// Endless land on cells of 1 km.
+const ENDLESS: &str = r#"
+name = "isles"
+extent = [48000.0, 48000.0]
+cells = 48
+sea_level = 0.0
+continents = { spacing = 60000.0, depth = 900.0, empty = 0.3 }
+
+[[stage]]
+model = "plates"
+spacing = 12000.0
+rim = 2500.0
+depth = 650.0
+
+[[stage]]
+model = "stream_power"
+years = 1e5
+step = 5e4
+"#;
+
+#[test]
+fn a_rectangle_of_any_level_is_as_the_world_has_it() {
+    let cells = thalweg::recipe::Coarsest::Cells(64);
+    let hills = Recipe { cells: 256, coarsest: cells, ..presets::find("hills").unwrap() };
+    let endless = Recipe::parse(ENDLESS).unwrap();
+    for (recipe, level, share) in [(&hills, 1, 0.3), (&hills, 0, 0.1), (&endless, 2, -1.7)] {
+        let folder = tempfile::tempdir().unwrap();
+        let world = World::open(&Recipe { beyond: Beyond::Local, ..recipe.clone() }).unwrap();
+        let (width, [down, across]) = (world.frame().width(level), world.frame().cells);
+        // Odd cells from some way into the world on; of an endless one from its middle westward.
+        let wide = width * 75.0;
+        let west =
+            if recipe.continents.is_some() { share * 48_000.0 } else { share * across as f64 * world.frame().cell };
+        let north = if recipe.continents.is_some() { 7_321.0 } else { share * down as f64 * world.frame().cell };
+        let within = [west, north, west + wide, north + 0.6 * wide];
+        let job = BuildJob::part(recipe, Some(level), Some(within)).unwrap();
+        let store = folder.path().join("part.zarr");
+        let work = Work::open(Plan::of(Job::Build(job.clone()), &store, 32).unwrap(), Access::Alone).unwrap();
+        finish(&work);
+        let (start, size) = job.part.unwrap();
+        assert!(start[1] as f64 * width <= west && (start[1] + 1) as f64 * width > west);
+        assert_eq!(size, work.store().spec().size);
+        let window = world.window(level, Rect::new(start, size)).unwrap();
+        let heights = window.ground.as_slice().iter().map(|height| height.0).collect();
+        assert!(whole(work.store(), "height") == Samples::I32(heights), "level {level}");
+        assert!(whole(work.store(), "area") == Samples::F32(window.area.into_vec()), "level {level}");
+        let place = work.store().layer("height").unwrap().head().georeference.clone().unwrap().transform.unwrap();
+        assert_eq!([place[0], place[3]], [start[1] as f64 * width, -(start[0] as f64) * width]);
+    }
+    let said = |recipe: &Recipe, level, within| {
+        let job = BuildJob::part(recipe, level, within).map(Job::Build);
+        job.and_then(|job| Plan::of(job, Path::new("none.zarr"), 32)).unwrap_err().to_string()
+    };
+    assert!(said(&endless, None, None).contains("no end in sight"));
+    assert!(said(&hills, Some(60), None).contains("level"));
+    assert!(said(&hills, None, Some([0.0, 0.0, 1e9, 10.0])).contains("a part of the world"));
+    assert!(said(&hills, None, Some([9.0, 0.0, 1.0, 10.0])).contains("west below east"));
+}
+
 #[test]
 fn plans_that_were_edited_and_sources_that_changed_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -221,4 +305,79 @@ fn plans_that_were_edited_and_sources_that_changed_are_refused() {
         std::fs::write(&place, broken).unwrap();
         assert!(Plan::read(&place).is_err());
     }
+}
+
+/// Whether a value's keys are those that its schema names, all the way down; what is wrong is told.
+fn fits(schema: &Value, defs: &Value, value: &Value, at: &str) {
+    if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+        return fits(&defs[name], defs, value, at);
+    }
+    if let (Some(kinds), Some(map)) = (schema["oneOf"].as_array(), value.as_object()) {
+        let kind = map.keys().next().expect("a kind");
+        let fit = kinds.iter().find(|schema| !schema["properties"][kind].is_null());
+        return fits(fit.unwrap_or_else(|| panic!("{at}: no kind {kind}")), defs, value, at);
+    }
+    match value {
+        // A map of whatever names.
+        Value::Object(map) if schema["additionalProperties"].is_object() => {
+            map.iter()
+                .for_each(|(key, value)| fits(&schema["additionalProperties"], defs, value, &format!("{at}.{key}")));
+        }
+        Value::Object(map) => {
+            assert_eq!(schema["additionalProperties"], Value::Bool(false), "{at}");
+            for key in schema["required"].as_array().unwrap() {
+                assert!(map.contains_key(key.as_str().unwrap()), "{at} has no {key}");
+            }
+            for (key, value) in map {
+                fits(&schema["properties"][key], defs, value, &format!("{at}.{key}"));
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| fits(&schema["items"], defs, item, at)),
+        _ => assert!(schema.is_object(), "{at} has no schema"),
+    }
+}
+
+/// docs/plan.schema.json names each key of a plan, and no other; the values are compared by a validator in tests/interop/test_cli.py.
+#[test]
+fn the_schema_of_plans_names_what_they_hold() {
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plan.schema.json")).unwrap();
+    let schema: Value = serde_json::from_str(&text).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(5, [90, 80]));
+    let recipe =
+        Recipe { cells: 256, coarsest: thalweg::recipe::Coarsest::Cells(64), ..presets::find("hills").unwrap() };
+    let mut drained = DrainJob { outlets: vec![[3, 4]], ..DrainJob::of(&path, LoadOptions::default()).unwrap() };
+    drained.load.height = Some([0.0, 9.0]);
+    let part = BuildJob::part(&recipe, None, Some([0.0, 0.0, 900.0, 500.0])).unwrap();
+    let slides = Recipe::parse_stages("[[stage]]\nmodel = \"thermal\"\n", &thalweg::Models::default()).unwrap();
+    let slides = ApplyJob { steps_at_once: Some(3), ..ApplyJob::of(&slides, &path, LoadOptions::default()).unwrap() };
+    for job in [Job::Drain(drained), Job::Build(BuildJob::of(&recipe).unwrap()), Job::Build(part), Job::Apply(slides)] {
+        let plan = Plan::of(job, &folder.path().join("a.zarr"), 64).unwrap();
+        fits(&schema, &schema["$defs"], &serde_json::to_value(plan).unwrap(), "plan");
+    }
+}
+
+/// What a plan says of memory grows with threads and tiles, and tiles are chosen by it.
+#[test]
+fn tiles_are_chosen_so_that_memory_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, store) = (file(folder.path(), &land(5, [700, 900])), folder.path().join("a.zarr"));
+    let of = |side| Plan::of(job(&path), &store, side).unwrap();
+    assert!(of(256).bytes(2) > of(256).bytes(1) && of(1024).bytes(1) > of(256).bytes(1));
+    let solve = |side| of(side).stages.iter().map(|stage| stage.solve_bytes).max().unwrap();
+    assert!(2 * solve(64) > 3 * solve(256), "{} {}", solve(64), solve(256));
+    let within = |memory, threads| Plan::within(&job(&path), &store, 1024, memory, threads);
+    let (plan, at_once) = within(1 << 40, 7).unwrap();
+    assert_eq!((plan.side, at_once), (1024, 7));
+    let memory = of(1024).bytes(1) - 1;
+    let (plan, at_once) = within(memory, 3).unwrap();
+    assert!(plan.side < 1024 && at_once == 3 && plan.bytes(at_once) <= memory, "{} {at_once}", plan.side);
+    assert!(plan.check_memory(memory, at_once).is_ok());
+    let least = [128, 256, 384, 512, 768, 1024].map(|side| of(side).bytes(1)).into_iter().min().unwrap();
+    assert!(within(least, 4).is_ok_and(|(plan, at_once)| at_once == 1 && plan.bytes(1) == least));
+    let error = within(least - 1, 4).unwrap_err().to_string();
+    assert!(error.contains(&format!("needs {least} bytes")) && error.contains("700 × 900 cells"), "{error}");
+    let error = of(1024).check_memory(1 << 20, 2).unwrap_err().to_string();
+    assert!(error.contains("2 tiles of 1024 × 1024 cells at once"), "{error}");
 }

@@ -59,6 +59,7 @@
 
 pub mod base;
 pub mod declare;
+pub mod export;
 pub mod flow;
 pub mod given;
 pub mod io;
@@ -83,6 +84,7 @@ pub mod strata;
 pub mod survey;
 pub mod terrain;
 pub mod tiled;
+pub mod web;
 pub mod world;
 pub mod world_files;
 pub mod world_folder;

@@ -102,13 +102,16 @@ impl Recipe {
         grids.pop().ok_or_else(|| Error::Recipe("has no level".into()))
     }
 
-    /// `grid` with this recipe's edges and sea level.
+    /// `grid` with this recipe's edges, sea level and place on Earth.
     ///
     /// # Errors
     /// When the sea level is outside the accepted elevations, or edges are looped that cannot be ([`Grid::check`]).
     pub fn framed(&self, mut grid: Grid) -> Result<Grid> {
         grid.edges = self.edges;
         grid.sea_level = self.sea_level.map(Height::from_metres).transpose()?;
+        if let Some(place) = &self.place {
+            grid.georeference = Some(place.georeference(grid.cell));
+        }
         grid.check()?;
         Ok(grid)
     }

@@ -23,6 +23,10 @@ pub struct Rock {
     pub creep: f64,
     /// How many times as fast as the rock itself its debris is cut.
     pub debris: f64,
+    /// Its colour without light, sRGB: where it is dark and where it is light.
+    pub albedo: [[u8; 3]; 2],
+    /// Share of its variation of colour that goes with height, in beds: 0 to 1.
+    pub bedded: f32,
 }
 
 /// The rocks, from hard to soft. The first is that of a recipe that names none.
@@ -42,6 +46,8 @@ pub struct Rock {
 /// `creep`: 0.001 to 0.02 m²/a (Fernandes & Dietrich 1997, doi:10.1029/97WR00534; Hanks 2000, doi:10.1029/RF004p0313); the order is ours.
 ///
 /// `debris`: ours. Blocks and grains are cut alike whatever they come from, so the harder the rock the more its debris stands out.
+///
+/// `albedo`, `bedded`: ours, after usual rocks of that name: weathered grey granite, red sandstone in beds, dark ash, banded clay.
 pub const ROCKS: [Rock; 8] = [
     Rock {
         name: "granite",
@@ -51,6 +57,8 @@ pub const ROCKS: [Rock; 8] = [
         repose: 37.0,
         creep: 0.003,
         debris: 4.0,
+        albedo: [[76, 73, 70], [132, 126, 118]],
+        bedded: 0.0,
     },
     Rock {
         name: "limestone",
@@ -60,6 +68,8 @@ pub const ROCKS: [Rock; 8] = [
         repose: 36.0,
         creep: 0.003,
         debris: 3.0,
+        albedo: [[134, 128, 116], [182, 176, 162]],
+        bedded: 0.35,
     },
     Rock {
         name: "sandstone",
@@ -69,6 +79,8 @@ pub const ROCKS: [Rock; 8] = [
         repose: 34.0,
         creep: 0.004,
         debris: 3.0,
+        albedo: [[128, 74, 48], [198, 142, 100]],
+        bedded: 0.8,
     },
     Rock {
         name: "ash",
@@ -78,6 +90,8 @@ pub const ROCKS: [Rock; 8] = [
         repose: 33.0,
         creep: 0.006,
         debris: 1.5,
+        albedo: [[58, 52, 50], [98, 86, 80]],
+        bedded: 0.3,
     },
     Rock {
         name: "shale",
@@ -87,6 +101,8 @@ pub const ROCKS: [Rock; 8] = [
         repose: 30.0,
         creep: 0.008,
         debris: 2.0,
+        albedo: [[84, 80, 76], [126, 118, 106]],
+        bedded: 0.5,
     },
     Rock {
         name: "clay",
@@ -96,6 +112,8 @@ pub const ROCKS: [Rock; 8] = [
         repose: 20.0,
         creep: 0.012,
         debris: 1.5,
+        albedo: [[140, 104, 82], [196, 166, 134]],
+        bedded: 0.85,
     },
     Rock {
         name: "loess",
@@ -105,6 +123,8 @@ pub const ROCKS: [Rock; 8] = [
         repose: 34.0,
         creep: 0.01,
         debris: 1.0,
+        albedo: [[164, 138, 98], [198, 172, 130]],
+        bedded: 0.2,
     },
     Rock {
         name: "sand",
@@ -114,6 +134,8 @@ pub const ROCKS: [Rock; 8] = [
         repose: 34.0,
         creep: 0.01,
         debris: 1.0,
+        albedo: [[186, 156, 112], [218, 192, 148]],
+        bedded: 0.2,
     },
 ];
 
@@ -158,7 +180,7 @@ pub const HEADS: [&str; 7] =
 impl Rock {
     /// Its figures with their units, in the order of [`HEADS`].
     pub fn row(&self) -> [String; 7] {
-        let Self { name, about, erodibility, slope, repose, creep, debris } = self;
+        let Self { name, about, erodibility, slope, repose, creep, debris, .. } = self;
         [
             name.to_string(),
             format!("× {erodibility}"),

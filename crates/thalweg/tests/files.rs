@@ -66,7 +66,7 @@ fn refused(path: impl AsRef<Path>) -> String {
 #[test]
 fn every_format_holds_every_sample_type_it_says() {
     let folder = folder();
-    for ending in ["tif", "TIFF", "png", "npy", "asc", "r16", "r32"] {
+    for ending in ["tif", "TIFF", "png", "npy", "asc", "r16", "r32", "exr"] {
         let path = folder.path().join(format!("a.{ending}"));
         for kind in Format::of(&path).unwrap().writes() {
             for size in SIZES {

@@ -214,3 +214,60 @@ fn a_real_model_is_as_nature_is() {
         assert!(words.contains(&row), "docs/measure.md: {row}");
     }
 }
+
+/// Measures by rows are those of memory, to the bit; what needs the whole map is left out, and says so.
+#[test]
+fn by_rows_as_in_memory() {
+    use thalweg::base::rng::Key;
+    use thalweg::products::measure::{MeasureSettings, measure, measure_rows};
+    use thalweg::terrain::field::Window;
+    use thalweg::{Field, Grid, Height, Terrain};
+
+    for seed in 0..14u64 {
+        let number = |of: &str, n: u64| Key::new(seed, of).bits() % n;
+        let size = match seed {
+            0 => [1, 1],
+            1 => [600, 1],
+            2 => [2, 300],
+            3 => [256, 60],
+            4 => [257, 61],
+            _ => [20 + number("rows", 700) as usize, 20 + number("cols", 120) as usize],
+        };
+        let key = Key::new(seed, "rows of measures");
+        let rough = [0.0, 3.0, 40.0][number("rough", 3) as usize];
+        let ground = Field::generate(size, |i, j| {
+            let hills = 200.0 * (i as f64 / 57.0).sin() * (j as f64 / 31.0).cos() + 0.2 * i as f64;
+            Height::saturating((hills + rough * key.cell([i as i64, j as i64]).signed()).round())
+        });
+        let mut land = Terrain::from_ground(Grid::new(size, 25.0).unwrap(), ground).unwrap();
+        land.grid.sea_level = (seed % 3 == 0).then_some(Height::saturating(-50.0));
+        let hole = |i: usize, j: usize| seed == 13 || (i / 40 + j / 17).is_multiple_of(5) || (i > 300 && j == 7);
+        land.nodata = (seed % 2 == 1).then(|| Field::generate(size, hole));
+        let settings = MeasureSettings { search: [1, 3, 20][seed as usize % 3], ..MeasureSettings::default() };
+        let whole = measure(&land, &settings).unwrap();
+        let read = &mut |rows: std::ops::Range<usize>| {
+            let window = Window { start: [rows.start, 0], size: [rows.len(), size[1]] };
+            let grid = Grid { sea_level: land.grid.sea_level, ..Grid::new(window.size, 25.0)? };
+            let nodata = land.nodata.as_ref().map(|mask| mask.window(window));
+            Ok(Terrain { nodata, ..Terrain::from_ground(grid, land.ground.window(window))? })
+        };
+        let by_rows = measure_rows(&land.grid, &settings, read).unwrap();
+        assert_eq!(whole.measures.len(), by_rows.measures.len());
+        let mut told = 0;
+        for (a, b) in whole.measures.iter().zip(&by_rows.measures) {
+            assert_eq!(a.spec, b.spec);
+            if !b.missing.is_some_and(|why| why.starts_with("left out")) {
+                assert_eq!(
+                    (a.value.map(f64::to_bits), a.missing),
+                    (b.value.map(f64::to_bits), b.missing),
+                    "{seed} {}",
+                    a.spec.name
+                );
+                told += 1;
+            }
+        }
+        // Slopes, heights, curvatures, landforms, level land, the rim.
+        assert_eq!(told, 8 + 4 + 4 + 10 + 1 + 2, "{seed}");
+        assert!(by_rows.curves.iter().all(|curve| Some(curve) == whole.curve(curve.name)), "{seed}");
+    }
+}

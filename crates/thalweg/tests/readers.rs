@@ -35,8 +35,8 @@ unsafe impl GlobalAlloc for Watched {
 #[global_allocator]
 static WATCHED: Watched = Watched;
 
-const FORMATS: [Format; 7] =
-    [Format::Tiff, Format::Png, Format::R16, Format::R32, Format::Npy, Format::Ascii, Format::Hgt];
+const FORMATS: [Format; 8] =
+    [Format::Tiff, Format::Png, Format::R16, Format::R32, Format::Npy, Format::Ascii, Format::Exr, Format::Hgt];
 
 #[path = "corpus/readers.rs"]
 mod corpus;
@@ -67,7 +67,7 @@ fn all() -> &'static [(Format, Vec<u8>)] {
 fn good() -> Vec<(Format, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
     let mut files = Vec::new();
-    for (ending, kinds) in [("tif", 7), ("png", 2), ("npy", 7), ("asc", 2), ("r16", 1), ("r32", 1)] {
+    for (ending, kinds) in [("tif", 7), ("png", 2), ("npy", 7), ("asc", 2), ("r16", 1), ("r32", 1), ("exr", 1)] {
         let path = folder.path().join(format!("a.{ending}"));
         let format = Format::of(&path).unwrap();
         for kind in &format.writes()[..kinds] {

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "studio")]
 pub mod explore;
+mod export;
 pub mod knobs;
 #[cfg(feature = "studio")]
 pub mod picture;
@@ -20,7 +21,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use thalweg::base::names;
 use thalweg::models;
 
-pub use pictures::{Compare, Mesh, Normals, Shade, View, WaterArgs};
+pub use export::Export;
+pub use pictures::{Compare, Mesh, Normals, Shade, Textures, View, WaterArgs};
 pub use runs::{Apply, Build, Generate, ModelArgs, Resume, RunArgs, Studio, Vary};
 pub use shared::LoadArgs;
 pub use stores::{Layer, Plan, Stage, TILE, Verify};
@@ -102,10 +104,14 @@ pub enum Command {
     /// Draw a terrain as the studio shows it.
     #[cfg(feature = "studio")]
     Picture(picture::Picture),
+    /// Write a terrain as another program takes it, in tiles if wanted, and say what to click and type there.
+    Export(Export),
     /// Write a mesh with normals and tangents.
     Mesh(Mesh),
     /// Write a normal map, or a bump map.
     Normals(Normals),
+    /// Write textures: weights of ground cover, albedo without light, roughness, occlusion, curvature, flow.
+    Textures(Textures),
     /// Change the number of cells over the same extent.
     Resample(Resample),
     /// Cut out a window of cells.

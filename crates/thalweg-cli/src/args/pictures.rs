@@ -7,15 +7,17 @@ use clap::builder::RangedU64ValueParser;
 use thalweg::Result;
 use thalweg::io::load_layer_of;
 use thalweg::pictures::light::Sun;
-use thalweg::pictures::perspective::ViewOptions;
+use thalweg::pictures::perspective::{Standpoint, ViewOptions};
 use thalweg::pictures::ramps::Ramp;
 use thalweg::pictures::water::{Streams, Water};
+use thalweg::products::chunks::MOST_LEVELS;
+use thalweg::products::glb::MeshPrecision;
 use thalweg::recipe::Recipe;
 use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
 use thalweg::world_folder::recipe_of;
 
 use super::shared::LoadArgs;
-use super::values::{factor, pixels, ramps, two_numbers};
+use super::values::{Sides, factor, pixels, ramps, sides, three_numbers, two_numbers};
 
 /// `shade`.
 #[derive(Args)]
@@ -67,7 +69,71 @@ pub struct View {
     #[command(flatten)]
     pub camera: CameraArgs,
     #[command(flatten)]
+    pub natural: NaturalArgs,
+    #[command(flatten)]
     pub look: LookArgs,
+    #[command(flatten)]
+    pub load: LoadArgs,
+}
+
+/// A land as it looks, and a camera within it.
+#[derive(Args)]
+pub struct NaturalArgs {
+    /// Draw the land as it looks: rock, scree, grass, woods, snow and water under sun, sky and haze.
+    #[arg(long)]
+    pub natural: bool,
+    /// Kilometres of air that take half of the light of what is seen through it.
+    #[arg(long, value_name = "KM", requires = "natural", value_parser = factor)]
+    pub haze: Option<f64>,
+    /// Stand so many metres east and south of the north-western corner, and so many above the ground, instead of afar.
+    #[arg(long, value_name = "EAST,SOUTH,ABOVE", requires = "natural", value_parser = three_numbers("EAST,SOUTH,ABOVE"), allow_hyphen_values = true)]
+    pub stand: Option<[f64; 3]>,
+    /// Where to look from there: azimuth (clockwise from north) and degrees above the horizon.
+    #[arg(long, value_name = "AZIMUTH,PITCH", requires = "stand", value_parser = two_numbers("AZIMUTH,PITCH"), default_value = "0,-10", allow_hyphen_values = true)]
+    pub towards: [f64; 2],
+    /// Degrees that are seen from there from left to right.
+    #[arg(long, value_name = "DEGREES", requires = "stand", default_value = "50")]
+    pub lens: f64,
+}
+
+impl NaturalArgs {
+    /// Where the camera stands, if not afar.
+    pub fn standpoint(&self) -> Option<Standpoint> {
+        let [azimuth, pitch] = self.towards;
+        let at = |[east, south, above]: [f64; 3]| Standpoint {
+            place: [east, south],
+            above,
+            azimuth,
+            pitch,
+            lens: self.lens,
+        };
+        self.stand.map(at)
+    }
+}
+
+/// `textures`.
+#[derive(Args)]
+pub struct Textures {
+    /// The terrain file to read, or a folder that `build` or `drain` wrote: its water, ice, loose ground and recipe count too.
+    pub input: PathBuf,
+    /// The folder to write into.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+    /// Samples on the longer side [default: one a cell].
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=65536))]
+    pub size: Option<usize>,
+    /// Bits of a sample.
+    #[arg(long, value_name = "BITS", default_value = "8", value_parser = ["8", "16"])]
+    pub bits: String,
+    /// The terrain before it was worn, a file or a folder: writes what was worn and laid down.
+    #[arg(long, value_name = "FILE or FOLDER")]
+    pub start: Option<PathBuf>,
+    /// Show a forest's crowns in the albedo instead of its floor.
+    #[arg(long)]
+    pub from_air: bool,
+    /// Sea up to this height in metres.
+    #[arg(long, value_name = "M", allow_negative_numbers = true)]
+    pub sea_level: Option<f64>,
     #[command(flatten)]
     pub load: LoadArgs,
 }
@@ -154,23 +220,50 @@ pub struct LookArgs {
 /// `mesh`.
 #[derive(Args)]
 pub struct Mesh {
-    /// The terrain file to read.
+    /// The terrain: a file, or a folder that `build` or `drain` wrote, of which water and trees come along.
     pub input: PathBuf,
-    /// The file to write: .glb, .obj or .stl.
+    /// The file to write: .glb, .obj (with .mtl), .ply or .stl.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Scale heights so that the highest ground stands at so many metres.
     #[arg(long, value_name = "M")]
     pub max_height: Option<f64>,
-    /// Put the shaded map on the mesh (.glb).
-    #[arg(long)]
-    pub texture: bool,
-    /// Trees to stand on the mesh (.glb): a table that `build` or `apply trees` wrote.
+    /// Put a picture on the ground: the shaded map, or the colours of what covers it, without light (.glb, .obj, .ply).
+    #[arg(long, value_name = "LOOK", num_args = 0..=1, require_equals = true, default_missing_value = "map", value_parser = ["map", "albedo"])]
+    pub texture: Option<String>,
+    /// Trees to stand on the mesh (.glb): a table that `build` or `apply trees` wrote [default: the folder's own].
     #[arg(long, value_name = "CSV")]
     pub trees: Option<PathBuf>,
     /// Most trees in the file; of more, so many are taken evenly.
-    #[arg(long, value_name = "N", requires = "trees", default_value = "20000", value_parser = RangedU64ValueParser::<usize>::new().range(1..=200_000))]
+    #[arg(long, value_name = "N", default_value = "20000", value_parser = RangedU64ValueParser::<usize>::new().range(1..=200_000))]
     pub max_trees: usize,
+    /// Make each tree a node of its own, in three shapes to a kind; else all of a kind are instances of one node.
+    #[arg(long)]
+    pub tree_nodes: bool,
+    /// Leave out the water and the trees of a folder.
+    #[arg(long, conflicts_with = "trees")]
+    pub bare: bool,
+    /// Level of the sea in metres [default: what the folder's recipe says].
+    #[arg(long, value_name = "M", allow_hyphen_values = true)]
+    pub sea_level: Option<f64>,
+    /// Cut the ground into chunks, N × N or COLSxROWS, that meet without a crack (.glb, .obj, .ply).
+    #[arg(long, value_name = "CHUNKS", value_parser = sides)]
+    pub chunks: Option<Sides>,
+    /// Levels of detail of each chunk, the finest one too (.glb).
+    #[arg(long, value_name = "N", default_value = "1", value_parser = RangedU64ValueParser::<usize>::new().range(1..=MOST_LEVELS as u64))]
+    pub lods: usize,
+    /// Leave out points, as long as the ground moves by no more than so many metres up or down.
+    #[arg(long, value_name = "M")]
+    pub error: Option<f64>,
+    /// The same of the second level, doubled from each to the next [default: a 32nd of a cell].
+    #[arg(long, value_name = "M", requires = "lods")]
+    pub lod_error: Option<f64>,
+    /// Hang skirts where chunks meet, so that their sides need not keep all points.
+    #[arg(long)]
+    pub skirts: bool,
+    /// By how many metres positions may err, in 16 bits each, or `float` for 32 bits [default: 0.005, or float where 16 bits do not do].
+    #[arg(long, value_name = "M", value_parser = precision)]
+    pub precision: Option<MeshPrecision>,
     #[command(flatten)]
     pub load: LoadArgs,
 }
@@ -268,4 +361,11 @@ impl CameraArgs {
             ..look.options(recipe_of(input)?.as_ref())?
         })
     }
+}
+
+fn precision(text: &str) -> std::result::Result<MeshPrecision, String> {
+    if text == "float" {
+        return Ok(MeshPrecision::Float);
+    }
+    text.parse().map(MeshPrecision::Metres).map_err(|_| "allowed is a number of metres, or float".into())
 }

@@ -10,7 +10,10 @@ use thalweg::world_folder::FramesOptions;
 use super::knobs::KnobArgs;
 use super::pictures::LookArgs;
 use super::shared::{LoadArgs, VoiceArgs};
-use super::values::{EdgeWord, Sample, Sides, UnitWord, named_file, pair, seconds, seed, sides, threads};
+use super::values::{
+    EdgeWord, Sample, Sides, UnitWord, bytes, four_numbers, named_file, pair, seconds, seed, sides, threads,
+    two_numbers,
+};
 
 /// `build`.
 #[derive(Args)]
@@ -33,10 +36,19 @@ pub struct Build {
     /// The world's seed.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
+    /// Lay the world on Earth, for GIS: a projected coordinate system in metres, such as EPSG:32632; the land is the same everywhere.
+    #[arg(long, value_name = "EPSG:CODE", requires = "origin", conflicts_with_all = ["tile_dir", "from"])]
+    pub crs: Option<String>,
+    /// Easting and northing of its north-western corner there.
+    #[arg(long, value_name = "X,Y", value_parser = two_numbers("X,Y"), requires = "crs", allow_hyphen_values = true)]
+    pub origin: Option<[f64; 2]>,
     /// The folder to write into [default: worlds/NAME-SEED; of a preview NAME-SEED-preview; with knobs, --set, --from or --until
     /// NAME-SEED- and six digits of what the world is made from].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Most memory that the process takes, such as 500M or 2G, where the world goes into a store [default: what is free].
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub memory: Option<u64>,
     /// Leave out the stages after this one.
     #[arg(long, value_name = "LABEL")]
     pub until: Option<String>,
@@ -46,6 +58,13 @@ pub struct Build {
     /// How height.tif and the layers are stored: f64 is exact.
     #[arg(long = "type", value_name = "TYPE")]
     pub sample: Option<Sample>,
+    /// Of a store (--out X.zarr): the level that is built; 0 has the recipe's widest cells, each further one cells of half the width [default: the
+    /// recipe's last].
+    #[arg(long, value_name = "L", conflicts_with_all = ["tile_dir", "preview", "sample", "from"])]
+    pub level: Option<u32>,
+    /// Of a store: this part of the level alone, in the world's metres eastward and southward; a world without end is built so.
+    #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, conflicts_with_all = ["tile_dir", "preview", "sample", "from"], allow_hyphen_values = true)]
+    pub rect: Option<[f64; 4]>,
     /// Write tiles into this folder instead of one world: LEVEL/COLUMN/ROW.tif. What is there of the same world already is kept.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["out", "preview", "sample", "from"])]
     pub tile_dir: Option<PathBuf>,
@@ -111,6 +130,9 @@ pub struct Apply {
     /// The elevation model to work on.
     #[arg(index = 2)]
     pub input: PathBuf,
+    /// Most memory that the process takes, such as 500M or 2G, where the result goes into a store [default: what is free].
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub memory: Option<u64>,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use super::shared::{LoadArgs, VoiceArgs};
-use super::values::{EdgeWord, area, cell, seed, threads, two_numbers};
+use super::values::{EdgeWord, area, bytes, cell, four_numbers, named_file, pair, seed, threads, two_numbers};
 
 /// Side of a tile in cells, if nothing is said.
 pub const TILE: usize = 1024;
@@ -15,9 +15,10 @@ pub const TILE: usize = 1024;
 /// `plan`.
 #[derive(Args)]
 pub struct Plan {
-    /// An elevation model, whose drainage is to be worked out; or a preset or recipe, whose world is to be built.
-    #[arg(value_name = "FILE|PRESET|RECIPE")]
-    pub source: OsString,
+    /// `drain` and an elevation model, whose drainage is to be worked out; `build` and a preset or recipe, whose world is to be built; `apply`, a model
+    /// and an elevation model. Before an elevation model alone `drain` may be left out, before a preset or recipe `build`.
+    #[arg(value_name = "WORK", required = true, num_args = 1..=3)]
+    pub work: Vec<OsString>,
     /// The plan to write.
     #[arg(short, long, value_name = "PLAN.json")]
     pub output: PathBuf,
@@ -27,12 +28,27 @@ pub struct Plan {
     /// Cells of a tile's side, which is a shard of the store.
     #[arg(long, value_name = "N", default_value_t = TILE)]
     pub tile: usize,
+    /// Most memory that a process takes that does a part of the work on one thread, such as 500M: tiles are smaller where they must.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub memory: Option<u64>,
     /// Cells on the long side of a world.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 24))]
     pub cells: Option<usize>,
-    /// The world's seed.
+    /// The level of a world that is built [default: the recipe's last].
+    #[arg(long, value_name = "L")]
+    pub level: Option<u32>,
+    /// This part of the level alone, in the world's metres eastward and southward.
+    #[arg(long, value_name = "W,N,E,S", value_parser = four_numbers, allow_hyphen_values = true)]
+    pub rect: Option<[f64; 4]>,
+    /// The world's seed, or that of a model's random numbers.
     #[arg(long, value_name = "N", value_parser = seed())]
     pub seed: Option<u64>,
+    /// Set a parameter of the model: NAME=VALUE.
+    #[arg(long, value_name = "SET", value_parser = pair)]
+    pub set: Vec<(String, String)>,
+    /// An input layer of the model: NAME=FILE.
+    #[arg(long, value_name = "LAYER", value_parser = named_file())]
+    pub layer: Vec<(String, PathBuf)>,
     /// Catchment from which on there is a stream [default: 0.5km2, but at least 100 cells].
     #[arg(long, value_name = "AREA", value_parser = area)]
     pub threshold: Option<f64>,
@@ -67,6 +83,9 @@ pub struct Stage {
     /// Threads to work with [default: 1; of `solve` all cores]; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
+    /// Refuse a plan whose parts take more memory, such as 500M.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub memory: Option<u64>,
     #[command(flatten)]
     pub voice: VoiceArgs,
 }

@@ -8,7 +8,8 @@ use thalweg::survey::SurveyOptions;
 
 use super::shared::{LoadArgs, VoiceArgs};
 use super::values::{
-    EdgeWord, Sample, Sides, area, cell, factor, named_file, pair, placed, seed, sides, threads, two_numbers, window,
+    EdgeWord, Sample, Sides, area, bytes, cell, factor, named_file, pair, placed, seed, sides, threads, two_numbers,
+    window,
 };
 
 /// `info`.
@@ -53,6 +54,9 @@ pub struct Drain {
     /// Up to this height in metres there is sea.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
+    /// Most memory that the process takes, such as 500M or 2G, where work goes by tiles [default: what is free].
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub memory: Option<u64>,
     /// Threads to work with [default: all cores]; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = threads())]
     pub threads: Option<usize>,
@@ -164,6 +168,10 @@ pub struct Resample {
     /// Columns and rows of the result; rows that are not given are so many that cells stay square.
     #[arg(long, value_name = "COLS[xROWS]", value_parser = sides)]
     pub cells: Sides,
+    /// Take samples as classes: each new one is the nearest old one as it is. Whole numbers of 8 or of 32 bits without sign in a TIFF are
+    /// taken so unless the file says that they are heights.
+    #[arg(long)]
+    pub classes: bool,
     /// How heights are stored, where the format leaves a choice.
     #[arg(long = "type", value_name = "TYPE")]
     pub sample: Option<Sample>,

@@ -97,6 +97,17 @@ pub fn area(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "allowed is an area of 0 to 1e15 m2, such as 0.5km2".into())
 }
 
+/// Bytes of memory: a number, or one of K, M, G or T, each 1024 times the one before; KiB and the like are the same.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || "allowed is a number of bytes from 1M on, such as 524288000, 500M or 2.5G".to_string();
+    let text = text.trim().trim_end_matches("iB").trim_end_matches('B');
+    let powers = "KMGT".chars().zip([10, 20, 30, 40]);
+    let found = powers.into_iter().find_map(|(unit, power)| Some((text.strip_suffix(unit)?, power)));
+    let (number, power) = found.unwrap_or((text, 0));
+    let bytes = number.trim().parse::<f64>().map_err(|_| wrong())? * (1u64 << power) as f64;
+    if (1048576.0..1e18).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
 pub fn cell(text: &str) -> Result<[usize; 2], String> {
     let numbers: Option<Vec<usize>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
     let numbers = numbers.and_then(|n| <[usize; 2]>::try_from(n).ok());
@@ -152,13 +163,40 @@ pub fn pixels(text: &str) -> Result<[usize; 2], String> {
     rows.map(|rows| [rows, cols]).ok_or_else(|| "allowed is WIDTHxHEIGHT in pixels".into())
 }
 
+/// The first and the last zoom of a map, or one that is both.
+pub fn zooms(text: &str) -> Result<[u32; 2], String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let zoom = |text: &str| text.trim().parse::<u32>().ok();
+    let both = zoom(first).zip(zoom(last)).map(|(first, last)| [first, last]);
+    both.ok_or_else(|| "allowed is a zoom such as 12, or the first and the last such as 8-12".to_string())
+}
+
 /// Two numbers with a comma between them; `names` says which.
 pub fn two_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 2], String> + Clone + Send + Sync {
+    numbers(names, "two")
+}
+
+/// Three numbers with commas between them; `names` says which.
+pub fn three_numbers(names: &'static str) -> impl Fn(&str) -> Result<[f64; 3], String> + Clone + Send + Sync {
+    numbers(names, "three")
+}
+
+fn numbers<const N: usize>(
+    names: &'static str,
+    count: &'static str,
+) -> impl Fn(&str) -> Result<[f64; N], String> + Clone + Send + Sync {
     move |text| {
         let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
-        let numbers = numbers.and_then(|n| <[f64; 2]>::try_from(n).ok());
-        numbers.filter(|n| n.iter().all(|x| x.is_finite())).ok_or_else(|| format!("allowed is {names}, two numbers"))
+        let numbers = numbers.and_then(|n| <[f64; N]>::try_from(n).ok());
+        let finite = numbers.filter(|n| n.iter().all(|x| x.is_finite()));
+        finite.ok_or_else(|| format!("allowed is {names}, {count} numbers"))
     }
+}
+
+pub fn four_numbers(text: &str) -> Result<[f64; 4], String> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let numbers = numbers.and_then(|n| <[f64; 4]>::try_from(n).ok()).filter(|n| n.iter().all(|x| x.is_finite()));
+    numbers.ok_or_else(|| "allowed is W,N,E,S, four numbers".into())
 }
 
 pub fn window(text: &str) -> Result<[usize; 4], String> {

@@ -3,20 +3,22 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use thalweg::declare::params::typed;
-use thalweg::io::Sidecar;
-use thalweg::model::{Family, give};
-use thalweg::recipe::{From, LayerSource, Recipe};
+use thalweg::model::Family;
+use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::grid::Grid;
 use thalweg::world_folder::Ending;
-use thalweg::{Error, Result, models};
+use thalweg::{Error, Result};
+use thalweg_store::{ApplyJob, is_zarr};
 
-use crate::args::{Apply, Generate, ModelArgs, RunArgs};
+use crate::args::{Apply, Generate, ModelArgs, RunArgs, TILE};
 use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Job, sample_type};
+use crate::recipes::{OneModel, of_model};
+use crate::stores::{is_store_name, worked};
+use crate::terrains::{files_of, opened};
 
 /// Runs a model over an elevation model.
 ///
@@ -24,15 +26,46 @@ use crate::job::{Job, sample_type};
 /// No such model, parameter or layer; an unusable input; an output that cannot be written.
 pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
-    let mut job = job(&args.model, &args.run, &recipe, &Sidecar::files(&args.input))?;
-    let run = Run::over_file(recipe, &args.input, &args.load.options())?;
-    let input = run.input();
-    voice.warn_all(&input.warnings);
-    job.units_overridden = input.overridden.clone();
-    if let Ending::File { nodata, .. } = &mut job.ending {
-        *nodata = input.nodata;
+    if is_store_name(&args.model.output) {
+        return by_tiles(args, &recipe, voice);
     }
+    let mut job = job(&args.model, &args.run, &recipe, &files_of(&args.input))?;
+    let run = if is_zarr(&args.input) {
+        let opened = opened(&args.input, &args.load, args.model.edges, args.model.sea_level, voice)?;
+        recipe.check_memory(&opened.terrain.grid)?;
+        job.units_overridden = opened.overridden;
+        Run::over(recipe.clone(), recipe.over(opened.terrain)?)?
+    } else {
+        let run = Run::over_file(recipe, &args.input, &args.load.options())?;
+        let input = run.input();
+        voice.warn_all(&input.warnings);
+        job.units_overridden = input.overridden.clone();
+        if let Ending::File { nodata, .. } = &mut job.ending {
+            *nodata = input.nodata;
+        }
+        run
+    };
     drive(run, job, voice)
+}
+
+/// The same over a map of any size, into a store.
+fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
+    let RunArgs { checkpoint, fresh, every, report, frames, .. } = &args.run;
+    let asked = [
+        ("--layers", args.model.layers.is_some()),
+        ("--type", args.model.sample.is_some()),
+        ("--checkpoint", checkpoint.is_some()),
+        ("--fresh", *fresh),
+        ("--every", every.is_some()),
+        ("--report", report.is_some()),
+        ("--frames", frames.frames.is_some()),
+    ];
+    if let Some((name, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+        let allowed = "nothing, where the result goes into a store: its layers and report lie there, and the same command goes on";
+        return Err(Error::value(name, "asked for", allowed));
+    }
+    let job = ApplyJob::of(recipe, &args.input, args.load.options())?;
+    worked(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)
 }
 
 /// Makes ground with a base model.
@@ -42,7 +75,7 @@ pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
 pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
     let recipe = recipe(&args.model)?;
     if recipe.stages.iter().any(|stage| stage.model.about().family != Family::Base) {
-        let base = models::all().map(|model| model.about()).filter(|about| about.family == Family::Base);
+        let base = thalweg::models::all().map(|model| model.about()).filter(|about| about.family == Family::Base);
         let names: Vec<&str> = base.map(|about| about.name).collect();
         let allowed = format!("one that makes ground ({}); `apply` runs the others", names.join(", "));
         return Err(Error::value("model", &args.model.model, allowed));
@@ -55,25 +88,14 @@ pub fn generate(args: &Generate, voice: Voice) -> Result<ExitCode> {
 }
 
 fn recipe(args: &ModelArgs) -> Result<Recipe> {
-    let mut model = models::find(&args.model)?;
-    let about = model.about();
-    let set: Vec<_> = args.set.iter().map(|(name, value)| (name.as_str(), typed(value))).collect();
-    give(&mut *model, set.iter().map(|(name, value)| (*name, value)))?;
-    let mut recipe = Recipe::single(model, args.seed);
-    // Layers are read when the stage begins, which after a resume may be in another folder.
-    recipe.folder = std::env::current_dir().map_err(Error::io(".", "find"))?;
-    recipe.sea_level = args.sea_level;
-    recipe.edges = args.edges.edges();
-    let inputs = || about.needs.iter().chain(about.uses).map(|spec| spec.name);
-    for (name, file) in &args.layer {
-        if !inputs().any(|known| known == name) {
-            return Err(Error::unknown("input layer", name, inputs()));
-        }
-        for stage in &mut recipe.stages {
-            stage.layers.insert(name.clone(), LayerSource { from: From::File(file.clone()), scale: None });
-        }
-    }
-    Ok(recipe)
+    of_model(&OneModel {
+        name: &args.model,
+        set: &args.set,
+        layers: &args.layer,
+        seed: args.seed,
+        sea_level: args.sea_level,
+        edges: args.edges.edges(),
+    })
 }
 
 fn job(args: &ModelArgs, run: &RunArgs, recipe: &Recipe, reads: &[PathBuf]) -> Result<Job> {

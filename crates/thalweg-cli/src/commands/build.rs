@@ -11,7 +11,7 @@ use thalweg::io::apart::same;
 use thalweg::io::atomic::Temporary;
 use thalweg::io::{LoadOptions, output};
 use thalweg::presets::{ELEVATION_MODEL, laid};
-use thalweg::recipe::Recipe;
+use thalweg::recipe::{Recipe, WorldPlace};
 use thalweg::run::Run;
 use thalweg::world::World;
 use thalweg::world_files::{TileFolder, TileRange};
@@ -41,7 +41,12 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
         return tiles(args, &recipe, dir, voice);
     }
     if is_store_name(&dir) {
-        return worked(thalweg_store::Job::Build(BuildJob::of(&recipe)?), &dir, TILE, voice);
+        let job = BuildJob::part(&recipe, args.level, args.rect)?;
+        return worked(thalweg_store::Job::Build(job), &dir, TILE, args.memory, voice);
+    }
+    let asked = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
+    if let Some((name, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+        return Err(Error::value(name, "asked for", "nothing, unless --out names a store: a folder ending in .zarr"));
     }
     if recipe.from.is_none() {
         recipe.check_memory(&recipe.grid()?)?;
@@ -152,6 +157,9 @@ fn asked(args: &Build) -> Result<Asked> {
         recipe.cells = cells;
     }
     recipe.seed = args.seed.unwrap_or(recipe.seed);
+    if let (Some(crs), Some(corner)) = (&args.crs, args.origin) {
+        recipe.place = Some(WorldPlace::new(crs, corner)?);
+    }
     args.knobs.single()?.turn(&mut recipe)?;
     each_once(&args.set)?;
     for (key, value) in &args.set {

@@ -6,16 +6,16 @@ use std::time::Instant;
 
 use serde_json::json;
 use thalweg::base::memory;
-use thalweg::io::{Format, Loaded, Sidecar, output};
+use thalweg::io::{Format, output};
 use thalweg::survey::{Phase, Survey, check_files};
 use thalweg::{Error, Result};
-use thalweg_store::{DrainJob, ElevationFile, Job};
+use thalweg_store::{DrainJob, ElevationFile, Job, is_zarr};
 
 use crate::args::{Drain, TILE};
 use crate::console::{Voice, list, texts};
 use crate::progress::Phases;
 use crate::stores::{is_store_name, told, worked};
-use crate::terrains::{cells, note, opened};
+use crate::terrains::{Opened, cells, files_of, note, opened};
 
 /// Works out the drainage of a file and writes it into a folder.
 ///
@@ -26,11 +26,10 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
         return by_tiles(args, &store, voice);
     }
     let start = Instant::now();
-    let reads = Sidecar::files(&args.input);
+    let reads = files_of(&args.input);
     let mut options = args.options();
     check_files(&args.output, &options, &reads)?;
-    let Loaded { terrain, nodata, overridden, .. } =
-        opened(&args.input, &args.load, args.edges, args.sea_level, voice)?;
+    let Opened { terrain, nodata, overridden } = opened(&args.input, &args.load, args.edges, args.sea_level, voice)?;
     options.outlets = cells(&terrain, &args.outlet, &args.outlet_at, "--outlet-at")?;
     options.check(&terrain)?;
     output::make_folder(&args.output)?;
@@ -54,7 +53,8 @@ fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
     if is_store_name(&args.output) {
         return Ok(Some(args.output.clone()));
     }
-    if !matches!(Format::of(&args.input), Ok(Format::Tiff)) || args.breach.is_some() || args.runoff.is_some() {
+    let by_windows = is_zarr(&args.input) || matches!(Format::of(&args.input), Ok(Format::Tiff));
+    if !by_windows || args.breach.is_some() || args.runoff.is_some() {
         return Ok(None);
     }
     let Ok(file) = ElevationFile::open(&args.input, &args.load.options()) else { return Ok(None) };
@@ -86,5 +86,5 @@ fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
         ..DrainJob::of(&args.input, args.load.options())?
     };
     job.let_out_at(&args.outlet_at)?;
-    worked(Job::Drain(job), store, TILE, voice)
+    worked(Job::Drain(job), store, TILE, args.memory, voice)
 }

@@ -1,41 +1,48 @@
 //! `info`: what is in a terrain file.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 use thalweg::Result;
 use thalweg::base::names::{lines, to_text};
 use thalweg::io::terrain::{Loaded, load};
-use thalweg::io::{Format, read};
-use thalweg::terrain::grid::Georeference;
-use thalweg::terrain::height::Height;
+use thalweg::io::{Format, Head, read};
+use thalweg::terrain::grid::{Georeference, Grid};
+use thalweg::terrain::height::{Height, UNITS};
+use thalweg_store::{ElevationFile, MapRows, MapSummary, Memory, Raster as _, Store, is_store, is_zarr, open_raster};
 
 use crate::args::Info;
 use crate::console::{Voice, print};
+use crate::memory;
+use crate::terrains::by_windows;
 
 /// Prints what the file holds, and whether it can be worked on.
 ///
 /// # Errors
 /// When it cannot be read at all.
 pub fn info(args: &Info, voice: Voice) -> Result<()> {
-    let raster = read(&args.file)?;
-    let georeference = raster.georeference.as_ref();
-    let mut facts = json!({
-        "file": to_text(&args.file),
-        "format": Format::of(&args.file)?.to_string(),
-        "columns": raster.size[1],
-        "rows": raster.size[0],
-        "samples": raster.samples.kind(),
-        "nodata": raster.nodata,
-        "unit": raster.unit,
-        "crs": georeference.and_then(Georeference::epsg).map(|code| format!("EPSG:{code}")),
-        "transform": georeference.and_then(|g| g.transform),
-        "pixel": georeference.map(|g| g.pixel),
-    });
-    drop(raster);
-    match load(&args.file, &args.load.options()) {
-        Ok(loaded) => {
+    let path = &args.file;
+    let large = by_windows(path, &args.load, false, |size| memory::INFO.beside(size))?;
+    let mut facts = if is_zarr(path) || large.is_some() {
+        head_facts(path, open_raster(path)?.head())?
+    } else {
+        let raster = Memory::from(read(path)?);
+        head_facts(path, raster.head())?
+    };
+    if is_store(path) {
+        let store = Store::open_read(path)?;
+        facts["layers"] =
+            store.spec().layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(", ").into();
+    }
+    let told = match is_zarr(path) || large.is_some() {
+        true => ElevationFile::open(path, &args.load.options()).and_then(|file| map_facts(&mut facts, &file)),
+        false => load(path, &args.load.options()).map(|loaded| {
             terrain_facts(&mut facts, &loaded);
-            facts["warnings"] = json!(loaded.warnings);
-        }
+            loaded.warnings
+        }),
+    };
+    match told {
+        Ok(warnings) => facts["warnings"] = json!(warnings),
         // Why a file cannot be worked on is just what is asked here.
         Err(error) => facts["problem"] = error.to_string().into(),
     }
@@ -50,10 +57,36 @@ pub fn info(args: &Info, voice: Voice) -> Result<()> {
     Ok(())
 }
 
+/// What a file says of itself.
+fn head_facts(path: &Path, head: &Head) -> Result<Value> {
+    let georeference = head.georeference.as_ref();
+    let format = if is_zarr(path) { "Zarr".to_string() } else { Format::of(path)?.to_string() };
+    Ok(json!({
+        "file": to_text(path),
+        "format": format,
+        "columns": head.size[1],
+        "rows": head.size[0],
+        "samples": head.kind,
+        "nodata": head.nodata,
+        "unit": head.unit,
+        "crs": georeference.and_then(Georeference::epsg).map(|code| format!("EPSG:{code}")),
+        "transform": georeference.and_then(|g| g.transform),
+        "pixel": georeference.map(|g| g.pixel),
+    }))
+}
+
+/// What is told of a terrain, of a map that is read by rows.
+fn map_facts(facts: &mut Value, file: &ElevationFile) -> Result<Vec<String>> {
+    memory::by_rows("info", file.grid(), MapRows::bytes(file))?;
+    let rows = MapRows::of(file, None)?;
+    let MapSummary { range, sum, cells: [valid, without] } = rows.summary()?;
+    height_facts(facts, file.grid(), range, sum, [valid, without]);
+    Ok(rows.warnings().to_vec())
+}
+
 fn terrain_facts(facts: &mut Value, loaded: &Loaded) {
     let terrain = &loaded.terrain;
-    let grid = &terrain.grid;
-    let valid = grid.len() - loaded.nodata_count;
+    let valid = terrain.grid.len() - loaded.nodata_count;
     let masked: i128 = match &terrain.nodata {
         None => 0,
         Some(mask) => {
@@ -62,11 +95,15 @@ fn terrain_facts(facts: &mut Value, loaded: &Loaded) {
         }
     };
     let sum = terrain.solid() - masked;
-    let range = terrain.range().map(|range| range.map(Height::metres));
+    height_facts(facts, &terrain.grid, terrain.range(), sum, [valid as u64, loaded.nodata_count as u64]);
+}
+
+fn height_facts(facts: &mut Value, grid: &Grid, range: Option<[Height; 2]>, sum: i128, [valid, without]: [u64; 2]) {
+    let range = range.map(|range| range.map(Height::metres));
     facts["cell_size_m"] = grid.cell.into();
     facts["extent_m"] = json!([grid.extent()[1], grid.extent()[0]]);
     facts["lowest_m"] = json!(range.map(|[low, _]| low));
     facts["highest_m"] = json!(range.map(|[_, high]| high));
-    facts["mean_m"] = json!((valid > 0).then(|| sum as f64 / thalweg::terrain::height::UNITS / valid as f64));
-    facts["nodata_cells"] = loaded.nodata_count.into();
+    facts["mean_m"] = json!((valid > 0).then(|| sum as f64 / UNITS / valid as f64));
+    facts["nodata_cells"] = without.into();
 }

@@ -16,8 +16,9 @@ use thalweg::{Error, Result};
 use crate::args;
 use crate::console::{Voice, print};
 use crate::memory;
-use crate::terrains::input;
+use crate::terrains::{by_windows, input, sea_of, told_by_rows};
 use thalweg::world_folder::reads_of;
+use thalweg_store::MapRows;
 
 /// Measures one terrain, or two side by side.
 ///
@@ -37,7 +38,7 @@ pub fn measure(args: &args::Measure, voice: Voice) -> Result<()> {
     let both = files.iter().map(|file| one(file, args, &settings, voice)).collect::<Result<Vec<_>>>()?;
     let same = match both.as_slice() {
         // Two builds of one world; of others there is nothing to say.
-        [(_, first), (_, second)] => agreement(first, second).ok(),
+        [(_, Some(first)), (_, Some(second))] => agreement(first, second).ok(),
         _ => None,
     };
     let found: Vec<Measures> = both.into_iter().map(|(found, _)| found).collect();
@@ -78,10 +79,26 @@ fn told(
     }
 }
 
-fn one(file: &Path, args: &args::Measure, settings: &MeasureSettings, voice: Voice) -> Result<(Measures, Terrain)> {
+/// The measures, and the terrain where memory holds it.
+fn one(
+    file: &Path,
+    args: &args::Measure,
+    settings: &MeasureSettings,
+    voice: Voice,
+) -> Result<(Measures, Option<Terrain>)> {
+    if let Some(map) = by_windows(file, &args.load, false, |size| memory::MEASURE.beside(size))? {
+        let bytes = MapRows::measure_bytes(&map, settings);
+        told_by_rows(bytes, voice);
+        memory::by_rows("measure", map.grid(), bytes)?;
+        let rows = MapRows::of(&map, sea_of(args.sea_level)?)?;
+        voice.warn_all(rows.warnings());
+        let found = rows.measure(settings)?;
+        voice.warn(&format!("{}: what needs the whole map in memory is left out", shown(file)));
+        return Ok((found, None));
+    }
     let terrain = input(file, &args.load, args.sea_level, voice)?;
     memory::MEASURE.over("measure", &terrain)?;
-    Ok((measured(&terrain, settings)?, terrain))
+    Ok((measured(&terrain, settings)?, Some(terrain)))
 }
 
 /// How far two builds of one world agree, in lines.

@@ -1,54 +1,97 @@
 //! `mesh` and `normals`: a terrain for game engines.
 
-use std::path::Path;
-
 use thalweg::io::apart::apart;
-use thalweg::io::{Sidecar, atomic, load, output};
+use thalweg::io::meshes::{MESH_ENDINGS, MESH_FILES, MeshFile, draft_scene};
+use thalweg::io::{atomic, output};
+use thalweg::pictures::colour::srgb;
+use thalweg::pictures::picture::Picture;
 use thalweg::pictures::shade::{SCREEN, ShadeOptions, shade};
-use thalweg::products::mesh::{self, MeshOptions, Up};
-use thalweg::products::mesh_files::{Glb, write_obj, write_stl};
+use thalweg::products::chunks::{ChunkOptions, ChunkedMesh};
+use thalweg::products::glb::{GlbOptions, MeshPrecision};
+use thalweg::products::mesh::MeshOptions;
+use thalweg::products::mesh_scene::MeshScene;
 use thalweg::products::normals::{BumpMap, Depth, Green, NormalMap};
 use thalweg::products::stand::Stand;
+use thalweg::products::textures::SeenFrom;
+use thalweg::products::water_mesh::waters;
 use thalweg::terrain::Terrain;
+use thalweg::world_folder::cover_of;
 use thalweg::{Error, Result};
 
-use crate::args::{LoadArgs, Mesh, Normals};
+use crate::args::values::Sides;
+use crate::args::{Mesh, Normals};
 use crate::console::Voice;
 use crate::memory;
-use crate::terrains::trees;
+use crate::terrains::{files_of, fitting, trees};
 
 /// Writes a mesh; the ending picks the format, and with it which axis points up.
 ///
 /// # Errors
-/// An unusable input, an output that cannot be written.
+/// An unusable input, an output that cannot be written, a format that has no place for what is asked for.
 pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
-    let ending = output::check_ending(&args.output, &["glb", "obj", "stl"])?;
-    let reads = [Sidecar::files(&args.input), args.trees.iter().cloned().collect()].concat();
-    apart(&reads, std::slice::from_ref(&args.output))?;
-    let terrain = ground(&args.input, &args.load, voice)?;
-    memory::MESH.over("mesh", &terrain)?;
-    let up = if ending == "stl" { Up::Z } else { Up::Y };
-    let options = MeshOptions { up, max_height: args.max_height };
-    let mesh = mesh::Mesh::of(&terrain, &options)?;
-    if args.trees.is_some() && ending != "glb" {
+    let ending = output::check_ending(&args.output, &MESH_ENDINGS)?;
+    let kind = MeshFile::of(ending).unwrap_or(MESH_FILES[0]);
+    let reads = [files_of(&args.input), args.trees.iter().cloned().collect()].concat();
+    apart(&reads, &kind.files(&args.output, args.texture.is_some()))?;
+    if args.trees.is_some() && !kind.nodes {
         return Err(Error::file(&args.output, "holds no trees: they are nodes that share a few shapes; write .glb"));
     }
-    let trees = args.trees.as_deref().map_or(Ok(Vec::new()), |table| trees(table, Some(table), &terrain, voice))?;
-    let stand = args.trees.as_ref().map(|_| Stand::of(&trees, &terrain, &options, args.max_trees)).transpose()?;
-    if let Some(stand) = stand.as_ref().filter(|stand| stand.left_out > 0) {
+    if args.texture.is_some() && !kind.colours {
+        return Err(Error::file(&args.output, "holds no picture; write .glb, .obj or .ply"));
+    }
+    let terrain = fitting(&args.input, &args.load, args.sea_level, memory::MESH, voice)?;
+    memory::MESH.over("mesh", &terrain)?;
+    let options = ChunkOptions {
+        mesh: MeshOptions { up: kind.up, max_height: args.max_height },
+        count: args.chunks.map_or([1, 1], |Sides { cols, rows }| [rows.unwrap_or(cols), cols]),
+        levels: args.lods,
+        error: args.error,
+        step: args.lod_error,
+        skirts: args.skirts,
+    };
+    let bodies = if args.bare || !kind.parts { Vec::new() } else { waters(&terrain, &options.mesh)? };
+    let scene = MeshScene::of(ChunkedMesh::of(&terrain, &options)?).with_water(bodies);
+    let scene =
+        scene.with_texture(texture(args, &terrain)?).with_trees(stand(args, kind, &terrain, &options.mesh, voice)?);
+    if let [error, .., last] = scene.parts[0].errors.as_slice() {
+        voice.say(&format!("{} levels, from {error} to {last} m off the ground at most", args.lods));
+    }
+    let glb = GlbOptions { precision: args.precision.unwrap_or(MeshPrecision::Usual), tree_nodes: args.tree_nodes };
+    draft_scene(&args.output, &scene, &glb)?.commit(&reads)?;
+    Ok(())
+}
+
+/// The trees on the mesh.
+fn stand(args: &Mesh, kind: MeshFile, terrain: &Terrain, options: &MeshOptions, voice: Voice) -> Result<Option<Stand>> {
+    if args.bare || !kind.nodes {
+        return Ok(None);
+    }
+    let trees = trees(&args.input, args.trees.as_deref(), terrain, voice)?;
+    if trees.is_empty() {
+        return Ok(None);
+    }
+    let make = if args.tree_nodes { Stand::of } else { Stand::alike };
+    let stand = make(&trees, terrain, options, args.max_trees)?;
+    if stand.left_out > 0 {
         let (kept, all) = (stand.trees.len(), stand.trees.len() + stand.left_out);
         voice.warn(&format!("{kept} of {all} trees are in the mesh, taken evenly; --max-trees sets how many"));
     }
-    let path = &args.output;
-    match ending {
-        "glb" => {
-            let map = ShadeOptions { max_size: Some(SCREEN), ..ShadeOptions::default() };
-            let map = args.texture.then(|| shade(&terrain, &map)).transpose()?;
-            let glb = Glb::new(&mesh, map.as_ref(), stand.as_ref())?;
-            atomic(path, |file| glb.write(file).map_err(Error::io(path, "write")))
+    Ok(Some(stand))
+}
+
+/// The picture on the ground.
+fn texture(args: &Mesh, terrain: &Terrain) -> Result<Option<Picture>> {
+    match args.texture.as_deref() {
+        None => Ok(None),
+        Some("albedo") => {
+            memory::TEXTURES.over("albedo", terrain)?;
+            let (colours, _) = cover_of(&args.input, terrain)?.albedo(SeenFrom::Ground);
+            Ok(Some(Picture { rgb: colours.map(|colour| srgb(*colour)) }.within(SCREEN)))
         }
-        "obj" => atomic(path, |file| write_obj(&mesh, file).map_err(Error::io(path, "write"))),
-        _ => atomic(path, |file| write_stl(&mesh, file).map_err(Error::io(path, "write"))),
+        Some(_) => {
+            let map = ShadeOptions { max_size: Some(SCREEN), ..ShadeOptions::default() };
+            shade(terrain, &map).map(Some)
+        }
     }
 }
 
@@ -58,8 +101,8 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
 /// An unusable input, an output that cannot be written.
 pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
-    apart(&Sidecar::files(&args.input), std::slice::from_ref(&args.output))?;
-    let terrain = ground(&args.input, &args.load, voice)?;
+    apart(&files_of(&args.input), std::slice::from_ref(&args.output))?;
+    let terrain = fitting(&args.input, &args.load, None, memory::NORMALS, voice)?;
     memory::NORMALS.over("normals", &terrain)?;
     let depth = if args.sixteen { Depth::Sixteen } else { Depth::Eight };
     let path = &args.output;
@@ -71,11 +114,4 @@ pub fn normals(args: &Normals, voice: Voice) -> Result<()> {
     let green = if args.directx { Green::Down } else { Green::Up };
     let map = NormalMap::of(&terrain, args.scale);
     atomic(path, |file| map.encode(file, depth, green).map_err(Error::io(path, "write")))
-}
-
-/// The terrain of a file.
-fn ground(path: &Path, args: &LoadArgs, voice: Voice) -> Result<Terrain> {
-    let loaded = load(path, &args.options())?;
-    voice.warn_all(&loaded.warnings);
-    Ok(loaded.terrain)
 }

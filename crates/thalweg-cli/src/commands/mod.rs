@@ -5,6 +5,7 @@ pub mod build;
 pub mod drain;
 #[cfg(feature = "studio")]
 pub mod explore;
+pub mod export;
 pub mod info;
 pub mod measure;
 pub mod mesh;
@@ -18,5 +19,6 @@ pub mod resume;
 pub mod rivers;
 pub mod serve;
 pub mod studio;
+pub mod textures;
 pub mod tile;
 pub mod vary;

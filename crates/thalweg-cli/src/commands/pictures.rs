@@ -3,18 +3,19 @@
 use std::path::Path;
 
 use thalweg::base::names::shown;
-use thalweg::io::{output, save_picture};
+use thalweg::io::{output, save_picture, save_shaded};
 use thalweg::pictures::perspective::{self, DrawnLand, ViewOptions};
 use thalweg::pictures::shade::{self, ShadeOptions};
 use thalweg::pictures::sheet::{Shown, sheet};
 use thalweg::terrain::Terrain;
-use thalweg::world_folder::{draw_layer, recipe_of};
+use thalweg::world_folder::{cover_of, draw_layer, recipe_of};
 use thalweg::{Error, Result};
+use thalweg_store::{ElevationFile, MapRows, is_zarr};
 
 use crate::args::{Compare, Shade, View};
 use crate::console::Voice;
 use crate::memory;
-use crate::terrains::{check_apart, input, trees};
+use crate::terrains::{by_windows, check_apart, input, sea_of, told_by_rows, trees};
 
 /// Draws a shaded map, or a layer's.
 ///
@@ -23,6 +24,17 @@ use crate::terrains::{check_apart, input, trees};
 pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     output::check_ending(&args.output, &["png"])?;
     check_apart([&args.input], &args.water, args.trees.as_deref(), &args.output)?;
+    let over = laid_over(args);
+    let asked = is_zarr(&args.input) && over.is_none();
+    if let Some(file) = by_windows(&args.input, &args.load, asked, |size| memory::SHADE.beside(size))? {
+        return match over {
+            Some(flag) => {
+                let allowed = "nothing, for a map that memory does not hold: it is drawn by rows";
+                Err(Error::value(flag, "asked for", allowed))
+            }
+            None => shade_rows(args, &file, voice),
+        };
+    }
     let mut terrain = input(&args.input, &args.load, args.sea_level, voice)?;
     memory::SHADE.over("shade", &terrain)?;
     args.water.lay(&mut terrain)?;
@@ -30,18 +42,45 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
         return save_picture(&args.output, &draw_layer(&terrain, name, args.scale, args.max_size)?);
     }
     let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
-    let options = ShadeOptions {
+    let options = ShadeOptions { water: args.water.over(&terrain), trees: &trees, ..shade_options(args)? };
+    save_picture(&args.output, &shade::shade(&terrain, &options)?)
+}
+
+/// The same of a map that need not fit into memory: the same bytes.
+fn shade_rows(args: &Shade, file: &ElevationFile, voice: Voice) -> Result<()> {
+    let options = shade_options(args)?;
+    let bytes = MapRows::shade_bytes(file);
+    told_by_rows(bytes, voice);
+    memory::by_rows("shade", file.grid(), bytes)?;
+    let map = MapRows::of(file, sea_of(args.sea_level)?)?;
+    voice.warn_all(map.warnings());
+    save_shaded(&args.output, map.shaded(options)?)
+}
+
+/// What was asked for of the map itself.
+fn shade_options(args: &Shade) -> Result<ShadeOptions<'static>> {
+    Ok(ShadeOptions {
         ramp: args.look.ramp(recipe_of(&args.input)?.as_ref())?,
         sun: args.look.sun(),
         exaggeration: args.look.exaggeration,
-        water: args.water.over(&terrain),
-        trees: &trees,
         scale_bar: args.scale,
         legend: args.legend,
         max_size: args.max_size,
         ..ShadeOptions::default()
-    };
-    save_picture(&args.output, &shade::shade(&terrain, &options)?)
+    })
+}
+
+/// What is to be drawn upon the map, and needs it whole.
+fn laid_over(args: &Shade) -> Option<&'static str> {
+    let water = &args.water;
+    let given = [
+        ("--layer", args.layer.is_some()),
+        ("--water", water.water.is_some()),
+        ("--pools", water.pools.is_some()),
+        ("--streams", water.streams.is_some()),
+        ("--trees", args.trees.is_some()),
+    ];
+    given.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }
 
 /// Draws a terrain in perspective.
@@ -56,7 +95,20 @@ pub fn view(args: &View, voice: Voice) -> Result<()> {
     args.water.lay(&mut terrain)?;
     let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
     let water = args.water.over(&terrain);
-    let options = ViewOptions { water, trees: &trees, ..args.camera.options(&args.look, &args.input)? };
+    let options = ViewOptions {
+        water,
+        trees: &trees,
+        haze: args.natural.haze.map(|km| 1e3 * km),
+        standpoint: args.natural.standpoint(),
+        ..args.camera.options(&args.look, &args.input)?
+    };
+    let samples = options.samples(terrain.grid.size);
+    if args.natural.natural {
+        memory::NATURAL.check("a natural view", samples, [0, 0])?;
+    }
+    let natural = args.natural.natural.then(|| Ok(cover_of(&args.input, &terrain)?.resized(samples)?.from_air()));
+    let natural = natural.transpose()?;
+    let options = ViewOptions { natural: natural.as_ref(), ..options };
     save_picture(&args.output, &perspective::view(&terrain, &options)?)
 }
 

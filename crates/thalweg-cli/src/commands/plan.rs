@@ -1,16 +1,19 @@
 //! `plan`, `stage`, `verify`, `layer`: work in parts, for the queue of a cluster, and what comes of it.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
 use thalweg::io::Format;
 use thalweg::{Error, Result};
-use thalweg_store::{Access, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task, Work, beside};
+use thalweg_store::{
+    Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task, Work, beside, is_zarr,
+};
 
 use crate::args;
 use crate::console::Voice;
-use crate::recipes::named;
+use crate::recipes::{OneModel, named, of_model};
 
 /// What `stage` returns where something before is missing.
 const WAITS: u8 = 3;
@@ -23,7 +26,10 @@ pub fn plan(args: &args::Plan, voice: Voice) -> Result<()> {
     let job = job(args)?;
     voice.warn_all(&job.warnings()?);
     let store = args.store.clone().unwrap_or_else(|| args.output.with_extension("zarr"));
-    let plan = Plan::of(job, &store, args.tile)?;
+    let plan = match args.memory {
+        Some(memory) => Plan::within(&job, &store, args.tile, memory, 1)?.0,
+        None => Plan::of(job, &store, args.tile)?,
+    };
     plan.write(&args.output)?;
     let stages: Vec<&str> = plan.stages.iter().map(|stage| stage.name.as_str()).collect();
     voice.say(&format!("{} tiles, numbered from 0; stages in their order, each solved after its tiles:", plan.tiles));
@@ -32,15 +38,46 @@ pub fn plan(args: &args::Plan, voice: Voice) -> Result<()> {
     Ok(())
 }
 
-/// The job on what was named: an elevation model by its ending, else a recipe.
+/// The job that was named by its words; by a source alone the drainage of an elevation model, or a recipe's world.
 fn job(args: &args::Plan) -> Result<Job> {
-    let path = Path::new(&args.source);
-    if Format::of(path).is_err() {
-        let mut recipe = named(&args.source)?;
-        recipe.cells = args.cells.unwrap_or(recipe.cells);
-        recipe.seed = args.seed.unwrap_or(recipe.seed);
-        return Ok(Job::Build(BuildJob::of(&recipe)?));
+    let words: Vec<&OsString> = args.work.iter().collect();
+    let verb = words.first().and_then(|word| word.to_str()).unwrap_or_default();
+    match (verb, &words[..]) {
+        ("apply", [_, model, source]) => {
+            let name = model.to_str().unwrap_or_default();
+            let recipe = of_model(&OneModel {
+                name,
+                set: &args.set,
+                layers: &args.layer,
+                seed: args.seed.unwrap_or(1),
+                sea_level: args.sea_level,
+                edges: args.edges.edges(),
+            })?;
+            Ok(Job::Apply(ApplyJob::of(&recipe, Path::new(source), args.load.options())?))
+        }
+        ("drain", [_, source]) => drainage(args, Path::new(source)),
+        ("build", [_, recipe]) => world(args, recipe),
+        (_, [source]) => {
+            let path = Path::new(source);
+            let is_map = Format::of(path).is_ok() || is_zarr(path);
+            if is_map { drainage(args, path) } else { world(args, source) }
+        }
+        _ => {
+            let typed: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            let allowed = "drain FILE, build PRESET or RECIPE, apply MODEL FILE, or a source alone";
+            Err(Error::value("work", typed.join(" "), allowed))
+        }
     }
+}
+
+fn world(args: &args::Plan, name: &OsString) -> Result<Job> {
+    let mut recipe = named(name)?;
+    recipe.cells = args.cells.unwrap_or(recipe.cells);
+    recipe.seed = args.seed.unwrap_or(recipe.seed);
+    Ok(Job::Build(BuildJob::part(&recipe, args.level, args.rect)?))
+}
+
+fn drainage(args: &args::Plan, path: &Path) -> Result<Job> {
     let mut job = DrainJob {
         edges: args.edges.edges(),
         sea_level: args.sea_level,
@@ -64,6 +101,7 @@ pub fn stage(args: &args::Stage, voice: Voice) -> Result<ExitCode> {
         "solve" => Task::Solve { stage },
         _ => Task::Tile { stage, tile: number()? },
     };
+    args.memory.map_or(Ok(()), |memory| plan.check_memory(memory, rayon::current_num_threads()))?;
     let last = stage + 1 == plan.stages.len() && matches!(task, Task::Solve { .. });
     let work = Work::open(plan, Access::Shared)?;
     match work.carry_out(task)? {

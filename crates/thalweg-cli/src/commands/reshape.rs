@@ -2,31 +2,53 @@
 
 use std::path::Path;
 
-use thalweg::Result;
+use thalweg::base::names::shown;
 use thalweg::io::apart::apart;
+use thalweg::io::classes::{load_classes, resample_classes};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
-use thalweg::io::{Sidecar, output, writes_sidecar};
+use thalweg::io::{Format, SampleType, Sidecar, output, write, writes_sidecar};
 use thalweg::products::resample::{crop as cropped, resample as resampled};
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Window;
+use thalweg::{Error, Result};
+use thalweg_store::{ElevationFile, Reshape, Reshaped, is_zarr};
 
 use crate::args::values::{Sample, Sides};
-use crate::args::{Crop, LoadArgs, Resample};
+use crate::args::{Crop, LoadArgs, Resample, TILE};
 use crate::console::Voice;
 use crate::job::{as_typed, sample_type};
 use crate::memory;
+use crate::stores::is_store_name;
+use crate::terrains::{by_windows, files_of};
 
 /// Changes the number of cells over the same extent.
 ///
 /// # Errors
 /// An unusable input, a size that cannot be, an output that cannot be written.
 pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
-    reshape(&args.input, &args.output, &args.load, args.sample, voice, |terrain| {
+    let size = |source: [usize; 2]| {
         let Sides { cols, rows } = args.cells;
         // Samples stand at the ends of intervals, so it is the intervals that keep the proportion.
-        let [down, across] = terrain.grid.size.map(|n| (n - 1) as f64);
+        let [down, across] = source.map(|n| (n - 1) as f64);
         let fitting = || ((cols - 1) as f64 * down / across.max(1.0)).round() as usize + 1;
-        let size = [rows.unwrap_or_else(fitting), cols];
+        [rows.unwrap_or_else(fitting), cols]
+    };
+    let classes = match is_zarr(&args.input) {
+        true => None,
+        false => load_classes(&args.input, &args.load.options(), args.classes)?,
+    };
+    if let Some(classes) = classes {
+        output::check(&args.output)?;
+        apart(&Sidecar::files(&args.input), std::slice::from_ref(&args.output))?;
+        voice.warn_all(&classes.warnings);
+        return write(&args.output, &resample_classes(&classes, size(classes.size))?);
+    }
+    if let Some(file) = source(&args.input, &args.output, &args.load, |own| size(own).into_iter().product())? {
+        let how = Reshape::Resample(size(file.grid().size));
+        return windows(&file, how, &args.input, &args.output, args.sample, voice);
+    }
+    reshape(&args.input, &args.output, &args.load, args.sample, voice, |terrain| {
+        let size = size(terrain.grid.size);
         memory::RESAMPLE.check(&format!("resample to {} × {} cells", size[1], size[0]), size, [0, 0])?;
         resampled(terrain, size)
     })
@@ -37,6 +59,11 @@ pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
 /// # Errors
 /// As [`resample`]; a window that reaches beyond the terrain.
 pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
+    let [col, row, cols, rows] = args.window;
+    if let Some(file) = source(&args.input, &args.output, &args.load, |_| cols.saturating_mul(rows))? {
+        let how = Reshape::Crop(Window { start: [row, col], size: [rows, cols] });
+        return windows(&file, how, &args.input, &args.output, args.sample, voice);
+    }
     reshape(&args.input, &args.output, &args.load, args.sample, voice, |terrain| {
         let [col, row, cols, rows] = args.window;
         // A window beyond the terrain is refused as such.
@@ -45,6 +72,53 @@ pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
         memory::CROP.check(&format!("crop to {cols} × {rows} cells"), size, [0, 0])?;
         cropped(terrain, Window { start: [row, col], size: [rows, cols] })
     })
+}
+
+/// Bytes a cell that a file takes while it is read, and those of the cells to be.
+const NEED: [u64; 2] = [32, 20];
+
+/// The source, where the work goes by windows: into a store, of a map of Zarr, or where a TIFF and what comes of it do not fit into memory.
+fn source(
+    input: &Path,
+    output: &Path,
+    args: &LoadArgs,
+    cells: impl Fn([usize; 2]) -> usize,
+) -> Result<Option<ElevationFile>> {
+    if is_store_name(output) && !is_zarr(input) {
+        return ElevationFile::open(input, &args.options()).map(Some);
+    }
+    if !is_zarr(input) && !matches!(Format::of(output), Ok(Format::Tiff)) {
+        return Ok(None);
+    }
+    by_windows(input, args, is_zarr(input), |size| {
+        let own = (size[0] as u64).saturating_mul(size[1] as u64);
+        own.saturating_mul(NEED[0]).saturating_add((cells(size) as u64).saturating_mul(NEED[1]))
+    })
+}
+
+/// The same by windows, into a store or a COG.
+fn windows(
+    file: &ElevationFile,
+    how: Reshape,
+    input: &Path,
+    output: &Path,
+    sample: Option<Sample>,
+    voice: Voice,
+) -> Result<()> {
+    apart(&files_of(input), &[output.to_path_buf()])?;
+    let into_store = is_store_name(output);
+    if !into_store && !matches!(Format::of(output), Ok(Format::Tiff)) {
+        return Err(Error::value("output", shown(output), "a .tif or a .zarr, for what goes by windows"));
+    }
+    if into_store && sample.is_some() {
+        return Err(Error::value("--type", "asked for", "nothing, for a store: it holds heights in fixed point"));
+    }
+    let reshaped = Reshaped::of(file, how)?;
+    voice.warn_all(reshaped.warnings());
+    match into_store {
+        true => reshaped.save_store(output, input, TILE),
+        false => reshaped.save_cog(output, sample.map_or(SampleType::F32, sample_type)),
+    }
 }
 
 fn reshape(

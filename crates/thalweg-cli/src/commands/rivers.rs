@@ -10,7 +10,7 @@ use thalweg::declare::params::{Parameters as _, typed};
 use thalweg::given::springs::SPRINGS;
 use thalweg::io::river_folder::{check_files, draft_network};
 use thalweg::io::rivers::read_network;
-use thalweg::io::{Loaded, Sidecar, load_layer, output};
+use thalweg::io::{Sidecar, load_layer, output};
 use thalweg::model::Model as _;
 use thalweg::models::river_network::RiverNetwork;
 use thalweg::rivers::check as checks;
@@ -21,7 +21,7 @@ use thalweg::{Error, Result};
 use crate::args::Rivers;
 use crate::console::{Voice, list, print, texts};
 use crate::memory;
-use crate::terrains::{cells, note, opened};
+use crate::terrains::{Opened, cells, files_of, note, opened};
 
 /// Fewest cells of a catchment that the default takes for a river's.
 const FEWEST: f64 = 200.0;
@@ -35,10 +35,10 @@ const MANY: f64 = 250.0;
 /// An unusable input, a place outside, a folder that cannot be written, too little memory.
 pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     let start = Instant::now();
-    let mut reads = Sidecar::files(&args.input);
+    let mut reads = files_of(&args.input);
     reads.extend(args.layer.iter().flat_map(|(_, file)| Sidecar::files(file)));
     check_files(&args.output, &reads)?;
-    let Loaded { mut terrain, nodata, overridden, .. } =
+    let Opened { mut terrain, nodata, overridden } =
         opened(&args.input, &args.load, args.edges, args.sea_level, voice)?;
     memory::RIVERS.over("rivers", &terrain)?;
     let model = model(args, &mut terrain)?;

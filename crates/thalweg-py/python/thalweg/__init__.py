@@ -17,12 +17,14 @@ from . import flow, models, noise, slopes
 from ._build import build, evolve, presets
 from ._core import __version__, rocks, set_threads, threads
 from ._drain import Drainage, River, drain
+from ._export import export
 from ._files import open, save
 from ._measure import Measure, Measures, measure
 from ._pictures import shade, view
 from ._recipe import Preset, Recipe
 from ._run import Run, Step
 from ._terrain import Terrain
+from ._textures import Textures, textures
 from ._world import World
 from .models import *
 
@@ -36,11 +38,13 @@ __all__ = [
     "Run",
     "Step",
     "Terrain",
+    "Textures",
     "World",
     "__version__",
     "build",
     "drain",
     "evolve",
+    "export",
     "flow",
     "measure",
     "models",
@@ -52,6 +56,7 @@ __all__ = [
     "set_threads",
     "shade",
     "slopes",
+    "textures",
     "threads",
     "view",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,6 +16,7 @@ from ._given import PLAIN, result, wants_xarray
 from ._keywords import named
 from ._recipe import Preset, Recipe
 from ._run import Progress, Run, drive
+from ._states import States
 
 
 def presets() -> list[Preset]:
@@ -118,6 +120,7 @@ def evolve(
     *,
     save_every: float,
     folder: str | PathLike[str] | None = None,
+    store: str | PathLike[str] | None = None,
     cell_size: float | None = None,
     nodata: float | None = None,
     sea_level: float | None = None,
@@ -138,6 +141,9 @@ def evolve(
         Time between two maps. A map is kept after the first step that reaches it, so steps are not cut.
     folder : path, optional
         Write the maps there as GeoTIFF (f64), and hold none in memory.
+    store : path, optional
+        Write the maps into a new Zarr store of this name (``.zarr``) along ``time``, each as it comes, and hold none in memory. It takes its name when
+        all maps are in it; a run that is ended before leaves none. Needs xarray, zarr and dask.
     cell_size, nodata, sea_level, edges, layers
         As for :class:`Run`.
     progress, between
@@ -146,58 +152,70 @@ def evolve(
     Returns
     -------
     xarray.Dataset or Evolution
-        ``elevation`` (time, y, x) for xarray's, time in years; of a folder the paths of the files by time. Else :class:`Evolution`.
+        ``elevation`` (time, y, x) for xarray's, time in years; of a folder the paths of the files by time; of a store the same maps, read from it by
+        dask when they are asked for. Else :class:`Evolution`.
     """
     if not save_every > 0.0:
         raise ValueError(f"save_every = {save_every}: allowed is more than 0 years")
-    run = Run(recipe, dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
-    given = run._given
-    sheets = PLAIN if given is None else given.sheets
-    home = None if folder is None else Path(fspath(folder))
-    if home is not None:
-        home.mkdir(parents=True, exist_ok=True)
-    narrow = given is not None and given.narrow
-    time: list[float] = []
-    maps: list[NDArray[Any]] = []
-    files: list[str] = []
-    due = 0.0
-    shape = run.shape
+    if folder is not None and store is not None:
+        raise ValueError("folder and store are both given: allowed is one of them")
+    with contextlib.nullcontext() if store is None else States(store) as states:
+        run = Run(recipe, dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges, layers=layers)
+        given = run._given
+        sheets = PLAIN if given is None else given.sheets
+        home = None if folder is None else Path(fspath(folder))
+        if home is not None:
+            home.mkdir(parents=True, exist_ok=True)
+        narrow = given is not None and given.narrow
+        time: list[float] = []
+        maps: list[NDArray[Any]] = []
+        files: list[str] = []
+        due = 0.0
+        shape = run._core.map().shape
 
-    def keep(years: float) -> None:
-        nonlocal due, shape
-        if run.shape != shape:
-            # A finer level: maps of the levels before it have other cells.
-            time.clear()
-            maps.clear()
-            files.clear()
-            shape = run.shape
-        time.append(years)
-        if home is None:
-            maps.append(run._core.height(narrow))
-        else:
-            path = home / f"elevation_{round(years):012d}.tif"
-            run._core.terrain().save(str(path), "f64")
-            files.append(str(path))
-        due = (years // save_every + 1.0) * save_every
+        def keep(years: float) -> None:
+            nonlocal due, shape
+            # What is built round the map and cut away in the end is none of it.
+            seen = run._core.map()
+            if seen.shape != shape:
+                # A finer level: maps of the levels before it have other cells.
+                time.clear()
+                maps.clear()
+                files.clear()
+                if states is not None:
+                    states.clear()
+                shape = seen.shape
+            time.append(years)
+            if states is not None:
+                states.keep(years, seen.height(narrow), lambda: seen, sheets)
+            elif home is None:
+                maps.append(seen.height(narrow))
+            else:
+                path = home / f"elevation_{round(years):012d}.tif"
+                seen.save(str(path), "f64")
+                files.append(str(path))
+            due = (years // save_every + 1.0) * save_every
 
-    def look(run: Run) -> None:
-        if between is not None:
-            between(run)
-        if run.years is not None and run.years >= due:
-            keep(run.years)
+        def look(run: Run) -> None:
+            if between is not None:
+                between(run)
+            if run.years is not None and run.years >= due:
+                keep(run.years)
 
-    if given is not None:
-        keep(0.0)
-    drive(run, progress, look)
-    if run.years is None:
-        raise ValueError("recipe: no stage of it knows time, so there are no years to keep maps of")
-    terrain = run._core.terrain()
-    if sheets.kind in ("array", "dataset") or (given is None and wants_xarray(None)):
-        from . import xarray as ours
+        if given is not None:
+            keep(0.0)
+        drive(run, progress, look)
+        if run.years is None:
+            raise ValueError("recipe: no stage of it knows time, so there are no years to keep maps of")
+        if states is not None:
+            return states.finish()
+        terrain = run._core.terrain()
+        if sheets.kind in ("array", "dataset") or (given is None and wants_xarray(None)):
+            from . import xarray as ours
 
-        return ours.through_time(time, maps, files, terrain, sheets)
-    elevation = np.stack(maps) if maps else None
-    return Evolution(np.asarray(time), elevation, files, terrain.cell_size)
+            return ours.through_time(time, maps, files, terrain, sheets)
+        elevation = np.stack(maps) if maps else None
+        return Evolution(np.asarray(time), elevation, files, terrain.cell_size)
 
 
 __all__ = ["Evolution", "build", "evolve", "presets"]

@@ -23,6 +23,8 @@ __all__ = [
     "d8",
     "dinf",
     "drain",
+    "export",
+    "export_targets",
     "fill",
     "fractal",
     "gradient",
@@ -34,6 +36,7 @@ __all__ = [
     "multiple",
     "orders",
     "outlet_distance",
+    "plan_apply",
     "plan_build",
     "plan_drain",
     "preset_names",
@@ -41,6 +44,7 @@ __all__ = [
     "set_threads",
     "shade",
     "slope_of",
+    "textures",
     "threads",
     "unknown_keyword",
     "upstream_length",
@@ -243,6 +247,7 @@ class Run:
     def layer(self, name: str) -> NDArray[Any]: ...
     def put(self, name: str | None, values: NDArray[Any]) -> None: ...
     def terrain(self) -> Terrain: ...
+    def map(self) -> Terrain: ...
     def report(self) -> str: ...
 
 @final
@@ -320,8 +325,26 @@ def plan_drain(
     cell_size: float | None = None,
     metres: bool = False,
 ) -> str: ...
+def plan_apply(
+    recipe: Recipe,
+    source: str | PathLike[str],
+    store: str | PathLike[str],
+    plan: str | PathLike[str],
+    tile: int,
+    *,
+    layers: Mapping[str, str | PathLike[str]] = ...,
+    height: tuple[float, float] | None = None,
+    cell_size: float | None = None,
+    metres: bool = False,
+) -> str: ...
 def plan_build(
-    recipe: Recipe, store: str | PathLike[str], plan: str | PathLike[str], tile: int
+    recipe: Recipe,
+    store: str | PathLike[str],
+    plan: str | PathLike[str],
+    tile: int,
+    *,
+    level: int | None = None,
+    rect: Sequence[float] | None = None,
 ) -> str: ...
 def verify(store: str | PathLike[str]) -> list[tuple[str, int, str]]: ...
 def drain(
@@ -351,6 +374,16 @@ def slope_of(terrain: Terrain) -> NDArray[float64]: ...
 def measure(
     terrain: Terrain, *, channel_area: float | None = None, search: int | None = None, flatness: float | None = None
 ) -> str: ...
+def textures(
+    source: Terrain | str,
+    *,
+    start: Terrain | None = None,
+    recipe: Recipe | None = None,
+    size: int | None = None,
+    bits: int = 8,
+    from_air: bool = False,
+    folder: str | None = None,
+) -> tuple[list[str], int, float, dict[str, NDArray[Any]], Terrain, list[str]]: ...
 def fractal(
     shape: Sequence[int],
     cell_size: float,
@@ -375,6 +408,23 @@ def view(
     sun: tuple[float, float] | None = None,
     title: str | None = None,
 ) -> NDArray[uint8]: ...
+def export_targets() -> list[str]: ...
+def export(
+    source: Terrain | str,
+    target: str,
+    folder: str,
+    *,
+    tiles: str | None = None,
+    size: Sequence[int] | None = None,
+    shared: bool | None = None,
+    range: Sequence[float] | None = None,
+    layers: Sequence[str] = ...,
+    name: str | None = None,
+    format: str | None = None,
+    fresh: bool = False,
+    origin: Sequence[float] | None = None,
+    zooms: Sequence[int] | None = None,
+) -> tuple[str, list[str]]: ...
 def shade(
     terrain: Terrain,
     path: str | None = None,

@@ -1,4 +1,4 @@
-"""Work that is larger than memory, on the workers of Dask: drainage and worlds into stores.
+"""Work that is larger than memory, on the workers of Dask: drainage, models and worlds into stores.
 
 A plan is cut into stages, and a stage into tiles; each task is a tile of a stage, and writes its shards by itself. What goes through the
 scheduler are the numbers of tiles: summaries lie on the disk that all workers share. What is done is marked there, so a task that is begun
@@ -12,16 +12,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import xarray as xr
 from distributed import Client, as_completed, get_worker
 
 from . import _core
 from ._keywords import named
 from ._recipe import Recipe
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 #: How often a task is begun anew when its worker is lost or its disk refuses.
 RETRIES = 3
@@ -84,6 +86,9 @@ def carry_out(plan: str | os.PathLike[str], client: Client | None = None) -> dic
 
 def open(store: str | os.PathLike[str]) -> xr.Dataset:
     """A store as a Dataset backed by dask: a chunk is a shard, which is what is read and decoded at once."""
+    # Here alone: to import it takes a worker, who has no use for it, as long as two tiles.
+    import xarray as xr
+
     found = xr.open_zarr(os.fspath(store), chunks=None)
     side = json.loads((Path(store) / "zarr.json").read_text())["attributes"]["thalweg"]["spec"]["side"]
     dataset: xr.Dataset = found.chunk({"y": side, "x": side})
@@ -157,6 +162,62 @@ def drain(
     return _done(store, plan, client)
 
 
+def apply(
+    model: str,
+    source: str | os.PathLike[str],
+    store: str | os.PathLike[str],
+    client: Client | None = None,
+    *,
+    tile: int = 1024,
+    seed: int = 1,
+    layers: Mapping[str, str | os.PathLike[str]] | None = None,
+    cell_size: float | None = None,
+    unit: str | None = None,
+    sea_level: float | None = None,
+    edges: str = "open",
+    **parameters: Any,
+) -> xr.Dataset:
+    """Runs a model of finite reach over an elevation model of any size, into a store: the bits of ``thalweg apply``.
+
+    Parameters
+    ----------
+    model : str
+        The model's name, one of :mod:`thalweg.models`. One that reaches over the whole map is refused.
+    source, store, client, tile
+        As :func:`drain` has them; a store is a source, too.
+    seed : int
+        The seed of the model's random numbers.
+    layers : dict of paths
+        Files of the layers that the model is to heed or needs, of the map's size.
+    cell_size, unit, sea_level, edges
+        As :func:`drain` has them.
+    **parameters
+        The model's own.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``height`` and the layers that the model leaves, read when they are asked for.
+    """
+    if edges not in ("open", "closed"):
+        raise ValueError(f"edges = {edges!r}: allowed is one of open, closed")
+    if unit not in (None, "metre"):
+        raise ValueError(f"unit = {unit!r}: allowed is metre")
+    plan = _beside(store, "plan.json")
+    recipe = _core.Recipe.single(model, parameters, seed, sea_level, edges)
+    _core.plan_apply(
+        recipe,
+        Path(source).absolute(),
+        Path(store).absolute(),
+        plan,
+        tile,
+        layers={name: Path(path).absolute() for name, path in (layers or {}).items()},
+        cell_size=cell_size,
+        metres=unit == "metre",
+    )
+    return _done(store, plan, client)
+
+
 @named
 def build(
     recipe: Any,
@@ -166,8 +227,10 @@ def build(
     tile: int = 1024,
     cells: int | None = None,
     seed: int | None = None,
+    level: int | None = None,
+    rect: tuple[float, float, float, float] | None = None,
 ) -> xr.Dataset:
-    """Builds a recipe's world of any size into a store: solved whole on its global levels, refined tile by tile beyond.
+    """Builds a recipe's world of any size, or a rectangle of it, into a store: solved whole on its global levels, refined tile by tile beyond.
 
     Parameters
     ----------
@@ -177,6 +240,10 @@ def build(
         As :func:`drain` has them.
     cells, seed
         Cells on the long side, and the world's seed.
+    level : int, optional
+        The level that is built: 0 has the recipe's widest cells, each further one cells of half the width. The recipe's last, if not said.
+    rect : (west, north, east, south), metres, optional
+        This part of the level alone, in the world's metres eastward and southward. A world without end is built so.
 
     Returns
     -------
@@ -185,5 +252,5 @@ def build(
     """
     plan = _beside(store, "plan.json")
     made = Recipe(recipe, cells=cells, seed=seed)
-    _core.plan_build(made._core, Path(store).absolute(), plan, tile)
+    _core.plan_build(made._core, Path(store).absolute(), plan, tile, level=level, rect=rect)
     return _done(store, plan, client)

@@ -305,13 +305,27 @@ def through_time(
     years = xr.DataArray(np.asarray(time), dims=("time",), attrs={"units": "a", "long_name": "Simulated years."})
     if files:
         return xr.Dataset({"files": ("time", np.asarray(files))}, coords={"time": years})
-    if sheets.kind == "numpy":
-        whole = dataset(Terrain._of(core), None)["height"]
-        laid = [whole.copy(data=values) for values in maps]
-    else:
-        laid = [sheets.wrap(values, HEIGHT) for values in maps]
-    elevation = xr.concat(laid, dim=years.rename("time")).rename("elevation")
-    return elevation.to_dataset().assign_coords(time=years)
+    place = like(core, sheets, maps[0])
+    laid = [at(year, values, place, sheets) for year, values in zip(time, maps, strict=True)]
+    return xr.concat(laid, dim="time").to_dataset().assign_coords(time=years)
+
+
+def like(core: _core.Terrain, sheets: Sheets, heights: Array) -> xr.DataArray:
+    """A map of the cells of a terrain, as what was given lies."""
+    if sheets.kind in ("array", "dataset"):
+        made: xr.DataArray = sheets.wrap(heights, HEIGHT)
+        return made
+    return dataset(Terrain._of(core), None)["height"]
+
+
+def at(years: float, heights: Array, place: xr.DataArray, sheets: Sheets) -> xr.DataArray:
+    """Heights as the one map of a time."""
+    made = place.copy(data=sheets.orient(heights)) if sheets.kind in ("array", "dataset") else place.copy(data=heights)
+    made = made.rename("elevation").expand_dims(time=[float(years)])
+    made.time.attrs.update(units="a", long_name="Simulated years.")
+    if "grid_mapping" in place.encoding:
+        made.encoding["grid_mapping"] = place.encoding["grid_mapping"]
+    return made
 
 
 class Accessor:

@@ -4,18 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use thalweg::Result;
 use thalweg::io::{SampleType, Samples};
 use thalweg::local::{LocalWindow, Rect};
 use thalweg::recipe::{Beyond, Recipe};
-use thalweg::terrain::grid::Grid;
+use thalweg::terrain::field::Size;
+use thalweg::terrain::grid::{Georeference, Grid};
 use thalweg::terrain::{CATCHMENT, LAKE};
-use thalweg::tiled::{TileLayer, Tiling};
+use thalweg::tiled::{Summaries, TileLayer, Tiling};
 use thalweg::world::{Cache, Finite, World};
+use thalweg::{Error, Result};
 
 use super::{Layout, spec_of};
 use crate::kept::Kept;
-use crate::stage::{Answers, Need, Stage};
+use crate::stage::{Answers, Need, Stage, TileInput};
 use crate::{LayerSpec, StoreSpec};
 
 /// A recipe's world with all cells that it asks for: solved whole up to its last global level, refined tile by tile beyond.
@@ -24,8 +25,11 @@ use crate::{LayerSpec, StoreSpec};
 pub struct BuildJob {
     /// The recipe as TOML.
     pub recipe: String,
-    /// The finest level.
+    /// The level that is built.
     pub level: u32,
+    /// A part of it: its first row and column in the world, and its rows and columns. Without one it is the whole level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<([i64; 2], Size)>,
 }
 
 impl BuildJob {
@@ -36,7 +40,49 @@ impl BuildJob {
     pub fn of(recipe: &Recipe) -> Result<Self> {
         let recipe = Recipe { beyond: Beyond::Local, ..recipe.absolute()? };
         let level = recipe.local_levels()?;
-        Ok(Self { recipe: recipe.to_toml(), level })
+        Ok(Self { recipe: recipe.to_toml(), level, part: None })
+    }
+
+    /// The job for a rectangle of any level: its west, north, east and south sides in world metres eastward and southward, or the whole level
+    /// where none is given. Cells that it touches belong to it. Level 0 is the recipe's global one; without a level the recipe's last is built.
+    ///
+    /// # Errors
+    /// As [`BuildJob::of`]; a level that the world does not have, a rectangle that is none or does not lie in the world; no rectangle for a
+    /// world that has no end in sight.
+    pub fn part(recipe: &Recipe, level: Option<u32>, within: Option<[f64; 4]>) -> Result<Self> {
+        let job = Self::of(recipe)?;
+        let world = World::open(&job.recipe()?)?;
+        let (frame, level) = (world.frame(), level.unwrap_or(job.level));
+        frame.check(level)?;
+        let Some([west, north, east, south]) = within else {
+            return Ok(Self { level, ..job });
+        };
+        let said = format!("{west},{north},{east},{south}");
+        if !(west < east && north < south && [west, north, east, south].iter().all(|x| x.is_finite())) {
+            return Err(Error::value("rect", said, "W,N,E,S in metres: west below east, north below south"));
+        }
+        let (width, whole) = (frame.width(level), frame.world(level));
+        let start = [north, west].map(|metres| (metres / width).floor() as i64);
+        let end = [south, east].map(|metres| (metres / width).ceil() as i64);
+        let rect = Rect { start, end };
+        if !whole.contains(&rect) {
+            let [[top, left], [bottom, right]] = [whole.start, whole.end].map(|cell| cell.map(|at| at as f64 * width));
+            let allowed = format!("a part of the world, which goes from {left},{top} to {right},{bottom} m");
+            return Err(Error::value("rect", said, allowed));
+        }
+        Ok(Self { level, part: Some((rect.start, rect.size())), ..job })
+    }
+
+    /// The cells that are built.
+    fn rect(&self, world: &World) -> Result<Rect> {
+        match self.part {
+            Some((start, size)) => Ok(Rect::new(start, size)),
+            None if self.recipe()?.continents.is_some() => {
+                let allowed = "W,N,E,S in metres: this world has no end in sight";
+                Err(Error::value("rect", "not given", allowed))
+            }
+            None => Ok(world.frame().world(self.level)),
+        }
     }
 
     fn recipe(&self) -> Result<Recipe> {
@@ -56,8 +102,9 @@ impl BuildJob {
     }
 
     pub(super) fn layout(&self, side: usize) -> Result<Layout> {
-        let world = World::open(&self.recipe()?)?;
-        let rect = world.frame().world(self.level);
+        let recipe = self.recipe()?;
+        let world = World::open(&recipe)?;
+        let rect = self.rect(&world)?;
         let cell = world.frame().width(self.level);
         let mut grid = Grid::of_windows(rect.size(), cell)?;
         (grid.edges, grid.sea_level) = (world.frame().edges, world.frame().sea);
@@ -69,14 +116,22 @@ impl BuildJob {
             area,
             LayerSpec::new(LAKE.name, SampleType::U32, 0.0),
         ];
-        let spec = StoreSpec::new(rect.size(), side, cell, "", layers);
+        let mut spec = StoreSpec::new(rect.size(), side, cell, "", layers);
+        // A part lies where it does in the world, whose metres count southward.
+        let placed = recipe.place.map(|place| place.georeference(cell));
+        let whole = || Georeference { transform: Some([0.0, cell, 0.0, 0.0, 0.0, -cell]), ..Georeference::default() };
+        let [row, col] = self.part.map_or([0, 0], |(start, _)| start);
+        spec.georeference = placed.or_else(|| self.part.map(|_| whole()));
+        if let Some([x, _, _, y, _, _]) = spec.georeference.as_mut().and_then(|place| place.transform.as_mut()) {
+            (*x, *y) = (*x + col as f64 * cell, *y - row as f64 * cell);
+        }
         Ok(Layout { grid, spec })
     }
 
     pub(super) fn stages(&self, layout: &Layout, store: &Path) -> Result<Vec<Box<dyn Stage>>> {
         let tiling = Tiling::new(layout.spec.size, layout.spec.side)?;
         let world = self.world(crate::stage::beside(store, "level0"))?.with_cache(Cache::new(0));
-        Ok(vec![Box::new(Refined { start: world.frame().world(self.level).start, world, level: self.level, tiling })])
+        Ok(vec![Box::new(Refined { start: self.rect(&world)?.start, world, level: self.level, tiling })])
     }
 }
 
@@ -108,7 +163,7 @@ impl Stage for Refined {
         40 * side * side + 100 * 1400 * 1400
     }
 
-    fn tile(&self, tile: usize, _: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
+    fn tile(&self, tile: usize, _: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
         let window = self.tiling.window(tile);
         let start = [0, 1].map(|axis| self.start[axis] + window.start[axis] as i64);
         let LocalWindow { ground, receivers, area, lakes, .. } =
@@ -123,7 +178,11 @@ impl Stage for Refined {
         ))
     }
 
-    fn solve(&self, _: Vec<Vec<u8>>, _: &Path) -> Result<Answers> {
+    fn solve_bytes(&self) -> u64 {
+        0
+    }
+
+    fn solve(&self, _: &dyn Summaries, _: &Path) -> Result<Answers> {
         let mut answers = Answers::default();
         answers.found.insert("level".into(), self.level.into());
         Ok(answers)

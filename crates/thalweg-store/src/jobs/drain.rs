@@ -1,24 +1,29 @@
 //! [`DrainJob`]: the drainage of an elevation model, from a file of any size into a store.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use thalweg::io::features::save_links;
+use serde_json::json;
+use thalweg::io::atomic;
+use thalweg::io::features::LinkFile;
+use thalweg::io::lake_file::LakeFile;
 use thalweg::io::place::cell_at;
-use thalweg::io::{HeightReading, LoadOptions, SampleLook, Samples};
+use thalweg::io::{HeightReading, LoadOptions, Samples};
+use thalweg::products::lakes;
 use thalweg::survey::SurveyOptions;
 use thalweg::terrain::grid::{Edges, Grid};
 use thalweg::terrain::height::Height;
 use thalweg::tiled::layer::NO_HEIGHT;
-use thalweg::tiled::{Product, Step, TileLayer, Tiling, drainage};
+use thalweg::tiled::{Finding, Product, Step, Summaries, TileLayer, Tiling, drainage};
 use thalweg::{Error, Result};
 
-use super::{Layout, spec_of};
+use super::look::{Look, first};
+use super::{Layout, read, spec_of, words};
 use crate::StoreSpec;
-use crate::source::ElevationFile;
-use crate::stage::{Answers, Need, Stage, beside};
+use crate::source::{ElevationFile, print_of, unchanged};
+use crate::stage::{Answers, Need, Stage, TileInput, beside};
 
 /// The drainage of an elevation model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -26,7 +31,7 @@ use crate::stage::{Answers, Need, Stage, beside};
 pub struct DrainJob {
     /// The file.
     pub source: PathBuf,
-    /// Its length in bytes: another file of its name is refused.
+    /// Its length in bytes; of a map of Zarr the hash of what that says of itself: another file of its name is refused.
     pub source_bytes: u64,
     /// What the file does not say.
     pub load: LoadOptions,
@@ -47,7 +52,7 @@ impl DrainJob {
     /// A file that is not there.
     pub fn of(source: &Path, load: LoadOptions) -> Result<Self> {
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
-        let source_bytes = length(&source)?;
+        let source_bytes = print_of(&source)?;
         Ok(Self { source, source_bytes, load, ..Self::default() })
     }
 
@@ -66,11 +71,7 @@ impl DrainJob {
     }
 
     fn file(&self) -> Result<ElevationFile> {
-        let bytes = length(&self.source)?;
-        if bytes != self.source_bytes {
-            let problem = format!("has {bytes} bytes; when the work was planned it had {}", self.source_bytes);
-            return Err(Error::file(&self.source, problem));
-        }
+        unchanged(&self.source, self.source_bytes)?;
         ElevationFile::open(&self.source, &self.load)
     }
 
@@ -93,65 +94,17 @@ impl DrainJob {
         let side = layout.spec.side;
         let tiling = Tiling::new(layout.grid.size, side)?;
         let file = Arc::new(self.file()?);
+        let held = file.bytes();
         let options =
             SurveyOptions { threshold: self.threshold, outlets: self.outlets.clone(), ..SurveyOptions::default() };
         let steps = drainage::steps(&layout.grid, side, &options)?;
         let mut stages: Vec<Box<dyn Stage>> = vec![
-            Box::new(Looked { file: Arc::clone(&file), tiling }),
+            Box::new(Look { files: vec![Arc::clone(&file)], tiling }),
             Box::new(Heights { file, tiling, bytes: 40 * (side * side) as u64 }),
         ];
-        let drained = |step| Box::new(Drained { step, grid: layout.grid.clone(), side }) as Box<dyn Stage>;
+        let drained = |step| Box::new(Drained { step, grid: layout.grid.clone(), side, held }) as Box<dyn Stage>;
         stages.extend(steps.into_iter().map(drained));
         Ok(stages)
-    }
-}
-
-fn length(path: &Path) -> Result<u64> {
-    std::fs::metadata(path).map(|about| about.len()).map_err(Error::io(path, "read"))
-}
-
-/// The first pass: what stands for no data is known only when all samples were looked at.
-struct Looked {
-    file: Arc<ElevationFile>,
-    tiling: Tiling,
-}
-
-impl Stage for Looked {
-    fn name(&self) -> &str {
-        "look"
-    }
-
-    fn reads(&self) -> Vec<Need> {
-        Vec::new()
-    }
-
-    fn writes(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn bytes(&self) -> u64 {
-        16 * (self.tiling.side() * self.tiling.side()) as u64
-    }
-
-    fn tile(&self, tile: usize, _: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let look = self.file.look(self.tiling.window(tile))?;
-        Ok((Vec::new(), words(&look)?))
-    }
-
-    fn solve(&self, summaries: Vec<Vec<u8>>, _: &Path) -> Result<Answers> {
-        let mut whole = SampleLook::default();
-        for summary in &summaries {
-            whole = whole.merge(read("a summary of `look`", summary)?);
-        }
-        let (reading, warnings) =
-            self.file.reading().clone().settle(&whole).map_err(|problem| self.file.refuse(problem))?;
-        let mut answers = Answers { tiles: vec![words(&reading)?; self.tiling.count()], ..Answers::default() };
-        answers.found.insert("cells".into(), whole.cells.into());
-        answers.found.insert("warnings".into(), json!(warnings));
-        if !self.file.overridden().is_empty() {
-            answers.found.insert("units_overridden".into(), json!(self.file.overridden()));
-        }
-        Ok(answers)
     }
 }
 
@@ -179,17 +132,21 @@ impl Stage for Heights {
         self.bytes
     }
 
-    fn tile(&self, tile: usize, _: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let reading: HeightReading = read("the answer of `look`", answer)?;
-        let heights = self.file.heights(self.tiling.window(tile), &reading)?;
+    fn tile(&self, tile: usize, given: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let readings: Vec<HeightReading> = read("the answer of `look`", given.answer)?;
+        let heights = self.file.heights(self.tiling.window(tile), first(&readings)?)?;
         let void = heights.iter().filter(|height| **height == NO_HEIGHT).count() as u64;
         Ok((vec![Samples::I32(heights)], words(&void)?))
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>, _: &Path) -> Result<Answers> {
+    fn solve_bytes(&self) -> u64 {
+        0
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {
         let mut void = 0;
-        for summary in &summaries {
-            void += read::<u64>("a summary of `height`", summary)?;
+        for tile in 0..summaries.count() {
+            void += read::<u64>("a summary of `height`", &summaries.read(tile)?)?;
         }
         let mut answers = Answers::default();
         answers.found.insert("nodata_cells".into(), void.into());
@@ -202,6 +159,8 @@ struct Drained {
     step: Box<dyn Step>,
     grid: Grid,
     side: usize,
+    /// Bytes of the file that are held all the time.
+    held: u64,
 }
 
 /// Bytes a cell that a tile of any step takes.
@@ -224,40 +183,80 @@ impl Stage for Drained {
         BYTES * (self.side * self.side) as u64
     }
 
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
-        self.step.tile(tile, inputs, answer)
+    fn tile(&self, tile: usize, given: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
+        self.step.tile(tile, given.layers, given.answer)
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>, store: &Path) -> Result<Answers> {
-        let solved = self.step.solve(summaries)?;
-        let mut answers = Answers { tiles: solved.answers, ..Answers::default() };
-        let mut tell = |name: &str, value: Value| answers.found.insert(name.to_string(), value);
-        match solved.product {
-            Some(Product::Basins(count)) => {
-                tell("basins", count.into());
+    fn solve_bytes(&self) -> u64 {
+        let listed = match self.step.finds() {
+            Finding::Streams { at_most } => LINK * at_most,
+            _ => 0,
+        };
+        self.held + self.step.solve_bytes() + listed
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, store: &Path) -> Result<Answers> {
+        match self.step.finds() {
+            Finding::Streams { .. } => self.streams(summaries, store),
+            Finding::Lakes { .. } => self.lakes(summaries, store),
+            _ => {
+                let mut answers = Answers::default();
+                answers.tiles = self.step.solve(summaries, &mut |product| {
+                    if let Product::Basins(count) = product {
+                        answers.found.insert("basins".into(), count.into());
+                    }
+                    Ok(())
+                })?;
+                Ok(answers)
             }
-            Some(Product::Lakes(lakes)) => {
-                tell("lakes", lakes.len().into());
-            }
-            Some(Product::Streams(streams)) => {
-                let links = streams.iter().enumerate().map(|(id, path)| path.link(id as u32, self.grid.cell));
-                let links: Vec<_> = links.collect();
-                save_links(beside(store, "streams.fgb"), &links, &self.grid)?;
-                let length: f64 = links.iter().map(|link| link.length).sum();
-                let highest = links.iter().map(|link| link.order).max().unwrap_or(0);
-                tell("streams", json!({"links": links.len(), "length_m": length, "highest_order": highest}));
-            }
-            _ => {}
         }
+    }
+}
+
+/// Bytes that the writer of lines keeps of each: its place, its bounds, and these once more in the index.
+const LINK: u64 = 150;
+
+impl Drained {
+    /// Writes streams beside the store as they are found.
+    fn streams(&self, summaries: &dyn Summaries, store: &Path) -> Result<Answers> {
+        let mut file = LinkFile::new(beside(store, "streams.fgb"), &self.grid)?;
+        let (mut links, mut length, mut highest) = (0u32, 0.0, 0);
+        let tiles = self.step.solve(summaries, &mut |product| {
+            let Product::Stream(path) = product else { return Ok(()) };
+            let link = path.link(links, self.grid.cell);
+            (links, length, highest) = (links + 1, length + link.length, highest.max(link.order));
+            file.put(&link)
+        })?;
+        file.finish()?;
+        let mut answers = Answers { tiles, ..Answers::default() };
+        let found = json!({"links": links, "length_m": length, "highest_order": highest});
+        answers.found.insert("streams".into(), found);
         Ok(answers)
     }
-}
 
-/// A small message as JSON.
-fn words(value: &impl Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec(value).map_err(|error| Error::value("a message", error.to_string(), "what JSON can say"))
-}
-
-fn read<T: for<'a> Deserialize<'a>>(what: &str, bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(|error| Error::value(what, error.to_string(), "what this stage wrote"))
+    /// Writes the table of lakes and their outlines beside the store as they are found.
+    fn lakes(&self, summaries: &dyn Summaries, store: &Path) -> Result<Answers> {
+        let [table_path, lines_path] = ["lakes.csv", "lakes.geojson"].map(|name| beside(store, name));
+        let (mut count, mut tiles) = (0u64, Vec::new());
+        atomic(&table_path, |table| {
+            let mut put = |line: &str| table.write_all(line.as_bytes()).map_err(Error::io(&table_path, "write"));
+            put(lakes::COLUMNS)?;
+            atomic(&lines_path, |lines| {
+                let mut lines = LakeFile::new(lines, &lines_path, &self.grid)?;
+                tiles = self.step.solve(summaries, &mut |product| match product {
+                    Product::Lake(lake) => {
+                        count += 1;
+                        lines.lake(&lake)?;
+                        put(&lakes::csv_line(&lake))
+                    }
+                    Product::Shore { begins, points } => lines.shore(begins, &points),
+                    _ => Ok(()),
+                })?;
+                lines.finish()
+            })
+        })?;
+        let mut answers = Answers { tiles, ..Answers::default() };
+        answers.found.insert("lakes".into(), count.into());
+        Ok(answers)
+    }
 }

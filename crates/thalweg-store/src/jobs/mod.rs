@@ -1,20 +1,30 @@
 //! [`Job`]s: what can be done tile by tile, and the stages that it is done in.
 
+mod apply;
 mod build;
 mod drain;
+mod given;
+mod look;
+mod model;
 
+pub use apply::ApplyJob;
 pub use build::BuildJob;
 pub use drain::DrainJob;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use thalweg::Result;
+use thalweg::base::names::shown;
+use thalweg::io::apart::{apart, same};
 use thalweg::terrain::grid::Grid;
 use thalweg::tiled::TileLayer;
+use thalweg::{Error, Result};
 
 use crate::stage::Stage;
-use crate::{LayerSpec, StoreSpec};
+use crate::{LayerSpec, StoreSpec, is_store};
+
+/// Bytes of a short answer, and of what holds it.
+const MESSAGE: u64 = 512;
 
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +35,8 @@ pub enum Job {
     Drain(DrainJob),
     /// A level of a recipe's world.
     Build(BuildJob),
+    /// A model over an elevation model.
+    Apply(ApplyJob),
 }
 
 /// Where a job's map lies, and what its store holds.
@@ -39,6 +51,7 @@ impl Job {
         match self {
             Self::Drain(job) => job.layout(side),
             Self::Build(job) => job.layout(side),
+            Self::Apply(job) => job.layout(side),
         }
     }
 
@@ -47,7 +60,35 @@ impl Job {
         match self {
             Self::Drain(job) => job.stages(layout),
             Self::Build(job) => job.stages(layout, store),
+            Self::Apply(job) => job.stages(layout),
         }
+    }
+
+    /// The files and stores that it reads.
+    fn reads(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Drain(job) => vec![job.source.clone()],
+            Self::Build(_) => Vec::new(),
+            Self::Apply(job) => job.reads(),
+        }
+    }
+
+    /// Refuses a store that is read too, or that lies in what is read.
+    ///
+    /// # Errors
+    /// When it is, or does.
+    pub(crate) fn check_apart(&self, store: &Path) -> Result<()> {
+        let reads = self.reads();
+        for (read, folder) in reads.iter().flat_map(|read| store.ancestors().skip(1).map(move |folder| (read, folder)))
+        {
+            if same(read, folder) {
+                return Err(Error::file(store, format!("lies in {}, which is read; name another output", shown(read))));
+            }
+        }
+        // A layer is read of the store that it lies in.
+        let whole =
+            reads.iter().filter_map(|read| read.parent()).filter(|folder| is_store(folder)).map(Path::to_path_buf);
+        apart(&reads.iter().cloned().chain(whole).collect::<Vec<_>>(), &[store.to_path_buf()])
     }
 
     /// What is to be said before it begins.
@@ -58,6 +99,7 @@ impl Job {
         match self {
             Self::Drain(job) => job.warnings(),
             Self::Build(_) => Ok(Vec::new()),
+            Self::Apply(job) => job.warnings(),
         }
     }
 }
@@ -70,4 +112,13 @@ fn spec_of(layer: TileLayer) -> LayerSpec {
         description: layer.about().to_string(),
         ..LayerSpec::new(layer.name(), layer.kind(), layer.fill())
     }
+}
+
+/// A small message as JSON.
+fn words(value: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(value).map_err(|error| Error::value("a message", error.to_string(), "what JSON can say"))
+}
+
+fn read<T: for<'a> Deserialize<'a>>(what: &str, bytes: &[u8]) -> Result<T> {
+    serde_json::from_slice(bytes).map_err(|error| Error::value(what, error.to_string(), "what this stage wrote"))
 }

@@ -1,6 +1,7 @@
 //! Deflate on all threads: what is long is compressed in pieces side by side, which one after another are one stream.
 
 use std::io;
+use std::ops::Range;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 use rayon::prelude::*;
@@ -18,17 +19,17 @@ pub(crate) fn zlib(bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A zlib stream of `count` pieces one after another, each made by `piece` as it is needed; `write` is given its parts in order. The
-/// result does not depend on the number of threads.
+/// A zlib stream of `count` pieces one after another; `pieces` makes some at a time, in order, and `write` is given the stream's parts in order.
+/// The result does not depend on the number of threads.
 pub(crate) fn zlib_pieces(
     count: usize,
-    piece: impl Fn(usize) -> Vec<u8> + Sync,
+    mut pieces: impl FnMut(Range<usize>) -> io::Result<Vec<Vec<u8>>>,
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut sum = 1;
     for first in (0..count).step_by(AT_ONCE) {
-        let some = (first..count.min(first + AT_ONCE)).into_par_iter().map(|number| {
-            let bytes = piece(number);
+        let numbers = first..count.min(first + AT_ONCE);
+        let some = pieces(numbers.clone())?.into_par_iter().zip(numbers).map(|(bytes, number)| {
             let mut out = if number == 0 { HEAD.to_vec() } else { Vec::new() };
             let is_last = number + 1 == count;
             // A flush ends a piece on a whole byte, so that the next may follow.
@@ -110,10 +111,14 @@ mod tests {
             };
             let all: Vec<u8> = (0..lengths.len()).flat_map(piece).collect();
             let mut stream = Vec::new();
-            zlib_pieces(lengths.len(), piece, |part| {
-                stream.extend(part);
-                Ok(())
-            })
+            zlib_pieces(
+                lengths.len(),
+                |some| Ok(some.map(piece).collect()),
+                |part| {
+                    stream.extend(part);
+                    Ok(())
+                },
+            )
             .unwrap();
             if !lengths.is_empty() {
                 assert_eq!(read(&stream), all);
@@ -125,6 +130,6 @@ mod tests {
     #[test]
     fn a_writers_error_ends_it() {
         let refuse = |_: &[u8]| Err(io::Error::other("full"));
-        assert_eq!(zlib_pieces(2, |_| vec![7; 10], refuse).unwrap_err().to_string(), "full");
+        assert_eq!(zlib_pieces(2, |_| Ok(vec![vec![7; 10]; 2]), refuse).unwrap_err().to_string(), "full");
     }
 }

@@ -133,32 +133,6 @@ pub fn inside(size: Size, window: Window) -> Result<()> {
     Err(Error::value("window", value, format!("what lies inside {} × {} (rows × columns)", size[0], size[1])))
 }
 
-/// What a raster is, apart from its samples.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Head {
-    /// Rows and columns.
-    pub size: Size,
-    /// Type of its samples.
-    pub kind: SampleType,
-    /// The sample that stands for no data.
-    pub nodata: Option<f64>,
-    /// Factor and offset from sample to value; `[1, 0]` where nothing is said.
-    pub scale: [f64; 2],
-    /// Unit of the values.
-    pub unit: Option<String>,
-    /// Where the cells lie, and the keys of the CRS.
-    pub georeference: Option<crate::terrain::grid::Georeference>,
-    /// What a reader left out or had to assume.
-    pub warnings: Vec<String>,
-}
-
-impl Head {
-    /// Samples of a size and type of which nothing more is known.
-    pub fn new(size: Size, kind: SampleType) -> Self {
-        Self { size, kind, nodata: None, scale: [1.0, 0.0], unit: None, georeference: None, warnings: Vec::new() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Lines and areas with properties as GeoJSON and FlatGeobuf; see [`place`](super::place) on coordinates.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flatgeobuf::geozero::error::Result as Answer;
 use flatgeobuf::geozero::{ColumnValue, GeomProcessor, GeozeroGeometry, PropertyProcessor};
@@ -76,6 +76,68 @@ pub fn save_reaches(path: impl AsRef<Path>, reaches: &[StreamReach], grid: &Grid
     save_all(path.as_ref(), reaches, feature, grid)
 }
 
+/// Links written as they come, so that none but the one at hand is held: the bytes of [`save_links`].
+pub struct LinkFile {
+    path: PathBuf,
+    grid: Grid,
+    rows: Option<Rows>,
+}
+
+impl LinkFile {
+    /// A file that ends in `.fgb`, of links on the cells of `grid`. Nothing is at its place until it is finished.
+    ///
+    /// # Errors
+    /// Another ending.
+    pub fn new(path: impl Into<PathBuf>, grid: &Grid) -> Result<Self> {
+        let path = path.into();
+        if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("fgb")) {
+            return Err(Error::file(&path, "its ending is not .fgb, the format that takes links as they come"));
+        }
+        Ok(Self { path, grid: grid.clone(), rows: None })
+    }
+
+    /// Takes the next one.
+    ///
+    /// # Errors
+    /// What the system refuses: links wait in a passing file.
+    pub fn put(&mut self, link: &Link) -> Result<()> {
+        let said = Error::io(&self.path, "write");
+        let place = Place::of(&self.grid);
+        let feature = link_feature(link, Vec::new());
+        let mut put = || {
+            if self.rows.is_none() {
+                self.rows = Some(Rows::new(&name_of(&self.path), std::slice::from_ref(&feature), &place, true)?);
+            }
+            self.rows.as_mut().map_or(Ok(()), |rows| rows.put(&feature, &place))
+        };
+        put().map_err(said)
+    }
+
+    /// Puts the file in place, with what of the grid could not be kept, in words.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn finish(self) -> Result<Vec<String>> {
+        let Self { path, grid, rows } = self;
+        atomic(&path, |file| {
+            let write = || {
+                let rows = match rows {
+                    Some(rows) => rows,
+                    None => Rows::new(
+                        &name_of(&path),
+                        &[link_feature(&Link::default(), Vec::new())],
+                        &Place::of(&grid),
+                        false,
+                    )?,
+                };
+                rows.write(file)
+            };
+            write().map_err(Error::io(&path, "write"))
+        })?;
+        Ok(unnamed(&path, &grid))
+    }
+}
+
 /// A link as a line, with its own properties and `more`.
 fn link_feature(link: &Link, more: Vec<(&'static str, Property)>) -> Feature {
     let count = |n| Property::Count(Some(n));
@@ -99,27 +161,32 @@ fn link_feature(link: &Link, more: Vec<(&'static str, Property)>) -> Feature {
 /// # Errors
 /// As [`save_features`].
 pub fn save_lakes(path: impl AsRef<Path>, lakes: &[LakeOutline], grid: &Grid) -> Result<Vec<String>> {
-    let feature = |lake: &LakeOutline| {
-        let outlet = |k: usize| Property::Count(lake.outlet.map(|outlet| outlet[k] as u32));
-        let properties = vec![
-            ("id", Property::Count(Some(lake.id))),
-            ("level_m", Property::Real(lake.level)),
-            ("area_m2", Property::Real(lake.area)),
-            ("volume_m3", Property::Real(lake.volume)),
-            ("mean_depth_m", Property::Real(lake.mean_depth)),
-            ("max_depth_m", Property::Real(lake.max_depth)),
-            ("outlet_row", outlet(0)),
-            ("outlet_column", outlet(1)),
-        ];
-        Feature { shape: Geometry::Area(vec![lake.outline.clone()]), properties }
+    let feature = |lake: &LakeOutline| Feature {
+        shape: Geometry::Area(vec![lake.outline.clone()]),
+        properties: lake_properties(lake),
     };
     save_all(path.as_ref(), lakes, feature, grid)
+}
+
+/// A lake's figures.
+pub(super) fn lake_properties(lake: &LakeOutline) -> Vec<(&'static str, Property)> {
+    let outlet = |k: usize| Property::Count(lake.outlet.map(|outlet| outlet[k] as u32));
+    vec![
+        ("id", Property::Count(Some(lake.id))),
+        ("level_m", Property::Real(lake.level)),
+        ("area_m2", Property::Real(lake.area)),
+        ("volume_m3", Property::Real(lake.volume)),
+        ("mean_depth_m", Property::Real(lake.mean_depth)),
+        ("max_depth_m", Property::Real(lake.max_depth)),
+        ("outlet_row", outlet(0)),
+        ("outlet_column", outlet(1)),
+    ]
 }
 
 /// Writes features of one kind; the ending picks the format, `.fgb` or `.geojson`. Returns what could not be kept, in words.
 ///
 /// FlatGeobuf names the CRS in its header. RFC 7946 would have GeoJSON in WGS 84; we write the terrain's own coordinates,
-/// with the `crs` member of the format's first version (2008), which GDAL reads.
+/// with the `crs` member of the format's first version (2008), which GDAL reads. Where there is no CRS it names a local one, in metres.
 ///
 /// # Errors
 /// Another ending, a file that cannot be written.
@@ -142,7 +209,7 @@ fn save_all<T: Default>(
 /// Writes features whose kind is that of `kinds`.
 fn write(path: &Path, features: &[Feature], kinds: &[Feature], grid: &Grid) -> Result<Vec<String>> {
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = name_of(path);
     let place = Place::of(grid);
     let said = Error::io(path, "write");
     match ending.as_str() {
@@ -151,6 +218,11 @@ fn write(path: &Path, features: &[Feature], kinds: &[Feature], grid: &Grid) -> R
         _ => return Err(Error::file(path, "its ending names no format of features; known are .fgb, .geojson")),
     }
     Ok(unnamed(path, grid))
+}
+
+/// The name of a file's features.
+pub(super) fn name_of(path: &Path) -> String {
+    path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 impl Geometry {
@@ -181,19 +253,29 @@ impl Geometry {
 
 /// Features as objects of JSON.
 fn geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
+    let lines = features.iter().map(|feature| {
+        let properties = properties(&feature.properties);
+        json!({"type": "Feature", "properties": properties, "geometry": feature.shape.geojson(place)})
+    });
+    collection(file, name, place, lines)
+}
+
+/// Properties as JSON has them.
+pub(super) fn properties(of: &[(&'static str, Property)]) -> serde_json::Value {
     let value = |property: &Property| match property {
         Property::Count(count) => json!(count),
         Property::Real(real) => json!(real),
         Property::Word(word) => json!(word),
         Property::Reals(reals) => json!(reals),
     };
-    let lines = features.iter().map(|feature| {
-        let properties = feature.properties.iter().map(|(name, property)| ((*name).to_string(), value(property)));
-        let properties: Map<String, serde_json::Value> = properties.collect();
-        json!({"type": "Feature", "properties": properties, "geometry": feature.shape.geojson(place)})
-    });
-    collection(file, name, place, lines)
+    let all: Map<String, serde_json::Value> =
+        of.iter().map(|(name, property)| ((*name).to_string(), value(property))).collect();
+    all.into()
 }
+
+/// The system of coordinates that lie nowhere on Earth, in the words (WKT 1) that GDAL takes for a name. A file that named none would be
+/// taken for degrees.
+const LOCAL: &str = r#"LOCAL_CS["metres, nowhere on Earth",UNIT["metre",1],AXIS["x",EAST],AXIS["y",NORTH]]"#;
 
 /// A collection of GeoJSON, a feature to a line, so that the file can be read and compared as text.
 pub(super) fn collection(
@@ -202,16 +284,27 @@ pub(super) fn collection(
     place: &Place,
     features: impl Iterator<Item = impl std::fmt::Display>,
 ) -> io::Result<()> {
-    writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
-    if let Some(code) = place.epsg {
-        let crs = json!({"type": "name", "properties": {"name": format!("urn:ogc:def:crs:EPSG::{code}")}});
-        writeln!(file, "\"crs\": {crs},")?;
-    }
-    writeln!(file, "\"features\": [")?;
+    begin_collection(file, name, place)?;
     let mut features = features.peekable();
     while let Some(feature) = features.next() {
         writeln!(file, "{feature}{}", if features.peek().is_some() { "," } else { "" })?;
     }
+    end_collection(file)
+}
+
+/// What stands before the features of a collection.
+pub(super) fn begin_collection(file: &mut (impl Write + ?Sized), name: &str, place: &Place) -> io::Result<()> {
+    writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
+    let system = place.epsg.map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
+    if let Some(system) = system.or_else(|| place.is_local.then(|| LOCAL.to_string())) {
+        let crs = json!({"type": "name", "properties": {"name": system}});
+        writeln!(file, "\"crs\": {crs},")?;
+    }
+    writeln!(file, "\"features\": [")
+}
+
+/// What stands after them.
+pub(super) fn end_collection(file: &mut (impl Write + ?Sized)) -> io::Result<()> {
     writeln!(file, "]}}")
 }
 
@@ -223,40 +316,61 @@ fn flatgeobuf(
     kinds: &[Feature],
     place: &Place,
 ) -> io::Result<()> {
-    let other = |error: flatgeobuf::Error| match error {
+    // GDAL takes an index over nothing for a broken file.
+    let mut rows = Rows::new(name, kinds, place, !features.is_empty())?;
+    features.iter().try_for_each(|feature| rows.put(feature, place))?;
+    rows.write(file)
+}
+
+/// The rows of a FlatGeobuf to be, in a passing file.
+struct Rows {
+    writer: FgbWriter<'static>,
+    columns: Vec<(&'static str, ColumnType)>,
+    /// Whether all areas of the file are of one part.
+    whole: bool,
+}
+
+fn other(error: flatgeobuf::Error) -> io::Error {
+    match error {
         flatgeobuf::Error::IO(error) => error,
         error => io::Error::other(error.to_string()),
-    };
-    let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
-    let all = |holds: fn(&Geometry) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
-    let profiles = all(|shape| matches!(shape, Geometry::Profile(_)));
-    let whole = all(|shape| matches!(shape, Geometry::Area(parts) if parts.len() == 1));
-    let kind = if all(|shape| !matches!(shape, Geometry::Area(_))) {
-        GeometryType::LineString
-    } else if whole {
-        GeometryType::Polygon
-    } else {
-        GeometryType::MultiPolygon
-    };
-    // GDAL takes an index over nothing for a broken file.
-    let options =
-        FgbWriterOptions { crs, write_index: !features.is_empty(), has_z: profiles, ..FgbWriterOptions::default() };
-    let mut writer = FgbWriter::create_with_options(name, kind, options).map_err(other)?;
-    let columns: Vec<(&str, ColumnType)> = kinds.first().map_or(Vec::new(), |first| {
-        let kind = |property: &Property| match property {
-            Property::Count(_) => Some(ColumnType::UInt),
-            Property::Real(_) => Some(ColumnType::Double),
-            Property::Word(_) => Some(ColumnType::String),
-            Property::Reals(_) => None,
-        };
-        first.properties.iter().filter_map(|(name, property)| Some((*name, kind(property)?))).collect()
-    });
-    for (name, kind) in &columns {
-        writer.add_column(name, *kind, |_, _| {});
     }
-    for feature in features {
+}
+
+impl Rows {
+    fn new(name: &str, kinds: &[Feature], place: &Place, write_index: bool) -> io::Result<Self> {
+        let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
+        let all = |holds: fn(&Geometry) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
+        let profiles = all(|shape| matches!(shape, Geometry::Profile(_)));
+        let whole = all(|shape| matches!(shape, Geometry::Area(parts) if parts.len() == 1));
+        let kind = if all(|shape| !matches!(shape, Geometry::Area(_))) {
+            GeometryType::LineString
+        } else if whole {
+            GeometryType::Polygon
+        } else {
+            GeometryType::MultiPolygon
+        };
+        let options = FgbWriterOptions { crs, write_index, has_z: profiles, ..FgbWriterOptions::default() };
+        let mut writer = FgbWriter::create_with_options(name, kind, options).map_err(other)?;
+        let columns: Vec<(&str, ColumnType)> = kinds.first().map_or(Vec::new(), |first| {
+            let kind = |property: &Property| match property {
+                Property::Count(_) => Some(ColumnType::UInt),
+                Property::Real(_) => Some(ColumnType::Double),
+                Property::Word(_) => Some(ColumnType::String),
+                Property::Reals(_) => None,
+            };
+            first.properties.iter().filter_map(|(name, property)| Some((*name, kind(property)?))).collect()
+        });
+        for (name, kind) in &columns {
+            writer.add_column(name, *kind, |_, _| {});
+        }
+        Ok(Self { writer, columns, whole })
+    }
+
+    fn put(&mut self, feature: &Feature, place: &Place) -> io::Result<()> {
+        let Self { writer, columns, whole } = self;
         let mut kept = Ok(());
-        let shape = Placed { shape: &feature.shape, place, whole };
+        let shape = Placed { shape: &feature.shape, place, whole: *whole };
         let values = feature.properties.iter().filter(|(name, _)| columns.iter().any(|(known, _)| known == name));
         writer
             .add_feature_geom(shape, |row| {
@@ -273,9 +387,12 @@ fn flatgeobuf(
                 }
             })
             .and(kept)
-            .map_err(|error| io::Error::other(error.to_string()))?;
+            .map_err(|error| io::Error::other(error.to_string()))
     }
-    writer.write(file).map_err(other)
+
+    fn write(self, file: &mut impl Write) -> io::Result<()> {
+        self.writer.write(file).map_err(other)
+    }
 }
 
 /// A shape in coordinates.
@@ -428,7 +545,9 @@ mod tests {
         save_links(&path, &two(), &Grid::new([3, 2], 10.0).unwrap()).unwrap();
         let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert_eq!(found["features"][0]["geometry"]["coordinates"], json!([[5.0, -5.0], [15.0, -15.0]]));
-        assert!(found.get("crs").is_none());
+        assert!(
+            found["crs"]["properties"]["name"].as_str().unwrap().starts_with("LOCAL_CS[\"metres, nowhere on Earth\"")
+        );
         save_links(&path, &[], &grid).unwrap();
         let found: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         assert_eq!(found["features"], json!([]));
@@ -454,7 +573,17 @@ mod tests {
         let first = std::fs::read(&path).unwrap();
         save_links(&path, &two(), &grid).unwrap();
         assert_eq!(first, std::fs::read(&path).unwrap());
-        save_links(&path, &[], &grid).unwrap();
+        // As they come, the bytes are the same.
+        let one_by_one = folder.path().join("b/a.fgb");
+        std::fs::create_dir(folder.path().join("b")).unwrap();
+        for links in [two(), Vec::new()] {
+            save_links(&path, &links, &grid).unwrap();
+            let mut file = LinkFile::new(&one_by_one, &grid).unwrap();
+            links.iter().for_each(|link| file.put(link).unwrap());
+            file.finish().unwrap();
+            assert!(std::fs::read(&path).unwrap() == std::fs::read(&one_by_one).unwrap(), "{}", links.len());
+        }
+        assert!(LinkFile::new(folder.path().join("a.geojson"), &grid).is_err());
     }
 
     #[test]

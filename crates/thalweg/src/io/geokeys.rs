@@ -175,6 +175,12 @@ pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
     Georeference { transform, pixel: PixelIs::Point, keys, doubles: Vec::new(), ascii: String::new() }
 }
 
+/// A projected system by its code, pixels as areas.
+pub fn projected(epsg: u16, transform: [f64; 6]) -> Georeference {
+    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 1, key::RASTER_TYPE, 0, 1, 1, key::PROJECTED, 0, 1, epsg];
+    Georeference { transform: Some(transform), keys, ..Georeference::default() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -64,6 +64,25 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
             ),
         ));
     }
+    cells_of(path, &raster, [0, 0], spec, mask)
+}
+
+/// A piece of a layer, as [`load_layer`] reads a whole one: the cells of a file from row and column `start` on. `path` is said in messages.
+///
+/// # Errors
+/// As [`load_layer`], but for the size.
+pub fn layer_piece(path: &Path, piece: &Raster, start: [usize; 2], spec: &LayerSpec) -> Result<Cells> {
+    cells_of(path, piece, start, spec, None)
+}
+
+fn cells_of(
+    path: &Path,
+    raster: &Raster,
+    start: [usize; 2],
+    spec: &LayerSpec,
+    mask: Option<&Field<bool>>,
+) -> Result<Cells> {
+    let [rows, cols] = raster.size;
     let full = match raster.samples.kind() {
         SampleType::U8 | SampleType::U16 if spec.unit != "1" || spec.cells != CellType::Float => 1.0,
         kind => kind.full().filter(|_| !raster.scaled).unwrap_or(1.0),
@@ -83,25 +102,21 @@ fn read_layer(path: &Path, raster: Raster, grid: &Grid, spec: &LayerSpec, mask: 
             CellType::Float if !(value as f32).is_finite() => "allowed is what 32 bits hold",
             _ => return Ok(value),
         };
-        Err(Error::layer(spec.name, format!("{} holds {sample} at {}: {problem}", path.display(), place(k, cols))))
+        let place = cell_words([start[0] + k / cols, start[1] + k % cols]);
+        Err(Error::layer(spec.name, format!("{} holds {sample} at {place}: {problem}", path.display())))
     });
     Ok(match spec.cells {
         CellType::Float => {
-            Cells::Float(Field::from_vec(grid.size, values.map(|v| Ok(v? as f32)).collect::<Result<_>>()?)?)
+            Cells::Float(Field::from_vec(raster.size, values.map(|v| Ok(v? as f32)).collect::<Result<_>>()?)?)
         }
         CellType::Count => {
-            Cells::Count(Field::from_vec(grid.size, values.map(|v| Ok(v? as u32)).collect::<Result<_>>()?)?)
+            Cells::Count(Field::from_vec(raster.size, values.map(|v| Ok(v? as u32)).collect::<Result<_>>()?)?)
         }
         CellType::Height => {
             let heights = values.map(|v| Height::from_metres(v?)).collect::<Result<_>>()?;
-            Cells::Height(Field::from_vec(grid.size, heights)?)
+            Cells::Height(Field::from_vec(raster.size, heights)?)
         }
     })
-}
-
-/// A cell in words, by its index in row-major order.
-fn place(k: usize, cols: usize) -> String {
-    cell_words([k / cols, k % cols])
 }
 
 /// A cell in words.

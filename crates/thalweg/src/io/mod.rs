@@ -7,11 +7,16 @@
 
 pub mod apart;
 pub mod atomic;
+pub mod classes;
 pub mod deterrace;
 pub mod disk;
 pub mod draft;
 pub mod features;
+#[cfg(feature = "geopackage")]
+pub mod gpkg;
 pub mod heights;
+pub mod lake_file;
+pub mod meshes;
 pub mod output;
 pub mod place;
 pub mod plain;
@@ -21,12 +26,14 @@ pub mod rivers;
 pub mod sidecar;
 pub mod staging;
 pub mod terrain;
+pub mod textures;
 pub mod trees;
 pub mod water;
 
 mod ascii;
 mod cut;
-mod geokeys;
+mod exr;
+pub(crate) mod geokeys;
 mod hgt;
 pub(crate) mod layer;
 mod npy;
@@ -36,7 +43,7 @@ mod raster;
 mod raw;
 mod save;
 mod tiff;
-mod units;
+pub(crate) mod units;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -44,15 +51,17 @@ use std::path::{Path, PathBuf};
 
 pub use crate::terrain::grid::MAX_CELLS;
 pub use atomic::{atomic, write_text};
-pub use cut::{Head, inside};
+pub use cut::inside;
 pub use draft::{Draft, Saved};
+pub(crate) use geokeys::has_crs;
 pub use heights::{HeightReading, SampleLook};
-pub use layer::{load_layer, load_layer_of};
-pub use picture::{save_map, save_picture};
-pub use raster::{Raster, SampleType, Samples};
-pub use save::{SaveOptions, save, save_layer, save_layer_as, save_samples, writes_sidecar};
+pub use layer::{layer_piece, load_layer, load_layer_of};
+pub use picture::{save_map, save_picture, save_shaded};
+pub use raster::{Head, Raster, SampleType, Samples};
+pub use save::{SaveOptions, save, save_layer, save_layer_as, save_place, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
 pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, placed_of, terrain_of};
+pub use textures::{check_textures, draft_textures};
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
 
@@ -79,6 +88,8 @@ pub enum Format {
     Npy,
     /// ESRI ASCII grid: `.asc`.
     Ascii,
+    /// OpenEXR, one channel of floats: `.exr`.
+    Exr,
     /// SRTM tile, read only: `.hgt`.
     Hgt,
 }
@@ -98,10 +109,11 @@ impl Format {
             "r32" => Self::R32,
             "npy" => Self::Npy,
             "asc" => Self::Ascii,
+            "exr" => Self::Exr,
             "hgt" => Self::Hgt,
             _ => {
                 let problem =
-                    "its ending names no format; known are .tif, .tiff, .png, .r16, .raw, .r32, .npy, .asc, .hgt";
+                    "its ending names no format; known are .tif, .tiff, .png, .r16, .raw, .r32, .npy, .asc, .exr, .hgt";
                 return Err(Error::file(path, problem));
             }
         })
@@ -115,6 +127,7 @@ impl Format {
             Self::Png => &[U16, U8],
             Self::R16 => &[U16],
             Self::R32 => &[F32],
+            Self::Exr => exr::WRITES,
             Self::Ascii => &[F64, F32, U8, U16, I16, I32, U32],
             Self::Hgt => &[],
         }
@@ -149,6 +162,7 @@ impl fmt::Display for Format {
             Self::R32 => "R32",
             Self::Npy => "NPY",
             Self::Ascii => "ESRI ASCII grid",
+            Self::Exr => "EXR",
             Self::Hgt => "HGT",
         })
     }
@@ -208,6 +222,7 @@ pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result
         Format::R32 => raw::read(bytes, SampleType::F32, sidecar),
         Format::Npy => npy::read(bytes),
         Format::Ascii => ascii::read(bytes),
+        Format::Exr => exr::read(bytes),
         Format::Hgt => hgt::read(bytes),
     }
 }
@@ -226,21 +241,29 @@ pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
 /// # Errors
 /// An unknown ending, a sample type that the format cannot hold ([`Format::writes`]), or a file that cannot be written.
 pub fn write(path: impl AsRef<Path>, raster: &Raster) -> Result<()> {
-    let path = path.as_ref();
+    write_as(path.as_ref(), raster, Overviews::of(raster.samples.kind()), None)
+}
+
+/// As [`write()`]; a TIFF with overviews of the kind named, and with a word that says what the samples are.
+fn write_as(path: &Path, raster: &Raster, overviews: Overviews, description: Option<&str>) -> Result<()> {
     let format = Format::of(path)?;
     check_sample(format, raster.samples.kind())?;
     if raster.size[0].checked_mul(raster.size[1]) != Some(raster.samples.len()) || raster.samples.is_empty() {
         let size = format!("{} × {} (rows × columns), at least one", raster.size[0], raster.size[1]);
         return Err(Error::value("samples", raster.samples.len(), size));
     }
+    if format == Format::Tiff {
+        let head = Head { description: description.map(str::to_string), ..raster.head() };
+        return tiff::write_held(path, &head, overviews, &raster.samples);
+    }
     atomic(path, |file| {
         match format {
-            Format::Tiff => tiff::write(file, raster),
             Format::Png => png::write(file, raster),
             Format::R16 | Format::R32 => raw::write(file, raster),
             Format::Npy => npy::write(file, raster),
             Format::Ascii => ascii::write(file, raster),
-            Format::Hgt => Ok(()), // refused above: it writes no sample type
+            Format::Exr => exr::write(file, raster),
+            Format::Tiff | Format::Hgt => Ok(()), // written above; refused above, for it writes no sample type
         }
         .map_err(Error::io(path, "write"))
     })

@@ -1,9 +1,12 @@
 //! Pictures as PNG files.
 
+use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 use super::atomic;
 use crate::base::error::{Error, Result};
+use crate::pictures::bands::ShadedMap;
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{ShadeOptions, shade};
 use crate::pictures::water::Water;
@@ -17,6 +20,22 @@ use crate::terrain::Terrain;
 pub fn save_picture(path: impl AsRef<Path>, picture: &Picture) -> Result<()> {
     let path = path.as_ref();
     atomic(path, |file| picture.encode(file).map_err(Error::io(path, "write")))
+}
+
+/// Writes a map that is drawn by bands as PNG, whole or not at all: the bytes of [`save_picture`].
+///
+/// # Errors
+/// What the map's ground meets; a file that cannot be written.
+pub fn save_shaded(path: impl AsRef<Path>, mut map: ShadedMap<'_>) -> Result<()> {
+    let path = path.as_ref();
+    let size = map.size();
+    let mut met = None;
+    let written = atomic(path, |file| {
+        let rows =
+            |rows: Range<usize>| map.rows(rows.len()).map_err(|error| io::Error::other(met.insert(error).to_string()));
+        Picture::encode_rows(file, size, rows).map_err(Error::io(path, "write"))
+    });
+    met.map_or(written, Err)
 }
 
 /// Draws a shaded map of a terrain, with the water and the trees that it holds, into a PNG; of `options` water and trees do not count.

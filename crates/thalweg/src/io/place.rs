@@ -14,13 +14,16 @@ pub(super) struct Place {
     pub transform: [f64; 6],
     /// The code of the coordinate reference system.
     pub epsg: Option<u16>,
+    /// Whether there is no such system: coordinates are metres.
+    pub is_local: bool,
 }
 
 impl Place {
     pub fn of(grid: &Grid) -> Self {
         let georeference = save::placed(grid);
         let local = [0.0, grid.cell, 0.0, 0.0, 0.0, -grid.cell];
-        Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg() }
+        let is_local = !geokeys::has_crs(&georeference);
+        Self { transform: georeference.transform.unwrap_or(local), epsg: georeference.epsg(), is_local }
     }
 
     /// Coordinates of a place given in rows and columns from the north-west corner.

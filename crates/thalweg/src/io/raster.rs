@@ -237,6 +237,43 @@ impl Samples {
     }
 }
 
+/// What a raster is, apart from its samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// Rows and columns.
+    pub size: Size,
+    /// Type of its samples.
+    pub kind: SampleType,
+    /// The sample that stands for no data.
+    pub nodata: Option<f64>,
+    /// Factor and offset from sample to value; `[1, 0]` where nothing is said.
+    pub scale: [f64; 2],
+    /// Unit of the values.
+    pub unit: Option<String>,
+    /// What the values are, in a word.
+    pub description: Option<String>,
+    /// Where the cells lie, and the keys of the CRS.
+    pub georeference: Option<Georeference>,
+    /// What a reader left out or had to assume.
+    pub warnings: Vec<String>,
+}
+
+impl Head {
+    /// Samples of a size and type of which nothing more is known.
+    pub fn new(size: Size, kind: SampleType) -> Self {
+        Self {
+            size,
+            kind,
+            nodata: None,
+            scale: [1.0, 0.0],
+            unit: None,
+            description: None,
+            georeference: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
 /// A file's samples, and what the file says of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raster {
@@ -273,6 +310,18 @@ impl Raster {
             georeference: None,
             mask: None,
             warnings: Vec::new(),
+        }
+    }
+
+    /// What it is, apart from its samples.
+    pub fn head(&self) -> Head {
+        Head {
+            nodata: self.nodata,
+            scale: self.scale,
+            unit: self.unit.clone(),
+            georeference: self.georeference.clone(),
+            warnings: self.warnings.clone(),
+            ..Head::new(self.size, self.samples.kind())
         }
     }
 

@@ -165,7 +165,9 @@ struct Reach {
     parts_from: Option<u32>,
     downstream: Option<u32>,
     ends: String,
+    #[serde(rename = "discharge_from_m3_s")]
     discharge_from: f64,
+    #[serde(rename = "discharge_m3_s")]
     discharge: f64,
     surfaces_m: Vec<f64>,
     beds_m: Vec<f64>,
@@ -176,6 +178,7 @@ struct Reach {
 struct Lake {
     id: u32,
     level_m: f64,
+    #[serde(rename = "runoff_m3_s")]
     runoff: f64,
 }
 
@@ -293,7 +296,7 @@ mod tests {
     /// A reach of two vertices, with some of its properties changed.
     fn with(line: Value, change: Value) -> String {
         let mut properties = json!({
-            "id": 0, "run": 1, "ends": "edge", "discharge_from": 1.0, "discharge": 2.0, "lake_from": null,
+            "id": 0, "run": 1, "ends": "edge", "discharge_from_m3_s": 1.0, "discharge_m3_s": 2.0, "lake_from": null,
             "surfaces_m": [2.0, 1.0], "beds_m": [1.5, 0.5], "widths_m": [3, 4.5],
         });
         properties.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -312,7 +315,7 @@ mod tests {
         let reach = &reaches[0];
         assert_eq!((reach.places.clone(), reach.width.clone()), (vec![[2.5, 1.5], [19.5, 29.5]], vec![3.0, 4.5]));
         assert_eq!((reach.downstream, reach.lake_from, reach.end.as_str()), (Some(7), None, "edge"));
-        let lakes = br#"{"features": [{"properties": {"id": 3, "level_m": 5, "runoff": 0.5},
+        let lakes = br#"{"features": [{"properties": {"id": 3, "level_m": 5, "runoff_m3_s": 0.5},
                         "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 0]]]}}]}"#;
         assert_eq!(parse_lakes(lakes).unwrap(), [WrittenLake { id: 3, level: 5.0, runoff: 0.5 }]);
     }

@@ -90,7 +90,7 @@ fn save_water_and_map(at: &Path, terrain: &Terrain, network: &Network, carved: &
     let mut saved = Saved::default();
     if let Some(mesh) = ribbons(network, carved) {
         let path = at.join("water.glb");
-        let glb = Glb::new(&mesh, None, None)?;
+        let glb = Glb::water(&mesh)?;
         atomic(&path, |file| glb.write(file).map_err(Error::io(&path, "write")))?;
         saved.add(path);
     }

@@ -15,9 +15,9 @@ use crate::rivers::check::RiverFiles;
 use crate::rivers::network::{FLOW, Mouth, Network, River, RiverReach, SHARES, Source};
 use crate::rivers::waypoints::MOUTHS;
 use crate::rivers::{Carved, Vertex, distance, waypoints};
+use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};
-use crate::terrain::{DISCHARGE, Terrain};
 
 /// Bytes a cell that a network takes while it is read and checked.
 const BYTES: u64 = 72;
@@ -167,8 +167,8 @@ fn reaches(network: &Network) -> Vec<Feature> {
                 ("length_m", real(length)),
                 ("drop_m", real(drop)),
                 ("slope", real(if length > 0.0 { drop / length } else { 0.0 })),
-                ("discharge_from", real(vertices[0].flow as f64 / FLOW)),
-                (DISCHARGE.name, real(flow as f64 / FLOW)),
+                ("discharge_from_m3_s", real(vertices[0].flow as f64 / FLOW)),
+                ("discharge_m3_s", real(flow as f64 / FLOW)),
                 ("catchment_m2", real(area as f64 / SHARES * network.cell * network.cell)),
                 ("width_m", real(middle.width)),
                 ("depth_m", real(middle.depth)),
@@ -222,7 +222,7 @@ fn lakes(network: &Network, cell_area: f64) -> Vec<Feature> {
                 ("id", Property::Count(Some(id))),
                 ("level_m", Property::Real(network.lakes[k].level.metres())),
                 ("area_m2", Property::Real(cells[id as usize] as f64 * cell_area)),
-                ("runoff", Property::Real(own)),
+                ("runoff_m3_s", Property::Real(own)),
             ],
         }
     };

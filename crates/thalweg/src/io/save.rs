@@ -5,7 +5,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::sidecar::{ByteOrder, Engines, RowOrder};
-use super::{Format, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write};
+use super::{Format, Overviews, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write, write_as};
 use crate::base::error::{Error, Result};
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Georeference, Grid, PixelIs};
@@ -39,6 +39,7 @@ pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) ->
         grid: &terrain.grid,
         mask: terrain.nodata.as_ref(),
         value: &|k| ground[k].metres(),
+        name: "height",
         unit: "m",
         range: terrain.range().map(|range| range.map(Height::metres)),
         heights: true,
@@ -89,7 +90,7 @@ pub fn save_layer_as(
     });
     let metres = matches!(cells, Cells::Height(_));
     let unit = terrain.layers.get(name).map_or(if metres { "m" } else { "1" }, |layer| layer.unit.as_str());
-    let sheet = Sheet { grid: &terrain.grid, mask, value: &value, unit, range, heights: false };
+    let sheet = Sheet { grid: &terrain.grid, mask, value: &value, name, unit, range, heights: false };
     sheet.save(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
 }
 
@@ -112,7 +113,7 @@ pub fn writes_sidecar(path: &Path, sample: Option<SampleType>) -> Result<bool> {
 
 /// Whether such a file cannot say by itself what its samples mean.
 fn needs_sidecar(format: Format, kind: SampleType) -> bool {
-    kind.full().is_some() || matches!(format, Format::R32 | Format::Npy)
+    kind.full().is_some() || matches!(format, Format::R32 | Format::Npy | Format::Exr)
 }
 
 /// One value to a cell, to be written.
@@ -120,6 +121,7 @@ struct Sheet<'a> {
     grid: &'a Grid,
     mask: Option<&'a Field<bool>>,
     value: &'a (dyn Fn(usize) -> f64 + Sync),
+    name: &'a str,
     unit: &'a str,
     /// Lowest and highest value where there is data.
     range: Option<[f64; 2]>,
@@ -150,9 +152,11 @@ impl Sheet<'_> {
         if format != Format::Tiff && self.grid.georeference.as_ref().is_some_and(geokeys::has_crs) {
             warnings.push(format!("{format} keeps no coordinate reference system; write .tif to keep it"));
         }
+        // Codes are no metres: the sidecar tells what they mean. Other units are not those of heights, which a reader takes a map for.
+        let unit = (kind.full().is_none() && self.unit == "m").then(|| self.unit.to_string());
         // A nodata code needs no tag where the sidecar says it and no reader looks for one.
-        let raster = Raster { nodata, georeference: Some(georeference), ..Raster::new(self.grid.size, samples) };
-        write(path, &raster)?;
+        let raster = Raster { nodata, unit, georeference: Some(georeference), ..Raster::new(self.grid.size, samples) };
+        write_as(path, &raster, Overviews::Means, Some(self.name))?;
         if needs_sidecar(format, kind) {
             let [rows, columns] = self.grid.size;
             let engines = self.heights.then(|| Engines::new(minimum, maximum, self.grid.size, self.grid.cell));
@@ -226,7 +230,11 @@ impl Sheet<'_> {
     }
 }
 
-/// The grid's georeference moved to its window's corner; a local one (no CRS, north-west corner at 0, 0) if it has none.
+/// The grid's georeference moved to its window's corner; a local one (no CRS, north-west corner at 0, 0) if it has none: what [`save()`] writes.
+pub fn save_place(grid: &Grid) -> Georeference {
+    placed(grid)
+}
+
 pub(super) fn placed(grid: &Grid) -> Georeference {
     let [i, j] = grid.origin.map(|n| n as f64);
     let mut georeference = grid.georeference.clone().unwrap_or_default();

@@ -12,7 +12,7 @@ use super::features::collection;
 use super::place::{Place, unnamed};
 use super::{atomic, plain};
 use crate::base::error::{Error, Result};
-use crate::base::memory;
+use crate::base::{memory, names};
 use crate::process::forest::{self, KINDS, Tree};
 use crate::terrain::Terrain;
 use crate::terrain::grid::Grid;
@@ -128,9 +128,9 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
         .trim(csv::Trim::All)
         .terminator(csv::Terminator::Any(b'\n'))
         .from_reader(reader);
-    let mut names = StringRecord::new();
-    next(&mut table, &mut names, path)?;
-    let column = |name: &str| names.iter().position(|known| known == name);
+    let mut head = StringRecord::new();
+    next(&mut table, &mut head, path)?;
+    let column = |name: &str| head.iter().position(|known| known == name);
     let needed = |name: &str| {
         let problem =
             format!("is no table of trees: its first line names no column `{name}`; needed are x, y, kind, height_m");
@@ -142,7 +142,7 @@ pub fn parse_trees(reader: impl Read, path: &Path, grid: &Grid) -> Result<(Vec<T
     let (mut trees, mut outside, mut cells) = (Vec::new(), 0u64, StringRecord::new());
     while let Some(count) = next(&mut table, &mut cells, path)? {
         let wrong = |what: &str, at: usize, allowed: &str| {
-            let value = cells.get(at).unwrap_or_default();
+            let value = names::short(cells.get(at).unwrap_or_default());
             Error::file(path, format!("line {count}: {what} `{value}`; allowed is {allowed}"))
         };
         let number = |what: &str, at: usize| {
@@ -291,6 +291,8 @@ mod tests {
         assert!(refusal("x,y,kind,height_m\n1,-2,reed,NaN\n").contains("a number"));
         assert!(refusal("id,x,y,kind,height_m\n-1,1,-2,reed,2\n").contains("a whole number"));
         assert!(refusal(&"x,".repeat(5000)).contains("over 4096 bytes"));
+        let long = refusal(&format!("x,y,kind,height_m\n1,-2,{},3\n", "k".repeat(4000)));
+        assert!(long.contains("(4000 characters)") && long.len() < 400, "{long}");
         std::fs::write(&path, "height_m,kind,y,x\r\n2.4,reed,-15.5,7\r\n\r\n").unwrap();
         let (trees, _) = load_trees(&path, &land(None).grid).unwrap();
         assert_eq!((trees.len(), trees[0].cell, trees[0].kind().name), (1, [1, 0], "reed"));

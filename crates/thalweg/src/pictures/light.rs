@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::pictures::sample::bilinear;
-use crate::terrain::field::Field;
+use crate::terrain::field::{Field, Size};
 
 /// Where the sun stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,20 +79,44 @@ pub fn hillshade(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f
 /// coarser means of the ground each take away the sky below their horizons in eight directions (the cosine-weighted view
 /// factor 1 − sin² of the horizon, as in Zakšek et al. 2011, one scale after another instead of along whole rays).
 pub fn sky(heights: &Field<f32>, cell: [f32; 2], exaggeration: f32) -> Field<f32> {
-    let mut levels = vec![halved(heights)];
-    while let Some(next) = levels.last().filter(|f| f.rows().min(f.cols()) > 4 && levels.len() < 7).map(halved) {
+    let levels = coarser(heights, halvings(heights.size()));
+    open_sky(&levels, 0, None, cell, exaggeration).unwrap_or_else(|| Field::new(heights.size(), 1.0))
+}
+
+/// How many coarser levels [`sky`] looks at.
+pub(crate) fn halvings(size: Size) -> usize {
+    let sizes = std::iter::successors(Some(size.map(|n| n.div_ceil(2))), |size| Some(size.map(|n| n.div_ceil(2))));
+    1 + sizes.take(6).take_while(|[rows, cols]| *rows.min(cols) > 4).count()
+}
+
+/// Coarser and coarser means of a field, each of cells twice as wide.
+pub(crate) fn coarser(field: &Field<f32>, count: usize) -> Vec<Field<f32>> {
+    let mut levels: Vec<Field<f32>> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let next = halved(levels.last().unwrap_or(field));
         levels.push(next);
     }
-    let mut open: Option<Field<f32>> = None;
+    levels
+}
+
+/// The share of the sky that is seen from `levels[0]`, where `levels` follow `finer` finer ones, and over hills larger than all of them `above`.
+pub(crate) fn open_sky(
+    levels: &[Field<f32>],
+    finer: usize,
+    above: Option<Field<f32>>,
+    cell: [f32; 2],
+    exaggeration: f32,
+) -> Option<Field<f32>> {
+    let mut open = above;
     for (k, level) in levels.iter().enumerate().rev() {
-        let reach = [0, 1].map(|axis| cell[axis] * (2u32 << k) as f32 / exaggeration);
+        let reach = [0, 1].map(|axis| cell[axis] * (2u32 << (finer + k)) as f32 / exaggeration);
         let coarser = open.take();
         open = Some(Field::generate(level.size(), |i, j| {
             let above = coarser.as_ref().map_or(1.0, |f| bilinear(f, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0));
             above * (1.0 - 0.6 * hidden(level, reach, i, j))
         }));
     }
-    open.unwrap_or_else(|| Field::new(heights.size(), 1.0))
+    open
 }
 
 /// Mean over eight directions of sin² of the horizon that the cells one and two away make.
@@ -130,6 +154,24 @@ fn halved(field: &Field<f32>) -> Field<f32> {
 /// Height of the shadow above the ground in metres (before exaggeration), 0 in the sun: the surface that the sun's rays
 /// graze is carried away from the sun row by row (or column by column, whichever its azimuth crosses faster).
 pub fn shadow(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
+    shadow_on(heights, cell, sun, exaggeration, 0, &[]).0
+}
+
+/// Whether rays come from row 0, over which rows further south are then shaded; else from the last.
+pub(crate) fn is_from_north(sun: Sun) -> bool {
+    sun.direction()[1] > 0.0
+}
+
+/// The same for rows of a map from its row `first` on, where `rim` is the grazed surface in the row beside them that rays cross before, empty where
+/// there is none; with the grazed surface in their own last row on the rays' way.
+pub(crate) fn shadow_on(
+    heights: &Field<f32>,
+    cell: [f32; 2],
+    sun: Sun,
+    exaggeration: f32,
+    first: usize,
+    rim: &[f32],
+) -> (Field<f32>, Vec<f32>) {
     let [rows, cols] = heights.size();
     let [east, north, up] = sun.direction();
     // Cells that a ray crosses per metre towards the sun; the larger becomes one cell a step.
@@ -138,19 +180,29 @@ pub fn shadow(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32)
     let (fast, slow) = if by_rows { (down, across) } else { (across, down) };
     let mut out = Field::new([rows, cols], 0.0);
     if fast.abs() < 1e-6 {
-        return out;
+        return (out, Vec::new());
     }
+    // Of lines across the rays' rows, the place in the row beside.
+    let beside = if is_from_north(sun) { first.checked_sub(1) } else { Some(first + rows) };
+    let own = if is_from_north(sun) { rows - 1 } else { 0 };
+    let mut last_row = Vec::new();
     let (drop, drift) = (up / fast.abs() / exaggeration, slow / fast.abs());
     let (lines, width) = if by_rows { (rows, cols) } else { (cols, rows) };
     let cell_of = |line: usize, k: usize| if by_rows { (line, k) } else { (k, line) };
-    let mut before: Vec<f32> = Vec::new();
+    let mut before: Vec<f32> = if by_rows { rim.to_vec() } else { Vec::new() };
+    let from = if by_rows { 0 } else { first };
+    let mut outside: Option<f32> = None;
     for n in 0..lines {
         // From the side where the sun stands.
         let line = if fast < 0.0 { n } else { lines - 1 - n };
         let grazed = |k: usize| {
-            let at = k as f32 + drift;
+            let at = (from + k) as f32 + drift;
             let left = at.floor();
-            let value = |p: f32| if p >= 0.0 { before.get(p as usize).copied() } else { None };
+            let value = |p: f32| match p >= 0.0 {
+                true if !by_rows && Some(p as usize) == beside => outside,
+                true => (p as usize).checked_sub(from).and_then(|k| before.get(k)).copied(),
+                false => None,
+            };
             match (value(left), value(left + 1.0)) {
                 (Some(a), Some(b)) => a + (b - a) * (at - left),
                 (Some(a), None) | (None, Some(a)) => a,
@@ -165,9 +217,14 @@ pub fn shadow(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32)
         for (k, top) in surface.iter().enumerate() {
             out[cell_of(line, k)] = top - heights[cell_of(line, k)];
         }
+        if !by_rows {
+            outside = rim.get(line).copied();
+            last_row.resize(cols, 0.0);
+            last_row[line] = surface[own];
+        }
         before = surface;
     }
-    out
+    (out, if by_rows { before } else { last_row })
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 //! Every function is pure (terrain in, [`picture::Picture`] out) and gives the same bits for any number of threads.
 
 pub mod animation;
+pub mod bands;
 pub mod colour;
 pub mod furniture;
 pub mod layer;
 pub mod light;
 pub mod momentum;
+pub mod natural;
 pub mod paint;
 pub mod perspective;
 pub mod picture;

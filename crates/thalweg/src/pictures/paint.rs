@@ -3,8 +3,8 @@
 use crate::pictures::colour::{Linear, lit, mix};
 use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
 use crate::pictures::ramps::{ColourTable, Ramp};
-use crate::pictures::relief::Relief;
-use crate::pictures::sample::{bilinear, quantile};
+use crate::pictures::relief::{Relief, Sampled};
+use crate::pictures::sample::bilinear;
 use crate::pictures::streams::STREAM;
 use crate::terrain::field::{Field, Size};
 
@@ -77,17 +77,23 @@ pub struct Painter<'a> {
 impl<'a> Painter<'a> {
     /// Works out sky and shadow.
     pub fn new(relief: &'a Relief, brush: Brush) -> Self {
+        let sky = sky(&relief.heights, relief.cell, brush.exaggeration);
+        let shadow = shadow(&relief.heights, relief.cell, brush.sun, brush.exaggeration);
+        Self::under(relief, brush, Sampled::of(relief).deepest(), sky, shadow)
+    }
+
+    /// The same under a sky and in a shadow that are known: the first of cells twice as wide, the other by cell.
+    pub(crate) fn under(relief: &'a Relief, brush: Brush, deepest: f32, sky: Field<f32>, shadow: Field<f32>) -> Self {
         let aside = |degrees: f64| Sun { azimuth: brush.sun.azimuth + degrees, ..brush.sun }.direction();
-        let depths = relief.sorted(|i, j| relief.sea.map(|level| level - relief.heights[(i, j)]).filter(|d| *d > 0.0));
         Self {
             relief,
             brush,
             land: brush.ramp.table(),
             sea: Ramp::sea().table(),
-            deepest: quantile(&depths, 0.995).max(1.0),
+            deepest,
             lights: [brush.sun.direction(), aside(-ASIDE), aside(ASIDE)],
-            sky: sky(&relief.heights, relief.cell, brush.exaggeration),
-            shadow: shadow(&relief.heights, relief.cell, brush.sun, brush.exaggeration),
+            sky,
+            shadow,
             streams: None,
         }
     }

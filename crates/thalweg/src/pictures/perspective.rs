@@ -6,6 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::furniture::{INK, PAPER};
 use crate::pictures::light::Sun;
+use crate::pictures::natural::{Air, NaturalGround, lit_ground};
 use crate::pictures::paint::Painter;
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
@@ -28,6 +29,8 @@ const BAND: usize = 24;
 const PROPORTION: f32 = 0.2;
 /// Power of the want of proportion that exaggeration makes up for: low land may look lower than mountains.
 const MADE_UP: f32 = 0.7;
+/// Metres of air that take half of the light, in a view from within the land.
+const HAZE: f32 = 25_000.0;
 /// Air above the block: top of the picture, bottom.
 const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
 
@@ -56,6 +59,28 @@ pub struct ViewOptions<'a> {
     pub trees: &'a [Tree],
     /// A line above the picture.
     pub title: Option<&'a str>,
+    /// Draws the land as it looks, under sky and through air: what covers its ground. The ramp does nothing then.
+    pub natural: Option<&'a NaturalGround>,
+    /// Metres of air that take half of the light of what is seen through it, 100 to 10 000 000; `None` takes four times the land's longer
+    /// side from afar, and 25 km from within. For natural views.
+    pub haze: Option<f64>,
+    /// Where the camera stands in the land or over it, instead of afar; heights are then as they are unless an exaggeration is given.
+    pub standpoint: Option<Standpoint>,
+}
+
+/// Where a camera stands, and where it looks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standpoint {
+    /// Metres east and south of the north-western corner; outside of the land it stands over the nearest cell's height.
+    pub place: [f64; 2],
+    /// Metres above the ground, or the water, there; 1 to 100 000.
+    pub above: f64,
+    /// Where it looks: degrees clockwise from north.
+    pub azimuth: f64,
+    /// Degrees above the horizon that it looks, -90 to 60.
+    pub pitch: f64,
+    /// Degrees that it sees from left to right, 5 to 120.
+    pub lens: f64,
 }
 
 impl Default for ViewOptions<'_> {
@@ -72,6 +97,9 @@ impl Default for ViewOptions<'_> {
             water: Water::default(),
             trees: &[],
             title: None,
+            natural: None,
+            haze: None,
+            standpoint: None,
         }
     }
 }
@@ -130,6 +158,22 @@ pub fn compare(before: DrawnLand<'_>, after: DrawnLand<'_>, options: &ViewOption
 }
 
 impl ViewOptions<'_> {
+    /// Rows and columns of samples that these options draw a land of `cells` with, about as dense as the screen's pixels, and denser for a
+    /// camera within the land: a [`NaturalGround`] of so many is as fine as is seen.
+    pub fn samples(&self, cells: Size) -> Size {
+        let pixels = self.size[0].max(self.size[1]);
+        let [least, most] =
+            if self.standpoint.is_some() { [2 * pixels, 3 * pixels] } else { [pixels / 2, pixels * 3 / 2] };
+        let long = cells[0].max(cells[1]);
+        let scale = match long {
+            n if n > most => most as f64 / n as f64,
+            // A whole number of new intervals in each old one keeps every sample.
+            n if n > 1 && n < least => least.div_ceil(n) as f64,
+            _ => return cells,
+        };
+        cells.map(|n| if n > 1 { (((n - 1) as f64 * scale).round() as usize).max(1) + 1 } else { 1 })
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         if !self.size.iter().all(|n| (16..=16_384).contains(n)) {
             return Err(Error::value(
@@ -145,6 +189,17 @@ impl ViewOptions<'_> {
         within("azimuth", self.azimuth, -360.0, 360.0)?;
         within("elevation", self.elevation, 5.0, 90.0)?;
         within("zoom", self.zoom, 0.1, 20.0)?;
+        if let Some(haze) = self.haze {
+            within("haze", haze, 100.0, 1e7)?;
+        }
+        if let Some(Standpoint { place, above, azimuth, pitch, lens }) = self.standpoint {
+            within("place east of the corner", place[0], -1e8, 1e8)?;
+            within("place south of the corner", place[1], -1e8, 1e8)?;
+            within("height above ground", above, 1.0, 1e5)?;
+            within("azimuth", azimuth, -360.0, 360.0)?;
+            within("pitch", pitch, -90.0, 60.0)?;
+            within("lens", lens, 5.0, 120.0)?;
+        }
         if let Some(exaggeration) = self.exaggeration.filter(|x| !(*x > 0.0 && *x <= 1000.0)) {
             return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
         }
@@ -170,7 +225,9 @@ pub fn exaggeration(long: f32, relief: f32) -> f32 {
 /// Draws each land with what they share: camera, exaggeration, colours, base.
 pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Result<Vec<Picture>> {
     let subjects = lands.iter().map(|DrawnLand { terrain, water, trees }| {
-        let relief = at_screen_resolution(&Relief::flooded(terrain, water)?, options.size);
+        let relief = Relief::flooded(terrain, water)?;
+        // Large reliefs are low-passed, small ones made smooth.
+        let relief = relief.resized(options.samples(relief.size()));
         Ok(Subject { relief, streams: water.streams, trees, cells: terrain.grid.size })
     });
     let subjects = subjects.collect::<Result<Vec<_>>>()?;
@@ -182,7 +239,8 @@ pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Resu
     let long = extent[0].max(extent[1]);
     let low = joint(f32::min, &|r| r.extremes()[0]);
     let high = joint(f32::max, &|r| r.extremes()[1]);
-    let exaggeration = options.exaggeration.map_or_else(|| exaggeration(long, high - low), |given| given as f32);
+    let chosen = || if options.standpoint.is_some() { 1.0 } else { exaggeration(long, high - low) };
+    let exaggeration = options.exaggeration.map_or_else(chosen, |given| given as f32);
     let base = low * exaggeration - 0.045 * long;
     let range =
         options.range.unwrap_or_else(|| [joint(f32::min, &|r| r.range()[0]), joint(f32::max, &|r| r.range()[1])]);
@@ -192,13 +250,24 @@ pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Resu
     let bounds: [ScenePoint; 2] = [-1.0, 1.0]
         .map(|s| [s * extent[1] / 2.0, s * extent[0] / 2.0, if s < 0.0 { base } else { high * exaggeration }]);
     let screen = options.size.map(|n| (n * FINE) as f32);
-    let camera = Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32);
+    let camera = match (options.standpoint, reliefs.first()) {
+        (Some(standpoint), Some(relief)) => standpoint.camera(relief, exaggeration, screen),
+        _ => Camera::framing(bounds, options.azimuth, options.elevation, screen, 0.92 * options.zoom as f32),
+    };
+    let haze = options.haze.map_or(if options.standpoint.is_some() { HAZE } else { 4.0 * long }, |haze| haze as f32);
+    let air = Air::new(camera.eye(), options.sun, haze, low * exaggeration);
     let draw_one = |Subject { relief, streams, trees, cells }: &Subject<'_>| {
         let sun = options.sun.direction();
         let brush = brush(relief, options.ramp, options.sun, Some(light), Some(range))?;
         let streams = streams.map(|streams| streams.on(relief, *cells));
-        let painter = Painter::new(relief, brush).with_streams(streams);
-        let mut block = Block::new(relief, &painter, exaggeration, base, sun);
+        let colours = match options.natural {
+            Some(ground) => lit_ground(relief, ground, &air, options.sun, exaggeration, streams.as_ref()),
+            None => Painter::new(relief, brush).with_streams(streams).paint(),
+        };
+        let mut block = Block::new(relief, &colours, exaggeration, base, sun);
+        if options.standpoint.is_some() {
+            block = block.without_sides();
+        }
         if let Some(light) = Wood::shadow(trees, *cells, relief, sun) {
             block = block.shaded(&light);
         }
@@ -206,24 +275,14 @@ pub(crate) fn render(lands: &[DrawnLand<'_>], options: &ViewOptions<'_>) -> Resu
         let wood = Wood::new(trees, *cells, relief, exaggeration, &camera, sun, screen);
         let half = [1, 0].map(|k| relief.cell[k] * (relief.size()[k].max(2) - 1) as f32 / 2.0);
         let floor = Floor { camera, base, half, blur: 0.05 * long, sun };
-        Ok(rasterise(&block.project(&camera), &wood, &floor, options.size))
+        let projected = block.project(&camera);
+        if options.natural.is_some() {
+            let sea = relief.sea.filter(|_| options.standpoint.is_some()).map(|sea| sea * exaggeration);
+            return Ok(photograph(&projected, &wood, &camera, &air, sea, options.size));
+        }
+        Ok(rasterise(&projected, &wood, &floor, options.size))
     };
     subjects.iter().map(draw_one).collect()
-}
-
-/// The relief with samples about as dense as the screen's pixels: large ones are low-passed, small ones made smooth.
-fn at_screen_resolution(relief: &Relief, screen: Size) -> Relief {
-    let long = relief.size()[0].max(relief.size()[1]);
-    let pixels = screen[0].max(screen[1]);
-    let (least, most) = (pixels / 2, pixels * 3 / 2);
-    let scale = match long {
-        n if n > most => most as f64 / n as f64,
-        // A whole number of new intervals in each old one keeps every sample.
-        n if n > 1 && n < least => least.div_ceil(n) as f64,
-        _ => return relief.clone(),
-    };
-    let size = relief.size().map(|n| if n > 1 { (((n - 1) as f64 * scale).round() as usize).max(1) + 1 } else { 1 });
-    relief.resized(size)
 }
 
 /// The ground that the block stands on, for its shadow.
@@ -272,6 +331,62 @@ fn rasterise(block: &Projected, wood: &Wood, floor: &Floor, [rows, cols]: Size) 
         }
     });
     picture
+}
+
+/// The block, its trees, and the sky behind, seen through the air; where there is a `sea`, it goes on to the horizon.
+fn photograph(
+    block: &Projected,
+    wood: &Wood,
+    camera: &Camera,
+    air: &Air,
+    sea: Option<f32>,
+    [rows, cols]: Size,
+) -> Picture {
+    let mut picture = Picture::new([rows, cols], PAPER);
+    picture.rgb.as_mut_slice().par_chunks_mut(cols * BAND).enumerate().for_each(|(n, strip)| {
+        let top = n * BAND;
+        let mut band = Band::new(top * FINE, strip.len() / cols * FINE, cols * FINE);
+        block.draw(&mut band);
+        wood.draw(n, camera, &mut band);
+        let seen = |row: usize, col: usize| -> Linear {
+            let at = [col as f32 + 0.5, (top * FINE + row) as f32 + 0.5];
+            let ray = camera.ray(at);
+            if let (Some(near), Some(colour)) = (band.near(row, col), band.at(row, col)) {
+                let eye = camera.eye();
+                return air.hazed(colour, std::array::from_fn(|k| eye[k] + ray[k] / near));
+            }
+            if let Some((level, [east, north])) = sea.and_then(|level| Some((level, camera.floor(at, level)?))) {
+                return air.sea([east, north, level]);
+            }
+            let length = ray.iter().map(|x| x * x).sum::<f32>().sqrt();
+            air.sky(ray.map(|x| x / length))
+        };
+        for (k, pixel) in strip.iter_mut().enumerate() {
+            let (row, col) = (k / cols, k % cols);
+            let mut sum = [0.0; 3];
+            for sub in 0..FINE * FINE {
+                // Developed one by one: a bright edge is smooth in the picture.
+                let seen = Air::developed(seen(row * FINE + sub / FINE, col * FINE + sub % FINE));
+                sum = std::array::from_fn(|c| sum[c] + seen[c]);
+            }
+            *pixel = srgb(sum.map(|x| x / (FINE * FINE) as f32));
+        }
+    });
+    picture
+}
+
+impl Standpoint {
+    /// The camera that stands there on a relief whose heights are drawn times `exaggeration`.
+    fn camera(&self, relief: &Relief, exaggeration: f32, screen: [f32; 2]) -> Camera {
+        let [rows, cols] = relief.size();
+        let [j, i] = [0, 1].map(|k| (self.place[k] as f32) / relief.cell[1 - k] - 0.5);
+        let cell = |at: f32, n: usize| (at.round().max(0.0) as usize).min(n - 1);
+        let (r, c) = (cell(i, rows), cell(j, cols));
+        let ground = (relief.heights[(r, c)] + relief.depth(r, c)) * exaggeration;
+        let east = (j - (cols - 1) as f32 / 2.0) * relief.cell[1];
+        let north = ((rows - 1) as f32 / 2.0 - i) * relief.cell[0];
+        Camera::standing([east, north, ground + self.above as f32], [self.azimuth, self.pitch], self.lens, screen)
+    }
 }
 
 /// A line in the middle of the top.

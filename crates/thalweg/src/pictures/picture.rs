@@ -1,11 +1,12 @@
 //! [`Picture`]: sRGB pixels, and what may be done with any picture.
 
 use std::io::{self, BufRead, Seek, Write};
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::pictures::colour::{Linear, Rgb, linear, srgb};
-use crate::pictures::png_file::write_png;
+use crate::pictures::png_file::{write_png, write_png_rows};
 use crate::terrain::field::{Field, Size, Window};
 use crate::terrain::filter::{Axis, Kernel, filter};
 
@@ -36,6 +37,19 @@ impl Picture {
     /// When the writer fails, or a side is zero or over 2³¹ − 1.
     pub fn encode(&self, writer: impl Write) -> io::Result<()> {
         write_png(writer, self.size(), png::ColorType::Rgb, png::BitDepth::Eight, self.rgb.as_slice().as_flattened())
+    }
+
+    /// Writes the PNG of a picture that is not in memory, of the same bytes: `pixels` gives some rows, each asked for once, in order.
+    ///
+    /// # Errors
+    /// As [`Picture::encode`]; what `pixels` meets.
+    pub fn encode_rows(
+        writer: impl Write,
+        size: Size,
+        mut pixels: impl FnMut(Range<usize>) -> io::Result<Vec<Rgb>>,
+    ) -> io::Result<()> {
+        let bytes = |rows| Ok(pixels(rows)?.into_flattened().into());
+        write_png_rows(writer, size, png::ColorType::Rgb, png::BitDepth::Eight, bytes)
     }
 
     /// A PNG's bytes, as [`Picture::encode`].
@@ -75,8 +89,7 @@ impl Picture {
         if size[0] > rows || size[1] > cols || size == [rows, cols] || size.contains(&0) {
             return self;
         }
-        let spans = |n: usize, m: usize| -> Vec<Span> { (0..m).map(|k| Span::new(n, m, k)).collect() };
-        let (down, across) = (spans(rows, size[0]), spans(cols, size[1]));
+        let (down, across) = (Span::all(rows, size[0]), Span::all(cols, size[1]));
         let mut rgb = Field::new(size, [0; 3]);
         rgb.par_rows_mut().for_each(|(i, row)| {
             let mut light = vec![[0f32; 3]; cols];
@@ -85,13 +98,7 @@ impl Picture {
                     add(sum, linear(*pixel), weight);
                 }
             }
-            for (pixel, span) in row.iter_mut().zip(&across) {
-                let mut sum = [0.0; 3];
-                for (c, weight) in span.weights() {
-                    add(&mut sum, light[c], weight);
-                }
-                *pixel = srgb(sum);
-            }
+            gather(&light, &across, row);
         });
         Self { rgb }
     }
@@ -99,13 +106,8 @@ impl Picture {
     /// The picture with its longer side at most `pixels`, its shape kept; see [`Picture::reduced`].
     #[must_use]
     pub fn within(self, pixels: usize) -> Self {
-        let [rows, cols] = self.size();
-        let long = rows.max(cols);
-        if pixels == 0 || long <= pixels {
-            return self;
-        }
-        let scale = |n: usize| ((n as f64 * pixels as f64 / long as f64).round() as usize).max(1);
-        self.reduced([scale(rows), scale(cols)])
+        let size = size_within(self.size(), pixels);
+        self.reduced(size)
     }
 
     /// The picture at `size`, if that is no smaller in either direction, light flowing smoothly from pixel to pixel; the
@@ -155,6 +157,70 @@ impl Picture {
     }
 }
 
+/// The size of which the longer side is at most `pixels`, the shape kept; 0 pixels ask for nothing.
+pub(crate) fn size_within([rows, cols]: Size, pixels: usize) -> Size {
+    let long = rows.max(cols);
+    if pixels == 0 || long <= pixels {
+        return [rows, cols];
+    }
+    let scale = |n: usize| ((n as f64 * pixels as f64 / long as f64).round() as usize).max(1);
+    [scale(rows), scale(cols)]
+}
+
+/// [`Picture::reduced`] of a picture that comes row by row: the same bits.
+pub(crate) struct Reduction {
+    size: [Size; 2],
+    down: Vec<Span>,
+    across: Vec<Span>,
+    /// Rows that came, and rows that are done.
+    at: [usize; 2],
+    light: Vec<Linear>,
+}
+
+impl Reduction {
+    /// From pictures of one size to those of another that is no larger.
+    pub(crate) fn new(old: Size, size: Size) -> Self {
+        let (down, across) = (Span::all(old[0], size[0]), Span::all(old[1], size[1]));
+        Self { size: [old, size], down, across, at: [0, 0], light: vec![[0.0; 3]; old[1]] }
+    }
+
+    /// Takes the next row; gives those that are done with it.
+    pub(crate) fn take(&mut self, row: &[Rgb]) -> Vec<Vec<Rgb>> {
+        let [old, size] = self.size;
+        if size == old {
+            return vec![row.to_vec()];
+        }
+        let mut done = Vec::new();
+        // A row may be the last of one span and the first of the next.
+        while let Some(span) = self.down.get(self.at[1]) {
+            if let Some((_, weight)) = span.weights().find(|(r, _)| *r == self.at[0]) {
+                self.light.par_iter_mut().zip(row).with_min_len(4096).for_each(|(sum, p)| add(sum, linear(*p), weight));
+            }
+            if span.weights().any(|(r, _)| r > self.at[0]) {
+                break;
+            }
+            let mut pixels = vec![[0; 3]; size[1]];
+            gather(&self.light, &self.across, &mut pixels);
+            done.push(pixels);
+            self.light.fill([0.0; 3]);
+            self.at[1] += 1;
+        }
+        self.at[0] += 1;
+        done
+    }
+}
+
+/// Sums light over spans of a row.
+fn gather(light: &[Linear], across: &[Span], row: &mut [Rgb]) {
+    for (pixel, span) in row.iter_mut().zip(across) {
+        let mut sum = [0.0; 3];
+        for (c, weight) in span.weights() {
+            add(&mut sum, light[c], weight);
+        }
+        *pixel = srgb(sum);
+    }
+}
+
 /// Which of `n` old pixels make up one of `m` new ones.
 struct Span {
     from: f64,
@@ -162,6 +228,10 @@ struct Span {
 }
 
 impl Span {
+    fn all(n: usize, m: usize) -> Vec<Self> {
+        (0..m).map(|k| Self::new(n, m, k)).collect()
+    }
+
     fn new(n: usize, m: usize, k: usize) -> Self {
         let step = n as f64 / m as f64;
         Self { from: k as f64 * step, to: ((k + 1) as f64 * step).min(n as f64) }

@@ -1,6 +1,10 @@
 //! PNG files, written on all threads: groups of rows are filtered and compressed side by side.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
+use std::ops::Range;
+
+use rayon::prelude::*;
 
 use crate::base::deflate::zlib_pieces;
 use crate::terrain::field::Size;
@@ -14,10 +18,31 @@ const GROUP: usize = 1 << 18;
 /// When the writer fails, a side is zero or over 2³¹ − 1, or there are not as many bytes as pixels have.
 pub(crate) fn write_png(
     writer: impl Write,
-    [rows, cols]: Size,
+    size: Size,
     colour: png::ColorType,
     depth: png::BitDepth,
     bytes: &[u8],
+) -> io::Result<()> {
+    let length = size[1] * bytes_of(colour, depth);
+    if bytes.len() != size[0] * length {
+        let expected = size[0] * length;
+        return Err(io::Error::other(format!("a PNG of {} bytes of pixels, not of {expected}", bytes.len())));
+    }
+    write_png_rows(writer, size, colour, depth, |rows| {
+        Ok(Cow::Borrowed(&bytes[rows.start * length..rows.end * length]))
+    })
+}
+
+/// The same bytes of a picture that need not be in memory: `pixels` gives the samples of some rows, each asked for once, in order.
+///
+/// # Errors
+/// As [`write_png`]; what `pixels` meets.
+pub(crate) fn write_png_rows<'a>(
+    writer: impl Write,
+    [rows, cols]: Size,
+    colour: png::ColorType,
+    depth: png::BitDepth,
+    mut pixels: impl FnMut(Range<usize>) -> io::Result<Cow<'a, [u8]>>,
 ) -> io::Result<()> {
     let side = |n: usize| {
         u32::try_from(n).map_err(|_| io::Error::other(format!("a PNG side of {n} pixels; at most 2^31 - 1")))
@@ -29,25 +54,42 @@ pub(crate) fn write_png(
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     }
     let mut body = encoder.write_header()?;
-    let pixel = colour.samples() * if depth == png::BitDepth::Sixteen { 2 } else { 1 };
+    let pixel = bytes_of(colour, depth);
     let length = cols * pixel;
-    if bytes.len() != rows * length {
-        return Err(io::Error::other(format!("a PNG of {} bytes of pixels, not of {}", bytes.len(), rows * length)));
-    }
     let group = (GROUP / (length + 1)).max(1);
-    let filtered = |number: usize| {
-        let wanted = number * group..rows.min((number + 1) * group);
-        let mut out = Vec::with_capacity(wanted.len() * (length + 1));
-        let mut best = vec![0; length];
-        let nothing = vec![0; length];
-        for row in wanted {
-            let above = if row > 0 { &bytes[(row - 1) * length..row * length] } else { &nothing[..] };
-            filter(&bytes[row * length..(row + 1) * length], above, pixel, &mut best, &mut out);
+    // The row above those at hand; above the first there is nothing.
+    let mut before = vec![0; length];
+    let filtered = |numbers: Range<usize>| {
+        let wanted = numbers.start * group..rows.min(numbers.end * group);
+        let bytes = pixels(wanted.clone())?;
+        if bytes.len() != wanted.len() * length {
+            return Err(io::Error::other(format!("{} bytes for {} rows of {length}", bytes.len(), wanted.len())));
         }
-        out
+        let filter_group = |some: &[u8], above: &[u8]| {
+            let mut out = Vec::with_capacity(some.len() / length * (length + 1));
+            let mut best = vec![0; length];
+            let mut above = above;
+            for row in some.chunks_exact(length) {
+                filter(row, above, pixel, &mut best, &mut out);
+                above = row;
+            }
+            out
+        };
+        let groups = bytes.par_chunks(group * length).enumerate().map(|(n, some)| match n * group * length {
+            0 => filter_group(some, &before),
+            start => filter_group(some, &bytes[start - length..start]),
+        });
+        let groups: Vec<Vec<u8>> = groups.collect();
+        before.copy_from_slice(&bytes[bytes.len() - length..]);
+        Ok(groups)
     };
     zlib_pieces(rows.div_ceil(group), filtered, |part| Ok(body.write_chunk(png::chunk::IDAT, part)?))?;
     Ok(body.finish()?)
+}
+
+/// Bytes of a pixel.
+fn bytes_of(colour: png::ColorType, depth: png::BitDepth) -> usize {
+    colour.samples() * if depth == png::BitDepth::Sixteen { 2 } else { 1 }
 }
 
 /// Appends a row with the filter (PNG 1.2, 6) whose bytes, taken as signed, have the smallest sum of sizes: that compresses best as a rule

@@ -36,6 +36,11 @@ impl Band {
         (self.near[k] > 0.0).then(|| self.colour[k])
     }
 
+    /// One over the distance at a row and column from the camera's plane, where something was drawn.
+    pub fn near(&self, row: usize, col: usize) -> Option<f32> {
+        Some(self.near[row * self.cols + col]).filter(|near| *near > 0.0)
+    }
+
     /// Whether anything between screen rows `from` and `to` can fall into the band.
     pub fn meets(&self, from: f32, to: f32) -> bool {
         to >= self.top as f32 && from <= (self.top + self.rows) as f32
@@ -44,6 +49,10 @@ impl Band {
     /// Draws a triangle, either face; the nearest of what covers a subpixel's centre stays, the first of equals.
     pub fn triangle(&mut self, a: &Corner, b: &Corner, c: &Corner) {
         let area = (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+        // What lies behind the camera, or through its plane, is not seen.
+        if a.near <= 0.0 || b.near <= 0.0 || c.near <= 0.0 {
+            return;
+        }
         if area == 0.0 || !area.is_finite() || !self.meets(a.y.min(b.y).min(c.y), a.y.max(b.y).max(c.y)) {
             return;
         }

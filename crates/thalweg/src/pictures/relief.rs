@@ -1,5 +1,7 @@
 //! [`Relief`]: a terrain as drawing needs it: metres without holes, at the resolution of the picture.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
@@ -172,15 +174,7 @@ impl Relief {
     /// Height range of the dry ground for the tint, [low, high] in metres: the 0.5 % and 99.5 % quantiles, so that a spike
     /// does not take the colours, and a fiftieth more at either end; low < high always.
     pub fn range(&self) -> [f32; 2] {
-        let mut values =
-            self.sorted(|i, j| Some(self.heights[(i, j)]).filter(|h| self.sea.is_none_or(|sea| *h >= sea)));
-        if values.is_empty() {
-            values.push(self.sea.unwrap_or(0.0));
-        }
-        let (low, high) = (quantile(&values, 0.005), quantile(&values, 0.995));
-        // Flat ground gets the ramp's lower part, a metre wide on either side.
-        let more = (high - low) / 50.0;
-        if high > low { [low - more, high + more] } else { [low - 0.25, low + 0.75] }
+        Sampled::of(self).range(self.sea)
     }
 
     /// Lowest ground and highest surface, water included, in metres; zeros if there is no data at all.
@@ -197,20 +191,77 @@ impl Relief {
     /// Factor on heights at which the light shows the relief well: the steepness (root mean square slope) becomes 0.85.
     /// Between 0.02 and 40; 1 on flat ground.
     pub fn exaggeration(&self) -> f64 {
-        let [rows, cols] = self.size();
-        let (mut sum, mut count) = (0.0, 0u32);
-        for k in (0..rows * cols).step_by(stride(rows * cols, cols)) {
-            let (i, j) = (k / cols, k % cols);
-            if i + 1 < rows && j + 1 < cols && !self.is_hole(i, j) && self.depth(i, j) <= 0.0 {
-                let here = self.heights[(i, j)];
-                let south = f64::from((self.heights[(i + 1, j)] - here) / self.cell[0]);
-                let east = f64::from((self.heights[(i, j + 1)] - here) / self.cell[1]);
-                sum += south * south + east * east;
-                count += 1;
+        Sampled::of(self).exaggeration()
+    }
+}
+
+/// What is asked of a whole relief before it is drawn, of a regular sample where there are many cells.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sampled {
+    dry: Vec<f32>,
+    depths: Vec<f32>,
+    squares: f64,
+    count: u32,
+}
+
+impl Sampled {
+    /// That of a relief in memory.
+    pub(crate) fn of(relief: &Relief) -> Self {
+        let mut sampled = Self::default();
+        sampled.add(relief, relief.size(), 0, 0..relief.heights.rows());
+        sampled.settle();
+        sampled
+    }
+
+    /// Looks at some rows of a map of `size`, of which `relief` holds those from `first` on: these, and the row below the last. Rows are
+    /// looked at in order.
+    pub(crate) fn add(&mut self, relief: &Relief, [rows, cols]: Size, first: usize, some: Range<usize>) {
+        let step = stride(rows * cols, cols);
+        let from = (some.start * cols).next_multiple_of(step);
+        for k in (from..some.end * cols).step_by(step) {
+            let (i, j) = (k / cols - first, k % cols);
+            if relief.is_hole(i, j) {
+                continue;
+            }
+            let here = relief.heights[(i, j)];
+            match relief.sea.filter(|sea| here < *sea) {
+                Some(sea) => self.depths.push(sea - here),
+                None => self.dry.push(here),
+            }
+            if first + i + 1 < rows && j + 1 < cols && relief.depth(i, j) <= 0.0 {
+                let south = f64::from((relief.heights[(i + 1, j)] - here) / relief.cell[0]);
+                let east = f64::from((relief.heights[(i, j + 1)] - here) / relief.cell[1]);
+                self.squares += south * south + east * east;
+                self.count += 1;
             }
         }
-        let steepness = (sum / f64::from(count.max(1))).sqrt();
+    }
+
+    /// Ends the looking.
+    pub(crate) fn settle(&mut self) {
+        self.dry.sort_by(f32::total_cmp);
+        self.depths.sort_by(f32::total_cmp);
+    }
+
+    /// See [`Relief::range`].
+    pub(crate) fn range(&self, sea: Option<f32>) -> [f32; 2] {
+        let none = [sea.unwrap_or(0.0)];
+        let values = if self.dry.is_empty() { &none[..] } else { &self.dry };
+        let (low, high) = (quantile(values, 0.005), quantile(values, 0.995));
+        // Flat ground gets the ramp's lower part, a metre wide on either side.
+        let more = (high - low) / 50.0;
+        if high > low { [low - more, high + more] } else { [low - 0.25, low + 0.75] }
+    }
+
+    /// See [`Relief::exaggeration`].
+    pub(crate) fn exaggeration(&self) -> f64 {
+        let steepness = (self.squares / f64::from(self.count.max(1))).sqrt();
         if steepness > 0.0 { (READABLE / steepness).clamp(0.02, 40.0) } else { 1.0 }
+    }
+
+    /// Depth of the sea in metres where it is darkest.
+    pub(crate) fn deepest(&self) -> f32 {
+        quantile(&self.depths, 0.995).max(1.0)
     }
 }
 
@@ -248,6 +299,14 @@ pub fn fill(mut values: Field<f32>, known: &Field<bool>) -> Field<f32> {
     if !known.as_slice().iter().any(|k| *k) {
         return Field::new([rows, cols], 0.0);
     }
+    let (mean, some) = known_means(&values, known);
+    fill_between(&mut values, known, &fill(mean, &some));
+    values
+}
+
+/// Means of those of four cells that are known, and where there is one.
+pub(crate) fn known_means(values: &Field<f32>, known: &Field<bool>) -> (Field<f32>, Field<bool>) {
+    let [rows, cols] = values.size();
     let half = [rows.div_ceil(2), cols.div_ceil(2)];
     let children = |i: usize, j: usize| {
         let cells = [(2 * i, 2 * j), (2 * i, 2 * j + 1), (2 * i + 1, 2 * j), (2 * i + 1, 2 * j + 1)];
@@ -257,13 +316,16 @@ pub fn fill(mut values: Field<f32>, known: &Field<bool>) -> Field<f32> {
         let (sum, n) = children(i, j).fold((0.0, 0.0), |(sum, n), cell| (sum + values[cell], n + 1.0));
         if n > 0.0 { sum / n } else { 0.0f32 }
     });
-    let coarse = fill(mean, &Field::generate(half, |i, j| children(i, j).next().is_some()));
+    (mean, Field::generate(half, |i, j| children(i, j).next().is_some()))
+}
+
+/// Lays into cells that are not `known` what lies between those of `coarse`, which are twice as wide.
+pub(crate) fn fill_between(values: &mut Field<f32>, known: &Field<bool>, coarse: &Field<f32>) {
     values.par_rows_mut().for_each(|(i, row)| {
         for (j, value) in row.iter_mut().enumerate().filter(|(j, _)| !known[(i, *j)]) {
-            *value = bilinear(&coarse, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
+            *value = bilinear(coarse, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
         }
     });
-    values
 }
 
 #[cfg(test)]

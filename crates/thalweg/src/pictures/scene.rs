@@ -1,7 +1,6 @@
 //! A block of land before a camera: where its corners fall on the screen.
 
 use crate::pictures::colour::Linear;
-use crate::pictures::paint::Painter;
 use crate::pictures::raster::{Band, Corner};
 use crate::pictures::relief::Relief;
 use crate::terrain::field::Field;
@@ -57,7 +56,30 @@ impl Camera {
         Self { focal, centre, ..plain }
     }
 
-    /// Right and down on the screen in subpixels, and one over the distance.
+    /// A camera at `eye` that looks towards `azimuth` and `pitch` (degrees, up is above 0) and sees `lens` degrees from left to right of a
+    /// screen of `rows` × `cols`.
+    pub fn standing(eye: ScenePoint, [azimuth, pitch]: [f64; 2], lens: f64, [rows, cols]: [f32; 2]) -> Self {
+        let (azimuth, pitch) = (azimuth.to_radians(), pitch.to_radians());
+        let (sin, cos, flat) = (libm::sin(azimuth) as f32, libm::cos(azimuth) as f32, libm::cos(pitch) as f32);
+        let rise = libm::sin(pitch) as f32;
+        let forward = [sin * flat, cos * flat, rise];
+        let (right, up) = ([cos, -sin, 0.0], [-sin * rise, -cos * rise, flat]);
+        let focal = cols / (2.0 * libm::tan((lens / 2.0).to_radians()) as f32);
+        Self { eye, right, up, forward, focal, centre: [cols / 2.0, rows / 2.0] }
+    }
+
+    /// Where it stands.
+    pub fn eye(&self) -> ScenePoint {
+        self.eye
+    }
+
+    /// The ray through a subpixel, as long as makes it one metre forward.
+    pub fn ray(&self, [x, y]: [f32; 2]) -> ScenePoint {
+        let (u, v) = ((x - self.centre[0]) / self.focal, (self.centre[1] - y) / self.focal);
+        std::array::from_fn(|k| self.forward[k] + u * self.right[k] + v * self.up[k])
+    }
+
+    /// Right and down on the screen in subpixels, and one over the distance, which is below 0 behind the camera.
     pub fn see(&self, point: ScenePoint) -> [f32; 3] {
         let from: ScenePoint = std::array::from_fn(|k| point[k] - self.eye[k]);
         let near = 1.0 / dot(from, self.forward);
@@ -66,9 +88,8 @@ impl Camera {
     }
 
     /// Where the ray through a subpixel meets the level `height`, east and north; `None` above the horizon.
-    pub fn floor(&self, [x, y]: [f32; 2], height: f32) -> Option<[f32; 2]> {
-        let (u, v) = ((x - self.centre[0]) / self.focal, (self.centre[1] - y) / self.focal);
-        let ray: ScenePoint = std::array::from_fn(|k| self.forward[k] + u * self.right[k] + v * self.up[k]);
+    pub fn floor(&self, at: [f32; 2], height: f32) -> Option<[f32; 2]> {
+        let ray = self.ray(at);
         let t = (height - self.eye[2]) / ray[2];
         (ray[2] < 0.0 && t > 0.0).then(|| [self.eye[0] + t * ray[0], self.eye[1] + t * ray[1]])
     }
@@ -94,15 +115,15 @@ pub struct Block {
     quads: Field<bool>,
     base: f32,
     light: ScenePoint,
+    has_sides: bool,
 }
 
 impl Block {
-    /// The block of a relief painted by `painter`, heights times `exaggeration`, standing on `base` (metres, exaggerated),
+    /// The block of a relief in colours of its size, heights times `exaggeration`, standing on `base` (metres, exaggerated),
     /// its middle at the origin. Where there is a single row or column of samples it is as wide as its cells.
-    pub fn new(relief: &Relief, painter: &Painter<'_>, exaggeration: f32, base: f32, light: ScenePoint) -> Self {
+    pub fn new(relief: &Relief, paint: &Field<Linear>, exaggeration: f32, base: f32, light: ScenePoint) -> Self {
         let (rows, cols) = (stations(relief.size()[0], relief.cell[0]), stations(relief.size()[1], relief.cell[1]));
         let size = [rows.len(), cols.len()];
-        let paint = painter.paint();
         let cell = |i: usize, j: usize| (rows[i].1, cols[j].1);
         let ground = Field::generate(size, |i, j| relief.heights[cell(i, j)] * exaggeration);
         let top = |i: usize, j: usize| {
@@ -122,7 +143,14 @@ impl Block {
             ground,
             base,
             light,
+            has_sides: true,
         }
+    }
+
+    /// The surface alone.
+    #[must_use]
+    pub fn without_sides(self) -> Self {
+        Self { has_sides: false, ..self }
     }
 
     /// The same with less light on its surface: `light`, 0 to 1, is the share that is left, a value to a sample. A field of another
@@ -168,7 +196,7 @@ impl Block {
                     (i, j + 1, [(i, j + 1), (i + 1, j + 1)], [1.0, 0.0]),
                 ];
                 for (r, c, edge, facing) in walls {
-                    if !quad(r, c) {
+                    if self.has_sides && !quad(r, c) {
                         self.wall(camera, edge, facing, &mut sides);
                     }
                 }

@@ -8,12 +8,12 @@ use crate::pictures::light::Sun;
 use crate::pictures::paint::{Brush, Painter};
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
-use crate::pictures::relief::Relief;
+use crate::pictures::relief::{Relief, Sampled};
 use crate::pictures::water::Water;
 use crate::pictures::{rivers, trees};
 use crate::process::forest::Tree;
 use crate::terrain::Terrain;
-use crate::terrain::field::Field;
+use crate::terrain::field::{Field, Size};
 
 /// Longer side in pixels of a map that a screen shows whole.
 pub const SCREEN: usize = 2048;
@@ -80,7 +80,7 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     let relief = Relief::flooded(terrain, &options.water)?;
     let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
     let painter = Painter::new(&relief, brush);
-    let stripe = (relief.heights.len() as f64).sqrt() as usize / 128 + 3;
+    let stripe = stripe(relief.size());
     let rgb = Field::generate(relief.size(), |i, j| {
         if relief.is_hole(i, j) { hatch(i, j, stripe) } else { srgb(painter.cell(i, j)) }
     });
@@ -102,6 +102,11 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     });
     let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
     trees::draw(&mut map, options.trees, [rows, cols], metres_per_pixel, options.sun);
+    Ok(furnished(map, metres_per_pixel, &brush, options))
+}
+
+/// The map with what stands below it.
+pub(crate) fn furnished(map: Picture, metres_per_pixel: f64, brush: &Brush, options: &ShadeOptions<'_>) -> Picture {
     let legend = Legend {
         ramp: options.ramp,
         low: f64::from(brush.range[0]),
@@ -109,7 +114,12 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
         unit: "m",
         log: false,
     };
-    Ok(furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend)))
+    furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend))
+}
+
+/// Width in pixels of the stripes of [`hatch`] on a map of so many cells.
+pub(crate) fn stripe([rows, cols]: Size) -> usize {
+    ((rows * cols) as f64).sqrt() as usize / 128 + 3
 }
 
 /// A checked brush; what is not given is chosen from the relief.
@@ -120,12 +130,24 @@ pub(crate) fn brush(
     exaggeration: Option<f64>,
     range: Option<[f32; 2]>,
 ) -> Result<Brush> {
+    brush_for(&Sampled::of(relief), relief.sea, ramp, sun, exaggeration, range)
+}
+
+/// The same of what is known of a whole relief.
+pub(crate) fn brush_for(
+    relief: &Sampled,
+    sea: Option<f32>,
+    ramp: &'static Ramp,
+    sun: Sun,
+    exaggeration: Option<f64>,
+    range: Option<[f32; 2]>,
+) -> Result<Brush> {
     sun.check()?;
     let exaggeration = exaggeration.unwrap_or_else(|| relief.exaggeration());
     if !(exaggeration > 0.0 && exaggeration <= 1000.0) {
         return Err(Error::value("exaggeration", exaggeration, "above 0 to 1000"));
     }
-    let range = range.unwrap_or_else(|| relief.range());
+    let range = range.unwrap_or_else(|| relief.range(sea));
     if !(range[0] < range[1] && (range[1] - range[0]).is_finite()) {
         return Err(Error::value("range", format!("{} to {} m", range[0], range[1]), "a low end below a high end"));
     }

@@ -145,6 +145,9 @@ impl Wood {
             let north = ((rows - 1) as f32 / 2.0 - i) * relief.cell[0];
             let foot = [east, north, bilinear(&relief.heights, i, j) * exaggeration];
             let [_, _, near] = camera.see(foot);
+            if near <= 0.0 {
+                continue;
+            }
             let pixel = 1.0 / (camera.scale() * near);
             let radius = 0.5 * tree.crown();
             let widened = (0.7 * pixel / radius).max(1.0);

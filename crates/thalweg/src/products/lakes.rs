@@ -109,27 +109,75 @@ pub fn lakes(terrain: &Terrain, pools: &Field<Height>) -> Result<(Vec<LakeOutlin
     Ok((lakes, numbers))
 }
 
+/// The names above [`csv()`]'s columns, as a line.
+pub const COLUMNS: &str = "id,level_m,area_m2,volume_m3,mean_depth_m,max_depth_m,outlet_row,outlet_column\n";
+
 /// A table of the lakes, a line each under a line of names; level and depths in metres, area in m², volume in m³, the
 /// outlet's row and column empty where there is none.
 pub fn csv(lakes: &[LakeOutline]) -> String {
-    let mut text = "id,level_m,area_m2,volume_m3,mean_depth_m,max_depth_m,outlet_row,outlet_column\n".to_string();
-    for lake in lakes {
-        let [row, col] = lake.outlet.map_or_else(Default::default, |outlet| outlet.map(|n| n.to_string()));
-        let LakeOutline { id, level, area, volume, mean_depth, max_depth, .. } = lake;
-        text += &format!("{id},{level:.3},{area:.1},{volume:.1},{mean_depth:.3},{max_depth:.3},{row},{col}\n");
-    }
-    text
+    lakes.iter().fold(COLUMNS.to_string(), |text, lake| text + &csv_line(lake))
+}
+
+/// A lake's line of [`csv()`].
+pub fn csv_line(lake: &LakeOutline) -> String {
+    let [row, col] = lake.outlet.map_or_else(Default::default, |outlet| outlet.map(|n| n.to_string()));
+    let LakeOutline { id, level, area, volume, mean_depth, max_depth, .. } = lake;
+    format!("{id},{level:.3},{area:.1},{volume:.1},{mean_depth:.3},{max_depth:.3},{row},{col}\n")
 }
 
 /// The sides of a cell, each with the water on the left when walked along: steps outward and onward (row, column).
 const SIDES: [[[isize; 2]; 2]; 4] = [[[-1, 0], [0, -1]], [[0, -1], [1, 0]], [[1, 0], [0, 1]], [[0, 1], [-1, 0]]];
+
+/// A side between a cell and the one beside it: the cell, and the side's number in [`SIDES`].
+pub(crate) type Side = ([isize; 2], usize);
+
+/// The cell on the other side.
+pub(crate) fn facing(([i, j], side): Side) -> [isize; 2] {
+    let [out, _] = SIDES[side];
+    [i + out[0], j + out[1]]
+}
+
+/// The middle of a side in halves of a cell from the north-west corner.
+pub(crate) fn middle(([i, j], side): Side) -> [isize; 2] {
+    let [out, _] = SIDES[side];
+    [2 * i + 1 + out[0], 2 * j + 1 + out[1]]
+}
+
+/// The side that comes after one on the line round the cells that are `inside`; `corners` as of [`outlines`].
+#[inline]
+pub(crate) fn side_after(([i, j], side): Side, corners: bool, inside: impl Fn([isize; 2]) -> bool) -> Side {
+    let [out, on] = SIDES[side];
+    let ahead = [i + on[0], j + on[1]];
+    let across = [ahead[0] + out[0], ahead[1] + out[1]];
+    if inside(across) && (corners || inside(ahead)) {
+        (across, (side + 3) % 4)
+    } else if inside(ahead) {
+        (ahead, side)
+    } else {
+        ([i, j], (side + 1) % 4)
+    }
+}
+
+/// The side that comes before one, where corners join.
+pub(crate) fn side_before(([i, j], side): Side, inside: impl Fn([isize; 2]) -> bool) -> Side {
+    let [out, on] = SIDES[side];
+    let behind = [i - on[0], j - on[1]];
+    let across = [behind[0] + out[0], behind[1] + out[1]];
+    if inside(across) {
+        (across, (side + 1) % 4)
+    } else if inside(behind) {
+        (behind, side)
+    } else {
+        ([i, j], (side + 3) % 4)
+    }
+}
 
 /// The outlines of the cells of each number but 0, the first by the first of its cells: every side between them and others is
 /// walked once, middle to middle, from side to side, which cuts corners. Where cells touch by a corner the line passes between
 /// the others' corners, not theirs, if `corners` join them, and else between theirs.
 pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f64; 2]>>> {
     let [rows, cols] = numbers.size();
-    let at = |i: isize, j: isize| -> u32 {
+    let at = |[i, j]: [isize; 2]| -> u32 {
         let inside = i >= 0 && j >= 0 && (i as usize) < rows && (j as usize) < cols;
         if inside { numbers[(i as usize, j as usize)] } else { 0 }
     };
@@ -141,25 +189,20 @@ pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f
             continue;
         }
         for first in 0..4 {
-            let (mut i, mut j, mut side) = ((start / cols) as isize, (start % cols) as isize, first);
-            let [out, _] = SIDES[side];
-            if walked[start] & 1 << side != 0 || at(i + out[0], j + out[1]) == id {
+            let mut side = ([(start / cols) as isize, (start % cols) as isize], first);
+            if walked[start] & 1 << first != 0 || at(facing(side)) == id {
                 continue;
             }
             let mut line = Vec::new();
-            while walked[(i as usize, j as usize)] & 1 << side == 0 {
-                walked[(i as usize, j as usize)] |= 1 << side;
-                let [out, on] = SIDES[side];
-                line.push([0.5 + i as f64 + 0.5 * out[0] as f64, 0.5 + j as f64 + 0.5 * out[1] as f64]);
-                let [ahead, across] = [at(i + on[0], j + on[1]), at(i + on[0] + out[0], j + on[1] + out[1])];
-                if across == id && (corners || ahead == id) {
-                    (i, j) = (i + on[0] + out[0], j + on[1] + out[1]);
-                    side = (side + 3) % 4;
-                } else if ahead == id {
-                    (i, j) = (i + on[0], j + on[1]);
-                } else {
-                    side = (side + 1) % 4;
+            loop {
+                let ([i, j], number) = side;
+                let walked = &mut walked[(i as usize, j as usize)];
+                if *walked & 1 << number != 0 {
+                    break;
                 }
+                *walked |= 1 << number;
+                line.push(middle(side).map(|halves| 0.5 * halves as f64));
+                side = side_after(side, corners, |cell| at(cell) == id);
             }
             // The first side of a connected area's first cell, its northern, is on its outer line: that comes before its islands.
             outlines.entry(id).or_default().push(straightened(&line));

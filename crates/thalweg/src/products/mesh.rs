@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::products::plants;
+use crate::products::rtin::Corners;
 use crate::products::slope::{gradient, normal};
 use crate::terrain::{GROUND, Terrain};
 
@@ -53,27 +54,18 @@ impl Mesh {
     /// When there is no quad without a hole, too many vertices, or `max_height` is not a positive number (or cannot be
     /// reached, because no ground is above zero).
     pub fn of(terrain: &Terrain, options: &MeshOptions) -> Result<Self> {
-        let scale = scale(terrain, options.max_height)?;
-        let cell = terrain.grid.cell;
-        let (rows, cols) = (stations(terrain.grid.size[0], cell), stations(terrain.grid.size[1], cell));
-        let vertices = rows.len() as u64 * cols.len() as u64;
-        if vertices > MAX_VERTICES as u64 {
-            return Err(Error::TooLarge {
-                what: "the mesh".into(),
-                need: format!("{vertices} vertices"),
-                have: format!("{MAX_VERTICES}"),
-            });
-        }
+        let points = MeshPoints::of(terrain, options)?;
+        let MeshPoints { rows, cols, .. } = &points;
         let mut mesh = Self::empty(options.up);
         // Index of each vertex of the grid; holes have none.
-        let mut index = Vec::with_capacity(vertices as usize);
-        for &(south, i) in &rows {
-            for &(east, j) in &cols {
-                if terrain.is_nodata(i, j) {
+        let mut index = Vec::with_capacity(rows.len() * cols.len());
+        for i in 0..rows.len() {
+            for j in 0..cols.len() {
+                if points.is_hole(i, j) {
                     index.push(None);
                 } else {
                     index.push(Some(mesh.positions.len() as u32));
-                    mesh.vertex(terrain, (i, j), [east, -south], scale);
+                    mesh.corner(&points, [i, j]);
                 }
             }
         }
@@ -88,9 +80,27 @@ impl Mesh {
             }
         }
         if mesh.indices.is_empty() {
-            return Err(Error::layer(GROUND.name, "has no four neighbouring cells with data to make a mesh of"));
+            return Err(no_ground());
         }
         Ok(mesh)
+    }
+
+    /// The mesh of some triangles between points. `at` says where a point stands, if not on the ground.
+    pub(super) fn woven(points: &MeshPoints<'_>, triangles: &[Corners], at: Option<f64>) -> Self {
+        let mut mesh = Self::empty(Up::default());
+        mesh.up = points.up;
+        let mut index = std::collections::HashMap::new();
+        for corner in triangles.iter().flatten() {
+            let number = *index.entry(*corner).or_insert_with(|| {
+                match at {
+                    Some(level) => mesh.flat(points, *corner, level),
+                    None => mesh.corner(points, *corner),
+                }
+                mesh.positions.len() as u32 - 1
+            });
+            mesh.indices.push(number);
+        }
+        mesh
     }
 
     /// Lowest and highest coordinate along each axis, in metres.
@@ -98,31 +108,126 @@ impl Mesh {
         plants::bounds(&self.positions)
     }
 
-    fn empty(up: Up) -> Self {
+    pub(super) fn empty(up: Up) -> Self {
         Self { positions: vec![], normals: vec![], tangents: vec![], uvs: vec![], indices: vec![], up }
     }
 
-    /// Adds the vertex of cell (i, j) at metres east and north.
-    fn vertex(&mut self, terrain: &Terrain, (i, j): (usize, usize), [east, north]: [f64; 2], scale: f64) {
-        let slope = gradient(terrain, i, j);
+    /// Adds all of another one.
+    pub(super) fn join(&mut self, other: Self) {
+        let first = self.positions.len() as u32;
+        self.positions.extend(other.positions);
+        self.normals.extend(other.normals);
+        self.tangents.extend(other.tangents);
+        self.uvs.extend(other.uvs);
+        self.indices.extend(other.indices.into_iter().map(|k| k + first));
+    }
+
+    /// Adds a point of the ground.
+    fn corner(&mut self, points: &MeshPoints<'_>, [i, j]: [usize; 2]) {
+        let (terrain, scale) = (points.terrain, points.scale);
+        let ((south, row), (east, col)) = (points.rows[i], points.cols[j]);
+        let slope = gradient(terrain, row, col);
         let rise = slope[0] * scale;
         let length = (1.0 + rise * rise).sqrt();
         let [x, y, z] = self.oriented([1.0 / length, 0.0, rise / length]);
-        self.positions.push(self.oriented([east, north, terrain.ground[(i, j)].metres() * scale]));
+        self.positions.push(self.oriented([east, -south, points.height(i, j)]));
         self.normals.push(self.oriented(normal(slope, scale)));
         self.tangents.push([x, y, z, 1.0]);
-        let [rows, cols] = terrain.grid.size;
-        self.uvs.push([((j as f64 + 0.5) / cols as f64) as f32, ((i as f64 + 0.5) / rows as f64) as f32]);
+        self.uvs.push(points.uv([i, j]));
+    }
+
+    /// Adds a point of level water over a point of the ground.
+    fn flat(&mut self, points: &MeshPoints<'_>, [i, j]: [usize; 2], level: f64) {
+        let [x, y, z] = self.oriented([1.0, 0.0, 0.0]);
+        self.positions.push(self.oriented([points.cols[j].0, -points.rows[i].0, level]));
+        self.normals.push(self.oriented([0.0, 0.0, 1.0]));
+        self.tangents.push([x, y, z, 1.0]);
+        self.uvs.push(points.uv([i, j]));
     }
 
     /// East, north, up as this mesh's axes.
-    fn oriented(&self, [east, north, up]: [f64; 3]) -> [f32; 3] {
+    pub(super) fn oriented(&self, [east, north, up]: [f64; 3]) -> [f32; 3] {
         match self.up {
             Up::Y => [east, up, -north],
             Up::Z => [east, north, up],
         }
         .map(|x| x as f32)
     }
+}
+
+/// Where a terrain's mesh has points: a grid, each point in the middle of a cell.
+pub(super) struct MeshPoints<'a> {
+    terrain: &'a Terrain,
+    scale: f64,
+    up: Up,
+    /// Metres south and east of the middle, and the cell.
+    rows: Vec<(f64, usize)>,
+    cols: Vec<(f64, usize)>,
+}
+
+impl<'a> MeshPoints<'a> {
+    /// Those of a terrain.
+    ///
+    /// # Errors
+    /// Too many of them; as [`Mesh::of`] for the options.
+    pub fn of(terrain: &'a Terrain, options: &MeshOptions) -> Result<Self> {
+        let scale = scale(terrain, options.max_height)?;
+        let [rows, cols] = terrain.grid.size.map(|n| stations(n, terrain.grid.cell));
+        let vertices = rows.len() as u64 * cols.len() as u64;
+        if vertices > MAX_VERTICES as u64 {
+            return Err(Error::TooLarge {
+                what: "the mesh".into(),
+                need: format!("{vertices} vertices"),
+                have: format!("{MAX_VERTICES}"),
+            });
+        }
+        Ok(Self { terrain, scale, up: options.up, rows, cols })
+    }
+
+    /// Rows and columns of points, two or more of each.
+    pub fn size(&self) -> [usize; 2] {
+        [self.rows.len(), self.cols.len()]
+    }
+
+    /// Which axis points up.
+    pub fn up(&self) -> Up {
+        self.up
+    }
+
+    /// Metres as the mesh has them.
+    pub fn scaled(&self, metres: f64) -> f64 {
+        metres * self.scale
+    }
+
+    /// Metres at a point, scaled.
+    pub fn height(&self, i: usize, j: usize) -> f64 {
+        self.scaled(self.terrain.ground[self.cell([i, j])].metres())
+    }
+
+    /// The cell in whose middle a point lies.
+    pub fn cell(&self, [i, j]: [usize; 2]) -> (usize, usize) {
+        (self.rows[i].1, self.cols[j].1)
+    }
+
+    /// Whether a point has no data.
+    pub fn is_hole(&self, i: usize, j: usize) -> bool {
+        self.terrain.is_nodata(self.rows[i].1, self.cols[j].1)
+    }
+
+    /// Whether there is ground between this point and those south and east of it.
+    pub fn is_solid(&self, i: usize, j: usize) -> bool {
+        ![(i, j), (i, j + 1), (i + 1, j), (i + 1, j + 1)].into_iter().any(|(i, j)| self.is_hole(i, j))
+    }
+
+    fn uv(&self, at: [usize; 2]) -> [f32; 2] {
+        let ([rows, cols], (i, j)) = (self.terrain.grid.size, self.cell(at));
+        [((j as f64 + 0.5) / cols as f64) as f32, ((i as f64 + 0.5) / rows as f64) as f32]
+    }
+}
+
+/// Why there is no mesh.
+pub(super) fn no_ground() -> Error {
+    Error::layer(GROUND.name, "has no four neighbouring cells with data to make a mesh of")
 }
 
 /// Factor on heights.

@@ -5,18 +5,25 @@
 
 pub mod agreement;
 pub mod channels;
+pub mod chunks;
+pub mod glb;
+mod gltf;
 pub mod lakes;
 pub mod measure;
 pub mod mesh;
 pub mod mesh_files;
+pub mod mesh_scene;
 pub mod normals;
 pub mod overlay;
 pub mod plants;
 pub mod probe;
 pub mod resample;
 pub mod ribbon;
+mod rtin;
 pub mod slope;
 pub mod stand;
 pub mod statistics;
 pub mod streams;
+pub mod textures;
+pub mod water_mesh;
 pub mod wetness;

@@ -4,6 +4,8 @@
 //! are (N − 1 intervals, as game engines count). [`reduce`] takes cells as areas instead and keeps the mean: the way to
 //! compare two resolutions. Tables (particles alive and such) are of the cells they were made on and are left behind.
 
+use std::ops::Range;
+
 use crate::base::error::{Error, Result};
 use crate::terrain::field::{Field, Size, Window};
 use crate::terrain::filter::{Axis, Kernel, filter, touched};
@@ -20,7 +22,16 @@ use crate::terrain::{Cells, Layer, Terrain};
 /// When a side is zero, or the shape does not fit: cells are square, so both directions must shrink or grow alike, to
 /// within one interval.
 pub fn resample(terrain: &Terrain, size: Size) -> Result<Terrain> {
-    let old = &terrain.grid;
+    let grid = resampled(&terrain.grid, size)?;
+    Grid::new(size, grid.cell)?;
+    remake(terrain, grid, Kernel::Smooth, Kernel::Convex)
+}
+
+/// The grid of `size` samples over the extent between another one's corner samples, of a map of any size.
+///
+/// # Errors
+/// As [`resample`].
+pub fn resampled(old: &Grid, size: Size) -> Result<Grid> {
     let long = usize::from(old.cols() >= old.rows());
     if size.contains(&0) {
         return Err(Error::value("size", shown(size), "at least 1 × 1"));
@@ -37,9 +48,78 @@ pub fn resample(terrain: &Terrain, size: Size) -> Result<Terrain> {
         (n, m) if m > 1 && n > 1 => (n - 1) as f64 / (m - 1) as f64,
         (n, m) => n as f64 / m as f64,
     });
-    let mut grid = Grid { edges: old.edges, sea_level: old.sea_level, ..Grid::new(size, old.cell * step[long])? };
+    let mut grid =
+        Grid { edges: old.edges, sea_level: old.sea_level, ..Grid::of_windows(size, old.cell * step[long])? };
     grid.georeference = centred(old, size, step[long]);
-    remake(terrain, grid, Kernel::Smooth, Kernel::Convex)
+    Ok(grid)
+}
+
+/// [`resample`] of the ground, some rows at a time: for maps larger than memory.
+#[derive(Debug, Clone)]
+pub struct Resampling {
+    grid: Grid,
+    rows: Axis,
+    cols: Axis,
+}
+
+impl Resampling {
+    /// From a grid to so many rows and columns.
+    ///
+    /// # Errors
+    /// As [`resample`].
+    pub fn new(old: &Grid, size: Size) -> Result<Self> {
+        let grid = resampled(old, size)?;
+        let [rows, cols] = [0, 1].map(|k| Axis::new(old.size[k], size[k], Kernel::Smooth));
+        Ok(Self { grid, rows, cols })
+    }
+
+    /// Where the new samples lie.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The old rows of which new ones are made; none of none.
+    pub fn needs(&self, rows: Range<usize>) -> Range<usize> {
+        let taps = self.rows.taps[rows.clone()].iter().flatten().map(|tap| tap.0);
+        let all = taps.chain(self.rows.nearest[rows].iter().copied());
+        let ends = all.fold(None, |ends: Option<[usize; 2]>, row| {
+            Some(ends.map_or([row; 2], |[first, last]| [first.min(row), last.max(row)]))
+        });
+        ends.map_or(0..0, |[first, last]| first..last + 1)
+    }
+
+    /// New rows, of all columns, out of the old ones that they [need](Self::needs); `nodata` marks old cells without data. Gives the ground, and which
+    /// cells have no data.
+    ///
+    /// # Errors
+    /// Other rows than those that are needed; a mask of another size.
+    pub fn rows(
+        &self,
+        rows: Range<usize>,
+        ground: &Field<Height>,
+        nodata: Option<&Field<bool>>,
+    ) -> Result<(Field<Height>, Option<Field<bool>>)> {
+        let needs = self.needs(rows.clone());
+        let own = ground.size();
+        if own[0] != needs.len() || nodata.is_some_and(|mask| mask.size() != own) {
+            return Err(Error::value("rows", shown(own), format!("rows {} to {} of the map", needs.start, needs.end)));
+        }
+        let part = Axis {
+            taps: self.rows.taps[rows.clone()]
+                .iter()
+                .map(|taps| taps.iter().map(|(row, weight)| (row - needs.start, *weight)).collect())
+                .collect(),
+            nearest: self.rows.nearest[rows].iter().map(|row| row - needs.start).collect(),
+        };
+        let nearest = |mask: &Field<bool>| {
+            Field::generate([part.nearest.len(), self.cols.nearest.len()], |i, j| {
+                mask[(part.nearest[i], self.cols.nearest[j])]
+            })
+        };
+        let void = nodata.map(nearest);
+        let metres = remade(own, nodata, &part, &self.cols, &|i, j| ground[(i, j)].metres());
+        Ok((metres.map(|metres| Height::saturating(*metres)), void))
+    }
 }
 
 /// The terrain with `size` cells, each the mean of the area that it covers of the old ones: the mean of the whole is kept.
@@ -79,21 +159,28 @@ pub fn reduce_field(field: &Field<f32>, size: Size) -> Result<Field<f32>> {
 /// # Errors
 /// When the window is empty or reaches beyond the terrain.
 pub fn crop(terrain: &Terrain, window: Window) -> Result<Terrain> {
-    let old = &terrain.grid;
+    let grid = cropped_grid(&terrain.grid, window)?;
+    let mut part = terrain.window(window);
+    let origin = part.grid.origin;
+    part.grid = grid;
+    for table in part.tables.values_mut() {
+        *table = table.moved(|axis, at| at.wrapping_sub(origin[axis]), |carried| carried);
+    }
+    Ok(part)
+}
+
+/// The grid of [`crop`], of a map of any size.
+///
+/// # Errors
+/// As [`crop`].
+pub fn cropped_grid(old: &Grid, window: Window) -> Result<Grid> {
     let inside = |k: usize| window.start[k].checked_add(window.size[k]).is_some_and(|end| end <= old.size[k]);
     if window.size.contains(&0) || !inside(0) || !inside(1) {
         let value = format!("{} at row {}, column {}", shown(window.size), window.start[0], window.start[1]);
         return Err(Error::value("window", value, format!("at least 1 × 1 within {}", shown(old.size))));
     }
-    let mut part = terrain.window(window);
-    let origin = part.grid.origin;
-    part.grid.georeference = moved(old, window.start.map(|k| k as f64), [1.0; 2]);
-    part.grid.origin = [0, 0];
-    part.grid.world = window.size;
-    for table in part.tables.values_mut() {
-        *table = table.moved(|axis, at| at.wrapping_sub(origin[axis]), |carried| carried);
-    }
-    Ok(part)
+    let georeference = moved(old, window.start.map(|k| k as f64), [1.0; 2]);
+    Ok(Grid { georeference, origin: [0, 0], world: window.size, ..old.window(window) })
 }
 
 /// Rows × columns, as said in messages.
@@ -126,22 +213,27 @@ fn centred(old: &Grid, size: Size, step: f64) -> Option<Georeference> {
     moved(old, [0, 1].map(|k| 0.5 * (old.size[k] as f64 - size[k] as f64 * step)), [step; 2])
 }
 
+/// Filters values; where a new one would be made of any cell without data it is the nearest as it is.
+fn remade(
+    size: Size,
+    nodata: Option<&Field<bool>>,
+    rows: &Axis,
+    cols: &Axis,
+    value: &(dyn Fn(usize, usize) -> f64 + Sync),
+) -> Field<f64> {
+    let out = filter(size, value, rows, cols);
+    let Some(mask) = nodata else { return out };
+    let lame = touched(mask, rows, cols);
+    Field::generate(out.size(), |i, j| if lame[(i, j)] { value(rows.nearest[i], cols.nearest[j]) } else { out[(i, j)] })
+}
+
 /// Filters ground, loose part, mask and layers to `grid`.
 fn remake(terrain: &Terrain, grid: Grid, ground: Kernel, layers: Kernel) -> Result<Terrain> {
     let axes = |kernel| [0, 1].map(|k| Axis::new(terrain.grid.size[k], grid.size[k], kernel));
     let (smooth, convex) = (axes(ground), axes(layers));
     let nodata = terrain.nodata.as_ref();
     let remade = |axes: &[Axis; 2], value: &(dyn Fn(usize, usize) -> f64 + Sync)| {
-        let [rows, cols] = axes;
-        let mut out = filter(terrain.grid.size, value, rows, cols);
-        if let Some(mask) = nodata {
-            let lame = touched(mask, rows, cols);
-            let fill = |i: usize, j: usize| {
-                if lame[(i, j)] { value(rows.nearest[i], cols.nearest[j]) } else { out[(i, j)] }
-            };
-            out = Field::generate(out.size(), fill);
-        }
-        out
+        remade(terrain.grid.size, nodata, &axes[0], &axes[1], value)
     };
     let heights = |axes: &[Axis; 2], field: &Field<Height>| {
         remade(axes, &|i, j| field[(i, j)].metres()).map(|metres| Height::saturating(*metres))

@@ -1,25 +1,20 @@
 //! [`Stand`]: trees on a mesh, many nodes that share a few plants' shapes.
 //!
-//! Nodes that share a mesh are plain glTF 2.0, which every viewer opens; `EXT_mesh_gpu_instancing` would make smaller files,
-//! but few programs read it.
+//! Nodes that share a mesh are plain glTF 2.0, which every viewer opens, but thousands of them are slow to open in some;
+//! `EXT_mesh_gpu_instancing` is one node to a shape, and needs a viewer that knows it.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::process::forest::Tree;
+use crate::products::gltf::{Gltf, Numbers};
 use crate::products::mesh::{MeshOptions, scale};
 use crate::products::plants::Plant;
 use crate::terrain::Terrain;
 
 /// Shapes to each kind.
 const SHAPES: u64 = 3;
-
-/// glTF's names of number types and buffer uses.
-const FLOAT: u32 = 5126;
-const UNSIGNED_INT: u32 = 5125;
-const ARRAY_BUFFER: u32 = 34_962;
-const ELEMENT_ARRAY_BUFFER: u32 = 34_963;
 
 /// Trees ready to be put into a glTF file with their terrain's Y-up mesh.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -54,6 +49,18 @@ impl Stand {
     /// # Errors
     /// As [`Mesh::of`](crate::products::mesh::Mesh::of) for the options.
     pub fn of(trees: &[Tree], terrain: &Terrain, options: &MeshOptions, most: usize) -> Result<Self> {
+        Self::grown(trees, terrain, options, most, SHAPES)
+    }
+
+    /// The same with one shape to each kind, as instances want it: their turns and sizes tell trees apart.
+    ///
+    /// # Errors
+    /// As [`Stand::of`].
+    pub fn alike(trees: &[Tree], terrain: &Terrain, options: &MeshOptions, most: usize) -> Result<Self> {
+        Self::grown(trees, terrain, options, most, 1)
+    }
+
+    fn grown(trees: &[Tree], terrain: &Terrain, options: &MeshOptions, most: usize, shapes: u64) -> Result<Self> {
         let scale = scale(terrain, options.max_height)?;
         let lot = |tree: &Tree| Key::ZERO.and(tree.number).bits();
         let mut found: Vec<(&Tree, [f32; 3])> =
@@ -67,9 +74,10 @@ impl Stand {
         let mut stand = Self { left_out, ..Self::default() };
         let mut known = std::collections::BTreeMap::new();
         for (tree, foot) in found {
-            let shape = lot(tree) % SHAPES;
+            let shape = lot(tree) % shapes;
             let plant = *known.entry((tree.kind, shape)).or_insert_with(|| {
-                let name = format!("{}_{}", tree.kind().name, shape + 1);
+                let kind = tree.kind().name;
+                let name = if shapes > 1 { format!("{kind}_{}", shape + 1) } else { kind.to_string() };
                 stand.plants.push((name, Plant::grown(tree.kind, Key::ZERO.and(tree.kind.into()).and(shape))));
                 stand.plants.len() - 1
             });
@@ -84,11 +92,12 @@ impl Stand {
         Ok(stand)
     }
 
-    /// Adds the trees to a glTF document whose buffer has so many bytes; returns what the buffer goes on with.
-    pub(super) fn join(&self, document: &mut Value, views: &mut Vec<Value>, body: usize) -> Vec<u8> {
-        let mut bytes: Vec<u8> = Vec::new();
-        let material = push(
-            document,
+    /// Adds the trees to a glTF document, each as a node, or those of a shape as instances of one node.
+    pub(super) fn join(&self, gltf: &mut Gltf, as_nodes: bool) {
+        if self.trees.is_empty() {
+            return;
+        }
+        let material = gltf.push(
             "materials",
             json!({
                 "name": "plants",
@@ -98,68 +107,51 @@ impl Stand {
         );
         let mut meshes = Vec::new();
         for (name, plant) in &self.plants {
-            let n = plant.positions.len();
-            let mut accessor = |part: Vec<u8>, target: u32, about: Value| {
-                views.push(json!({
-                    "buffer": 0, "byteOffset": body + bytes.len(), "byteLength": part.len(), "target": target,
-                }));
-                bytes.extend(part);
-                let mut about = about;
-                about["bufferView"] = json!(views.len() - 1);
-                push(document, "accessors", about)
+            let position = gltf.places(&Numbers::floats(&plant.positions), plant.bounds().map(|p| json!(p)));
+            let normal = gltf.corners(&Numbers::floats(&plant.normals));
+            let colour = gltf.corners(&Numbers::floats(&plant.colours));
+            let indices = gltf.indices(&Numbers::indices(&plant.indices, plant.positions.len()));
+            let mesh = json!({"name": name, "primitives": [{
+                "attributes": {"POSITION": position, "NORMAL": normal, "COLOR_0": colour},
+                "indices": indices, "material": material, "mode": 4,
+            }]});
+            meshes.push(gltf.push("meshes", mesh));
+        }
+        let group = gltf.stand(json!({"name": "trees"}));
+        let children: Vec<usize> = if as_nodes {
+            let node = |tree: &StandingTree| {
+                let ([translation, scale], rotation) = tree.placed();
+                json!({"mesh": meshes[tree.plant], "translation": translation, "rotation": rotation, "scale": scale})
             };
-            let vectors =
-                |values: &[[f32; 3]]| values.iter().flatten().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-            let about = || json!({"componentType": FLOAT, "count": n, "type": "VEC3"});
-            let [low, high] = plant.bounds();
-            let mut bounded = about();
-            bounded["min"] = json!(low);
-            bounded["max"] = json!(high);
-            let position = accessor(vectors(&plant.positions), ARRAY_BUFFER, bounded);
-            let normal = accessor(vectors(&plant.normals), ARRAY_BUFFER, about());
-            let colour = accessor(vectors(&plant.colours), ARRAY_BUFFER, about());
-            let indices = plant.indices.iter().flat_map(|k| k.to_le_bytes()).collect();
-            let about = json!({"componentType": UNSIGNED_INT, "count": plant.indices.len(), "type": "SCALAR"});
-            let indices = accessor(indices, ELEMENT_ARRAY_BUFFER, about);
-            meshes.push(push(
-                document,
-                "meshes",
-                json!({"name": name, "primitives": [{
-                    "attributes": {"POSITION": position, "NORMAL": normal, "COLOR_0": colour},
-                    "indices": indices, "material": material, "mode": 4,
-                }]}),
-            ));
-        }
-        let group = push(document, "nodes", json!({"name": "trees"}));
-        let children = self.trees.iter().map(|tree| {
-            let ([wide, high], [sin, cos]) = (tree.size, tree.half_turn);
-            push(document, "nodes", json!({
-                "mesh": meshes[tree.plant], "translation": tree.foot, "rotation": [0.0, sin, 0.0, cos], "scale": [wide, high, wide],
-            }))
+            self.trees.iter().map(|tree| gltf.push("nodes", node(tree))).collect()
+        } else {
+            gltf.extend("EXT_mesh_gpu_instancing", false);
+            let plants = self.plants.iter().enumerate();
+            plants.map(|(plant, (name, _))| self.instances(gltf, plant, name, meshes[plant])).collect()
+        };
+        gltf.node(group)["children"] = json!(children);
+    }
+
+    /// A node of all trees of a shape.
+    fn instances(&self, gltf: &mut Gltf, plant: usize, name: &str, mesh: usize) -> usize {
+        let of = self.trees.iter().filter(|tree| tree.plant == plant).map(StandingTree::placed);
+        let (places, turns): (Vec<[[f32; 3]; 2]>, Vec<[f32; 4]>) = of.unzip();
+        let [feet, sizes] = [0, 1].map(|k| places.iter().map(|place| place[k]).collect::<Vec<_>>());
+        let attributes = json!({
+            "TRANSLATION": gltf.instances(&Numbers::floats(&feet)),
+            "ROTATION": gltf.instances(&Numbers::floats(&turns)),
+            "SCALE": gltf.instances(&Numbers::floats(&sizes)),
         });
-        let children: Vec<usize> = children.collect();
-        // glTF allows no empty list.
-        if !children.is_empty() {
-            document["nodes"][group]["children"] = json!(children);
-        }
-        if let Some(nodes) = document["scenes"][0]["nodes"].as_array_mut() {
-            nodes.push(json!(group));
-        }
-        bytes
+        let extension = json!({"EXT_mesh_gpu_instancing": {"attributes": attributes}});
+        gltf.push("nodes", json!({"name": name, "mesh": mesh, "extensions": extension}))
     }
 }
 
-/// Adds to one of a document's lists; its number there.
-fn push(document: &mut Value, list: &str, value: Value) -> usize {
-    match document[list].as_array_mut() {
-        Some(values) => {
-            values.push(value);
-            values.len() - 1
-        }
-        None => {
-            document[list] = json!([value]);
-            0
-        }
+impl StandingTree {
+    /// glTF's translation and scale, and its rotation.
+    fn placed(&self) -> ([[f32; 3]; 2], [f32; 4]) {
+        let ([wide, high], [sin, cos]) = (self.size, self.half_turn);
+        ([self.foot, [wide, high, wide]], [0.0, sin, 0.0, cos])
     }
 }
 

@@ -1,5 +1,7 @@
 //! How wet the ground is, 0 to 1: what trees and painters of textures ask for.
 
+use std::borrow::Cow;
+
 use crate::base::error::{Error, Result};
 use crate::flow::{Drainage, LENGTHS, Land};
 use crate::model::YEAR;
@@ -38,6 +40,19 @@ impl Default for WetnessRules {
 /// # Errors
 /// When a rule is not above 0.
 pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
+    check(rules)?;
+    wetness_of(terrain, rules, &discharge(terrain, rules.runoff))
+}
+
+/// Discharge by cell in m³/s: the terrain's, or what `runoff` metres of water a year give.
+pub(crate) fn discharge(terrain: &Terrain, runoff: f64) -> Cow<'_, Field<f32>> {
+    match terrain.float(&DISCHARGE) {
+        Some(discharge) => Cow::Borrowed(discharge),
+        None => Cow::Owned(Drainage::of(&Land::of(terrain)).yields(terrain.grid.cell_area() * runoff / YEAR)),
+    }
+}
+
+fn check(rules: &WetnessRules) -> Result<()> {
     let named = [
         ("transmissivity", rules.transmissivity),
         ("reach", rules.reach),
@@ -47,15 +62,16 @@ pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
     if let Some((name, value)) = named.into_iter().find(|(_, value)| !(*value > 0.0 && *value <= 1e9)) {
         return Err(Error::value(name, value, "above 0 to 1e9"));
     }
+    Ok(())
+}
+
+/// [`wetness`] of a discharge that is known.
+///
+/// # Errors
+/// As [`wetness`].
+pub(crate) fn wetness_of(terrain: &Terrain, rules: &WetnessRules, discharge: &Field<f32>) -> Result<Field<f32>> {
+    check(rules)?;
     let land = Land::of(terrain);
-    let found;
-    let discharge = match terrain.float(&DISCHARGE) {
-        Some(discharge) => discharge,
-        None => {
-            found = Drainage::of(&land).yields(terrain.grid.cell_area() * rules.runoff / YEAR);
-            &found
-        }
-    };
     let pools = terrain.heights(&POOL);
     let width = terrain.grid.cell;
     let mut wet = Field::generate(terrain.grid.size, |i, j| {

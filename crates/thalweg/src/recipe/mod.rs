@@ -15,6 +15,7 @@
 //! rock = "granite"              # of which rock the parameters speak; granite when left out
 //! sketch = "lines.geojson"      # optional: ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`]
 //! ramp = "sand"                 # optional: the colours of its heights in pictures, see [`crate::pictures::ramps`]
+//! textures = { snowline = 1500 } # optional: climate and colours of what covers its ground, see [`crate::products::textures`]
 //!
 //! [[stage]]
 //! model = "gradient_noise"
@@ -36,6 +37,7 @@
 
 mod drawn;
 mod file;
+mod laid;
 mod levels;
 mod scatter;
 mod source;
@@ -51,11 +53,13 @@ use crate::declare::params::Written;
 use crate::io::Sidecar;
 use crate::model::{Local, Model};
 use crate::pictures::ramps::Ramp;
+use crate::products::textures::TextureRules;
 use crate::rocks::Rock;
 use crate::sketch::SketchFrom;
 use crate::terrain::grid::Edges;
 
 pub use file::Overrides;
+pub use laid::WorldPlace;
 pub use levels::{Beyond, Coarsest, LocalFrom, When};
 pub use scatter::Scatter;
 pub use source::{From, LayerSource};
@@ -92,10 +96,14 @@ pub struct Recipe {
     pub sea_level: Option<f64>,
     /// How worlds of this recipe lie scattered over a plane without end, if they do.
     pub continents: Option<Scatter>,
+    /// Where on Earth a made world is laid, if anywhere; `extent` only.
+    pub place: Option<WorldPlace>,
     /// The rock of which the parameters speak; [`Knobs`](crate::knobs::Knobs) turn them to another.
     pub rock: &'static Rock,
     /// The colours of its heights in pictures.
     pub ramp: &'static Ramp,
+    /// Climate and colours of what covers its ground.
+    pub textures: TextureRules,
     /// An elevation model to start from instead of flat ground.
     pub from: Option<PathBuf>,
     /// Ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`].
@@ -130,8 +138,10 @@ impl Recipe {
             edges: Edges::default(),
             sea_level: None,
             continents: None,
+            place: None,
             rock: Rock::usual(),
             ramp: Ramp::land(),
+            textures: TextureRules::default(),
             from: None,
             sketch: None,
             stages: Vec::new(),

@@ -11,6 +11,8 @@ use crate::declare::params::ParamKind;
 use crate::io::plain;
 use crate::models::Models;
 use crate::pictures::ramps::{RAMPS, Ramp};
+use crate::products::textures::Textured;
+use crate::recipe::laid::Laid;
 use crate::recipe::levels::{BeyondGlobal, CELLS, FirstLevel, GlobalLevel};
 use crate::recipe::scatter::Scattered;
 use crate::recipe::strokes;
@@ -49,7 +51,7 @@ const RAMP: Named<Ramp> =
 /// The key of the stages, which are read with the models at hand.
 const STAGE: &str = "stage";
 
-const KEYS: [Key<Recipe>; 16] = [
+const KEYS: [Key<Recipe>; 18] = [
     key!(Recipe, name, Text, "Its name."),
     key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
     key!(Recipe, extent, EXTENT, "Width and height in metres."),
@@ -98,8 +100,10 @@ const KEYS: [Key<Recipe>; 16] = [
         Maybe(PathOrLines),
         "Ridges, rivers, coasts and heights that the ground keeps: a file of GeoJSON, or its text, in metres from the north-western corner, x to the east, y to the south."
     ),
+    key!(Recipe, place, Maybe(Laid), "Where on Earth a made world is laid: for GIS alone, the land is the same everywhere.").rare(),
     key!(Recipe, rock, ROCK, "Of which rock the parameters speak."),
     key!(Recipe, ramp, RAMP, "The colours of its heights in pictures.").rare(),
+    key!(Recipe, textures, Textured, "Climate, and colours of what covers its ground, in textures and natural views.").rare(),
 ];
 
 /// How a seed stands in a recipe. TOML's numbers are signed: its upper half is written as negative numbers.
@@ -197,6 +201,11 @@ impl Recipe {
         }
         if recipe.continents.is_some() && (recipe.extent.is_none() || recipe.sea_level.is_none()) {
             return Err(Error::Recipe("`continents` goes with `extent`, of one continent, and `sea_level`".into()));
+        }
+        if recipe.place.is_some() && (recipe.from.is_some() || recipe.continents.is_some()) {
+            return Err(Error::Recipe(
+                "`place` goes with `extent` of one world: with `from` the file says where it lies".into(),
+            ));
         }
         if recipe.from.is_some() && recipe.beyond != Beyond::Global {
             return Err(Error::Recipe("`beyond` goes with `extent`: with `from` the grid is the file's".into()));

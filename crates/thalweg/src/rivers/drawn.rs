@@ -55,12 +55,12 @@ impl Stencil {
 }
 
 /// The higher of the two drawn surfaces at a place, in units.
-pub(super) fn height(ground: &Field<Height>, place: [f64; 2]) -> f64 {
+pub(crate) fn height(ground: &Field<Height>, place: [f64; 2]) -> f64 {
     Stencil::of(ground.size(), place).height(|k| Some(f64::from(ground[k].0))).unwrap_or(f64::NEG_INFINITY)
 }
 
 /// By how much the drawn ground is to lie under a line and a ribbon at least, in units: places are rounded in files.
-pub(super) const CLOSE: i32 = 256;
+pub(crate) const CLOSE: i32 = 256;
 
 /// What is to be changed for points of lines to show in the drawn ground.
 #[derive(Default)]

@@ -15,7 +15,7 @@ mod course;
 mod delta;
 pub mod distance;
 pub mod drained;
-mod drawn;
+pub(crate) mod drawn;
 mod form;
 mod hollows;
 mod joint;

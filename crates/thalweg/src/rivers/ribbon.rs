@@ -45,7 +45,7 @@ pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) ->
 }
 
 /// How far on the way from a place to another all of it shows, if the first place does.
-fn shore(from: [f64; 2], to: [f64; 2], shows: impl Fn([f64; 2]) -> bool) -> [f64; 2] {
+pub(crate) fn shore(from: [f64; 2], to: [f64; 2], shows: impl Fn([f64; 2]) -> bool) -> [f64; 2] {
     let at = |t: f64| [0, 1].map(|k| from[k] + t * (to[k] - from[k]));
     let span = (to[0] - from[0]).abs().max((to[1] - from[1]).abs());
     let steps = (span / STEP).ceil().max(4.0);

@@ -115,6 +115,7 @@ impl Recipe {
             let _ = writeln!(text, "{}", self.cells);
         }
         let _ = writeln!(text, "{} {:?} {:?} {}", self.seed, self.edges, self.sea_level, self.margin);
+        let _ = writeln!(text, "{:?}", self.place);
         match &self.sketch {
             Some(SketchFrom::File(path)) => drop(writeln!(text, "sketch {path:?} {:?}", self.folder)),
             Some(SketchFrom::Here(sketch)) => drop(writeln!(text, "sketch {:?}", sketch.features)),

@@ -1,6 +1,7 @@
 //! A model run by tiles: the same bits as over the whole terrain, with only a tile and its halo at work at a time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
@@ -47,6 +48,46 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
     Ok(())
 }
 
+/// Takes some steps of `model` over a part of a terrain, its grid a window of the whole.
+///
+/// A step reaches so many cells ([`Model::reach`]), and k steps k times as many: what lies farther than that from the part's own rim, or at
+/// the world's, is as it would be in the whole. The rest is not to be kept. Things that have left the part are taken out, and things
+/// stand in the order of their numbers.
+///
+/// # Errors
+/// As the steps.
+pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32>) -> Result<()> {
+    let grid = part.grid.clone();
+    let mut stepper = None;
+    for step in steps {
+        let working = match &mut stepper {
+            Some(working) => working,
+            none => none.insert(model.start(&grid)?),
+        };
+        working.step(part, Tick { key, step })?;
+        for table in part.tables.values_mut() {
+            let inside = within(table, &grid);
+            if inside.len() != table.len() {
+                *table = inside;
+                // A stepper may know of things that are gone now.
+                stepper = None;
+            }
+            sort_by_number(table);
+        }
+    }
+    Ok(())
+}
+
+/// Puts the rows of a table of one part behind those of the parts before. A table of no places, such as the kinds of soil, is whole in every
+/// part.
+pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) {
+    match all.get_mut(name) {
+        None => drop(all.insert(name.to_string(), part.clone())),
+        Some(all) if part.has_places() => all.append(part),
+        Some(_) => {}
+    }
+}
+
 /// The tiles of a terrain, in row-major order.
 fn cores([rows, cols]: [usize; 2], tile: usize) -> impl Iterator<Item = Window> {
     (0..rows).step_by(tile).flat_map(move |i| {
@@ -79,17 +120,12 @@ fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) {
     }
     let core_grid = next.grid.window(core);
     for (name, table) in &part.tables {
-        let inside = within(table, &core_grid);
-        match next.tables.get_mut(name) {
-            None => drop(next.tables.insert(name.clone(), inside)),
-            Some(all) if table.has_places() => all.append(&inside),
-            // A table of no places, such as the kinds of soil, is whole in every part.
-            Some(_) => {}
-        }
+        gather(&mut next.tables, name, &within(table, &core_grid));
     }
 }
 
-fn sort_by_number(table: &mut Table) {
+/// Puts things in the order of their numbers, if they have any.
+pub fn sort_by_number(table: &mut Table) {
     let Some(numbers) = table.ints("number").map(<[i64]>::to_vec) else { return };
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_by_key(|row| numbers[*row]);

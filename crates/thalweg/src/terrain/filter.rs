@@ -15,6 +15,9 @@ pub enum Kernel {
     Convex,
     /// Cells on cells: the mean over the new cell's share of the old ones. Keeps the mean.
     Area,
+    /// The middles of as many equal parts as there are new samples, between the end samples; linear when there are more, low-pass when
+    /// fewer. Texels between vertices lie so.
+    Middles,
 }
 
 /// One direction of a filter.
@@ -33,6 +36,7 @@ impl Axis {
         // Old samples per new one, and where new sample k lies among the old.
         let (step, first) = match kernel {
             Kernel::Area => (n as f64 / m as f64, 0.5 * n as f64 / m as f64 - 0.5),
+            Kernel::Middles => (last / m as f64, 0.5 * last / m as f64),
             _ if m < 2 => (n as f64, last / 2.0),
             _ => (last / (m - 1) as f64, 0.0),
         };
@@ -43,7 +47,7 @@ impl Axis {
                 Kernel::Area => cells(at, step),
                 _ if step > 1.0 => low_pass(at, step),
                 Kernel::Smooth => catmull_rom(at),
-                Kernel::Convex => linear(at),
+                Kernel::Convex | Kernel::Middles => linear(at),
             };
             gather(raw, n, kernel == Kernel::Smooth)
         });
@@ -152,7 +156,7 @@ mod tests {
 
     #[test]
     fn weights_sum_to_one_and_place_the_sample() {
-        for kernel in [Kernel::Smooth, Kernel::Convex, Kernel::Area] {
+        for kernel in [Kernel::Smooth, Kernel::Convex, Kernel::Area, Kernel::Middles] {
             for n in [1, 2, 3, 5, 16, 17, 100] {
                 for m in [1, 2, 3, 7, 16, 33, 99, 257] {
                     let axis = Axis::new(n, m, kernel);

@@ -24,14 +24,13 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Seven bits a byte, the lowest first; the eighth says that more follow.
     pub(super) fn number(&mut self, value: u64) {
-        let mut rest = value;
-        while rest >= 0x80 {
-            self.bytes.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        self.bytes.push(rest as u8);
+        put_number(&mut self.bytes, value);
+    }
+
+    /// The next [near](Self::near) number is near this one.
+    pub(super) fn near_to(&mut self, value: i64) {
+        self.before = value;
     }
 
     /// A number that is often near the last one written so; small differences of either sign are short.
@@ -51,6 +50,16 @@ impl Writer {
     }
 }
 
+/// Seven bits a byte, the lowest first; the eighth says that more follow.
+pub(super) fn put_number(bytes: &mut Vec<u8>, value: u64) {
+    let mut rest = value;
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+}
+
 /// Takes the numbers back. Whatever the bytes are, it returns an error and never panics.
 pub(super) struct Reader<'a> {
     what: &'static str,
@@ -62,16 +71,25 @@ pub(super) struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// `what` the bytes are, and of which tile, for messages.
     pub(super) fn new(what: &'static str, tile: usize, bytes: &'a [u8]) -> Result<Self> {
-        let mut reader = Self { what, tile, bytes, before: 0 };
+        let mut reader = Self::bare(what, tile, bytes);
         match reader.byte()? {
             VERSION => Ok(reader),
             other => Err(Error::value(format!("version of {what} of tile {tile}"), other, VERSION.to_string())),
         }
     }
 
+    /// Of bytes within others, which bear no version.
+    pub(super) fn bare(what: &'static str, tile: usize, bytes: &'a [u8]) -> Self {
+        Self { what, tile, bytes, before: 0 }
+    }
+
+    /// As [`Writer::near_to`].
+    pub(super) fn near_to(&mut self, value: i64) {
+        self.before = value;
+    }
+
     pub(super) fn damaged(&self) -> Error {
-        let name = format!("{} of tile {}", self.what, self.tile);
-        Error::value(name, "damaged bytes", "the bytes that this step's tiles or the one before made")
+        damaged(self.what, self.tile)
     }
 
     pub(super) fn byte(&mut self) -> Result<u8> {
@@ -123,8 +141,19 @@ impl<'a> Reader<'a> {
         self.below(end)
     }
 
+    /// Bytes that were not taken yet.
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Nothing may follow.
     pub(super) fn end(&self) -> Result<()> {
         if self.bytes.is_empty() { Ok(()) } else { Err(self.damaged()) }
     }
+}
+
+/// What is said of bytes that no tile made.
+pub(super) fn damaged(what: &str, tile: usize) -> Error {
+    let name = format!("{what} of tile {tile}");
+    Error::value(name, "damaged bytes", "the bytes that this step's tiles or the one before made")
 }

@@ -8,14 +8,14 @@ use crate::survey::SurveyOptions;
 use crate::terrain::grid::{Edge, Grid, SIDES};
 use crate::tiled::part::Map;
 use crate::tiled::tiling::Tiling;
-use crate::tiled::{Step, catchments, fill, flats, lakes, stream_cells};
+use crate::tiled::{Step, catchments, fill, flats, lake_numbers, lakes, stream_cells};
 
 /// The steps that drain a map of `grid`, in tiles of `side` cells, heeding `options`: threshold and outlets. `grid` is the whole map; it
 /// may have more cells than one that [`Grid::new`] makes.
 ///
 /// They read [`TileLayer::Height`](crate::tiled::TileLayer::Height) and make all other [layers](crate::tiled::TileLayer::ALL), of the
-/// same bits as [`Survey::of`](crate::survey::Survey::of). Memory beside a tile's layers: a step's summaries and answers, some bytes for
-/// each cell on the rims of tiles, for each lake, basin and stream cell.
+/// same bits as [`Survey::of`](crate::survey::Survey::of). Memory beside a tile's layers is what [`Step::solve_bytes`] tells: some bytes for
+/// each cell on the rims of tiles, and for each stream.
 ///
 /// # Errors
 /// A map without cells, a cell size that is no positive number, looped edges (a tile has no neighbour across a seam), a side that is not
@@ -52,6 +52,6 @@ pub fn steps(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Bo
         Box::new(stream_cells::Gather(map.clone())),
         Box::new(stream_cells::Orders(map.clone())),
         Box::new(lakes::Shores(map.clone())),
-        Box::new(lakes::Number(map)),
+        Box::new(lake_numbers::Number(map)),
     ])
 }

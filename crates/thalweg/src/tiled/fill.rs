@@ -13,9 +13,9 @@ use crate::io::Samples;
 use crate::terrain::field::{Field, Window};
 use crate::tiled::codec::{Reader, Writer};
 use crate::tiled::layer::TileLayer;
-use crate::tiled::part::{Inputs, MapPart, SharedMap, hand_on, only};
+use crate::tiled::part::{Inputs, MapPart, SharedMap, hand_on, messages, only};
 use crate::tiled::tiling::{Rim, Tiling};
-use crate::tiled::{Solved, Step};
+use crate::tiled::{Product, Step, Summaries};
 
 const SUMMARY: &str = "summary of spills";
 const ANSWER: &str = "answer of spills";
@@ -160,12 +160,12 @@ impl Step for Spills {
         Ok((Vec::new(), writer.finish()))
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved> {
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let tiling = &self.0.tiling;
-        tiling.check_count(summaries.len())?;
-        let tiles = summaries.par_iter().enumerate().map(|(tile, summary)| TileSpills::read(tiling, tile, summary));
+        tiling.check_count(summaries.count())?;
+        let tiles = (0..tiling.count()).into_par_iter();
+        let tiles = tiles.map(|tile| TileSpills::read(tiling, tile, &summaries.read(tile)?));
         let mut tiles = tiles.collect::<Result<Vec<_>>>()?;
-        drop(summaries);
         let mut count = 1u64;
         for tile in &mut tiles {
             tile.first = count;
@@ -178,24 +178,33 @@ impl Step for Spills {
                 format!("at most {}; larger tiles have fewer", u32::MAX),
             ));
         }
-        let tiles = &tiles;
-        let joins = |tile: usize| tiles[tile].joins(tiling, tile, tiles);
-        let mut all: Vec<Vec<Pass>> = (0..tiles.len()).into_par_iter().map(joins).collect();
         let lowest = tiles.iter().map(|tile| tile.lowest).collect::<Option<Vec<_>>>();
         let lowest = lowest
             .and_then(|lowest| lowest.into_iter().enumerate().min_by_key(|(_, low)| (low.height, low.lot, low.index)));
+        let spans: Vec<_> = tiles.iter().map(|tile| tile.first as usize..tile.first as usize + tile.count).collect();
+        let mut all: Vec<Vec<Pass>> =
+            (0..tiles.len()).into_par_iter().map(|tile| joins(tiling, tile, &tiles)).collect();
         if let Some((tile, low)) = lowest {
             all.push(vec![Pass { ends: [OUTSIDE, tiles[tile].id(low.basin)], level: low.height }]);
         }
+        drop(tiles);
         let levels = passes::levels(count as usize, all);
-        let answers = tiles.iter().map(|tile| {
+        let answers = spans.into_iter().map(|span| {
             let mut writer = Writer::new();
             writer.option(lowest.map(|(_, low)| low.index));
-            let first = tile.first as usize;
-            levels[first..first + tile.count].iter().for_each(|level| writer.near((*level).into()));
+            levels[span].iter().for_each(|level| writer.near((*level).into()));
             writer.finish()
         });
-        Ok(Solved { answers: answers.collect(), product: None })
+        Ok(answers.collect())
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        // To a cell of a rim: its basin and height; a basin of its own at the most, of which there is a pass of the forest; three passes
+        // over the border of every second one; then rounds over basins, each of half as many as the one before.
+        const CELL: u64 = 8;
+        const PASSES: u64 = 12 + 12 + 18;
+        const ROUNDS: u64 = 8 + 2 * 8 + 2 * 4 + 5;
+        messages(&self.0.tiling) + (CELL + PASSES + ROUNDS) * self.0.tiling.rims()
     }
 }
 
@@ -249,28 +258,30 @@ impl TileSpills {
     fn id(&self, basin: u32) -> u32 {
         if basin == 0 { OUTSIDE } else { (self.first + u64::from(basin) - 1) as u32 }
     }
+}
 
-    /// The passes within the tile, and those to the tiles east and south of it, each the lowest between its two basins.
-    fn joins(&self, tiling: &Tiling, tile: usize, tiles: &[Self]) -> Vec<Pass> {
-        let Window { start, size } = tiling.window(tile);
-        let mut joins = Vec::new();
-        for ([i, j], (basin, height)) in Rim(size).cells().zip(&self.rim) {
-            let here = self.id(*basin);
-            for d in 0..4 {
-                let Some((other, place)) = tiling.across_border([start[0] + i, start[1] + j], d) else { continue };
-                let (basin, beside) = tiles[other].rim[place];
-                let there = tiles[other].id(basin);
-                if here != there {
-                    joins.push(Pass { ends: [here, there], level: (*height).max(beside) });
-                }
+/// The passes within a tile, and those to the tiles east and south of it, each the lowest between its two basins.
+fn joins(tiling: &Tiling, tile: usize, tiles: &[TileSpills]) -> Vec<Pass> {
+    let Window { start, size } = tiling.window(tile);
+    let own = &tiles[tile];
+    let mut joins = Vec::new();
+    for ([i, j], (basin, height)) in Rim(size).cells().zip(&own.rim) {
+        let here = own.id(*basin);
+        for d in 0..4 {
+            let Some((other, place)) = tiling.across_border([start[0] + i, start[1] + j], d) else { continue };
+            let (basin, beside) = tiles[other].rim[place];
+            let there = tiles[other].id(basin);
+            if here != there {
+                joins.push(Pass { ends: [here, there], level: (*height).max(beside) });
             }
         }
-        joins.sort_unstable_by_key(|pass| (pass.ends, pass.level));
-        joins.dedup_by_key(|pass| pass.ends);
-        joins
-            .extend(self.forest.iter().map(|pass| Pass { ends: pass.ends.map(|end| self.id(end)), level: pass.level }));
-        joins
     }
+    joins.sort_unstable_by_key(|pass| (pass.ends, pass.level));
+    joins.dedup_by_key(|pass| pass.ends);
+    joins.reserve_exact(own.forest.len());
+    joins.extend(own.forest.iter().map(|pass| Pass { ends: pass.ends.map(|end| own.id(end)), level: pass.level }));
+    joins.shrink_to_fit();
+    joins
 }
 
 impl Step for Fill {
@@ -299,9 +310,13 @@ impl Step for Fill {
         Ok((vec![Samples::I32(filled)], only(stand_in)))
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved> {
-        self.0.tiling.check_count(summaries.len())?;
-        let stand_in = hand_on(FILLED, &summaries)?;
-        Ok(Solved { answers: vec![only(stand_in); summaries.len()], product: None })
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        self.0.tiling.check_count(summaries.count())?;
+        let stand_in = hand_on(FILLED, summaries)?;
+        Ok(vec![only(stand_in); summaries.count()])
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        messages(&self.0.tiling)
     }
 }

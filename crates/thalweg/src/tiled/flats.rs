@@ -9,17 +9,17 @@ use std::collections::BinaryHeap;
 
 use rayon::prelude::*;
 
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::flow::streams::esri;
 use crate::flow::{Directions, PIT, STEPS, d8, flats, infinity};
 use crate::io::Samples;
 use crate::terrain::field::Window;
 use crate::tiled::codec::{Reader, Writer};
 use crate::tiled::layer::TileLayer;
-use crate::tiled::part::{Inputs, Map, MapPart, SharedMap, hand_on};
+use crate::tiled::part::{Inputs, Map, MapPart, SharedMap, hand_on, messages};
 use crate::tiled::raster::{BEYOND, Classes, DRAINS, FAR, FLAT, HIGHER};
 use crate::tiled::tiling::{Rim, Tiling};
-use crate::tiled::{Solved, Step};
+use crate::tiled::{Product, Step, Summaries};
 
 const FILLED: &str = "answer of filling";
 const SUMMARY: &str = "summary of flats";
@@ -147,12 +147,12 @@ impl Step for Flats {
         Ok((Vec::new(), writer.finish()))
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved> {
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let tiling = self.0.tiling;
-        tiling.check_count(summaries.len())?;
-        let stand_in = hand_on(SUMMARY, &summaries)?;
-        let flats = Summaries { tiling, summaries };
-        let tiles = (0..flats.summaries.len()).into_par_iter();
+        tiling.check_count(summaries.count())?;
+        let stand_in = hand_on(SUMMARY, summaries)?;
+        let flats = SharedFlats { tiling, summaries };
+        let tiles = (0..tiling.count()).into_par_iter();
         let rims = tiles.map(|tile| {
             let classes = flats.classes(tile)?;
             Ok(if classes.is_empty() { Vec::new() } else { flats.on_rim(&classes) })
@@ -161,7 +161,7 @@ impl Step for Flats {
         // An outlet is no step away from itself, higher ground one.
         let outlet = flats.distances(&rims, DRAINS, 0)?;
         let higher = flats.distances(&rims, HIGHER, 1)?;
-        let tiles = (0..flats.summaries.len()).into_par_iter();
+        let tiles = (0..tiling.count()).into_par_iter();
         let answers = tiles.map(|tile| {
             let mut writer = Writer::new();
             writer.option(stand_in);
@@ -177,19 +177,25 @@ impl Step for Flats {
             }
             Ok(writer.finish())
         });
-        Ok(Solved { answers: answers.collect::<Result<_>>()?, product: None })
+        answers.collect()
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        // To a cell of a rim: whether it is on a flat, its steps twice, and these twice as bytes; for each tile its turn.
+        3 * messages(&self.0.tiling) + (1 + 2 * 4 + 2 * 5) * self.0.tiling.rims()
     }
 }
 
-/// The summaries of all tiles, which are read again whenever a tile is searched: they are the memory that this takes.
-struct Summaries {
+/// The flats that tiles share. A tile's are read again whenever it is searched: none is held meanwhile.
+struct SharedFlats<'a> {
     tiling: Tiling,
-    summaries: Vec<Vec<u8>>,
+    summaries: &'a dyn Summaries,
 }
 
-impl Summaries {
+impl SharedFlats<'_> {
     fn classes(&self, tile: usize) -> Result<Classes> {
-        let mut reader = Reader::new(SUMMARY, tile, &self.summaries[tile])?;
+        let summary = self.summaries.read(tile)?;
+        let mut reader = Reader::new(SUMMARY, tile, &summary)?;
         reader.option()?;
         let classes = Classes::read(self.tiling.window(tile).size, &mut reader)?;
         reader.end()?;
@@ -243,10 +249,22 @@ impl Summaries {
     fn distances(&self, rims: &[Vec<bool>], class: u8, first: u32) -> Result<Vec<Vec<u32>>> {
         let mut steps: Vec<Vec<u32>> = rims.iter().map(|rim| vec![FAR; rim.len()]).collect();
         let mut waits: Vec<u32> = rims.iter().map(|rim| if rim.is_empty() { FAR } else { first }).collect();
-        let mut batch: Vec<usize> = (0..rims.len()).filter(|tile| waits[*tile] != FAR).collect();
-        let mut heap = BinaryHeap::new();
+        let all = (0..rims.len()).filter(|tile| waits[*tile] != FAR);
+        let mut heap: BinaryHeap<_> = all.map(|tile| Reverse((first, tile))).collect();
         let threads = rayon::current_num_threads();
-        while !batch.is_empty() {
+        loop {
+            let mut batch = Vec::new();
+            while batch.len() < threads
+                && let Some(Reverse((least, tile))) = heap.pop()
+            {
+                // What waits with more has been put in again with less.
+                if waits[tile] == least && !batch.contains(&tile) {
+                    batch.push(tile);
+                }
+            }
+            if batch.is_empty() {
+                break;
+            }
             let searched = batch.par_iter().map(|tile| Ok((*tile, self.search(*tile, rims, &steps, class, first)?)));
             let searched: Vec<(usize, Vec<u32>)> = searched.collect::<Result<_>>()?;
             batch.iter().for_each(|tile| waits[*tile] = FAR);
@@ -266,15 +284,6 @@ impl Summaries {
                     }
                 }
             }
-            batch.clear();
-            while batch.len() < threads
-                && let Some(Reverse((least, tile))) = heap.pop()
-            {
-                // What waits with more has been put in again with less.
-                if waits[tile] == least && !batch.contains(&tile) {
-                    batch.push(tile);
-                }
-            }
         }
         Ok(steps)
     }
@@ -292,10 +301,21 @@ impl Summaries {
         self.beyond(tile, &mut classes, rims);
         let near = classes.beyond();
         let beyond: Vec<(u32, u32)> = near.iter().copied().zip(self.steps(tile, &classes, &near, known)).collect();
+        check_steps(&beyond, classes.cells.len())?;
         let steps = classes.measure(class, first, &beyond);
         let rim = Rim(classes.size).cells().map(|[i, j]| steps[classes.at(i as isize, j as isize)]);
         Ok(rim.collect())
     }
+}
+
+/// Refuses a flat on which a cell may be more steps away than 32 bits count: it would seem not to be reached.
+fn check_steps(beyond: &[(u32, u32)], cells: usize) -> Result<()> {
+    let most = beyond.iter().map(|(_, steps)| *steps).filter(|steps| *steps != FAR).max().unwrap_or(0);
+    let steps = u64::from(most) + cells as u64;
+    if steps < u64::from(FAR) {
+        return Ok(());
+    }
+    Err(Error::value("a flat's breadth", format!("up to {steps} steps"), format!("fewer than {FAR} steps")))
 }
 
 impl Step for Lead {
@@ -332,9 +352,12 @@ impl Step for Lead {
         Ok((vec![Samples::U8(codes), Samples::F32(angles)], Writer::new().finish()))
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved> {
-        self.0.tiling.check_count(summaries.len())?;
-        Ok(Solved { answers: summaries, product: None })
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        self.0.tiling.check_count(summaries.count()).map(|()| Vec::new())
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        0
     }
 }
 
@@ -359,4 +382,17 @@ fn lead(found: &TileFlats, directions: &mut Directions, outlet: &[(u32, u32)], h
         directions[found.wide_index(*k)] = code(*outlet, *higher);
     }
     flats::lead(&found.wide.land(), directions, cells);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_that_32_bits_do_not_count_are_refused() {
+        assert!(check_steps(&[(1, 7), (2, FAR)], 1 << 20).is_ok());
+        assert!(check_steps(&[(1, FAR - (1 << 20) - 1)], 1 << 20).is_ok());
+        let error = check_steps(&[(1, FAR - (1 << 20))], 1 << 20).unwrap_err().to_string();
+        assert!(error.contains("a flat's breadth = up to 4294967295 steps"), "{error}");
+    }
 }

@@ -1,5 +1,8 @@
 //! Lakes over tiles: standing water that is connected.
 //!
+//! A lake that reaches no rim is only counted by this step, and figures come of the [next](super::lake_numbers): memory is that of lakes
+//! that tiles share.
+//!
 //! Where two cells that touch both lie under the filled surface, that is level over them: the higher would run into the lower. So lakes
 //! are what touches, and a tile need not ask for levels across its border.
 
@@ -8,43 +11,39 @@ use rayon::prelude::*;
 use crate::base::error::{Error, Result};
 use crate::flow::STEPS;
 use crate::io::Samples;
-use crate::products::lakes::LakeOutline;
 use crate::terrain::field::Window;
-use crate::terrain::height::UNITS;
 use crate::tiled::codec::{Reader, Writer};
 use crate::tiled::layer::{NO_HEIGHT, TileLayer};
-use crate::tiled::part::{Inputs, Map, SharedMap};
+use crate::tiled::numbering::{Begin, Closed, Numbering};
+use crate::tiled::part::{Inputs, Map, SharedMap, index, messages};
+use crate::tiled::shore_walk::Wet;
 use crate::tiled::tiling::Rim;
-use crate::tiled::{Product, Solved, Step};
+use crate::tiled::{Product, Step, Summaries};
 
 const SUMMARY: &str = "summary of lakes";
-const ANSWER: &str = "answer of lakes";
 
 /// The lakes of tiles.
 pub(super) struct Shores(pub(super) SharedMap);
 
-/// Their numbers.
-pub(super) struct Number(pub(super) SharedMap);
-
 /// What is known of a lake, or of a tile's part of one.
 #[derive(Debug, Clone, Copy)]
-struct Water {
-    /// Index in the map of its first cell.
-    first: u64,
-    level: i32,
-    cells: u64,
+pub(super) struct Water {
+    /// Index in the map of its first cell, and closed lakes of the tile's row before it.
+    pub(super) begin: Begin,
+    pub(super) level: i32,
+    pub(super) cells: u64,
     /// Units of height × cells.
-    volume: u128,
-    deepest: u32,
+    pub(super) volume: u128,
+    pub(super) deepest: u32,
     /// Height and index in the map of the lowest dry cell beside it.
-    shore: Option<(i32, u64)>,
+    pub(super) shore: Option<(i32, u64)>,
 }
 
 impl Water {
     /// Both as one.
     fn with(self, other: Self) -> Self {
         Self {
-            first: self.first.min(other.first),
+            begin: self.begin.min(other.begin),
             level: self.level,
             cells: self.cells.saturating_add(other.cells),
             volume: self.volume.saturating_add(other.volume),
@@ -63,7 +62,7 @@ fn parts(map: &Map, wide: Window, own: Window, ground: &[i32], filled: &[i32]) -
     let cols = wide.size[1];
     let top = [0, 1].map(|axis| own.start[axis] - wide.start[axis]);
     let at = |i: usize, j: usize| (i + top[0]) * cols + j + top[1];
-    let is_wet = |k: usize| filled[k] > ground[k] && ground[k] != NO_HEIGHT;
+    let is_wet = |k: usize| is_wet(ground, filled, k);
     let mut numbers = vec![0u32; own.size[0] * own.size[1]];
     let mut waters = Vec::new();
     let mut found: Vec<[usize; 2]> = Vec::new();
@@ -73,7 +72,7 @@ fn parts(map: &Map, wide: Window, own: Window, ground: &[i32], filled: &[i32]) -
                 continue;
             }
             let mut water = Water {
-                first: map.tiling.index([own.start[0] + i, own.start[1] + j]),
+                begin: Begin { first: map.tiling.index([own.start[0] + i, own.start[1] + j]), before: 0 },
                 level: filled[at(i, j)],
                 cells: 0,
                 volume: 0,
@@ -113,25 +112,114 @@ fn parts(map: &Map, wide: Window, own: Window, ground: &[i32], filled: &[i32]) -
     (waters, numbers)
 }
 
-/// The tile's parts of lakes, of its inputs; and its depths.
-fn read(map: &Map, tile: usize, inputs: Vec<Samples>) -> Result<(Vec<Water>, Vec<u32>, Vec<i32>)> {
-    map.tiling.check(tile)?;
-    let (wide, own) = (map.tiling.around(tile, 1), map.tiling.window(tile));
-    let mut inputs = Inputs::new(inputs);
-    let ground = inputs.heights(TileLayer::Height, wide)?;
-    let filled = inputs.heights(TileLayer::Filled, wide)?;
-    let (waters, numbers) = parts(map, wide, own, &ground, &filled);
-    let top = [0, 1].map(|axis| own.start[axis] - wide.start[axis]);
-    let depth = |k: usize| {
-        let at = (k / own.size[1] + top[0]) * wide.size[1] + k % own.size[1] + top[1];
-        if ground[at] == NO_HEIGHT { 0 } else { filled[at].saturating_sub(ground[at]) }
-    };
-    let depths = (0..numbers.len()).map(depth).collect();
-    Ok((waters, numbers, depths))
+/// A tile's parts of lakes.
+pub(super) struct TileLakes {
+    /// In the order of their first cells.
+    pub(super) waters: Vec<Water>,
+    /// For each of these whether it reaches the rim.
+    pub(super) shared: Vec<bool>,
+    /// For each cell its part's place from 1 on.
+    pub(super) numbers: Vec<u32>,
+    pub(super) own: Window,
+    wide: Window,
+    /// Over the wide window.
+    ground: Vec<i32>,
+    filled: Vec<i32>,
+}
+
+impl TileLakes {
+    /// Of a tile's inputs.
+    pub(super) fn find(map: &Map, tile: usize, inputs: Vec<Samples>) -> Result<Self> {
+        map.tiling.check(tile)?;
+        let (wide, own) = (map.tiling.around(tile, 1), map.tiling.window(tile));
+        let mut inputs = Inputs::new(inputs);
+        let ground = inputs.heights(TileLayer::Height, wide)?;
+        let filled = inputs.heights(TileLayer::Filled, wide)?;
+        let (mut waters, numbers) = parts(map, wide, own, &ground, &filled);
+        let mut shared = vec![false; waters.len()];
+        for [i, j] in Rim(own.size).cells() {
+            if let Some(part) = numbers[i * own.size[1] + j].checked_sub(1) {
+                shared[part as usize] = true;
+            }
+        }
+        let mut lakes = Self { waters: Vec::new(), shared, numbers, own, wide, ground, filled };
+        let firsts = waters.iter().zip(&lakes.shared).filter(|(_, shared)| !**shared);
+        let closed = Closed::new(own.size, firsts.map(|(water, _)| lakes.local(map, water)).collect());
+        waters.iter_mut().for_each(|water| water.begin.before = closed.before(lakes.local(map, water)));
+        lakes.waters = waters;
+        Ok(lakes)
+    }
+
+    /// Depth of the water in each cell of the tile.
+    fn depths(&self) -> Vec<i32> {
+        let cols = self.wide.size[1];
+        let top = [0, 1].map(|axis| self.own.start[axis] - self.wide.start[axis]);
+        let depth = |k: usize| {
+            let at = (k / self.own.size[1] + top[0]) * cols + k % self.own.size[1] + top[1];
+            if self.ground[at] == NO_HEIGHT { 0 } else { self.filled[at].saturating_sub(self.ground[at]) }
+        };
+        (0..self.numbers.len()).map(depth).collect()
+    }
+
+    /// Which cells of the tile and round it lakes cover; then the layers are not needed any more.
+    pub(super) fn take_wet(&mut self) -> Wet {
+        let (ground, filled) = (std::mem::take(&mut self.ground), std::mem::take(&mut self.filled));
+        let [rows, cols] = self.wide.size;
+        let top = [0, 1].map(|axis| self.own.start[axis] - self.wide.start[axis]);
+        Wet::new(self.own.size, |cell| {
+            let [i, j] = [0, 1].map(|axis| top[axis].wrapping_add_signed(cell[axis]));
+            i < rows && j < cols && is_wet(&ground, &filled, i * cols + j)
+        })
+    }
+
+    /// Index in the tile of a part's first cell.
+    pub(super) fn local(&self, map: &Map, water: &Water) -> u32 {
+        let [i, j] = map.tiling.cell(water.begin.first);
+        ((i - self.own.start[0]) * self.own.size[1] + j - self.own.start[1]) as u32
+    }
+
+    /// The parts that reach no rim.
+    fn closed(&self, map: &Map) -> Closed {
+        let closed = self.waters.iter().zip(&self.shared).filter(|(_, shared)| !**shared);
+        Closed::new(self.own.size, closed.map(|(water, _)| self.local(map, water)).collect())
+    }
+}
+
+/// Whether a lake covers a cell.
+fn is_wet(ground: &[i32], filled: &[i32], k: usize) -> bool {
+    filled[k] > ground[k] && ground[k] != NO_HEIGHT
+}
+
+impl Water {
+    /// Everything but where it begins.
+    pub(super) fn write(&self, writer: &mut Writer) {
+        writer.number((self.level as u32).into());
+        writer.number(self.cells);
+        writer.number(self.volume as u64);
+        writer.number((self.volume >> 64) as u64);
+        writer.number(self.deepest.into());
+        writer.option(self.shore.map(|shore| (shore.0 as u32).into()));
+        self.shore.into_iter().for_each(|shore| writer.near(shore.1 as i64));
+    }
+
+    pub(super) fn read(map: &Map, begin: Begin, reader: &mut Reader<'_>) -> Result<Self> {
+        let height =
+            |reader: &Reader<'_>, bits: u64| u32::try_from(bits).map(|bits| bits as i32).map_err(|_| reader.damaged());
+        let level = reader.number()?;
+        let level = height(reader, level)?;
+        let (cells, low, high) = (reader.number()?, reader.number()?, reader.number()?);
+        let deepest = u32::try_from(reader.number()?).map_err(|_| reader.damaged())?;
+        let shore = match reader.option()? {
+            Some(bits) => Some((height(reader, bits)?, index(map, reader)?)),
+            None => None,
+        };
+        let volume = u128::from(high) << 64 | u128::from(low);
+        Ok(Self { begin, level, cells, volume, deepest, shore })
+    }
 }
 
 /// What both steps read. Cells beside the tile show where its lakes run out.
-const READS: [(TileLayer, usize); 2] = [(TileLayer::Height, 1), (TileLayer::Filled, 1)];
+pub(super) const READS: [(TileLayer, usize); 2] = [(TileLayer::Height, 1), (TileLayer::Filled, 1)];
 
 impl Step for Shores {
     fn name(&self) -> &'static str {
@@ -147,38 +235,41 @@ impl Step for Shores {
     }
 
     fn tile(&self, tile: usize, inputs: Vec<Samples>, _: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let (waters, numbers, depths) = read(&self.0, tile, inputs)?;
+        let lakes = TileLakes::find(&self.0, tile, inputs)?;
         let mut writer = Writer::new();
-        writer.number(waters.len() as u64);
-        for water in &waters {
-            writer.near(water.first as i64);
-            writer.number((water.level as u32).into());
-            writer.number(water.cells);
-            // A tile's cells times the greatest depth fit.
-            writer.number(water.volume as u64);
-            writer.number(water.deepest.into());
-            writer.option(water.shore.map(|shore| (shore.0 as u32).into()));
-            water.shore.into_iter().for_each(|shore| writer.near(shore.1 as i64));
+        lakes.closed(&self.0).write(&mut writer);
+        // Places among those that are shared, from 1 on.
+        let mut places = vec![0u32; lakes.waters.len()];
+        let shared = || (0..places.len()).filter(|part| lakes.shared[*part]);
+        writer.number(shared().count() as u64);
+        for part in shared() {
+            let water = &lakes.waters[part];
+            writer.near(water.begin.first as i64);
+            writer.number(water.begin.before.into());
+            water.write(&mut writer);
         }
-        let size = self.0.tiling.window(tile).size;
-        Rim(size).cells().for_each(|[i, j]| writer.number(numbers[i * size[1] + j].into()));
-        Ok((vec![Samples::I32(depths)], writer.finish()))
+        let shared: Vec<usize> = shared().collect();
+        shared.iter().zip(1..).for_each(|(part, place)| places[*part] = place);
+        let size = lakes.own.size;
+        for [i, j] in Rim(size).cells() {
+            let part = lakes.numbers[i * size[1] + j].checked_sub(1);
+            writer.number(part.map_or(0, |part| places[part as usize]).into());
+        }
+        Ok((vec![Samples::I32(lakes.depths())], writer.finish()))
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved> {
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let map = &self.0;
-        map.tiling.check_count(summaries.len())?;
-        let tiles = summaries.par_iter().enumerate().map(|(tile, summary)| TileWaters::read(map, tile, summary));
-        let mut tiles = tiles.collect::<Result<Vec<_>>>()?;
-        drop(summaries);
-        let mut count = 0u64;
-        for tile in &mut tiles {
-            tile.start = count as usize;
-            count += tile.waters.len() as u64;
+        map.tiling.check_count(summaries.count())?;
+        let mut numbering = Numbering::new(map.tiling);
+        let (mut tiles, mut waters) = (Vec::with_capacity(map.tiling.count()), Vec::new());
+        for tile in 0..map.tiling.count() {
+            tiles.push(TileRim::read(map, tile, &summaries.read(tile)?, &mut numbering, &mut waters)?);
         }
-        if count >= u64::from(u32::MAX) {
+        let count = waters.len();
+        if count >= u32::MAX as usize {
             return Err(Error::value(
-                "parts of lakes in tiles",
+                "parts of lakes on the rims of tiles",
                 count,
                 format!("fewer than {}: numbers have 32 bits", u32::MAX),
             ));
@@ -197,32 +288,47 @@ impl Step for Shores {
                 }
             }
         }
-        let parts = || tiles.iter().flat_map(|tile| &tile.waters);
-        let mut whole: Vec<Option<Water>> = vec![None; count as usize];
-        for (id, water) in parts().enumerate() {
-            let at = &mut whole[top(&mut up, id as u32) as usize];
-            *at = Some(at.map_or(*water, |known| known.with(*water)));
+        let begins: Vec<Begin> = waters.iter().map(|water| water.begin).collect();
+        for id in 0..count {
+            let root = top(&mut up, id as u32) as usize;
+            if root != id {
+                waters[root] = waters[root].with(waters[id]);
+            }
         }
-        let mut roots: Vec<(u64, u32)> =
-            whole.iter().enumerate().filter_map(|(root, water)| Some((water.as_ref()?.first, root as u32))).collect();
+        let mut roots: Vec<(Begin, u32)> =
+            (0..count).filter(|id| up[*id] as usize == *id).map(|root| (waters[root].begin, root as u32)).collect();
         roots.par_sort_unstable();
-        let mut numbers = vec![0u32; count as usize];
-        for (place, (_, root)) in roots.iter().enumerate() {
-            numbers[*root as usize] = place as u32 + 1;
+        let whole: Vec<Begin> = roots.iter().map(|(begin, _)| *begin).collect();
+        let (given, _) = numbering.settle("lakes", &whole)?;
+        let mut numbers = vec![0u32; count];
+        for (number, (_, root)) in given.iter().zip(&roots) {
+            numbers[*root as usize] = *number;
         }
-        let lakes =
-            roots.iter().filter_map(|(_, root)| Some(outline(map, numbers[*root as usize], whole[*root as usize]?)));
-        let lakes = lakes.collect();
-        let answers = tiles.iter().map(|tile| {
+        let answers = tiles.iter().enumerate().map(|(tile, parts)| {
             let mut writer = Writer::new();
-            writer.number(tile.waters.len() as u64);
-            for id in tile.start..tile.start + tile.waters.len() {
-                writer.near(numbers[top(&mut up, id as u32) as usize].into());
+            numbering.write(tile, &mut writer);
+            writer.number(parts.count as u64);
+            for id in parts.start..parts.start + parts.count {
+                let root = top(&mut up, id as u32) as usize;
+                writer.near(numbers[root].into());
+                // The tile in which a lake begins tells of it.
+                let begins = begins[id] == waters[root].begin;
+                writer.byte(u8::from(begins));
+                if begins {
+                    waters[root].write(&mut writer);
+                }
             }
             writer.finish()
         });
-        let answers = answers.collect();
-        Ok(Solved { answers, product: Some(Product::Lakes(lakes)) })
+        Ok(answers.collect())
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        // Lakes that touch are one, so that to two cells of a rim there is one at the most. To each: what is known of it, where its part
+        // begins, the one above, its root twice, its numbers, and what is told of it.
+        const LAKE: u64 = size_of::<Water>() as u64 + 16 + 4 + 24 + 16 + 4 + 4 + 60;
+        let rims = self.0.tiling.rims();
+        3 * messages(&self.0.tiling) + LAKE * rims.div_ceil(2) + (4 + 2 + 2) * rims
     }
 }
 
@@ -236,99 +342,39 @@ fn top(up: &mut [u32], from: u32) -> u32 {
     at
 }
 
-/// A lake's figures as [`lakes`](crate::products::lakes::lakes) has them.
-fn outline(map: &Map, id: u32, water: Water) -> LakeOutline {
-    let area = map.grid.cell_area();
-    let metres = water.volume as f64 / UNITS;
-    LakeOutline {
-        id,
-        level: f64::from(water.level) / UNITS,
-        cells: water.cells,
-        area: water.cells as f64 * area,
-        volume: metres * area,
-        mean_depth: metres / water.cells as f64,
-        max_depth: f64::from(water.deepest) / UNITS,
-        outlet: water.shore.map(|(_, index)| map.tiling.cell(index)),
-        outline: Vec::new(),
-    }
-}
-
 /// A tile's summary, read.
-struct TileWaters {
-    /// The number in the whole of its first part.
+struct TileRim {
+    /// The number in the whole of its first part that is shared, and how many there are.
     start: usize,
-    waters: Vec<Water>,
+    count: usize,
     /// For each cell of the rim its part, from 1, or 0.
     rim: Vec<u32>,
 }
 
-impl TileWaters {
-    fn read(map: &Map, tile: usize, summary: &[u8]) -> Result<Self> {
+impl TileRim {
+    /// The parts are put to `waters`.
+    fn read(
+        map: &Map,
+        tile: usize,
+        summary: &[u8],
+        numbering: &mut Numbering,
+        waters: &mut Vec<Water>,
+    ) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
-        let cells = map.tiling.index([map.grid.rows(), 0]);
-        let mut waters = Vec::new();
-        for _ in 0..reader.count()? {
-            let index = |reader: &mut Reader<'_>| {
-                let index = u64::try_from(reader.near()?).unwrap_or(u64::MAX);
-                if index < cells { Ok(index) } else { Err(reader.damaged()) }
-            };
-            let first = index(&mut reader)?;
-            let height = |reader: &Reader<'_>, bits: u64| {
-                u32::try_from(bits).map(|bits| bits as i32).map_err(|_| reader.damaged())
-            };
-            let level = reader.number()?;
-            let level = height(&reader, level)?;
-            let (cells, volume, deepest) = (reader.number()?, reader.number()?.into(), reader.number()?);
-            let deepest = u32::try_from(deepest).map_err(|_| reader.damaged())?;
-            let shore = match reader.option()? {
-                Some(bits) => Some((height(&reader, bits)?, index(&mut reader)?)),
-                None => None,
-            };
-            waters.push(Water { first, level, cells, volume, deepest, shore });
-        }
         let size = map.tiling.window(tile).size;
-        let rim = (0..Rim(size).len()).map(|_| Ok(reader.below(waters.len() + 1)? as u32)).collect::<Result<_>>()?;
+        numbering.read(tile, &mut reader)?;
+        let (start, count) = (waters.len(), reader.below(Rim(size).len() + 1)?);
+        for _ in 0..count {
+            let begin = Begin { first: index(map, &mut reader)?, before: reader.below(size[1])? as u32 };
+            waters.push(Water::read(map, begin, &mut reader)?);
+        }
+        let rim = (0..Rim(size).len()).map(|_| Ok(reader.below(count + 1)? as u32)).collect::<Result<_>>()?;
         reader.end()?;
-        Ok(Self { start: 0, waters, rim })
+        Ok(Self { start, count, rim })
     }
 
     /// The number in the whole of a part.
     fn id(&self, number: u32) -> Option<u32> {
         Some(self.start as u32 + number.checked_sub(1)?)
-    }
-}
-
-impl Step for Number {
-    fn name(&self) -> &'static str {
-        "lake_numbers"
-    }
-
-    fn reads(&self) -> &[(TileLayer, usize)] {
-        &READS
-    }
-
-    fn writes(&self) -> &[TileLayer] {
-        &[TileLayer::Lake]
-    }
-
-    fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)> {
-        let (waters, mut numbers, _) = read(&self.0, tile, inputs)?;
-        let mut reader = Reader::new(ANSWER, tile, answer)?;
-        if reader.count()? != waters.len() {
-            return Err(reader.damaged());
-        }
-        let known = (0..waters.len()).map(|_| {
-            let number = reader.near()?;
-            u32::try_from(number).map_err(|_| reader.damaged())
-        });
-        let known = known.collect::<Result<Vec<u32>>>()?;
-        reader.end()?;
-        numbers.iter_mut().filter(|number| **number > 0).for_each(|number| *number = known[*number as usize - 1]);
-        Ok((vec![Samples::U32(numbers)], Writer::new().finish()))
-    }
-
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved> {
-        self.0.tiling.check_count(summaries.len())?;
-        Ok(Solved { answers: summaries, product: None })
     }
 }

@@ -6,6 +6,9 @@
 //! it, one machine or many, moves layers by tiles and small messages, and holds no map. [`memory::drain_in_memory`] is the plainest
 //! driver.
 //!
+//! Memory is bounded by the rims of tiles: a step is solved out of what others can ask of a tile, and summaries are read when they are
+//! needed ([`Summaries`]). [`Step::solve_bytes`] says how much that is before anything is begun.
+//!
 //! Nothing here is approximate. What reaches over tiles (levels of depressions, distances over flats, counts, basins, streams, lakes)
 //! goes through borders alone, and a summary holds all that others can ask of a tile.
 
@@ -14,11 +17,16 @@ mod codec;
 pub mod drainage;
 mod fill;
 mod flats;
+mod lake_numbers;
 mod lakes;
 pub mod layer;
 pub mod memory;
+mod numbering;
 mod part;
 mod raster;
+mod records;
+mod shore_lines;
+mod shore_walk;
 mod stream_cells;
 pub mod stream_paths;
 pub mod tiling;
@@ -27,7 +35,10 @@ pub use layer::TileLayer;
 pub use stream_paths::StreamPath;
 pub use tiling::Tiling;
 
-use crate::base::error::Result;
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::base::error::{Error, Result};
 use crate::io::Samples;
 use crate::products::lakes::LakeOutline;
 
@@ -51,31 +62,93 @@ pub trait Step: Send + Sync {
     /// A tile that is none of the map, layers of another type or size, a damaged answer, a given outlet without data.
     fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)>;
 
-    /// From the summaries of all tiles, in the tiles' order, the answers for the next step.
+    /// From the summaries of all tiles the answers for the next step, as many as tiles, or none where it needs none. What is found out about
+    /// the whole map is told to `found`, one after another.
     ///
     /// # Errors
-    /// Summaries that are damaged, do not belong together, or are not as many as tiles; more things than numbers.
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved>;
+    /// Summaries that are damaged, do not belong together, or are not as many as tiles; more things than numbers; what `found` refuses.
+    fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>>;
+
+    /// Bytes that [`solve`](Step::solve) takes at the most with its answers, beside a tile's for each thread: whatever the ground is.
+    fn solve_bytes(&self) -> u64;
+
+    /// What it finds out about the whole map.
+    fn finds(&self) -> Finding {
+        Finding::Nothing
+    }
 }
 
-/// What comes of a step.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// The summaries of a step's tiles, wherever they lie. They may be read again and again, and by many threads at once.
+pub trait Summaries: Sync {
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// A tile's summary.
+    ///
+    /// # Errors
+    /// One that is not there, or cannot be read.
+    fn read(&self, tile: usize) -> Result<Cow<'_, [u8]>>;
+
+    /// Some bytes of one that was read before.
+    ///
+    /// # Errors
+    /// As [`Summaries::read`]; bytes that it has not.
+    fn part(&self, tile: usize, bytes: Range<usize>) -> Result<Cow<'_, [u8]>> {
+        let read = self.read(tile)?;
+        let none = || Error::value(format!("summary of tile {tile}"), format!("{} bytes", read.len()), "more");
+        match &read {
+            Cow::Borrowed(all) => all.get(bytes).map(Cow::Borrowed).ok_or_else(none),
+            Cow::Owned(all) => all.get(bytes).map(|part| Cow::Owned(part.to_vec())).ok_or_else(none),
+        }
+    }
+}
+
+impl Summaries for Vec<Vec<u8>> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn read(&self, tile: usize) -> Result<Cow<'_, [u8]>> {
+        let found = self.get(tile).ok_or_else(|| Error::value("tile", tile, format!("fewer than {}", self.len())))?;
+        Ok(Cow::Borrowed(found))
+    }
+}
+
+/// What a step finds out about the whole map, before that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Solved {
-    /// For each tile what the next step is given of it.
-    pub answers: Vec<Vec<u8>>,
-    /// What was found out about the whole map, if anything.
-    pub product: Option<Product>,
+pub enum Finding {
+    /// Nothing but layers.
+    Nothing,
+    /// How many basins there are.
+    Basins,
+    /// Streams.
+    Streams {
+        /// How many at the most, whatever the ground is.
+        at_most: u64,
+    },
+    /// Lakes, and their outlines.
+    Lakes {
+        /// How many at the most, whatever the ground is.
+        at_most: u64,
+    },
 }
 
-/// What a step finds out about the whole map.
+/// What a step has found out about the whole map.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Product {
     /// Number of basins.
     Basins(u64),
-    /// All streams, as [`links`](crate::flow::links::links) has them.
-    Streams(Vec<StreamPath>),
-    /// All lakes, without their outlines.
-    Lakes(Vec<LakeOutline>),
+    /// The next stream, as [`links`](crate::flow::links::links) has them.
+    Stream(StreamPath),
+    /// The next lake; its outline comes after it, piece by piece.
+    Lake(LakeOutline),
+    /// Some more of the outline of the lake that came last, as [`LakeOutline::outline`] has it: its lines one after another.
+    Shore {
+        /// Whether a line begins with the first of these points; it ends before the next begins.
+        begins: bool,
+        /// Row and column, in cells from the north-west corner.
+        points: Vec<[f64; 2]>,
+    },
 }

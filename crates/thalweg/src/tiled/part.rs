@@ -8,6 +8,7 @@ use crate::io::Samples;
 use crate::terrain::field::{Field, Window};
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
+use crate::tiled::Summaries;
 use crate::tiled::codec::{Reader, Writer};
 use crate::tiled::layer::{NO_HEIGHT, TileLayer};
 use crate::tiled::tiling::Tiling;
@@ -124,9 +125,22 @@ impl Inputs {
     take!(areas, F64, f64);
 }
 
+/// Reads the index of a cell of the map.
+pub(super) fn index(map: &Map, reader: &mut Reader<'_>) -> Result<u64> {
+    let index = u64::try_from(reader.near()?).unwrap_or(u64::MAX);
+    if index < map.tiling.index([map.grid.rows(), 0]) { Ok(index) } else { Err(reader.damaged()) }
+}
+
 /// The one outlet of a map that has none ([`Land::parts`]), handed on from step to step.
-pub(super) fn hand_on(what: &'static str, summaries: &[Vec<u8>]) -> Result<Option<u64>> {
-    summaries.first().map_or(Ok(None), |summary| Reader::new(what, 0, summary)?.option())
+pub(super) fn hand_on(what: &'static str, summaries: &dyn Summaries) -> Result<Option<u64>> {
+    Reader::new(what, 0, &summaries.read(0)?)?.option()
+}
+
+/// Bytes of a list of messages, beside their own.
+pub(super) fn messages(tiling: &Tiling) -> u64 {
+    /// A vector, what the allocator keeps of it, and that a message grows in steps.
+    const EACH: u64 = 64;
+    EACH * tiling.count() as u64
 }
 
 /// A message that says no more than where that outlet is.

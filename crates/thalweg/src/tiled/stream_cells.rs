@@ -1,7 +1,5 @@
 //! Counts, basins and streams of every cell; streams put together as lines out of the pieces that tiles have of them; their orders.
 
-use std::collections::HashMap;
-
 use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
@@ -12,10 +10,10 @@ use crate::terrain::height::Height;
 use crate::tiled::catchments::{Told, Ways, within};
 use crate::tiled::codec::{Reader, Writer};
 use crate::tiled::layer::TileLayer;
-use crate::tiled::part::{Inputs, Map, SharedMap};
+use crate::tiled::part::{Inputs, Map, SharedMap, messages};
 use crate::tiled::stream_paths::StreamPath;
 use crate::tiled::tiling::Rim;
-use crate::tiled::{Product, Solved, Step};
+use crate::tiled::{Finding, Product, Step, Summaries};
 
 const SUMMARY: &str = "summary of streams";
 const ANSWER: &str = "answer of streams";
@@ -115,29 +113,51 @@ impl Step for Gather {
         Ok((vec![Samples::F64(areas), Samples::U32(basins)], summary))
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved> {
+    fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
         let map = &self.0;
-        map.tiling.check_count(summaries.len())?;
-        let tiles = summaries.par_iter().enumerate().map(|(tile, summary)| TilePieces::read(map, tile, summary));
-        let tiles = tiles.collect::<Result<Vec<_>>>()?;
-        drop(summaries);
-        let (streams, arrivals) = join(map, &tiles)?;
-        let answers = tiles.iter().zip(arrivals).map(|(tile, arrivals)| {
+        map.tiling.check_count(summaries.count())?;
+        let tiles = (0..map.tiling.count()).into_par_iter();
+        let tiles = tiles.map(|tile| TilePieces::read(map, tile, &summaries.read(tile)?));
+        let network = Network { map, tiles: tiles.collect::<Result<Vec<_>>>()? };
+        let (streams, arrivals) = network.join()?;
+        let answers = network.tiles.iter().zip(arrivals).map(|(tile, arrivals)| {
             let mut writer = Writer::new();
             writer.number(tile.doors.len() as u64);
             for (place, door) in tile.doors.iter().enumerate() {
-                writer.number(door.place as u64);
+                writer.number(door.place.into());
                 writer.byte(door.streams);
                 for d in (0..8).filter(|d| door.streams >> d & 1 == 1) {
-                    let stream = arrivals.get(&(place, d)).and_then(|id| streams.get(*id as usize));
-                    writer.byte(stream.map_or(0, |stream: &StreamPath| stream.order.min(255) as u8));
+                    let here =
+                        arrivals.binary_search_by_key(&(place as u32, d), |arrival| (arrival.door, arrival.from));
+                    writer.byte(here.map_or(0, |at| streams.orders[arrivals[at].stream as usize]));
                 }
             }
             writer.finish()
         });
         let answers = answers.collect();
-        Ok(Solved { answers, product: Some(Product::Streams(streams)) })
+        for id in 0..streams.heads.len() {
+            found(Product::Stream(network.path(&streams, id, summaries)?))?;
+        }
+        Ok(answers)
     }
+
+    fn solve_bytes(&self) -> u64 {
+        let (links, rims) = (most_links(&self.0), self.0.tiling.rims());
+        // A piece begins where a link does, or comes in over a rim; then for each link its head, the one below, order, magnitude, what waits.
+        const LINK: u64 = 16 + 4 + 1 + 4 + 4 + 2 + 4;
+        let [pieces, doors, arrivals] = [size_of::<Piece>(), size_of::<Door>(), size_of::<Arrival>()].map(|n| n as u64);
+        3 * messages(&self.0.tiling) + pieces * (links + rims) + (doors + arrivals + 6) * rims + LINK * links
+    }
+
+    fn finds(&self) -> Finding {
+        Finding::Streams { at_most: most_links(&self.0) }
+    }
+}
+
+/// No map has more links: sources share no cell of their catchments, and junctions are fewer than sources.
+fn most_links(map: &Map) -> u64 {
+    let cells = map.tiling.index([map.grid.rows(), 0]);
+    cells.min(2 * (cells / map.least.max(1)))
 }
 
 /// The tile's pieces of streams, and where streams come from other tiles.
@@ -200,7 +220,7 @@ fn pieces(map: &Map, ways: &Ways, told: &Told, counts: &Field<i64>) -> Vec<u8> {
 
 /// Where streams come into a tile over its rim.
 struct Door {
-    place: usize,
+    place: u32,
     /// The neighbours that they come from.
     streams: u8,
     kind: End,
@@ -210,12 +230,18 @@ struct Door {
 
 /// A stream's cells in one tile, and the one that it steps on to.
 struct Piece {
-    start: usize,
-    /// It begins here, and does not come from another tile.
-    heights: [i32; 2],
-    steps: Vec<u8>,
+    /// Index in the tile of its first cell.
+    start: u32,
     kind: End,
+    /// Its last step.
+    step: u8,
+    /// Where its steps lie among the bytes of the summary, and how many there are.
+    steps: [u32; 2],
+    /// Of its first and its last cell.
+    heights: [i32; 2],
     count: u64,
+    /// Index in the map of its last cell.
+    last: u64,
 }
 
 /// A tile's summary, read.
@@ -227,11 +253,11 @@ struct TilePieces {
 impl TilePieces {
     fn read(map: &Map, tile: usize, summary: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(SUMMARY, tile, summary)?;
-        let size = map.tiling.window(tile).size;
-        let rim = Rim(size).len();
+        let window = map.tiling.window(tile);
+        let rim = Rim(window.size).len();
         let mut doors: Vec<Door> = Vec::new();
         for _ in 0..reader.count()? {
-            let (place, streams) = (reader.below(rim)?, reader.byte()?);
+            let (place, streams) = (reader.below(rim)? as u32, reader.byte()?);
             let kind = End::of(reader.byte()?).ok_or_else(|| reader.damaged())?;
             let (height, count) = (reader.near_i32()?, reader.number()?);
             if doors.last().is_some_and(|last| last.place >= place) {
@@ -239,127 +265,212 @@ impl TilePieces {
             }
             doors.push(Door { place, streams, kind, height, count });
         }
+        doors.shrink_to_fit();
         let mut pieces: Vec<Piece> = Vec::new();
         for _ in 0..reader.count()? {
-            let (start, height) = (reader.below(size[0] * size[1])?, reader.near_i32()?);
+            let (start, height) = (reader.below(window.size[0] * window.size[1])? as u32, reader.near_i32()?);
             let count = reader.count()?;
-            let steps = reader.bytes(count)?.to_vec();
+            // A tile's messages are some bytes a cell: within 32 bits.
+            let at = u32::try_from(summary.len() - reader.left()).map_err(|_| reader.damaged())?;
+            let mut last = cell_of(window, start);
+            let mut step = None;
+            for next in reader.bytes(count)? {
+                let to = (*next < 8).then(|| map.tiling.step(last, usize::from(*next))).flatten();
+                last = to.ok_or_else(|| reader.damaged())?;
+                step = Some(*next);
+            }
+            let step = step.ok_or_else(|| reader.damaged())?;
             let kind = End::of(reader.byte()?).ok_or_else(|| reader.damaged())?;
-            let (end, count) = (reader.near_i32()?, reader.number()?);
-            let wrong = steps.is_empty() || steps.iter().any(|step| *step > 7);
-            if wrong || pieces.last().is_some_and(|last| last.start >= start) {
+            let (end, cells) = (reader.near_i32()?, reader.number()?);
+            if pieces.last().is_some_and(|last| last.start >= start) {
                 return Err(reader.damaged());
             }
-            pieces.push(Piece { start, heights: [height, end], steps, kind, count });
+            let last = map.tiling.index(last);
+            pieces.push(Piece {
+                start,
+                kind,
+                step,
+                steps: [at, count as u32],
+                heights: [height, end],
+                count: cells,
+                last,
+            });
         }
+        pieces.shrink_to_fit();
         reader.end()?;
         Ok(Self { doors, pieces })
     }
 }
 
-/// For each tile which streams come in: door and neighbour, and the number of the stream.
-type Arrivals = Vec<HashMap<(usize, u8), u32>>;
-
-/// Puts the pieces of all tiles together.
-fn join(map: &Map, tiles: &[TilePieces]) -> Result<(Vec<StreamPath>, Arrivals)> {
-    let broken = || Error::value("pieces of streams", "some that do not meet", "those of the tiles of one map");
-    let tiling = &map.tiling;
-    let cell = |tile: usize, k: usize| {
-        let Window { start, size } = tiling.window(tile);
-        [start[0] + k / size[1], start[1] + k % size[1]]
-    };
-    let door = |tile: usize, place: usize| {
-        let doors = &tiles[tile].doors;
-        doors.binary_search_by_key(&place, |door| door.place).ok().map(|at| (at, &doors[at]))
-    };
-    // What begins where a stream only comes in is no head.
-    let is_head = |tile: usize, piece: &Piece| {
-        let [i, j] = [piece.start / tiling.window(tile).size[1], piece.start % tiling.window(tile).size[1]];
-        let place = Rim(tiling.window(tile).size).place([i, j]);
-        place.and_then(|place| door(tile, place)).is_none_or(|(_, door)| door.kind != End::Onward)
-    };
-    let mut heads: Vec<(u64, usize, usize)> = Vec::new();
-    for (tile, pieces) in tiles.iter().enumerate() {
-        for (number, piece) in pieces.pieces.iter().enumerate().filter(|(_, piece)| is_head(tile, piece)) {
-            heads.push((tiling.index(cell(tile, piece.start)), tile, number));
-        }
-    }
-    if heads.len() >= u32::MAX as usize {
-        return Err(Error::value("streams", heads.len(), format!("fewer than {}: numbers have 32 bits", u32::MAX)));
-    }
-    heads.par_sort_unstable();
-    let mut arrivals: Arrivals = tiles.iter().map(|_| HashMap::new()).collect();
-    let mut streams = Vec::with_capacity(heads.len());
-    // No stream has more pieces than there are.
-    let mut left: usize = tiles.iter().map(|tile| tile.pieces.len()).sum();
-    for (id, (_, tile, number)) in heads.iter().enumerate() {
-        let (mut tile, mut piece) = (*tile, &tiles[*tile].pieces[*number]);
-        let mut path = StreamPath { head: cell(tile, piece.start), ..StreamPath::default() };
-        path.heights[0] = Height(piece.heights[0]);
-        loop {
-            left = left.checked_sub(1).ok_or_else(broken)?;
-            let from = path.steps.len();
-            path.steps.extend_from_slice(&piece.steps);
-            (path.heights[1], path.cells) = (Height(piece.heights[1]), piece.count);
-            if piece.kind != End::Onward {
-                break;
-            }
-            let part =
-                StreamPath { head: cell(tile, piece.start), steps: piece.steps.clone(), ..StreamPath::default() };
-            let last = part.cells().last().filter(|_| part.fits(tiling.size())).ok_or_else(broken)?;
-            let (to, place) = tiling.place(last);
-            let (at, door) = place.and_then(|place| door(to, place)).ok_or_else(broken)?;
-            arrivals[to].insert((at, path.steps[path.steps.len() - 1] ^ 4), id as u32);
-            debug_assert!(from < path.steps.len());
-            path.heights[1] = Height(door.height);
-            match door.kind {
-                End::Junction => break,
-                End::Outlet => {
-                    path.cells = door.count;
-                    break;
-                }
-                End::Onward => {
-                    let window = tiling.window(to);
-                    let start = (last[0] - window.start[0]) * window.size[1] + last[1] - window.start[1];
-                    let pieces = &tiles[to].pieces;
-                    let next = pieces.binary_search_by_key(&start, |piece| piece.start).map_err(|_| broken())?;
-                    (tile, piece) = (to, &pieces[next]);
-                }
-            }
-        }
-        if !path.fits(tiling.size()) {
-            return Err(broken());
-        }
-        let end = path.cells().last().map(|cell| tiling.index(cell));
-        let below = end.and_then(|end| heads.binary_search_by_key(&end, |head| head.0).ok());
-        path.downstream = below.map(|id| id as u32);
-        streams.push(path);
-    }
-    order(&mut streams);
-    Ok((streams, arrivals))
+/// The cell of the map of an index in a tile.
+fn cell_of(window: Window, k: u32) -> [usize; 2] {
+    [window.start[0] + k as usize / window.size[1], window.start[1] + k as usize % window.size[1]]
 }
 
-/// Gives streams their orders and magnitudes, each after those that run into it.
-fn order(streams: &mut [StreamPath]) {
-    let mut waits = vec![0u32; streams.len()];
-    for below in streams.iter().filter_map(|stream| stream.downstream) {
-        waits[below as usize] += 1;
+/// A stream that comes into a tile.
+struct Arrival {
+    /// Number of the door.
+    door: u32,
+    /// The neighbour that it comes from.
+    from: u8,
+    stream: u32,
+}
+
+/// The streams of the whole map, without their cells.
+struct Streams {
+    /// For each its first cell's index in the map, its first piece's tile and number.
+    heads: Vec<(u64, u32, u32)>,
+    /// For each the one that it runs into, or [`NONE`].
+    downstream: Vec<u32>,
+    orders: Vec<u8>,
+    magnitudes: Vec<u32>,
+}
+
+/// No stream.
+const NONE: u32 = u32::MAX;
+
+/// The pieces of all tiles.
+struct Network<'a> {
+    map: &'a Map,
+    tiles: Vec<TilePieces>,
+}
+
+/// Where a stream comes out of a piece that goes on in another tile.
+struct Onward<'a> {
+    tile: usize,
+    /// The door's number.
+    at: usize,
+    door: &'a Door,
+    /// The piece that it goes on in.
+    piece: Option<usize>,
+}
+
+fn broken() -> Error {
+    Error::value("pieces of streams", "some that do not meet", "those of the tiles of one map")
+}
+
+impl Network<'_> {
+    fn door(&self, tile: usize, place: usize) -> Option<(usize, &Door)> {
+        let doors = &self.tiles[tile].doors;
+        doors.binary_search_by_key(&place, |door| door.place as usize).ok().map(|at| (at, &doors[at]))
     }
-    let mut tops = vec![Top::default(); streams.len()];
-    let mut ready: Vec<usize> = (0..streams.len()).filter(|id| waits[*id] == 0).collect();
-    while let Some(id) = ready.pop() {
-        streams[id].order = tops[id].order().into();
-        streams[id].magnitude = streams[id].magnitude.max(1);
-        let (order, magnitude) = (streams[id].order, streams[id].magnitude);
-        if let Some(below) = streams[id].downstream.map(|below| below as usize) {
-            tops[below].take(order as u8);
-            streams[below].magnitude = streams[below].magnitude.saturating_add(magnitude);
+
+    /// What begins where a stream only comes in is no head.
+    fn is_head(&self, tile: usize, piece: &Piece) -> bool {
+        let size = self.map.tiling.window(tile).size;
+        let place = Rim(size).place([piece.start as usize / size[1], piece.start as usize % size[1]]);
+        place.and_then(|place| self.door(tile, place)).is_none_or(|(_, door)| door.kind != End::Onward)
+    }
+
+    fn onward(&self, piece: &Piece) -> Result<Option<Onward<'_>>> {
+        if piece.kind != End::Onward {
+            return Ok(None);
+        }
+        let last = self.map.tiling.cell(piece.last);
+        let (tile, place) = self.map.tiling.place(last);
+        let (at, door) = place.and_then(|place| self.door(tile, place)).ok_or_else(broken)?;
+        let piece = match door.kind {
+            End::Onward => {
+                let window = self.map.tiling.window(tile);
+                let start = (last[0] - window.start[0]) * window.size[1] + last[1] - window.start[1];
+                let pieces = &self.tiles[tile].pieces;
+                Some(pieces.binary_search_by_key(&start, |piece| piece.start as usize).map_err(|_| broken())?)
+            }
+            _ => None,
+        };
+        Ok(Some(Onward { tile, at, door, piece }))
+    }
+
+    /// Puts the pieces of all tiles together: the streams, and for each tile what comes in, in the order of its doors.
+    fn join(&self) -> Result<(Streams, Vec<Vec<Arrival>>)> {
+        let tiling = &self.map.tiling;
+        let mut heads: Vec<(u64, u32, u32)> = Vec::new();
+        for (tile, pieces) in self.tiles.iter().enumerate() {
+            let window = tiling.window(tile);
+            for (number, piece) in pieces.pieces.iter().enumerate().filter(|(_, piece)| self.is_head(tile, piece)) {
+                // There are fewer tiles than bytes of memory for their messages, and fewer pieces than cells of a tile.
+                heads.push((tiling.index(cell_of(window, piece.start)), tile as u32, number as u32));
+            }
+        }
+        if heads.len() >= NONE as usize || self.tiles.len() >= NONE as usize {
+            return Err(Error::value("streams", heads.len(), format!("fewer than {NONE}: numbers have 32 bits")));
+        }
+        heads.par_sort_unstable();
+        let mut arrivals: Vec<Vec<Arrival>> = self.tiles.iter().map(|_| Vec::new()).collect();
+        let mut downstream = Vec::with_capacity(heads.len());
+        // No stream has more pieces than there are.
+        let mut left: usize = self.tiles.iter().map(|tile| tile.pieces.len()).sum();
+        for (id, (_, tile, number)) in heads.iter().enumerate() {
+            let mut piece = &self.tiles[*tile as usize].pieces[*number as usize];
+            loop {
+                left = left.checked_sub(1).ok_or_else(broken)?;
+                let Some(Onward { tile, at, piece: next, .. }) = self.onward(piece)? else { break };
+                arrivals[tile].push(Arrival { door: at as u32, from: piece.step ^ 4, stream: id as u32 });
+                let Some(next) = next else { break };
+                piece = &self.tiles[tile].pieces[next];
+            }
+            let below = heads.binary_search_by_key(&piece.last, |head| head.0);
+            downstream.push(below.map_or(NONE, |id| id as u32));
+        }
+        arrivals.iter_mut().for_each(|arrivals| arrivals.sort_unstable_by_key(|arrival| (arrival.door, arrival.from)));
+        let (orders, magnitudes) = order(&downstream);
+        Ok((Streams { heads, downstream, orders, magnitudes }, arrivals))
+    }
+
+    /// A stream with its cells, which are taken from the summaries.
+    fn path(&self, streams: &Streams, id: usize, summaries: &dyn Summaries) -> Result<StreamPath> {
+        let (head, tile, number) = streams.heads[id];
+        let (mut tile, mut piece) = (tile as usize, &self.tiles[tile as usize].pieces[number as usize]);
+        let mut path = StreamPath {
+            head: self.map.tiling.cell(head),
+            order: streams.orders[id].into(),
+            magnitude: streams.magnitudes[id],
+            downstream: Some(streams.downstream[id]).filter(|below| *below != NONE),
+            ..StreamPath::default()
+        };
+        path.heights[0] = Height(piece.heights[0]);
+        loop {
+            let [at, count] = piece.steps.map(|n| n as usize);
+            path.steps.extend_from_slice(&summaries.part(tile, at..at + count)?);
+            (path.heights[1], path.cells) = (Height(piece.heights[1]), piece.count);
+            let Some(onward) = self.onward(piece)? else { break };
+            path.heights[1] = Height(onward.door.height);
+            if onward.door.kind == End::Outlet {
+                path.cells = onward.door.count;
+            }
+            let Some(next) = onward.piece else { break };
+            (tile, piece) = (onward.tile, &self.tiles[onward.tile].pieces[next]);
+        }
+        if !path.fits(self.map.tiling.size()) {
+            return Err(broken());
+        }
+        Ok(path)
+    }
+}
+
+/// Orders and magnitudes of streams, each after those that run into it.
+fn order(downstream: &[u32]) -> (Vec<u8>, Vec<u32>) {
+    let mut waits = vec![0u32; downstream.len()];
+    for below in downstream.iter().filter(|below| **below != NONE) {
+        waits[*below as usize] += 1;
+    }
+    let mut tops = vec![Top::default(); downstream.len()];
+    let (mut orders, mut magnitudes) = (vec![0u8; downstream.len()], vec![0u32; downstream.len()]);
+    let mut ready: Vec<u32> = (0..downstream.len() as u32).filter(|id| waits[*id as usize] == 0).collect();
+    while let Some(id) = ready.pop().map(|id| id as usize) {
+        orders[id] = tops[id].order();
+        magnitudes[id] = magnitudes[id].max(1);
+        if downstream[id] != NONE {
+            let below = downstream[id] as usize;
+            tops[below].take(orders[id]);
+            magnitudes[below] = magnitudes[below].saturating_add(magnitudes[id]);
             waits[below] -= 1;
             if waits[below] == 0 {
-                ready.push(below);
+                ready.push(below as u32);
             }
         }
     }
+    (orders, magnitudes)
 }
 
 /// The greatest order that has come to a cell, and whether more than one has it.
@@ -434,13 +545,11 @@ impl Step for Orders {
         Ok((vec![Samples::U8(orders)], Writer::new().finish()))
     }
 
-    fn solve(&self, summaries: Vec<Vec<u8>>) -> Result<Solved> {
-        map_answers(&self.0, summaries)
+    fn solve(&self, summaries: &dyn Summaries, _: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>> {
+        self.0.tiling.check_count(summaries.count()).map(|()| Vec::new())
     }
-}
 
-/// Answers that say nothing.
-fn map_answers(map: &Map, summaries: Vec<Vec<u8>>) -> Result<Solved> {
-    map.tiling.check_count(summaries.len())?;
-    Ok(Solved { answers: summaries, product: None })
+    fn solve_bytes(&self) -> u64 {
+        0
+    }
 }

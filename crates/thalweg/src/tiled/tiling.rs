@@ -65,6 +65,15 @@ impl Tiling {
         Window { start, size }
     }
 
+    /// The tiles that hold a tile's cells and so many more on each side, in the order of their numbers.
+    pub fn near(&self, tile: usize, more: usize) -> Vec<usize> {
+        let Window { start, size } = self.around(tile, more);
+        let [first, last] =
+            [start, [0, 1].map(|axis| start[axis] + size[axis] - 1)].map(|cell| cell.map(|at| at / self.side));
+        let cols = self.across()[1];
+        (first[0]..=last[0]).flat_map(|i| (first[1]..=last[1]).map(move |j| i * cols + j)).collect()
+    }
+
     /// Refuses a tile that is none of the map.
     pub(super) fn check(&self, tile: usize) -> Result<()> {
         let count = self.count();
@@ -75,6 +84,18 @@ impl Tiling {
     pub(super) fn check_count(&self, summaries: usize) -> Result<()> {
         let count = self.count();
         if summaries == count { Ok(()) } else { Err(Error::value("summaries", summaries, format!("{count}"))) }
+    }
+
+    /// Cells on the rims of all tiles.
+    pub(super) fn rims(&self) -> u64 {
+        let [down, across] = self.across();
+        // Tiles are of four kinds: with all their rows and columns, and those of the last row and column.
+        let kinds = |axis: usize, count: usize| {
+            let last = self.size[axis] - (count - 1) * self.side;
+            [(count - 1, self.side), (1, last)]
+        };
+        let pairs = kinds(0, down).into_iter().flat_map(|rows| kinds(1, across).map(|cols| (rows, cols)));
+        pairs.map(|((n, rows), (m, cols))| (n * m) as u64 * Rim([rows, cols]).len() as u64).sum()
     }
 
     /// Index in row-major order of a cell of the map.
@@ -182,6 +203,15 @@ mod tests {
             let inner =
                 (0..rows).flat_map(|i| (0..cols).map(move |j| [i, j])).filter(|cell| rim.place(*cell).is_none());
             assert_eq!(inner.count(), rows.saturating_sub(2) * cols.saturating_sub(2));
+        }
+    }
+
+    #[test]
+    fn rims_are_those_of_all_tiles() {
+        for (size, side) in [([1, 1], 1), ([7, 5], 3), ([9, 9], 3), ([64, 100], 32), ([5, 40], 64)] {
+            let tiling = Tiling::new(size, side).unwrap();
+            let each = (0..tiling.count()).map(|tile| Rim(tiling.window(tile).size).len() as u64);
+            assert_eq!(tiling.rims(), each.sum::<u64>(), "{size:?} by {side}");
         }
     }
 }

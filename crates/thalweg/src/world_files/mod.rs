@@ -6,4 +6,4 @@ mod web;
 
 pub use folder::{MANIFEST, TileFolder, TileRange, recipe_of};
 pub use tile::{check_folder, terrain, tile_draft, tile_rect};
-pub use web::{Answer, Encoding, WebTiles};
+pub use web::{Answer, WebTiles};

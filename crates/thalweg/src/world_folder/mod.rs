@@ -28,7 +28,7 @@ pub use ending::{Ending, export};
 pub use frames::{Frames, FramesOptions};
 pub use layer::draw_layer;
 pub use lock::Lock;
-pub use read::{is_of_another, read, read_shown, reads_of, recipe_of, trees_of};
+pub use read::{cover_of, heights_in, is_of_another, read, read_shown, reads_of, recipe_of, rules_of, trees_of};
 
 use crate::terrain::{DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER};
 

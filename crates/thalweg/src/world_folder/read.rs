@@ -7,7 +7,9 @@ use crate::base::error::{Error, Result};
 use crate::io::trees::load_trees;
 use crate::io::{LoadOptions, Sidecar, load, load_layer_of, plain};
 use crate::process::forest::{Forest, Tree};
+use crate::products::textures::{GroundCover, TextureRules};
 use crate::recipe::Recipe;
+use crate::rocks::Rock;
 use crate::terrain::{LayerSpec, Terrain};
 
 /// The longest report that is looked into.
@@ -23,17 +25,22 @@ pub fn read(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)
         let loaded = load(path, options)?;
         return Ok((loaded.terrain, loaded.warnings));
     }
-    let Some(height) = file_in(path, HEIGHT) else {
-        let problem = "is a folder without a height.tif, which `build` writes, and `drain` with --runoff";
-        return Err(Error::file(path, problem));
-    };
-    let loaded = load(&height, options)?;
+    let loaded = load(heights_in(path)?, options)?;
     let mut terrain = loaded.terrain;
     add_layers(path, &SHOWN, &mut terrain)?;
     if let Some(recipe) = recipe_of(path)? {
         terrain.grid = recipe.framed(terrain.grid)?;
     }
     Ok((terrain, loaded.warnings))
+}
+
+/// The file of heights in a world's folder.
+///
+/// # Errors
+/// A folder without heights.
+pub fn heights_in(path: &Path) -> Result<PathBuf> {
+    let problem = "is a folder without a height.tif, which `build` writes, and `drain` with --runoff";
+    file_in(path, HEIGHT).ok_or_else(|| Error::file(path, problem))
 }
 
 /// As [`read`], with all that a live view shows: soil, what water carries, and the trees.
@@ -68,6 +75,24 @@ pub fn reads_of(path: &Path) -> Vec<PathBuf> {
     let layers = SHOWN.iter().chain(&MORE).map(|spec| format!("{}.tif", spec.name));
     let names = layers.chain([HEIGHT, RECIPE, TREES[0]].map(String::from));
     names.filter_map(|name| file_in(path, &name)).collect()
+}
+
+/// What covers the ground of a terrain that was read from `path`, by the rules and the rock of its recipe, if it has one.
+///
+/// # Errors
+/// When the recipe cannot be read.
+pub fn cover_of(path: &Path, terrain: &Terrain) -> Result<GroundCover> {
+    let (rules, rock) = rules_of(path)?;
+    GroundCover::of(terrain, &rules, rock)
+}
+
+/// What the recipe in a world's folder says of textures, and its rock; the usual where there is no recipe.
+///
+/// # Errors
+/// When the recipe cannot be read.
+pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
+    let recipe = recipe_of(path)?;
+    Ok(recipe.map_or_else(|| (TextureRules::default(), Rock::usual()), |recipe| (recipe.textures, recipe.rock)))
 }
 
 /// The recipe in a world's folder, if there is one.

@@ -13,6 +13,7 @@ import tempfile
 import zlib
 
 import numpy as np
+import OpenEXR
 import rasterio
 from rasterio.transform import from_origin
 
@@ -115,6 +116,20 @@ def pngs():
                 seed("png", f"alpha_{colour}_{depth}_{alpha}", png(colour, depth, 768 if colour == 3 else None, alpha))
 
 
+def exrs():
+    for name, kind in (("zip", OpenEXR.ZIP_COMPRESSION), ("zips", OpenEXR.ZIPS_COMPRESSION), ("none", OpenEXR.NO_COMPRESSION),
+                       ("piz", OpenEXR.PIZ_COMPRESSION), ("rle", OpenEXR.RLE_COMPRESSION)):
+        for dtype in ("float16", "float32", "uint32"):
+            for channels in ("Y", "RGB"):
+                pixels = {channel: np.tile(GROUND, (4, 3)).astype(dtype) for channel in channels}
+                with tempfile.TemporaryDirectory() as folder:
+                    path = pathlib.Path(folder) / "a.exr"
+                    header = {"compression": kind, "type": OpenEXR.scanlineimage}
+                    with OpenEXR.File(header, pixels) as file:
+                        file.write(str(path))
+                    seed("exr", f"{name}_{dtype}_{channels}", path.read_bytes())
+
+
 def others():
     for dtype in ("u1", "<u2", ">u2", "<i2", ">i4", "<u4", "<f4", ">f8", "<c8", "bool"):
         for order in "CF":
@@ -153,7 +168,7 @@ def others():
 
 
 def lines():
-    reach = {"id": 0, "run": 1, "ends": "edge", "discharge_from": 1.0, "discharge": 2.0, "lake_from": None, "lake_to": 2,
+    reach = {"id": 0, "run": 1, "ends": "edge", "discharge_from_m3_s": 1.0, "discharge_m3_s": 2.0, "lake_from": None, "lake_to": 2,
              "parts_from": None, "downstream": 1, "surfaces_m": [2.0, 1.0], "beds_m": [1.5, 0.5], "widths_m": [3, 4.5]}
     line = {"type": "LineString", "coordinates": [[15.0, -25.0, 2.0], [295, -195]]}
     collection = lambda *features: json.dumps({"type": "FeatureCollection", "features": features}).encode()
@@ -163,7 +178,7 @@ def lines():
         ({**reach, "id": -1}, line),
     ]):
         seed("rivers", f"reach_{n}", collection({"type": "Feature", "properties": properties, "geometry": geometry}))
-    lake = {"id": 3, "level_m": 5, "runoff": 0.5}
+    lake = {"id": 3, "level_m": 5, "runoff_m3_s": 0.5}
     area = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [0, 0]]]}
     for n, properties in enumerate([lake, {**lake, "level_m": 1e9}, {"id": 1}, {**lake, "id": None}]):
         seed("lakes", f"lake_{n}", collection({"type": "Feature", "properties": properties, "geometry": area}))
@@ -189,6 +204,7 @@ def recipes(command):
 if __name__ == "__main__":
     tiffs()
     pngs()
+    exrs()
     others()
     lines()
     recipes(sys.argv[1])

@@ -16,11 +16,12 @@ use thalweg::terrain::grid::Grid;
 pub type Reader = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const READERS: [Reader; 14] = [
+pub const READERS: [Reader; 15] = [
     ("tiff", |bytes| raster("a.tif", bytes, None)),
     ("png", |bytes| raster("a.png", bytes, None)),
     ("npy", |bytes| raster("a.npy", bytes, None)),
     ("ascii", |bytes| raster("a.asc", bytes, None)),
+    ("exr", |bytes| raster("a.exr", bytes, None)),
     ("hgt", |bytes| raster("N01E002.hgt", bytes, None)),
     ("r16", |bytes| beside("a.r16", bytes)),
     ("r32", |bytes| beside("a.r32", bytes)),

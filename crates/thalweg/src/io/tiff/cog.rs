@@ -1,4 +1,4 @@
-//! Writing a cloud-optimised GeoTIFF: tiles, overviews, and the directories before what they speak of.
+//! Writing GeoTIFF, always a cloud-optimised one: tiles, overviews, and the directories before what they speak of.
 //!
 //! OGC 21-026, Cloud Optimized GeoTIFF 1.0 (2023). Readers fetch the head of the file and then single tiles; so the directories come
 //! first, and the tiles of the coarsest overview before those of finer ones. How long a tile is, is known only when it is compressed: the
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::tag;
-use super::write::{DEFLATE, format_of, geo_text, metadata, nodata_text, packed, predictor};
+use super::write::{BLACK_IS_ZERO, DEFLATE, format_of, geo_text, metadata, nodata_text, packed, predictor};
 use crate::base::deflate::zlib;
 use crate::base::error::{Error, Result};
 use crate::io::atomic::{Temporary, atomic, folder_of};
-use crate::io::{Head, Samples, disk, geokeys};
+use crate::io::{Head, SampleType, Samples, disk, geokeys};
 use crate::terrain::field::{Size, Window};
 
 /// What a cell of an overview has of the four that it covers.
@@ -27,13 +27,25 @@ pub enum Overviews {
     Classes,
 }
 
-/// Side of a tile in cells.
+impl Overviews {
+    /// Of samples of which no more is known than their type: whole numbers name things.
+    pub fn of(kind: SampleType) -> Self {
+        if matches!(kind, SampleType::F32 | SampleType::F64) { Self::Means } else { Self::Classes }
+    }
+}
+
+/// Side of a tile in cells, at most.
 const SIDE: usize = 512;
+
+/// Side of the tiles of a map: a small one is a single tile. Sides are multiples of 16 (TIFF 6.0, section 15).
+fn side_of(size: Size) -> usize {
+    size[0].max(size[1]).next_multiple_of(16).min(SIDE)
+}
 
 /// Beyond so many bytes offsets need 64 bits.
 const CLASSIC: u64 = u32::MAX as u64;
 
-/// Writes a cloud-optimised GeoTIFF of any size: tiles of 512 × 512 cells, deflate with a predictor, overviews of half the size each down
+/// Writes a cloud-optimised GeoTIFF of any size: tiles of 512 × 512 cells (a smaller map is one tile), deflate with a predictor, overviews of half the size each down
 /// to one tile, BigTIFF beyond 4 GiB.
 ///
 /// `rows` is asked for windows that span all columns, 512 rows at a time from the north (the last may be fewer), and gives their samples;
@@ -47,7 +59,22 @@ pub fn write_cog(
     overviews: Overviews,
     rows: impl FnMut(Window) -> Result<Samples>,
 ) -> Result<()> {
-    write_beyond(path.as_ref(), head, overviews, rows, CLASSIC)
+    write_beyond(path.as_ref(), head, overviews, rows, Passing::Files, CLASSIC)
+}
+
+/// As [`write_cog`], of samples that are in memory: so are the tiles, until the file is written at once.
+///
+/// # Errors
+/// What the system refuses.
+pub fn write_held(path: &Path, head: &Head, overviews: Overviews, samples: &Samples) -> Result<()> {
+    write_beyond(path, head, overviews, |window| samples.window(head.size, window), Passing::Memory, CLASSIC)
+}
+
+/// Where tiles wait for the file to begin.
+#[derive(Clone, Copy, PartialEq)]
+enum Passing {
+    Memory,
+    Files,
 }
 
 /// As [`write_cog`], with a BigTIFF where the file would be longer than `most`.
@@ -56,17 +83,20 @@ fn write_beyond(
     head: &Head,
     overviews: Overviews,
     mut rows: impl FnMut(Window) -> Result<Samples>,
+    passing: Passing,
     most: u64,
 ) -> Result<()> {
     if head.size.iter().any(|n| *n == 0 || u32::try_from(*n).is_err()) {
         let value = format!("{} × {}", head.size[0], head.size[1]);
         return Err(Error::value("size", value, "1 to 4294967295 rows and columns"));
     }
-    let folder = Temporary::folder(folder_of(path)).map_err(Error::io(path, "write"))?;
+    let by_files = passing == Passing::Files;
+    let folder = by_files.then(|| Temporary::folder(folder_of(path)).map_err(Error::io(path, "write"))).transpose()?;
     let mut levels = Vec::new();
     let mut size = head.size;
     loop {
-        levels.push(Level::new(size, folder.path().join(levels.len().to_string()), head)?);
+        let beside = folder.as_ref().map(|folder| folder.path().join(levels.len().to_string()));
+        levels.push(Level::new(size, path, beside, head)?);
         if size.iter().all(|n| *n <= SIDE) {
             break;
         }
@@ -101,8 +131,11 @@ fn take(levels: &mut [Level], rows: Samples, overviews: Overviews, nodata: Optio
 /// A level on its way: rows that do not make a row of tiles yet, and the file of its tiles.
 struct Level {
     size: Size,
+    /// Side of its tiles.
+    side: usize,
+    /// The file that is made, which messages name.
     path: PathBuf,
-    file: io::BufWriter<disk::File>,
+    out: Waiting<io::BufWriter<disk::File>>,
     /// Lengths of the tiles written.
     lengths: Vec<u64>,
     /// Rows that were taken, and those of them that wait.
@@ -115,16 +148,29 @@ struct Level {
 /// A level whose tiles are all written.
 struct Tiles {
     size: Size,
-    path: PathBuf,
+    side: usize,
+    bytes: Waiting<()>,
     lengths: Vec<u64>,
 }
 
+/// Tiles that wait: in memory, or in a file of their own, with what writes it.
+enum Waiting<F> {
+    Here(Vec<u8>),
+    Beside(PathBuf, F),
+}
+
 impl Level {
-    fn new(size: Size, path: PathBuf, head: &Head) -> Result<Self> {
-        let file = disk::File::create_new(&path).map_err(Error::io(&path, "write"))?;
-        let file = io::BufWriter::with_capacity(1 << 18, file);
+    fn new(size: Size, path: &Path, beside: Option<PathBuf>, head: &Head) -> Result<Self> {
+        let out = match beside {
+            None => Waiting::Here(Vec::new()),
+            Some(beside) => {
+                let file = disk::File::create_new(&beside).map_err(Error::io(path, "write"))?;
+                Waiting::Beside(beside, io::BufWriter::with_capacity(1 << 18, file))
+            }
+        };
         let waiting = Samples::filled(head.kind, 0, 0.0)?;
-        Ok(Self { size, path, file, lengths: Vec::new(), taken: 0, waiting, beyond: head.nodata.unwrap_or(0.0) })
+        let (side, beyond) = (side_of(head.size), head.nodata.unwrap_or(0.0));
+        Ok(Self { size, side, path: path.to_path_buf(), out, lengths: Vec::new(), taken: 0, waiting, beyond })
     }
 
     /// A row of tiles, or the last rows, once they are all there.
@@ -142,7 +188,7 @@ impl Level {
             all.paste(size, Window { start: [had, 0], size: [more, cols] }, &rows, [more, cols], [0, 0])?;
             all
         };
-        if all.len() / cols < SIDE && self.taken < self.size[0] {
+        if all.len() / cols < self.side && self.taken < self.size[0] {
             self.waiting = all;
             return Ok(None);
         }
@@ -152,25 +198,34 @@ impl Level {
 
     /// Writes a row of tiles.
     fn write(&mut self, band: &Samples) -> Result<()> {
-        let cols = self.size[1];
+        let (cols, side) = (self.size[1], self.side);
         let size = [band.len() / cols, cols];
         let tile = |j: usize| -> Result<Vec<u8>> {
-            let own = Window { start: [0, 0], size: [size[0], SIDE.min(cols - j * SIDE)] };
-            let mut tile = Samples::filled(band.kind(), SIDE * SIDE, self.beyond)?;
-            tile.paste([SIDE, SIDE], own, band, size, [0, j * SIDE])?;
-            zlib(&packed(&tile, 0..SIDE * SIDE, SIDE)).map_err(Error::io(&self.path, "write"))
+            let own = Window { start: [0, 0], size: [size[0], side.min(cols - j * side)] };
+            let mut tile = Samples::filled(band.kind(), side * side, self.beyond)?;
+            tile.paste([side, side], own, band, size, [0, j * side])?;
+            zlib(&packed(&tile, 0..side * side, side)).map_err(Error::io(&self.path, "write"))
         };
-        let tiles = (0..cols.div_ceil(SIDE)).into_par_iter().map(tile).collect::<Result<Vec<_>>>()?;
+        let tiles = (0..cols.div_ceil(side)).into_par_iter().map(tile).collect::<Result<Vec<_>>>()?;
         for bytes in tiles {
-            self.file.write_all(&bytes).map_err(Error::io(&self.path, "write"))?;
+            match &mut self.out {
+                Waiting::Here(all) => all.extend(&bytes),
+                Waiting::Beside(_, file) => file.write_all(&bytes).map_err(Error::io(&self.path, "write"))?,
+            }
             self.lengths.push(bytes.len() as u64);
         }
         Ok(())
     }
 
-    fn end(mut self) -> Result<Tiles> {
-        self.file.flush().map_err(Error::io(&self.path, "write"))?;
-        Ok(Tiles { size: self.size, path: self.path, lengths: self.lengths })
+    fn end(self) -> Result<Tiles> {
+        let bytes = match self.out {
+            Waiting::Here(all) => Waiting::Here(all),
+            Waiting::Beside(beside, mut file) => {
+                file.flush().map_err(Error::io(&self.path, "write"))?;
+                Waiting::Beside(beside, ())
+            }
+        };
+        Ok(Tiles { size: self.size, side: self.side, bytes, lengths: self.lengths })
     }
 }
 
@@ -264,12 +319,12 @@ fn entries(head: &Head, level: usize, tiles: &Tiles, at: u64, big: bool) -> Vec<
         longs(tag::HEIGHT, &[tiles.size[0] as u64], false),
         shorts(tag::BITS, &[8 * head.kind.bytes() as u16]),
         shorts(tag::COMPRESSION, &[DEFLATE]),
-        shorts(tag::PHOTOMETRIC, &[1]),
+        shorts(tag::PHOTOMETRIC, &[BLACK_IS_ZERO]),
         shorts(tag::BANDS, &[1]),
         shorts(tag::PLANAR, &[1]),
         shorts(tag::PREDICTOR, &[predictor(head.kind)]),
-        shorts(tag::TILE_WIDTH, &[SIDE as u16]),
-        shorts(tag::TILE_HEIGHT, &[SIDE as u16]),
+        shorts(tag::TILE_WIDTH, &[tiles.side as u16]),
+        shorts(tag::TILE_HEIGHT, &[tiles.side as u16]),
         longs(tag::TILE_OFFSETS, &offsets, big),
         longs(tag::TILE_BYTES, &tiles.lengths, false),
         shorts(tag::SAMPLE_FORMAT, &[format_of(head.kind)]),
@@ -280,8 +335,8 @@ fn entries(head: &Head, level: usize, tiles: &Tiles, at: u64, big: bool) -> Vec<
     if let Some(nodata) = head.nodata {
         entries.push(text(tag::NODATA, &nodata_text(nodata)));
     }
-    if head.scale != [1.0, 0.0] || head.unit.is_some() {
-        entries.push(text(tag::GDAL_METADATA, &metadata(head.scale, head.unit.as_deref())));
+    if let Some(words) = metadata(head) {
+        entries.push(text(tag::GDAL_METADATA, &words));
     }
     if let Some(place) = head.georeference.as_ref().filter(|_| level == 0) {
         let tags = geokeys::to_tags(place);
@@ -377,7 +432,10 @@ fn assemble(file: &mut impl Write, head: &Head, levels: &[Tiles], most: u64) -> 
         file.write_all(&directory(&entries(head, k, tiles, at, big), starts[k], next, big))?;
     }
     for tiles in levels.iter().rev() {
-        io::copy(&mut fs::File::open(&tiles.path)?, file)?;
+        match &tiles.bytes {
+            Waiting::Here(all) => file.write_all(all)?,
+            Waiting::Beside(beside, ()) => drop(io::copy(&mut fs::File::open(beside)?, file)?),
+        }
     }
     Ok(())
 }
@@ -385,7 +443,7 @@ fn assemble(file: &mut impl Write, head: &Head, levels: &[Tiles], most: u64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::{Format, SampleType, decode};
+    use crate::io::{Format, decode};
 
     fn window(samples: &Samples, size: Size) -> impl FnMut(Window) -> Result<Samples> {
         move |window| samples.window(size, window)
@@ -399,7 +457,11 @@ mod tests {
         let head = Head { nodata: Some(-1.0), unit: Some("m".to_string()), ..Head::new(size, SampleType::I32) };
         for (most, magic) in [(CLASSIC, 42), (0, 43)] {
             let path = folder.path().join("a.tif");
-            write_beyond(&path, &head, Overviews::Means, window(&samples, size), most).unwrap();
+            write_beyond(&path, &head, Overviews::Means, window(&samples, size), Passing::Files, most).unwrap();
+            let held = folder.path().join("held.tif");
+            write_beyond(&held, &head, Overviews::Means, window(&samples, size), Passing::Memory, most).unwrap();
+            assert!(fs::read(&held).unwrap() == fs::read(&path).unwrap());
+            fs::remove_file(held).unwrap();
             let bytes = fs::read(&path).unwrap();
             assert_eq!(u16::from_ne_bytes([bytes[2], bytes[3]]), magic);
             let raster = decode(Format::Tiff, &bytes, None).unwrap();

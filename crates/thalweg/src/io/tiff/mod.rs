@@ -1,6 +1,7 @@
-//! TIFF, GeoTIFF and BigTIFF, one band. Read here, written by the `tiff` crate.
+//! TIFF, GeoTIFF and BigTIFF, one band, read and written here.
 //!
-//! That crate's decoder trusts a file's counts, asserts, and does not read all that GDAL writes (padded LZW tiles).
+//! The `tiff` crate's decoder trusts a file's counts, asserts, and does not read all that GDAL writes (padded LZW tiles); its encoder
+//! makes no cloud-optimised file.
 
 mod chunk;
 mod cog;
@@ -15,11 +16,11 @@ use super::geokeys;
 use super::{Raster, SampleType, Samples, check_size};
 use crate::terrain::field::{Size, Window};
 use chunk::Coding;
+pub(super) use cog::write_held;
 pub use cog::{Overviews, write_cog};
 use directory::Directory;
 use source::Source;
 pub use windows::TiffWindows;
-pub(super) use write::write;
 
 /// Tags.
 mod tag {

@@ -63,15 +63,7 @@ impl TiffWindows {
             Ok((layout.split(), raster, mask))
         })();
         let (layout, raster, mask) = found.map_err(|problem: String| Error::file(path, problem))?;
-        let head = Head {
-            size: raster.size,
-            kind: layout.coding.kind,
-            nodata: raster.nodata,
-            scale: raster.scale,
-            unit: raster.unit,
-            georeference: raster.georeference,
-            warnings: raster.warnings,
-        };
+        let head = Head { kind: layout.coding.kind, ..raster.head() };
         let source = Arc::new(source);
         let mut masks: Vec<_> = mask.map(|layout| Image { source: source.clone(), layout }).into_iter().collect();
         let beside = mask_path(path);

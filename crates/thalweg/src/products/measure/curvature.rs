@@ -1,7 +1,7 @@
 //! Whether valleys or ridges are sharper.
 
-use crate::products::measure::fit::quantile;
-use crate::products::measure::ground::{Derivatives, Ground};
+use crate::products::measure::ground::Ground;
+use crate::products::measure::quantiles::Quantiles;
 use crate::products::measure::spec::{Found, Measures, Spec, measures};
 
 pub(super) const SPECS: [Spec; 4] = measures! {
@@ -21,30 +21,56 @@ pub(super) const SPECS: [Spec; 4] = measures! {
 /// The tails' share in the skewness.
 const TAIL: f64 = 0.05;
 
-/// All curvatures are second derivatives of height, above 0 where ground is hollow: the Laplacian, that along the
-/// gradient, that across it. So none grows beyond bounds where ground is level, as the curvature of contours does.
-pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
-    let fitted: Vec<Derivatives> = ground.cells().filter_map(|[i, j]| ground.derivatives(i, j)).collect();
-    let mut laplacian: Vec<f64> = fitted.iter().map(|d| d.xx + d.yy).collect();
-    let inclined = || fitted.iter().filter(|d| d.x != 0.0 || d.y != 0.0);
-    let mut profile: Vec<f64> = inclined()
-        .map(|d| (d.x * d.x * d.xx + 2.0 * d.x * d.y * d.xy + d.y * d.y * d.yy) / (d.x * d.x + d.y * d.y))
-        .collect();
-    let mut plan: Vec<f64> = inclined()
-        .map(|d| (d.y * d.y * d.xx - 2.0 * d.x * d.y * d.xy + d.x * d.x * d.yy) / (d.x * d.x + d.y * d.y))
-        .collect();
-    let size = match laplacian.len() {
-        0 => Err(NEIGHBOURS),
-        n => Ok(1e3 * laplacian.iter().map(|l| l.abs()).sum::<f64>() / n as f64),
-    };
-    all.take(&SPECS, [size, skewness(&mut laplacian), skewness(&mut profile), skewness(&mut plan)]);
+/// Curvatures that are looked at in all passes of [`Quantiles`].
+///
+/// All are second derivatives of height, above 0 where ground is hollow: the Laplacian, that along the gradient, that across it. So none grows
+/// beyond bounds where ground is level, as the curvature of contours does.
+pub(super) struct Curvatures {
+    size: f64,
+    laplacian: Quantiles<3>,
+    profile: Quantiles<3>,
+    plan: Quantiles<3>,
+}
+
+impl Curvatures {
+    pub fn new() -> Self {
+        let [laplacian, profile, plan] = [(); 3].map(|()| Quantiles::new([TAIL, 0.5, 1.0 - TAIL]));
+        Self { size: 0.0, laplacian, profile, plan }
+    }
+
+    pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
+        for d in ground.cells().filter_map(|[i, j]| ground.derivatives(i, j)) {
+            let laplacian = d.xx + d.yy;
+            self.laplacian.look(laplacian);
+            if pass == 0 {
+                self.size += laplacian.abs();
+            }
+            if d.x != 0.0 || d.y != 0.0 {
+                let square = d.x * d.x + d.y * d.y;
+                self.profile.look((d.x * d.x * d.xx + 2.0 * d.x * d.y * d.xy + d.y * d.y * d.yy) / square);
+                self.plan.look((d.y * d.y * d.xx - 2.0 * d.x * d.y * d.xy + d.x * d.x * d.yy) / square);
+            }
+        }
+    }
+
+    pub fn end(&mut self) {
+        [&mut self.laplacian, &mut self.profile, &mut self.plan].into_iter().for_each(Quantiles::end);
+    }
+
+    pub fn take(&self, all: &mut Measures) {
+        let size = match self.laplacian.count {
+            0 => Err(NEIGHBOURS),
+            n => Ok(1e3 * self.size / n as f64),
+        };
+        let [laplacian, profile, plan] = [&self.laplacian, &self.profile, &self.plan].map(skewness);
+        all.take(&SPECS, [size, laplacian, profile, plan]);
+    }
 }
 
 const NEIGHBOURS: &str = "no land has eight neighbours with data";
 
 /// (p95 + p5 − 2 · median) / (p95 − p5), −1 to 1 (Hinkley 1975): unlike the third moment it does not hang on a few cliffs.
-fn skewness(values: &mut [f64]) -> Found {
-    let mut at = |q| quantile(values, q).ok_or(NEIGHBOURS);
-    let [low, middle, high] = [at(TAIL)?, at(0.5)?, at(1.0 - TAIL)?];
+fn skewness(values: &Quantiles<3>) -> Found {
+    let [low, middle, high] = values.found().ok_or(NEIGHBOURS)?;
     if high > low { Ok((high + low - 2.0 * middle) / (high - low)) } else { Err("curvature does not vary") }
 }

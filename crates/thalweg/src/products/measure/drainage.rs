@@ -50,19 +50,19 @@ impl Catchments {
         Self { drainage, whole, length }
     }
 
-    pub fn measure(&self, ground: &Ground<'_>, all: &mut Measures) {
-        if let Err(missing) = need_land(ground) {
-            return all.take(&SPECS, [Err(missing); 6]);
+    /// `level` is the number of [`level_cells`].
+    pub fn measure(&self, ground: &Ground<'_>, level: u64, all: &mut Measures) {
+        if let Err(missing) = need_land(ground.count) {
+            return all.leave(&SPECS, missing);
         }
         let raw = d8::directions(&Land::of(ground.terrain));
         let count = ground.count as f64;
-        let (mut under, mut volume, mut deepest, mut level) = (0u64, 0i128, 0i64, 0u64);
+        let (mut under, mut volume, mut deepest) = (0u64, 0i128, 0i64);
         for [i, j] in ground.cells() {
             let depth = i64::from(self.drainage.filled()[(i, j)].0) - i64::from(ground.terrain.ground[(i, j)].0);
             under += u64::from(depth > 0);
             volume += i128::from(depth);
             deepest = deepest.max(depth);
-            level += u64::from(is_level(ground, i, j));
         }
         let share = |n: u64| Ok(100.0 * n as f64 / count);
         all.take(
@@ -77,6 +77,17 @@ impl Catchments {
             ],
         );
     }
+}
+
+/// Takes what can be told without the drainage of the whole map, and leaves out the others.
+pub(super) fn take_local(count: usize, level: u64, missing: &'static str, all: &mut Measures) {
+    let level = need_land(count).map(|()| 100.0 * level as f64 / count as f64);
+    all.take(&SPECS, [Err(missing), Err(missing), Err(missing), Err(missing), Err(missing), level]);
+}
+
+/// Land that has no slope.
+pub(super) fn level_cells(ground: &Ground<'_>) -> u64 {
+    ground.cells().filter(|[i, j]| is_level(ground, *i, *j)).count() as u64
 }
 
 /// Length of a step into a direction, in cells.

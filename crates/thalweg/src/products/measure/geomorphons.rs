@@ -40,8 +40,22 @@ const TABLE: [&[u8]; 9] = [
     &[1],
 ];
 
-pub(super) fn measure(ground: &Ground<'_>, settings: &MeasureSettings, all: &mut Measures) {
-    let counts = counts(ground, settings);
+/// Landforms that are looked at in one pass.
+#[derive(Default)]
+pub(super) struct Forms([u64; 10]);
+
+impl Forms {
+    /// Rows beside those that count reach as far as sights do.
+    pub fn look(&mut self, ground: &Ground<'_>, settings: &MeasureSettings) {
+        self.0.iter_mut().zip(counts(ground, settings)).for_each(|(all, count)| *all += count);
+    }
+
+    pub fn take(&self, all: &mut Measures) {
+        take(self.0, all);
+    }
+}
+
+fn take(counts: [u64; 10], all: &mut Measures) {
     let sum: u64 = counts.iter().sum();
     let missing = "no land has eight neighbours with data";
     let share = |n: u64| if sum > 0 { Ok(100.0 * n as f64 / sum as f64) } else { Err(missing) };
@@ -71,7 +85,7 @@ fn counts(ground: &Ground<'_>, settings: &MeasureSettings) -> [u64; 10] {
         false => terrain.ground[(i, j)].max(sea).metres_f32(),
     });
     let limit = libm::tan(settings.flatness.to_radians()) as f32;
-    let inner = 1..rows.saturating_sub(1);
+    let inner = ground.own.start.max(1)..ground.own.end.min(rows.saturating_sub(1));
     let by_rows: Vec<[u64; 10]> = inner
         .into_par_iter()
         .map_init(

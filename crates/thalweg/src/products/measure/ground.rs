@@ -1,16 +1,23 @@
 //! [`Ground`]: the land of a terrain, and the plane or paraboloid that fits a cell and its neighbours best.
 
+use std::ops::Range;
+
 use crate::terrain::Terrain;
-use crate::terrain::field::Field;
+use crate::terrain::field::{Field, Size};
 use crate::terrain::height::UNITS;
 
-/// A terrain and what of it is land.
+/// A terrain and what of it is land; or some rows of one, with others about them that are looked at and do not count.
 pub(super) struct Ground<'a> {
     pub terrain: &'a Terrain,
     /// Whether a cell has data and lies above the sea.
     pub land: Field<bool>,
-    /// Number of cells of land.
+    /// Number of cells of land that count.
     pub count: usize,
+    /// Rows and columns of the whole map, and the number in it of the first row that is here.
+    pub map: Size,
+    pub first: usize,
+    /// Those of its rows that count.
+    pub own: Range<usize>,
 }
 
 /// First and second derivatives of the ground by metres eastward (x) and northward (y).
@@ -25,11 +32,16 @@ pub(super) struct Derivatives {
 
 impl<'a> Ground<'a> {
     pub fn of(terrain: &'a Terrain) -> Self {
+        Self::rows(terrain, terrain.grid.size, 0, 0..terrain.grid.rows())
+    }
+
+    /// Rows of a map of so many rows and columns, of which `terrain` holds those from `first` on, and `own` of these count.
+    pub fn rows(terrain: &'a Terrain, map: Size, first: usize, own: Range<usize>) -> Self {
         let sea = terrain.grid.sea_level;
         let dry = |i, j| !terrain.is_nodata(i, j) && sea.is_none_or(|sea| terrain.ground[(i, j)] > sea);
         let land = Field::generate(terrain.grid.size, dry);
-        let count = land.as_slice().iter().filter(|land| **land).count();
-        Self { terrain, land, count }
+        let count = own.clone().map(|i| land.row(i).iter().filter(|land| **land).count()).sum();
+        Self { terrain, land, count, map, first, own }
     }
 
     /// Side of a cell in metres.
@@ -42,11 +54,10 @@ impl<'a> Ground<'a> {
         self.count as f64 * self.terrain.grid.cell_area() * 1e-6
     }
 
-    /// The cells of land, row by row.
+    /// The cells of land that count, row by row.
     pub fn cells(&self) -> impl Iterator<Item = [usize; 2]> {
-        let cols = self.land.cols();
-        let dry = self.land.as_slice().iter().enumerate().filter(|(_, land)| **land);
-        dry.map(move |(k, _)| [k / cols, k % cols])
+        let dry = |i: usize| self.land.row(i).iter().enumerate().filter(|(_, land)| **land);
+        self.own.clone().flat_map(move |i| dry(i).map(move |(j, _)| [i, j]))
     }
 
     /// Derivatives at cell (i, j) of the second-order surface that fits it and its eight neighbours best (Evans 1972);

@@ -98,7 +98,6 @@ mod tests {
     use super::*;
     use crate::products::measure::MeasureSettings;
     use crate::products::measure::network::Link;
-    use crate::terrain::Terrain;
     use crate::terrain::grid::Grid;
 
     fn link(next: Option<usize>, kilometres: f64, area: f64) -> Link {
@@ -124,7 +123,7 @@ mod tests {
         assert_eq!(orders.iter().map(|o| o.count).collect::<Vec<_>>(), [9, 4, 2, 1]);
         assert_eq!(orders[1], Order { count: 4, complete: 4, length: 8.0, area: 12.0 });
         assert_eq!(orders[3].complete, 0);
-        let mut all = Measures::new(&Terrain::new(Grid::new([1, 1], 1.0).unwrap()), &MeasureSettings::default());
+        let mut all = Measures::new(&Grid::new([1, 1], 1.0).unwrap(), &MeasureSettings::default());
         measure(&network, &mut all);
         let value = |name| all.value(name).unwrap();
         // By hand: the line through ln 9, ln 4, ln 2 over 1, 2, 3 has the slope ln(2/9)/2.

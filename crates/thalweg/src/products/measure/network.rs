@@ -114,7 +114,7 @@ impl Network {
 
     pub fn measure(&self, ground: &Ground<'_>, all: &mut Measures) {
         let length: f64 = self.links.iter().map(|link| link.length * 1e-3).sum();
-        let density: Found = need_land(ground).and_then(|()| self.some()).map(|()| length / ground.area());
+        let density: Found = need_land(ground.count).and_then(|()| self.some()).map(|()| length / ground.area());
         let area = f64::from(self.threshold) * ground.terrain.grid.cell_area() * 1e-6;
         all.take(&SPECS, [Ok(area), density]);
     }

@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-use crate::products::measure::fit::quantile;
 use crate::products::measure::ground::Ground;
+use crate::products::measure::quantiles::Quantiles;
 use crate::products::measure::spec::{Curve, Measures, Scale, Spec, measures, need_land};
 use crate::products::slope::gradient;
 
@@ -38,66 +38,96 @@ const FACING: f64 = 0.034_920_769;
 /// Half-width in degrees of what counts as lying at a multiple of 45°.
 const NEAR: f64 = 2.5;
 
-pub(super) fn measure(ground: &Ground<'_>, all: &mut Measures) {
-    // Rises per metre; angles are taken of quantiles and class borders alone.
-    let mut rises: Vec<f64> = ground
-        .cells()
-        .map(|[i, j]| {
-            let [east, north] = gradient(ground.terrain, i, j);
-            (east * east + north * north).sqrt()
-        })
-        .collect();
-    let skewness = need_land(ground).and_then(|()| skewness(&rises));
-    let borders: Vec<f64> = (1..90).map(|degree| libm::tan(f64::from(degree).to_radians())).collect();
-    let mut histogram = [0u64; 90];
-    for rise in &rises {
-        histogram[borders.partition_point(|border| border <= rise)] += 1;
-    }
-    let count = ground.count as f64;
-    let mut degrees = |q| quantile(&mut rises, q).map(|rise| libm::atan(rise).to_degrees()).ok_or("there is no land");
-    let quantiles = [0.05, 0.25, 0.5, 0.75, 0.95].map(&mut degrees);
-    let steep = need_land(ground).map(|()| 100.0 * histogram[40..].iter().sum::<u64>() as f64 / count);
-    let aspects = Aspects::of(ground);
-    let alignment = aspects.alignment();
-    let strength = aspects.strength();
-    let [p05, p25, p50, p75, p95] = quantiles;
-    let range = p75.and_then(|high| Ok(high - p25?));
-    all.take(&SPECS, [p05, p50, range, p95, steep, skewness, alignment, strength]);
-    if ground.count > 0 {
-        let points = histogram.iter().enumerate();
-        all.curves.push(Curve {
-            name: "slope_histogram",
-            x: "slope (°)",
-            y: "share of land (% per °)",
-            scale: Scale::Linear,
-            points: points.map(|(k, n)| [k as f64 + 0.5, 100.0 * *n as f64 / count]).collect(),
-            law: None,
-        });
-    }
-    if aspects.count > 0 {
-        let share = |n: &u64| 100.0 * *n as f64 / aspects.count as f64;
-        all.curves.push(Curve {
-            name: "aspect_histogram",
-            x: "aspect (° from north)",
-            y: "share of slopes over 2° (% per 5°)",
-            scale: Scale::Linear,
-            points: aspects.classes.iter().enumerate().map(|(k, n)| [5.0 * k as f64, share(n)]).collect(),
-            law: None,
-        });
-    }
+/// Slopes that are looked at in all passes of [`Quantiles`].
+pub(super) struct Slopes {
+    /// Rises per metre; angles are taken of quantiles and class borders alone.
+    quantiles: Quantiles<5>,
+    borders: Vec<f64>,
+    histogram: [u64; 90],
+    sum: f64,
+    /// Second and third moment about the mean, unless over the number.
+    moments: [f64; 2],
+    aspects: Aspects,
 }
 
-/// Third moment about the mean over the deviation's cube.
-fn skewness(values: &[f64]) -> Result<f64, &'static str> {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let (two, three) = values.iter().map(|v| v - mean).fold((0.0, 0.0), |(a, b), d| (a + d * d, b + d * d * d));
-    let deviation = (two / n).sqrt();
-    // Of equal values rounding may leave a trace of deviation.
-    if deviation > 1e-9 * mean {
-        Ok(three / n / (deviation * deviation * deviation))
-    } else {
-        Err("all slopes are equal")
+impl Slopes {
+    pub fn new() -> Self {
+        Self {
+            quantiles: Quantiles::new([0.05, 0.25, 0.5, 0.75, 0.95]),
+            borders: (1..90).map(|degree| libm::tan(f64::from(degree).to_radians())).collect(),
+            histogram: [0; 90],
+            sum: 0.0,
+            moments: [0.0; 2],
+            aspects: Aspects { classes: [0; ASPECTS], near: 0, count: 0, sum: [0.0; 2] },
+        }
+    }
+
+    pub fn look(&mut self, ground: &Ground<'_>, pass: usize) {
+        let mean = self.sum / self.quantiles.count as f64;
+        for [i, j] in ground.cells() {
+            let [east, north] = gradient(ground.terrain, i, j);
+            let rise = (east * east + north * north).sqrt();
+            self.quantiles.look(rise);
+            if pass == 0 {
+                self.sum += rise;
+                self.histogram[self.borders.partition_point(|border| *border <= rise)] += 1;
+                self.aspects.look(ground, i, j);
+            } else if pass == 1 {
+                let off = rise - mean;
+                self.moments = [self.moments[0] + off * off, self.moments[1] + off * off * off];
+            }
+        }
+    }
+
+    pub fn end(&mut self) {
+        self.quantiles.end();
+    }
+
+    pub fn take(&self, all: &mut Measures) {
+        let count = self.quantiles.count as f64;
+        let some = need_land(self.quantiles.count as usize);
+        let skewness = some.and_then(|()| self.skewness());
+        let degrees = self.quantiles.found().map(|all| all.map(|rise| libm::atan(rise).to_degrees()));
+        let quantile = |n: usize| degrees.map(|all| all[n]).ok_or("there is no land");
+        let steep = some.map(|()| 100.0 * self.histogram[40..].iter().sum::<u64>() as f64 / count);
+        let (alignment, strength) = (self.aspects.alignment(), self.aspects.strength());
+        let range = quantile(3).and_then(|high| Ok(high - quantile(1)?));
+        all.take(&SPECS, [quantile(0), quantile(2), range, quantile(4), steep, skewness, alignment, strength]);
+        if some.is_ok() {
+            let points = self.histogram.iter().enumerate();
+            all.curves.push(Curve {
+                name: "slope_histogram",
+                x: "slope (°)",
+                y: "share of land (% per °)",
+                scale: Scale::Linear,
+                points: points.map(|(k, n)| [k as f64 + 0.5, 100.0 * *n as f64 / count]).collect(),
+                law: None,
+            });
+        }
+        if self.aspects.count > 0 {
+            let share = |n: &u64| 100.0 * *n as f64 / self.aspects.count as f64;
+            all.curves.push(Curve {
+                name: "aspect_histogram",
+                x: "aspect (° from north)",
+                y: "share of slopes over 2° (% per 5°)",
+                scale: Scale::Linear,
+                points: self.aspects.classes.iter().enumerate().map(|(k, n)| [5.0 * k as f64, share(n)]).collect(),
+                law: None,
+            });
+        }
+    }
+
+    /// Third moment about the mean over the deviation's cube.
+    fn skewness(&self) -> Result<f64, &'static str> {
+        let n = self.quantiles.count as f64;
+        let [two, three] = self.moments;
+        let deviation = (two / n).sqrt();
+        // Of equal values rounding may leave a trace of deviation.
+        if deviation > 1e-9 * (self.sum / n) {
+            Ok(three / n / (deviation * deviation * deviation))
+        } else {
+            Err("all slopes are equal")
+        }
     }
 }
 
@@ -114,25 +144,21 @@ struct Aspects {
 }
 
 impl Aspects {
-    fn of(ground: &Ground<'_>) -> Self {
-        let mut aspects = Self { classes: [0; ASPECTS], near: 0, count: 0, sum: [0.0; 2] };
-        for [i, j] in ground.cells() {
-            let Some(d) = ground.derivatives(i, j) else { continue };
-            let rise = (d.x * d.x + d.y * d.y).sqrt();
-            if rise < FACING {
-                continue;
-            }
-            // Downhill, clockwise from north.
-            let turn = libm::atan2(-d.x, -d.y) / TAU;
-            let degrees = 360.0 * (turn - turn.floor());
-            aspects.classes[(degrees / 5.0).round() as usize % ASPECTS] += 1;
-            let off = degrees - 45.0 * (degrees / 45.0).round();
-            aspects.near += u64::from(off.abs() <= NEAR);
-            aspects.count += 1;
-            aspects.sum[0] -= d.x / rise;
-            aspects.sum[1] -= d.y / rise;
+    fn look(&mut self, ground: &Ground<'_>, i: usize, j: usize) {
+        let Some(d) = ground.derivatives(i, j) else { return };
+        let rise = (d.x * d.x + d.y * d.y).sqrt();
+        if rise < FACING {
+            return;
         }
-        aspects
+        // Downhill, clockwise from north.
+        let turn = libm::atan2(-d.x, -d.y) / TAU;
+        let degrees = 360.0 * (turn - turn.floor());
+        self.classes[(degrees / 5.0).round() as usize % ASPECTS] += 1;
+        let off = degrees - 45.0 * (degrees / 45.0).round();
+        self.near += u64::from(off.abs() <= NEAR);
+        self.count += 1;
+        self.sum[0] -= d.x / rise;
+        self.sum[1] -= d.y / rise;
     }
 
     fn enough(&self) -> Result<f64, &'static str> {

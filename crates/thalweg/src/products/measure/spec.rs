@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use crate::base::error::{Error, Result};
-use crate::products::measure::ground::Ground;
-use crate::terrain::Terrain;
+use crate::terrain::grid::Grid;
 
 /// What a measure tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -191,10 +190,15 @@ pub struct Measures {
 }
 
 impl Measures {
-    pub(super) fn new(terrain: &Terrain, settings: &MeasureSettings) -> Self {
-        let [rows, cols] = terrain.grid.size;
+    pub(super) fn new(grid: &Grid, settings: &MeasureSettings) -> Self {
+        let [rows, cols] = grid.size;
         let settings = *settings;
-        Self { cells: [cols, rows], cell_size_m: terrain.grid.cell, settings, measures: Vec::new(), curves: Vec::new() }
+        Self { cells: [cols, rows], cell_size_m: grid.cell, settings, measures: Vec::new(), curves: Vec::new() }
+    }
+
+    /// Leaves measures out, for the same reason.
+    pub(super) fn leave<const N: usize>(&mut self, specs: &[Spec; N], missing: &'static str) {
+        self.take(specs, [Err(missing); N]);
     }
 
     /// Takes values in the order of their declarations.
@@ -248,6 +252,6 @@ fn distance(spec: &Spec, x: f64, y: f64) -> f64 {
 }
 
 /// Why most measures of land without cells are missing.
-pub(super) fn need_land(ground: &Ground<'_>) -> Result<(), &'static str> {
-    if ground.count > 0 { Ok(()) } else { Err("there is no land") }
+pub(super) fn need_land(count: usize) -> Result<(), &'static str> {
+    if count > 0 { Ok(()) } else { Err("there is no land") }
 }

@@ -1,0 +1,41 @@
+//! `textures`: what covers a terrain, for engines and renderers.
+
+use thalweg::Result;
+use thalweg::io::apart::apart;
+use thalweg::io::{check_textures, draft_textures, output};
+use thalweg::products::normals::Depth;
+use thalweg::products::textures::{SeenFrom, TextureOptions, Textures};
+use thalweg::world_folder::{reads_of, rules_of};
+
+use crate::args;
+use crate::console::{Voice, list};
+use crate::memory;
+use crate::terrains::input;
+
+/// Writes weights of ground cover, albedo and maps into a folder.
+///
+/// # Errors
+/// An unusable input, a folder that cannot be written or holds what another report speaks for, too little memory.
+pub fn textures(args: &args::Textures, voice: Voice) -> Result<()> {
+    check_textures(&args.output)?;
+    let reads = [reads_of(&args.input), args.start.as_deref().map(reads_of).unwrap_or_default()].concat();
+    apart(&reads, &[args.output.join(thalweg::io::textures::MANIFEST)])?;
+    let terrain = input(&args.input, &args.load, args.sea_level, voice)?;
+    let start = args.start.as_deref().map(|path| input(path, &args.load, None, voice)).transpose()?;
+    let cells = [terrain.grid.size.map(|n| n.max(args.size.unwrap_or(0))), terrain.grid.size];
+    memory::TEXTURES.check("textures", cells[usize::from(args.size.is_none())], [0, 0])?;
+    let (rules, rock) = rules_of(&args.input)?;
+    let options = TextureOptions {
+        size: args.size,
+        depth: if args.bits == "16" { Depth::Sixteen } else { Depth::Eight },
+        seen: if args.from_air { SeenFrom::Air } else { SeenFrom::Ground },
+        start: start.as_ref(),
+    };
+    let textures = Textures::of(&terrain, &rules, rock, &options)?;
+    output::make_folder(&args.output)?;
+    let draft = draft_textures(&args.output, &textures)?;
+    let files = draft.files();
+    draft.commit(&reads)?;
+    voice.say(&format!("wrote\n  {}", list(&files)));
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! Maps drawn, measured and summed up row by row: for sources larger than memory.
+
+use std::ops::Range;
+
+use thalweg::io::HeightReading;
+use thalweg::pictures::bands::ShadedMap;
+use thalweg::pictures::shade::ShadeOptions;
+use thalweg::products::measure::{MeasureSettings, Measures, measure_bytes, measure_rows};
+use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
+use thalweg::tiled::layer::NO_HEIGHT;
+use thalweg::{Result, Terrain};
+
+use crate::source::{ElevationFile, LOOK};
+
+/// Bytes of a process that does nothing yet, and of threads' stacks and what they decode.
+const PROCESS: u64 = 56 << 20;
+
+/// Bytes of a sample while it becomes a height: as it stands in the file, its mask, the height.
+const SAMPLE: u64 = 20;
+
+/// A map that is read by rows, as heights.
+pub struct MapRows<'a> {
+    file: &'a ElevationFile,
+    reading: HeightReading,
+    warnings: Vec<String>,
+    grid: Grid,
+}
+
+/// What is told of a map in a few numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MapSummary {
+    /// The lowest and the highest height; `None` where nothing has data.
+    pub range: Option<[Height; 2]>,
+    /// Sum of all heights, in units.
+    pub sum: i128,
+    /// Number of cells with data, and of those without.
+    pub cells: [u64; 2],
+}
+
+impl<'a> MapRows<'a> {
+    /// Looks at the whole source, with a sea up to a level if one is given.
+    ///
+    /// # Errors
+    /// A source that cannot be read.
+    pub fn of(file: &'a ElevationFile, sea: Option<Height>) -> Result<Self> {
+        let (reading, warnings) = file.settle()?;
+        let mut grid = file.grid().clone();
+        grid.sea_level = sea.or(grid.sea_level);
+        Ok(Self { file, reading, warnings, grid })
+    }
+
+    /// What is to be said of the source.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Bytes of memory that [`MapRows::of`] and [`MapRows::summary`] take at the most.
+    pub fn bytes(file: &ElevationFile) -> u64 {
+        PROCESS + LOOK as u64 * file.grid().cols() as u64 * SAMPLE + file.bytes()
+    }
+
+    /// Bytes of memory that [`MapRows::shaded`] takes at the most until its last row is drawn.
+    pub fn shade_bytes(file: &ElevationFile) -> u64 {
+        let [rows, cols] = file.grid().size;
+        PROCESS + ShadedMap::bytes([rows, cols]) + 704 * cols as u64 * SAMPLE + file.bytes()
+    }
+
+    /// Bytes of memory that [`MapRows::measure`] takes at the most.
+    pub fn measure_bytes(file: &ElevationFile, settings: &MeasureSettings) -> u64 {
+        let cols = file.grid().cols();
+        let rows = (256 + 2 * settings.search) as u64;
+        PROCESS + measure_bytes(cols, settings) + rows * cols as u64 * SAMPLE + file.bytes()
+    }
+
+    /// The map shaded, to be written by [`thalweg::io::save_shaded`]: the picture that [`thalweg::pictures::shade::shade`] draws.
+    ///
+    /// # Errors
+    /// As [`ShadedMap::new`].
+    pub fn shaded<'b>(&'b self, options: ShadeOptions<'b>) -> Result<ShadedMap<'b>> {
+        let read = |rows: Range<usize>| {
+            let (heights, size) = self.heights(rows)?;
+            let metres = |height: &i32| if *height == NO_HEIGHT { f32::NAN } else { Height(*height).metres_f32() };
+            Ok(Field::from_vec(size, heights)?.map(metres))
+        };
+        ShadedMap::new(&self.grid, options, Box::new(read))
+    }
+
+    /// What can be measured by rows, as [`measure_rows`].
+    ///
+    /// # Errors
+    /// As [`measure_rows`].
+    pub fn measure(&self, settings: &MeasureSettings) -> Result<Measures> {
+        measure_rows(&self.grid, settings, &mut |rows| self.terrain(rows))
+    }
+
+    /// Lowest, highest, sum and number of heights.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn summary(&self) -> Result<MapSummary> {
+        let mut found = MapSummary::default();
+        for first in (0..self.grid.rows()).step_by(LOOK) {
+            let (heights, _) = self.heights(first..(first + LOOK).min(self.grid.rows()))?;
+            for height in heights {
+                if height == NO_HEIGHT {
+                    found.cells[1] += 1;
+                    continue;
+                }
+                let here = Height(height);
+                found.cells[0] += 1;
+                found.sum += i128::from(height);
+                found.range = Some(found.range.map_or([here; 2], |[low, high]| [low.min(here), high.max(here)]));
+            }
+        }
+        Ok(found)
+    }
+
+    fn heights(&self, rows: Range<usize>) -> Result<(Vec<i32>, [usize; 2])> {
+        let size = [rows.len(), self.grid.cols()];
+        Ok((self.file.heights(Window { start: [rows.start, 0], size }, &self.reading)?, size))
+    }
+
+    /// Some rows as a terrain of their own.
+    fn terrain(&self, rows: Range<usize>) -> Result<Terrain> {
+        let (heights, size) = self.heights(rows)?;
+        let void = heights.contains(&NO_HEIGHT).then(|| heights.iter().map(|height| *height == NO_HEIGHT).collect());
+        let nodata = void.map(|mask| Field::from_vec(size, mask)).transpose()?;
+        // Cells without data are masked: their height says nothing.
+        let stands = |height: i32| Height(if height == NO_HEIGHT { 0 } else { height });
+        let ground = Field::from_vec(size, heights.into_iter().map(stands).collect())?;
+        let grid = Grid { sea_level: self.grid.sea_level, ..Grid::new(size, self.grid.cell)? };
+        Ok(Terrain { nodata, ..Terrain::from_ground(grid, ground)? })
+    }
+}

@@ -1,0 +1,362 @@
+//! [`ApplyJob`]: a model of finite reach over an elevation model, from a file of any size into a store.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use thalweg::io::{HeightReading, LoadOptions, Samples};
+use thalweg::model::Reach;
+use thalweg::recipe::{From, Recipe};
+use thalweg::terrain::grid::{Grid, SIDES, check_edges};
+use thalweg::terrain::height::{Height, UNITS};
+use thalweg::tiled::layer::NO_HEIGHT;
+use thalweg::tiled::{Summaries, TileLayer, Tiling};
+use thalweg::{Error, Models, Result, models};
+
+use super::given::GivenLayer;
+use super::look::{Look, first};
+use super::model::{Known, Modelled, Said};
+use super::{Layout, MESSAGE, read, spec_of, words};
+use crate::source::{ElevationFile, print_of, unchanged};
+use crate::stage::{Answers, Need, Stage, TileInput};
+use crate::{LayerSpec, StoreSpec};
+
+/// A model over an elevation model: the bits of [`Run::over_file`](thalweg::Run::over_file).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyJob {
+    /// A recipe of one stage, as TOML: the model, its parameters, layers from files, the seed, edges and sea level.
+    pub recipe: String,
+    /// The elevation model.
+    pub source: PathBuf,
+    /// Its length in bytes; of a map of Zarr the hash of what that says of itself: another file of its name is refused.
+    pub source_bytes: u64,
+    /// What the file does not say.
+    pub load: LoadOptions,
+    /// The same of the layers' files.
+    pub layer_bytes: BTreeMap<String, u64>,
+    /// Steps that a stage takes at once; so many as cost least, if it is not said. Nothing depends on it but time and memory.
+    pub steps_at_once: Option<u32>,
+    /// The layers that the model leaves, beside the ground.
+    pub leaves: Vec<String>,
+}
+
+impl ApplyJob {
+    /// The job of a recipe of one stage on a file.
+    ///
+    /// # Errors
+    /// A file that is not there or cannot be read; a recipe of other than one stage, or with more than a model, its parameters, files of layers, a
+    /// seed, edges and a sea; a model that reaches over the whole map, looped edges, parameters that contradict the map; layers that
+    /// the model needs and does not get.
+    pub fn of(recipe: &Recipe, source: &Path, load: LoadOptions) -> Result<Self> {
+        let recipe = recipe.absolute()?;
+        let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
+        let source_bytes = print_of(&source)?;
+        let layers = files_of(&recipe)?;
+        let layer_bytes = layers.into_iter().map(|(name, path)| Ok((name, print_of(&path)?))).collect::<Result<_>>()?;
+        let (recipe, leaves) = (recipe.to_toml(), Vec::new());
+        let mut job = Self { recipe, source, source_bytes, load, layer_bytes, steps_at_once: None, leaves };
+        let file = job.file()?;
+        job.leaves = job.modelled(&file)?.leaves()?;
+        Ok(job)
+    }
+
+    fn recipe(&self) -> Result<Recipe> {
+        Recipe::parse_stages(&self.recipe, &Models::default())
+    }
+
+    fn file(&self) -> Result<ElevationFile> {
+        unchanged(&self.source, self.source_bytes)?;
+        ElevationFile::open(&self.source, &self.load)
+    }
+
+    pub(super) fn warnings(&self) -> Result<Vec<String>> {
+        Ok(self.file()?.warnings().to_vec())
+    }
+
+    pub(super) fn reads(&self) -> Vec<PathBuf> {
+        let layers = self.recipe().and_then(|recipe| files_of(&recipe)).unwrap_or_default();
+        std::iter::once(self.source.clone()).chain(layers.into_iter().map(|(_, path)| path)).collect()
+    }
+
+    /// The model at work on the file's cells.
+    fn modelled(&self, file: &ElevationFile) -> Result<Modelled> {
+        let recipe = self.recipe()?;
+        let mut grid = Grid { edges: recipe.edges, ..file.grid().clone() };
+        grid.sea_level = recipe.sea_level.map(Height::from_metres).transpose()?;
+        check_edges("edges", grid.edges)?;
+        let files = files_of(&recipe)?;
+        let [stage] = recipe.stages.as_slice() else {
+            return Err(Error::value("stages", recipe.stages.len(), "1: a model by itself"));
+        };
+        let model = stage.model.clone();
+        let about = model.about();
+        let Reach::Cells(reach) = model.reach(&grid) else {
+            let able = models::all().filter(|model| model.reach(&grid) != Reach::Whole).map(|model| model.about().name);
+            let able: Vec<&str> = able.collect();
+            let allowed = format!(
+                "by tiles a model of finite reach ({}); this one reaches over the whole map, and works where memory holds that",
+                able.join(", ")
+            );
+            return Err(Error::value("model", about.name, allowed));
+        };
+        if let Some(axis) = (0..2).find(|axis| grid.is_looped(*axis)) {
+            let sides = format!("{} and {} looped", SIDES[axis], SIDES[axis + 2]);
+            return Err(Error::value("edges", sides, "sides that end, by tiles: open or closed"));
+        }
+        stage.check(&grid, 0)?;
+        let mut given = Vec::new();
+        for spec in about.needs.iter().chain(about.uses) {
+            let Some((_, path)) = files.iter().find(|(name, _)| name == spec.name) else { continue };
+            unchanged(path, self.layer_bytes.get(spec.name).copied().unwrap_or_default())?;
+            given.push(GivenLayer::open(*spec, path, grid.size)?);
+        }
+        if let Some(spec) = about.needs.iter().find(|spec| !files.iter().any(|(name, _)| name == spec.name)) {
+            let problem = format!("is needed by `{}` and missing ({})", about.name, spec.meaning);
+            return Err(Error::layer(spec.name, problem));
+        }
+        Ok(Modelled { steps: model.steps(&grid), key: stage.key(recipe.seed), model, grid, reach, given })
+    }
+
+    pub(super) fn layout(&self, side: usize) -> Result<Layout> {
+        let modelled = self.modelled(&self.file()?)?;
+        let left = modelled.state().into_iter().filter(|spec| self.leaves.iter().any(|name| name == spec.name));
+        let layers = std::iter::once(spec_of(TileLayer::Height)).chain(left.map(|spec| super::model::left(&spec)));
+        let grid = modelled.grid.clone();
+        let mut spec = StoreSpec {
+            georeference: grid.georeference.clone(),
+            ..StoreSpec::new(grid.size, side, grid.cell, "", layers.collect())
+        };
+        spec.attributes.insert("model".into(), modelled.model.about().name.into());
+        Ok(Layout { grid, spec })
+    }
+
+    pub(super) fn stages(&self, layout: &Layout) -> Result<Vec<Box<dyn Stage>>> {
+        let side = layout.spec.side;
+        let tiling = Tiling::new(layout.grid.size, side)?;
+        let file = Arc::new(self.file()?);
+        let modelled = Arc::new(self.modelled(&file)?);
+        let elevations = modelled.given.iter().filter_map(GivenLayer::elevation);
+        let files = std::iter::once(Arc::clone(&file)).chain(elevations).collect();
+        let mut stages: Vec<Box<dyn Stage>> =
+            vec![Box::new(Look { files, tiling }), Box::new(Ground { file, tiling, ground: modelled.ground() })];
+        let at_once = self.steps_at_once.unwrap_or_else(|| modelled.at_once(side)).max(1);
+        // Where a model takes no step, its one stage is the ground as it is.
+        let count = modelled.steps.div_ceil(at_once).max(1);
+        for number in 0..count {
+            let steps = number * at_once..(number + 1).saturating_mul(at_once).min(modelled.steps);
+            let name = match steps.len() {
+                0 | 1 => format!("step_{}", steps.end),
+                _ => format!("steps_{}_{}", steps.start + 1, steps.end),
+            };
+            let halo = modelled.reach.saturating_mul(steps.len()).min(tiling.size()[0].max(tiling.size()[1]));
+            let ends = (number + 1 == count).then(|| self.leaves.clone());
+            let is_first = number == 0;
+            stages.push(Box::new(Steps { modelled: Arc::clone(&modelled), tiling, name, steps, halo, is_first, ends }));
+        }
+        Ok(stages)
+    }
+}
+
+/// The files of a recipe's layers; refused is what a model by itself has not.
+fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
+    let mut files = Vec::new();
+    for stage in &recipe.stages {
+        let tables = stage.tables.to_toml().is_some();
+        if tables || !stage.strokes.is_empty() || stage.muted || recipe.sketch.is_some() {
+            let allowed =
+                "by tiles a model with its parameters and layers: no tables, strokes or sketch, and not muted";
+            return Err(Error::value("stage", &stage.label, allowed));
+        }
+        for (name, source) in &stage.layers {
+            match &source.from {
+                From::File(path) if source.scale.is_none() => files.push((name.clone(), recipe.folder.join(path))),
+                _ => return Err(Error::layer(name, "is read of a file by tiles, and as it stands there")),
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// The second pass: samples as heights, and the lowest of them, at which cells without data stand.
+struct Ground {
+    file: Arc<ElevationFile>,
+    tiling: Tiling,
+    ground: LayerSpec,
+}
+
+/// What a tile of [`Ground`] says.
+#[derive(Serialize, Deserialize)]
+struct Found {
+    void: u64,
+    lowest: Option<i32>,
+    solid: i128,
+    readings: Vec<HeightReading>,
+}
+
+impl Stage for Ground {
+    fn name(&self) -> &str {
+        TileLayer::Height.name()
+    }
+
+    fn reads(&self) -> Vec<Need> {
+        Vec::new()
+    }
+
+    fn writes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn hands(&self) -> Vec<LayerSpec> {
+        vec![self.ground.clone()]
+    }
+
+    fn bytes(&self) -> u64 {
+        40 * (self.tiling.side() * self.tiling.side()) as u64
+    }
+
+    fn tile(&self, tile: usize, given: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let readings: Vec<HeightReading> = read("the answer of `look`", given.answer)?;
+        let heights = self.file.heights(self.tiling.window(tile), first(&readings)?)?;
+        let with_data = || heights.iter().filter(|height| **height != NO_HEIGHT);
+        let found = Found {
+            void: (heights.len() - with_data().count()) as u64,
+            lowest: with_data().min().copied(),
+            solid: with_data().map(|height| i128::from(*height)).sum(),
+            readings,
+        };
+        Ok((vec![Samples::I32(heights)], words(&found)?))
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        MESSAGE * self.tiling.count() as u64
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {
+        let mut all: Option<Found> = None;
+        for tile in 0..summaries.count() {
+            let part: Found = read("a summary of `height`", &summaries.read(tile)?)?;
+            all = Some(match all {
+                None => part,
+                Some(all) => Found {
+                    void: all.void + part.void,
+                    lowest: all.lowest.into_iter().chain(part.lowest).min(),
+                    solid: all.solid + part.solid,
+                    readings: all.readings,
+                },
+            });
+        }
+        let found = all.ok_or_else(|| Error::value("summaries", 0, "1 and more"))?;
+        let known = Known {
+            has_void: found.void > 0,
+            lowest: found.lowest.unwrap_or_default(),
+            solid: found.solid,
+            present: Vec::new(),
+            readings: found.readings,
+        };
+        let mut answers = Answers { tiles: vec![words(&known)?; summaries.count()], ..Answers::default() };
+        answers.found.insert("nodata_cells".into(), found.void.into());
+        Ok(answers)
+    }
+}
+
+/// Some steps of the model.
+struct Steps {
+    modelled: Arc<Modelled>,
+    tiling: Tiling,
+    name: String,
+    steps: Range<u32>,
+    halo: usize,
+    is_first: bool,
+    /// Of the last stage the layers that stay.
+    ends: Option<Vec<String>>,
+}
+
+impl Steps {
+    fn hands_things(&self) -> bool {
+        !self.modelled.model.about().tables.is_empty()
+    }
+}
+
+impl Stage for Steps {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn reads(&self) -> Vec<Need> {
+        let ground = std::iter::once(self.modelled.ground().name);
+        let state = self.modelled.state().into_iter().filter(|_| !self.is_first).map(|spec| spec.name.to_string());
+        ground.chain(state).map(|layer| Need { layer, halo: self.halo }).collect()
+    }
+
+    fn writes(&self) -> Vec<String> {
+        let Some(left) = &self.ends else { return Vec::new() };
+        std::iter::once(TileLayer::Height.name().to_string()).chain(left.iter().cloned()).collect()
+    }
+
+    fn hands(&self) -> Vec<LayerSpec> {
+        if self.ends.is_some() {
+            return Vec::new();
+        }
+        let state = self.modelled.state();
+        std::iter::once(self.modelled.ground()).chain(state.iter().map(super::model::handed)).collect()
+    }
+
+    fn hears(&self) -> Option<usize> {
+        (self.hands_things() && !self.is_first).then_some(self.halo)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.modelled.bytes(self.tiling.side(), self.halo)
+    }
+
+    fn tile(&self, tile: usize, given: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
+        let known: Known = read("the answer of the stage before", given.answer)?;
+        let around = self.tiling.around(tile, self.halo);
+        let mut part = self.modelled.part(around, &given.layers, &known, &given.heard)?;
+        self.modelled.advance(&mut part, self.steps.clone())?;
+        let window = self.tiling.window(tile);
+        let core = self.modelled.core(&part, window)?;
+        let said = Said::of(&core, &known)?;
+        let layers = match &self.ends {
+            Some(left) => self.modelled.result(&core, left),
+            None => self.modelled.passed_on(&core),
+        };
+        Ok((layers, said.to_bytes()?))
+    }
+
+    fn solve_bytes(&self) -> u64 {
+        // A summary at a time, with the things that it holds; and an answer for each tile.
+        self.modelled.bytes(self.tiling.side(), 0) + 2 * MESSAGE * self.tiling.count() as u64
+    }
+
+    fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {
+        let known = Said::gather(summaries)?;
+        let mut answers = Answers::default();
+        if self.ends.is_some() {
+            let (before, after) = (known.before, known.known.solid);
+            let cubic = |units: i128| units as f64 / UNITS * self.modelled.grid.cell_area();
+            let about = self.modelled.model.about();
+            let mut tell = |name: &str, value| answers.found.insert(name.to_string(), value);
+            tell("model", about.name.into());
+            tell("steps", self.modelled.steps.into());
+            tell("reach", self.modelled.reach.into());
+            // Whole numbers that 64 bits may not hold.
+            let words = |units: i128| units.to_string();
+            let ledger = json!({
+                "unit": "1/65536 m over a cell",
+                "solid_before": words(before),
+                "solid_after": words(after),
+                "solid_change": words(after - before),
+                "solid_change_m3": cubic(after - before),
+            });
+            tell("ledger", ledger);
+        } else {
+            answers.tiles = vec![words(&known.known)?; summaries.count()];
+        }
+        Ok(answers)
+    }
+}

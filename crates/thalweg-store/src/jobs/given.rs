@@ -1,0 +1,76 @@
+//! [`GivenLayer`]: a layer of a file's that a model is given, read by windows.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thalweg::io::{HeightReading, LoadOptions, layer_piece};
+use thalweg::models::elevation::ELEVATION;
+use thalweg::terrain::field::{Field, Size, Window};
+use thalweg::terrain::height::Height;
+use thalweg::terrain::{Cells, LayerSpec};
+use thalweg::tiled::layer::NO_HEIGHT;
+use thalweg::{Error, Result};
+
+use crate::Raster;
+use crate::source::{ElevationFile, open_raster, piece_of};
+
+/// A layer of a file's: one of heights as an elevation model, any other as samples.
+pub struct GivenLayer {
+    pub spec: LayerSpec,
+    path: PathBuf,
+    from: Source,
+}
+
+enum Source {
+    Samples(Box<dyn Raster>),
+    Heights(Arc<ElevationFile>),
+}
+
+impl GivenLayer {
+    /// Opens it for a map of so many cells.
+    pub fn open(spec: LayerSpec, path: &Path, size: Size) -> Result<Self> {
+        let from = if spec == ELEVATION {
+            Source::Heights(Arc::new(ElevationFile::open(path, &LoadOptions::default())?))
+        } else {
+            Source::Samples(open_raster(path)?)
+        };
+        let own = match &from {
+            Source::Samples(raster) => raster.size(),
+            Source::Heights(file) => file.grid().size,
+        };
+        if own != size {
+            let problem = format!(
+                "{} is {} × {} cells (columns × rows); by tiles it must be of the map's size, {} × {}",
+                path.display(),
+                own[1],
+                own[0],
+                size[1],
+                size[0]
+            );
+            return Err(Error::layer(spec.name, problem));
+        }
+        Ok(Self { spec, path: path.to_path_buf(), from })
+    }
+
+    /// The elevation model, if it is one.
+    pub fn elevation(&self) -> Option<Arc<ElevationFile>> {
+        match &self.from {
+            Source::Heights(file) => Some(Arc::clone(file)),
+            Source::Samples(_) => None,
+        }
+    }
+
+    /// The cells of a window; `reading` is that of an elevation model.
+    pub fn read(&self, window: Window, reading: Option<&HeightReading>) -> Result<Cells> {
+        let file = match &self.from {
+            Source::Samples(raster) => {
+                return layer_piece(&self.path, &piece_of(&**raster, window)?, window.start, &self.spec);
+            }
+            Source::Heights(file) => file,
+        };
+        let reading = reading.ok_or_else(|| Error::layer(self.spec.name, "was not looked at"))?;
+        let metres = |height: i32| if height == NO_HEIGHT { f32::NAN } else { Height(height).metres_f32() };
+        let heights = file.heights(window, reading)?;
+        Ok(Cells::Float(Field::from_vec(window.size, heights.into_iter().map(metres).collect())?))
+    }
+}

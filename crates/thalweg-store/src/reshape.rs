@@ -1,0 +1,194 @@
+//! Maps in other cells, cut or resampled by windows: for sources larger than memory.
+
+use std::ops::Range;
+use std::path::Path;
+
+use serde_json::json;
+use thalweg::base::memory;
+use thalweg::io::{Head, HeightReading, Overviews, SampleType, Samples, save_place, write_cog};
+use thalweg::products::resample::{Resampling, cropped_grid};
+use thalweg::terrain::field::{Field, Size, Window};
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::{Height, UNITS};
+use thalweg::tiled::TileLayer;
+use thalweg::tiled::layer::NO_HEIGHT;
+use thalweg::{Error, Result};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::source::{ElevationFile, LOOK, print_of};
+use crate::store::Store;
+use crate::{Access, LayerSpec, StoreSpec};
+
+/// What becomes of a map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reshape {
+    /// A window of it, as [`thalweg::products::resample::crop`] cuts.
+    Crop(Window),
+    /// So many rows and columns over the same extent, as [`thalweg::products::resample::resample`] makes them.
+    Resample(Size),
+}
+
+/// Rows of the result that are made at once: those of a COG's tiles.
+const ROWS: usize = 512;
+
+/// A map on its way into other cells.
+pub struct Reshaped<'a> {
+    file: &'a ElevationFile,
+    reading: HeightReading,
+    way: Way,
+    grid: Grid,
+    warnings: Vec<String>,
+}
+
+enum Way {
+    Crop(Window),
+    Resample(Box<Resampling>),
+}
+
+impl<'a> Reshaped<'a> {
+    /// Looks at the whole source, for what stands for no data is known only then.
+    ///
+    /// # Errors
+    /// A window or a size that cannot be; a source that cannot be read.
+    pub fn of(file: &'a ElevationFile, how: Reshape) -> Result<Self> {
+        let source = file.grid();
+        let (way, grid) = match how {
+            Reshape::Crop(window) => (Way::Crop(window), cropped_grid(source, window)?),
+            Reshape::Resample(size) => {
+                let resampling = Resampling::new(source, size)?;
+                let grid = resampling.grid().clone();
+                (Way::Resample(Box::new(resampling)), grid)
+            }
+        };
+        let wide = (source.cols() as u64).max(grid.cols() as u64);
+        memory::room("a band of the map", wide.saturating_mul(24 * (ROWS as u64 + LOOK as u64)))?;
+        let (reading, warnings) = file.settle()?;
+        Ok(Self { file, reading, way, grid, warnings })
+    }
+
+    /// Where the new cells lie.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// What is to be said of the source.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Heights of new rows, in units; [`NO_HEIGHT`] where there is no data.
+    fn rows(&self, rows: Range<usize>) -> Result<Vec<i32>> {
+        let resampling = match &self.way {
+            Way::Crop(Window { start, size }) => {
+                let window = Window { start: [start[0] + rows.start, start[1]], size: [rows.len(), size[1]] };
+                return self.file.heights(window, &self.reading);
+            }
+            Way::Resample(resampling) => resampling,
+        };
+        let cols = self.file.grid().cols();
+        let mut out = Vec::with_capacity(rows.len() * self.grid.cols());
+        // Where there are fewer rows than before, those that are read at once are still few.
+        let mut first = rows.start;
+        while first < rows.end {
+            let fits =
+                |last: usize| resampling.needs(first..last).len() <= ROWS.max(resampling.needs(first..first + 1).len());
+            let last = (first + 1..=rows.end).take_while(|last| fits(*last)).last().unwrap_or(first + 1);
+            let needs = resampling.needs(first..last);
+            let size = [needs.len(), cols];
+            let heights = self.file.heights(Window { start: [needs.start, 0], size }, &self.reading)?;
+            let void = heights.iter().map(|height| *height == NO_HEIGHT).collect();
+            let ground = Field::from_vec(size, heights.into_iter().map(Height).collect())?;
+            let (ground, void) = resampling.rows(first..last, &ground, Some(&Field::from_vec(size, void)?))?;
+            let cells = ground.as_slice().iter().enumerate();
+            let is_void = |k: usize| void.as_ref().is_some_and(|void| void.as_slice()[k]);
+            out.extend(cells.map(|(k, height)| if is_void(k) { NO_HEIGHT } else { height.0 }));
+            first = last;
+        }
+        Ok(out)
+    }
+
+    /// The lowest and the highest height.
+    fn range(&self) -> Result<[f64; 2]> {
+        let mut range: Option<[i32; 2]> = None;
+        for first in (0..self.grid.rows()).step_by(ROWS) {
+            let heights = self.rows(first..(first + ROWS).min(self.grid.rows()))?;
+            for height in heights.into_iter().filter(|height| *height != NO_HEIGHT) {
+                range = Some(range.map_or([height; 2], |[low, high]| [low.min(height), high.max(height)]));
+            }
+        }
+        let range = range.ok_or_else(|| self.file.refuse("has no data in the cells that are asked for".to_string()))?;
+        Ok(range.map(|units| f64::from(units) / UNITS))
+    }
+
+    /// Writes it as a COG, in metres: the samples that [`thalweg::io::save`] writes. Memory is that of a few hundred rows.
+    ///
+    /// # Errors
+    /// Samples of another type than f32 and f64; what cannot be read or written.
+    pub fn save_cog(&self, path: &Path, sample: SampleType) -> Result<()> {
+        if !matches!(sample, SampleType::F32 | SampleType::F64) {
+            return Err(Error::value("sample type", sample, "f32 and f64, by windows"));
+        }
+        let nodata = nodata_beside(self.range()?, self.reading.nodata());
+        let head = Head {
+            nodata: Some(nodata),
+            georeference: Some(save_place(&self.grid)),
+            ..Head::new(self.grid.size, sample)
+        };
+        write_cog(path, &head, Overviews::Means, |window: Window| {
+            let rows = self.rows(window.start[0]..window.start[0] + window.size[0])?;
+            let metres =
+                rows.into_iter().map(|units| if units == NO_HEIGHT { nodata } else { f64::from(units) / UNITS });
+            Ok(match sample {
+                SampleType::F64 => Samples::F64(metres.collect()),
+                _ => Samples::F32(metres.map(|metres| metres as f32).collect()),
+            })
+        })
+    }
+
+    /// Writes it into a store, in tiles of about `side` cells. What is there of the same work already is kept.
+    ///
+    /// # Errors
+    /// A store of other work; what cannot be read or written.
+    pub fn save_store(&self, path: &Path, source: &Path, side: usize) -> Result<()> {
+        let layer = TileLayer::Height;
+        let about = LayerSpec {
+            scale: layer.scale(),
+            unit: layer.unit().to_string(),
+            description: layer.about().to_string(),
+            ..LayerSpec::new(layer.name(), layer.kind(), layer.fill())
+        };
+        let what = match &self.way {
+            Way::Crop(Window { start, size }) => json!({"crop": [start, size]}),
+            Way::Resample(_) => json!({"resample": self.grid.size}),
+        };
+        let work = json!({"source": print_of(source)?, "reading": self.reading, "work": what}).to_string();
+        let recipe = format!("{:032x}", xxh3_128(work.as_bytes()));
+        let spec = StoreSpec {
+            georeference: Some(save_place(&self.grid)),
+            ..StoreSpec::new(self.grid.size, side, self.grid.cell, &recipe, vec![about])
+        };
+        let store = Store::create(path, spec, Access::Alone)?;
+        let across = store.spec().tiles()[1];
+        let todo = store.todo(layer.name())?;
+        for tiles in todo.chunk_by(|a, b| a / across == b / across) {
+            let Some(first) = tiles.first() else { continue };
+            let Window { start, size } = store.spec().window(*first)?;
+            let size = [size[0], self.grid.cols()];
+            let band = Samples::I32(self.rows(start[0]..start[0] + size[0])?);
+            for tile in tiles {
+                let window = store.spec().window(*tile)?;
+                let own = Window { start: [0, window.start[1]], size: window.size };
+                store.write_tile(layer.name(), *tile, &band.window(size, own)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The value for no data: what the source has, unless a height has it.
+fn nodata_beside([low, high]: [f64; 2], asked: Option<f64>) -> f64 {
+    let taken = |value: f64| (low..=high).contains(&value);
+    // What stands for no data in fixed point is no height that a file of metres could have.
+    let asked = asked.filter(|value| !taken(*value) && (value.abs() < 1e6 || value.abs() > 1e30));
+    asked.unwrap_or(if taken(-9999.0) { -32_768.0 } else { -9999.0 })
+}

@@ -1,0 +1,71 @@
+//! Maps drawn, measured and summed up by rows, of files and of stores, are those of memory.
+
+use std::path::Path;
+
+use thalweg::base::rng::Key;
+use thalweg::io::{LoadOptions, SampleType, SaveOptions, load, save, save_shaded};
+use thalweg::pictures::light::Sun;
+use thalweg::pictures::shade::{ShadeOptions, shade};
+use thalweg::products::measure::{MeasureSettings, measure};
+use thalweg::terrain::field::{Field, Window};
+use thalweg::{Grid, Height, Terrain};
+use thalweg_store::{ElevationFile, MapRows, Reshape, Reshaped};
+
+/// Rough hills with holes.
+fn land([rows, cols]: [usize; 2]) -> Terrain {
+    let key = Key::new(11, "by rows");
+    let ground = Field::generate([rows, cols], |i, j| {
+        let hills = 300.0 + 150.0 * (i as f64 / 43.0).sin() * (j as f64 / 29.0).cos();
+        Height::saturating(hills + 8.0 * key.cell([i as i64, j as i64]).signed())
+    });
+    let hole = |i: usize, j: usize| (i as f64 - 510.0).hypot(j as f64 - 90.0) < 35.0 || (i > 900 && j < 4);
+    let nodata = Some(Field::generate([rows, cols], hole));
+    Terrain { nodata, ..Terrain::from_ground(Grid::new([rows, cols], 10.0).unwrap(), ground).unwrap() }
+}
+
+fn check(path: &Path, terrain: &Terrain, sea: Option<Height>, folder: &Path) {
+    let mut terrain = terrain.clone();
+    terrain.grid.sea_level = sea;
+    let file = ElevationFile::open(path, &LoadOptions::default()).unwrap();
+    let rows = MapRows::of(&file, sea).unwrap();
+    let sun = Sun { azimuth: 160.0, altitude: 15.0 };
+    for options in [
+        ShadeOptions::default(),
+        ShadeOptions { sun, scale_bar: true, legend: true, max_size: Some(333), ..ShadeOptions::default() },
+    ] {
+        let picture = folder.join("map.png");
+        save_shaded(&picture, rows.shaded(options.clone()).unwrap()).unwrap();
+        assert!(std::fs::read(&picture).unwrap() == shade(&terrain, &options).unwrap().png().unwrap());
+    }
+    let settings = MeasureSettings::default();
+    let (whole, by_rows) = (measure(&terrain, &settings).unwrap(), rows.measure(&settings).unwrap());
+    assert_eq!([by_rows.cells, [210, 1300]], [whole.cells; 2]);
+    for (a, b) in whole.measures.iter().zip(&by_rows.measures).filter(|(_, b)| b.value.is_some()) {
+        assert_eq!(a, b);
+    }
+    assert!(by_rows.value("slope_median").is_some() && by_rows.value("pits").is_none());
+    let summary = rows.summary().unwrap();
+    assert_eq!(summary.range, terrain.range());
+    assert_eq!(
+        summary.cells.map(|n| n as usize),
+        [terrain.grid.len() - terrain.nodata_count(), terrain.nodata_count()]
+    );
+    let of_data = |k: &usize| !terrain.nodata.as_ref().unwrap().as_slice()[*k];
+    let sum = (0..terrain.grid.len()).filter(of_data).map(|k| i128::from(terrain.ground[k].0)).sum::<i128>();
+    assert_eq!(summary.sum, sum);
+}
+
+#[test]
+fn of_files_and_stores_as_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("land.tif");
+    let options = SaveOptions { sample: Some(SampleType::F32), nodata: Some(-9999.0), ..SaveOptions::default() };
+    save(&source, &land([1300, 210]), &options).unwrap();
+    let terrain = load(&source, &LoadOptions::default()).unwrap().terrain;
+    check(&source, &terrain, None, folder.path());
+    let file = ElevationFile::open(&source, &LoadOptions::default()).unwrap();
+    let all = Reshape::Crop(Window { start: [0, 0], size: [1300, 210] });
+    let store = folder.path().join("land.zarr");
+    Reshaped::of(&file, all).unwrap().save_store(&store, &source, 100).unwrap();
+    check(&store, &terrain, Some(Height::saturating(250.0)), folder.path());
+}

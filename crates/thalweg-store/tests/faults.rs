@@ -1,0 +1,124 @@
+//! A disk that refuses midway: what is not whole has no mark, and work goes on to the same bytes once there is room.
+#![cfg(debug_assertions)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use thalweg::io::disk::{Act, watch};
+use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, save};
+use thalweg::{Field, Grid, Height, Terrain};
+use thalweg_store::{Access, DrainJob, Job, LayerSpec, Plan, Pool, Store, StoreSpec, Work};
+
+/// Changes that are refused from now on: the act, a word of the path, and how many of them pass before.
+static REFUSED: Mutex<Option<(Act, &str, usize)>> = Mutex::new(None);
+
+/// One after another: what is refused is refused to the whole process.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn refuse(what: Option<(Act, &'static str, usize)>) {
+    watch(Box::new(|act, path| {
+        let mut refused = REFUSED.lock().unwrap();
+        let Some((kind, word, left)) = refused.as_mut() else { return Ok(()) };
+        if act != *kind || !path.to_string_lossy().contains(*word) {
+            return Ok(());
+        }
+        match left.checked_sub(1) {
+            Some(fewer) => *left = fewer,
+            None => return Err(Error::from(ErrorKind::StorageFull)),
+        }
+        Ok(())
+    }));
+    *REFUSED.lock().unwrap() = what;
+}
+
+/// A tile that is made anew and gets no mark is not taken for done: the mark of what was there before does not speak of it.
+#[test]
+fn a_mark_never_speaks_of_another_shard() {
+    let _turn = TURN.lock().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let spec = StoreSpec::new([64, 64], 64, 1.0, "a", vec![LayerSpec::new("height", SampleType::I16, -1.0)]);
+    let store = Store::create(&folder.path().join("a.zarr"), spec, Access::Alone).unwrap();
+    let tile = |value: i16| Samples::I16(vec![value; 64 * 64]);
+    store.write_tile("height", 0, &tile(5)).unwrap();
+    refuse(Some((Act::Rename, "marks", 0)));
+    let error = store.remake_tile("height", 0, &tile(6)).unwrap_err().to_string();
+    refuse(None);
+    assert!(error.contains("marks"), "{error}");
+    assert!(!store.is_done("height", 0).unwrap());
+    store.write_tile("height", 0, &tile(6)).unwrap();
+    // A shard that does not come to its place gets no mark.
+    store.forget("height", 0).unwrap();
+    refuse(Some((Act::Rename, "height/c", 0)));
+    assert!(store.write_tile("height", 0, &tile(7)).is_err());
+    refuse(None);
+    assert!(!store.is_done("height", 0).unwrap());
+}
+
+/// All files below a folder, but for what tells of processes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut left = vec![folder.to_path_buf()];
+    while let Some(at) = left.pop() {
+        for entry in fs::read_dir(&at).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                left.push(path);
+            } else if !path.file_name().unwrap().to_string_lossy().starts_with('.') {
+                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_full_disk_ends_the_work_and_with_room_it_goes_on_to_the_same_bytes() {
+    let _turn = TURN.lock().unwrap();
+    // In memory where that can be: what syncs many files takes its time on a disk.
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let metres =
+        |i: usize, j: usize| 50.0 + 20.0 * (i as f64 / 9.0).sin() * (j as f64 / 7.0).cos() + (i * j % 5) as f64;
+    let ground = Field::generate([90, 110], |i, j| Height::from_metres(metres(i, j)).unwrap());
+    let terrain = Terrain::from_ground(Grid::new([90, 110], 30.0).unwrap(), ground).unwrap();
+    let source = folder.path().join("a.tif");
+    save(&source, &terrain, &SaveOptions::default()).unwrap();
+    let work = |name: &str| {
+        let job = DrainJob { threshold: Some(20_000.0), ..DrainJob::of(&source, LoadOptions::default()).unwrap() };
+        let place = folder.path().join(name).join("a.zarr");
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        Work::open(Plan::of(Job::Drain(job), &place, 64).unwrap(), Access::Alone).unwrap()
+    };
+    let finish = |work: &Work| -> thalweg::Result<()> {
+        let mut pool = Pool::new(work, 2)?;
+        while pool.step()?.is_some() {}
+        Ok(())
+    };
+    finish(&work("whole")).unwrap();
+    // Shards, marks, summaries, answers: each is refused in its turn, at the first and at a later one.
+    let refusals = [
+        (Act::Create, "a.zarr/filled/c", 0),
+        (Act::Write, "a.zarr/filled/c", 2),
+        (Act::Rename, "a.zarr/order/c", 3),
+        (Act::Rename, "a.zarr/marks", 7),
+        (Act::Write, "a.work", 20),
+        (Act::Rename, "a.work", 60),
+        (Act::Create, "broken", 140),
+    ];
+    for (act, word, after) in refusals {
+        let _ = fs::remove_dir_all(folder.path().join("broken"));
+        refuse(Some((act, word, after)));
+        let ended = { finish(&work("broken")) };
+        refuse(None);
+        assert!(ended.is_err(), "{act:?} {word}");
+        let again = work("broken");
+        finish(&again).unwrap();
+        assert!(again.is_done());
+        drop(again);
+        let [whole, broken] = ["whole", "broken"].map(|name| files(&folder.path().join(name)));
+        assert_eq!(whole.keys().collect::<Vec<_>>(), broken.keys().collect::<Vec<_>>(), "{act:?} {word}");
+        assert!(whole.iter().all(|(path, bytes)| broken[path] == *bytes), "{act:?} {word}");
+    }
+}

@@ -1,0 +1,74 @@
+//! Maps cut and resampled by windows are those cut and resampled in memory, to the bit.
+
+use thalweg::base::rng::Key;
+use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, read, save};
+use thalweg::products::resample::{crop, resample};
+use thalweg::terrain::field::{Field, Window};
+use thalweg::{Grid, Height, Terrain};
+use thalweg_store::{ElevationFile, Raster as _, Reshape, Reshaped, Store};
+
+/// Rough hills with holes.
+fn land([rows, cols]: [usize; 2]) -> Terrain {
+    let key = Key::new(5, "reshape");
+    let ground = Field::generate([rows, cols], |i, j| {
+        Height::saturating(
+            300.0 + 80.0 * (i as f64 / 19.0).sin() + 0.4 * j as f64 + 20.0 * key.cell([i as i64, j as i64]).signed(),
+        )
+    });
+    let hole = |i: usize, j: usize| (i as f64 - 480.0).hypot(j as f64 - 90.0) < 25.0 || (i > 700 && j < 4);
+    let nodata = Some(Field::generate([rows, cols], hole));
+    Terrain { nodata, ..Terrain::from_ground(Grid::new([rows, cols], 10.0).unwrap(), ground).unwrap() }
+}
+
+#[test]
+fn by_windows_as_in_memory_into_files_and_stores() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("land.tif");
+    let options = SaveOptions { sample: Some(SampleType::F64), nodata: Some(-9999.0), ..SaveOptions::default() };
+    save(&source, &land([1300, 210]), &options).unwrap();
+    let terrain = load(&source, &LoadOptions::default()).unwrap().terrain;
+    let file = ElevationFile::open(&source, &LoadOptions::default()).unwrap();
+    let windows = [Window { start: [400, 31], size: [777, 150] }, Window { start: [0, 0], size: [1300, 210] }];
+    let ways = windows
+        .map(Reshape::Crop)
+        .into_iter()
+        .chain([[2599, 419], [1031, 166], [131, 22], [3000, 484]].map(Reshape::Resample));
+    for (number, how) in ways.enumerate() {
+        let whole = match how {
+            Reshape::Crop(window) => crop(&terrain, window).unwrap(),
+            Reshape::Resample(size) => resample(&terrain, size).unwrap(),
+        };
+        let reshaped = Reshaped::of(&file, how).unwrap();
+        assert_eq!(reshaped.grid(), &whole.grid, "{how:?}");
+        for sample in [SampleType::F32, SampleType::F64] {
+            let [one, other] =
+                ["memory", "windows"].map(|name| folder.path().join(format!("{name}_{sample}_{number}.tif")));
+            save(&one, &whole, &SaveOptions { sample: Some(sample), ..options.clone() }).unwrap();
+            reshaped.save_cog(&other, sample).unwrap();
+            let [one, other] = [one, other].map(|path| read(path).unwrap());
+            assert!(one.samples == other.samples, "{how:?} as {sample}");
+            assert_eq!(one.georeference, other.georeference);
+        }
+        let path = folder.path().join(format!("{number}.zarr"));
+        reshaped.save_store(&path, &source, 100).unwrap();
+        reshaped.save_store(&path, &source, 100).unwrap();
+        let store = Store::open_read(&path).unwrap();
+        let heights = store.layer("height").unwrap().read(Window { start: [0, 0], size: whole.grid.size }).unwrap();
+        let expected = (0..whole.grid.len()).map(|k| {
+            let void = whole.nodata.as_ref().is_some_and(|mask| mask.as_slice()[k]);
+            if void { i32::MIN } else { whole.ground.as_slice()[k].0 }
+        });
+        assert!(heights == Samples::I32(expected.collect()), "{how:?} in a store");
+        assert!(reshaped.save_store(&path, &source, 200).is_err(), "another side");
+    }
+    for wrong in [
+        Reshape::Crop(Window { start: [1000, 0], size: [400, 10] }),
+        Reshape::Resample([10, 500]),
+        Reshape::Resample([0, 5]),
+    ] {
+        assert!(Reshaped::of(&file, wrong).is_err(), "{wrong:?}");
+    }
+    let reshaped = Reshaped::of(&file, Reshape::Crop(windows[0])).unwrap();
+    assert!(reshaped.save_cog(&folder.path().join("x.tif"), SampleType::U16).is_err());
+    assert!(!folder.path().join("x.tif").exists());
+}

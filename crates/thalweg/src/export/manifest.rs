@@ -1,0 +1,191 @@
+//! The folder of an export: whose it is, what is there already, and the manifest that comes last.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::base::error::{Error, Result};
+use crate::io::{disk, plain, write_text};
+
+/// What speaks for the files once all are there.
+pub const MANIFEST: &str = "manifest.json";
+
+/// The list of files that are being written. What has its name is whole.
+const LIST: &str = ".thalweg-export.json";
+
+/// Longest manifest that is read.
+const MOST: u64 = 64 << 20;
+
+/// A folder that files of one export are put into.
+pub(super) struct Claimed {
+    folder: PathBuf,
+    /// What the export is, in a number: the same plan makes the same files.
+    pub plan: String,
+    /// Whether another run has put files of this export there.
+    pub goes_on: bool,
+}
+
+/// What a folder holds of a former export: its plan, its target, and the names of its files.
+struct Former {
+    plan: String,
+    target: String,
+    files: Vec<String>,
+}
+
+impl Former {
+    /// Of a manifest or a list, if there is one.
+    fn read(path: &Path) -> Result<Option<Self>> {
+        let Some(bytes) = plain::read_if_there(path, MOST)? else { return Ok(None) };
+        let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let word = |key: &str| value[key].as_str().map(String::from);
+        let (Some(plan), Some(target)) = (word("plan"), word("target")) else {
+            return Err(Error::file(path, "is no manifest of ours, and would be written over; name another folder"));
+        };
+        let files = value["files"].as_array().into_iter().flatten();
+        // Names in this folder, and no ways out of it.
+        let files = files.filter_map(|file| file.as_str().or(file["file"].as_str())).filter(|name| is_inside(name));
+        Ok(Some(Self { plan, target, files: files.map(String::from).collect() }))
+    }
+}
+
+/// Whether a name leads to a place in a folder: by names alone, none of which leads out again.
+fn is_inside(name: &str) -> bool {
+    let path = Path::new(name);
+    path.file_name().is_some() && path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Whether a file lies in a folder itself, on no way through a link.
+fn is_there(folder: &Path, name: &str) -> bool {
+    let path = folder.join(name);
+    let above = path.ancestors().skip(1).take_while(|above| *above != folder);
+    let mut about = above.map(|above| fs::symlink_metadata(above).is_ok_and(|about| about.is_dir()));
+    about.all(|is_folder| is_folder) && fs::symlink_metadata(&path).is_ok_and(|about| about.is_file())
+}
+
+/// Refuses a folder that holds an export for another program, before any work; `fresh` takes it away later.
+///
+/// # Errors
+/// When it does, or when another program's manifest lies there.
+pub(super) fn check(folder: &Path, target: &str, fresh: bool) -> Result<()> {
+    for name in [MANIFEST, LIST] {
+        if let Some(former) = Former::read(&folder.join(name))?
+            && former.target != target
+            && !fresh
+        {
+            return Err(another(folder, &former));
+        }
+    }
+    Ok(())
+}
+
+fn another(folder: &Path, former: &Former) -> Error {
+    let problem = format!(
+        "holds another export, for {} ({} files); name another folder, or replace it with --fresh",
+        former.target,
+        former.files.len()
+    );
+    Error::file(folder, problem)
+}
+
+impl Claimed {
+    /// Takes a folder for the files of one plan. Files that a former run of the same plan has put there stay; with `fresh` those of any
+    /// former one go.
+    ///
+    /// # Errors
+    /// Another export in the folder, or other files of these names; what the system refuses.
+    pub fn take(folder: &Path, plan: &str, target: &str, files: &[String], fresh: bool) -> Result<Self> {
+        let mut goes_on = false;
+        for name in [MANIFEST, LIST] {
+            let Some(former) = Former::read(&folder.join(name))? else { continue };
+            if former.plan == plan && !fresh {
+                goes_on = true;
+            } else if fresh {
+                let gone = former.files.iter().map(String::as_str).chain([name]);
+                let gone = gone.filter(|file| is_there(folder, file)).map(|file| folder.join(file));
+                gone.into_iter().try_for_each(|path| disk::remove(&path).map_err(Error::io(&path, "remove")))?;
+            } else {
+                return Err(another(folder, &former));
+            }
+        }
+        if !goes_on && let Some(name) = files.iter().find(|name| folder.join(name).exists()) {
+            let problem = "is there already, and no manifest says that it is of this export; name another folder";
+            return Err(Error::file(folder.join(name), problem));
+        }
+        let text = json!({"thalweg": env!("CARGO_PKG_VERSION"), "target": target, "plan": plan, "files": files});
+        write_text(folder.join(LIST), &format!("{text}\n"))?;
+        Ok(Self { folder: folder.to_path_buf(), plan: plan.to_string(), goes_on })
+    }
+
+    /// Whether a file is there, and so whole.
+    pub fn has(&self, name: &str) -> bool {
+        self.goes_on && is_there(&self.folder, name)
+    }
+
+    /// Writes the manifest: all files are there.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn finish(self, manifest: &Value) -> Result<PathBuf> {
+        let path = self.folder.join(MANIFEST);
+        write_text(&path, &format!("{manifest:#}\n"))?;
+        let list = self.folder.join(LIST);
+        disk::remove(&list).map_err(Error::io(&list, "remove"))?;
+        Ok(path)
+    }
+}
+
+/// Length and CRC-32 of a file, as zip has it.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn checksum(path: &Path) -> Result<(u64, u32)> {
+    let (mut file, _) = plain::open(path)?;
+    let (mut length, mut crc, mut buffer) = (0, crc32fast::Hasher::new(), vec![0; 1 << 18]);
+    loop {
+        let count = file.read(&mut buffer).map_err(Error::io(path, "read"))?;
+        if count == 0 {
+            return Ok((length, crc.finalize()));
+        }
+        length += count as u64;
+        crc.update(&buffer[..count]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_holds_one_export() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let files = ["a.png", "b.png"].map(String::from);
+        let claimed = Claimed::take(dir, "1", "unity", &files, false).unwrap();
+        assert!(!claimed.goes_on && !claimed.has("a.png"));
+        fs::write(dir.join("a.png"), "first").unwrap();
+        // Stopped here: the same goes on, another does not.
+        let claimed = Claimed::take(dir, "1", "unity", &files, false).unwrap();
+        assert!(claimed.has("a.png") && !claimed.has("b.png"));
+        assert!(Claimed::take(dir, "2", "unity", &files, false).is_err() && check(dir, "unreal", false).is_err());
+        claimed
+            .finish(&json!({"plan": "1", "target": "unity", "files": [{"file": "a.png"}, {"file": "../x"}]}))
+            .unwrap();
+        assert!(!dir.join(LIST).exists() && check(dir, "unity", false).is_ok());
+        assert!(Claimed::take(dir, "2", "unity", &files, false).is_err());
+        assert!(!Claimed::take(dir, "2", "unity", &files, true).unwrap().goes_on);
+        assert!(!dir.join("a.png").exists() && !dir.join(MANIFEST).exists());
+    }
+
+    #[test]
+    fn what_is_not_ours_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        fs::write(dir.join("a.png"), "mine").unwrap();
+        assert!(Claimed::take(dir, "1", "unity", &["a.png".to_string()], false).is_err());
+        fs::write(dir.join(MANIFEST), "{\"name\": \"app\"}").unwrap();
+        assert!(check(dir, "unity", true).unwrap_err().to_string().contains("no manifest of ours"));
+        assert_eq!(fs::read_to_string(dir.join("a.png")).unwrap(), "mine");
+    }
+}

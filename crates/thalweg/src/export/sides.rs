@@ -1,0 +1,111 @@
+//! Which numbers of samples a program takes along a side of a file.
+
+/// The numbers of samples that a side may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SideRule {
+    /// All from the first to the second.
+    Any(usize, usize),
+    /// 2ⁿ from the first to the second, both such powers.
+    Power(usize, usize),
+    /// 2ⁿ + 1 from the first to the second, both such numbers.
+    PowerPlusOne(usize, usize),
+    /// Components of one or two sections a side, of 7, 15, 31, 63, 127 or 255 quads, and one sample more; at most `most` components a side. Those of
+    /// `usual` are chosen where nobody asks for another.
+    Components {
+        /// What the program's maker recommends, ascending.
+        usual: &'static [usize],
+        /// Components along a side.
+        most: usize,
+    },
+}
+
+/// Quads along a section of a component.
+const SECTIONS: [usize; 6] = [7, 15, 31, 63, 127, 255];
+
+impl SideRule {
+    /// Whether a side may have so many samples.
+    pub fn allows(self, samples: usize) -> bool {
+        match self {
+            Self::Any(least, most) => (least..=most).contains(&samples),
+            Self::Power(least, most) => (least..=most).contains(&samples) && samples.is_power_of_two(),
+            Self::PowerPlusOne(least, most) => (least..=most).contains(&samples) && (samples - 1).is_power_of_two(),
+            Self::Components { most, .. } => {
+                let quads = samples.saturating_sub(1);
+                let component = |per: &usize| quads.is_multiple_of(*per) && (1..=most).contains(&(quads / per));
+                quads > 0 && SECTIONS.iter().any(|section| component(section) || component(&(2 * section)))
+            }
+        }
+    }
+
+    /// The number that is chosen for a side of so many samples: the nearest by intervals, of two as near the greater.
+    pub fn nearest(self, samples: usize) -> usize {
+        let among = |all: &mut dyn Iterator<Item = usize>| {
+            let off = |n: &usize| (n.abs_diff(samples), usize::MAX - n);
+            all.min_by_key(off).unwrap_or(samples)
+        };
+        match self {
+            Self::Any(least, most) => samples.clamp(least, most),
+            Self::Power(least, most) => among(&mut powers(least, most)),
+            Self::PowerPlusOne(least, most) => among(&mut powers(least - 1, most - 1).map(|n| n + 1)),
+            Self::Components { usual, .. } => among(&mut usual.iter().copied()),
+        }
+    }
+
+    /// The allowed number nearest to one that is not, recommended or not.
+    pub fn beside(self, samples: usize) -> usize {
+        match self {
+            Self::Components { usual, most } => {
+                let last = (2 * 255 * most + 1).max(usual.last().copied().unwrap_or(1));
+                let at = samples.clamp(8, last);
+                (0..=last).flat_map(|off| [at + off, at.saturating_sub(off)]).find(|n| self.allows(*n)).unwrap_or(at)
+            }
+            _ => self.nearest(samples),
+        }
+    }
+
+    /// The rule in words.
+    pub fn shown(self) -> String {
+        match self {
+            Self::Any(least, most) => format!("{least} to {most}"),
+            Self::Power(least, most) => list(powers(least, most)),
+            Self::PowerPlusOne(least, most) => list(powers(least - 1, most - 1).map(|n| n + 1)),
+            Self::Components { usual, .. } => {
+                let usual = list(usual.iter().copied());
+                format!("{usual}, and what else is sections × components + 1")
+            }
+        }
+    }
+}
+
+fn powers(least: usize, most: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(least), |n| n.checked_mul(2)).take_while(move |n| *n <= most)
+}
+
+fn list(numbers: impl Iterator<Item = usize>) -> String {
+    numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_are_those_that_programs_take() {
+        let unreal = SideRule::Components { usual: &[127, 253, 505, 1009, 2017, 4033, 8129], most: 32 };
+        for n in [8, 127, 253, 505, 1009, 2017, 4033, 8129, 64, 256] {
+            assert!(unreal.allows(n), "{n}");
+        }
+        for n in [0, 1, 2, 7, 500, 512, 1024, 1025, 4096, 100_000] {
+            assert!(!unreal.allows(n), "{n}");
+            assert!(unreal.allows(unreal.beside(n)), "{n}");
+        }
+        assert_eq!([512, 1024, 4096, 1, 9999].map(|n| unreal.nearest(n)), [505, 1009, 4033, 127, 8129]);
+        let unity = SideRule::PowerPlusOne(33, 4097);
+        assert_eq!([20, 512, 1024, 700, 9000].map(|n| unity.nearest(n)), [33, 513, 1025, 513, 4097]);
+        assert!(unity.allows(33) && unity.allows(4097) && !unity.allows(17) && !unity.allows(8193) && !unity.allows(0));
+        let regions = SideRule::Power(64, 2048);
+        assert_eq!([1, 96, 300, 4096].map(|n| regions.nearest(n)), [64, 128, 256, 2048]);
+        assert!(!regions.allows(63) && !regions.allows(4096) && regions.allows(64));
+        assert_eq!(SideRule::Any(2, 10).nearest(99), 10);
+    }
+}

@@ -1,0 +1,96 @@
+//! Rasters of classes: whole numbers that stand for something, between two of which nothing lies.
+
+use std::path::Path;
+
+use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, read};
+use crate::base::error::Result;
+use crate::models::Models;
+use crate::products::resample::resampled;
+use crate::terrain::CellType;
+use crate::terrain::field::Size;
+use crate::terrain::filter::{Axis, Kernel};
+use crate::terrain::grid::Grid;
+
+/// The raster in a file, if its samples are classes: if `asked` says so; if they are whole numbers of 8 or of 32 bits without sign in a
+/// TIFF, and neither the file, nor a sidecar, nor the options say what they are in metres; or if the file is called as a layer of counts is.
+///
+/// # Errors
+/// As [`read`].
+pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) -> Result<Option<Raster>> {
+    let path = path.as_ref();
+    if asked || is_count(path) {
+        return read(path).map(Some);
+    }
+    if Format::of(path)? != Format::Tiff || options.height.is_some() || options.unit.is_some() {
+        return Ok(None);
+    }
+    // What cannot be read so is refused where heights are read, in the words of that.
+    let Ok(windows) = TiffWindows::open(path) else { return Ok(None) };
+    let head = windows.head();
+    let is_said = head.unit.is_some() || head.scale != [1.0, 0.0] || Sidecar::beside(path)?.is_some();
+    let is_class = matches!(head.kind, SampleType::U8 | SampleType::U32) && !is_said;
+    if is_class { read(path).map(Some) } else { Ok(None) }
+}
+
+/// Whether a layer of counts is declared under the file's name.
+fn is_count(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    let spec = name.and_then(|name| Models::default().layer(name));
+    spec.is_some_and(|spec| spec.cells == CellType::Count)
+}
+
+/// The raster with `size` samples over the same extent between its corner samples, each the nearest old one as it is: type, unit, nodata stay.
+///
+/// # Errors
+/// As [`resample`](crate::products::resample::resample).
+pub fn resample_classes(raster: &Raster, size: Size) -> Result<Raster> {
+    // Of cells nothing but their proportion matters here.
+    let grid = Grid { georeference: raster.georeference.clone(), ..Grid::new(raster.size, 1.0)? };
+    let georeference = resampled(&grid, size)?.georeference;
+    let [rows, cols] = [0, 1].map(|k| Axis::new(raster.size[k], size[k], Kernel::Convex).nearest);
+    let from = rows.iter().flat_map(|i| cols.iter().map(move |j| i * raster.size[1] + j));
+    macro_rules! taken {
+        ($kind:ident, $samples:expr) => {
+            Samples::$kind(from.clone().map(|k| $samples[k]).collect())
+        };
+    }
+    let samples = match &raster.samples {
+        Samples::U8(v) => taken!(U8, v),
+        Samples::U16(v) => taken!(U16, v),
+        Samples::I16(v) => taken!(I16, v),
+        Samples::I32(v) => taken!(I32, v),
+        Samples::U32(v) => taken!(U32, v),
+        Samples::F32(v) => taken!(F32, v),
+        Samples::F64(v) => taken!(F64, v),
+    };
+    let mask = raster.mask.as_ref().map(|mask| from.clone().map(|k| mask[k]).collect());
+    Ok(Raster { size, samples, mask, georeference, ..raster.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terrain::grid::Georeference;
+
+    #[test]
+    fn no_class_is_made_up() {
+        let samples = Samples::U8((0..300u32).map(|k| [0, 3, 7][(k / 37 % 3) as usize]).collect());
+        let transform = Some([500.0, 10.0, 0.0, 900.0, 0.0, -10.0]);
+        let georeference = Some(Georeference { transform, ..Georeference::default() });
+        let raster = Raster { nodata: Some(7.0), georeference, ..Raster::new([15, 20], samples) };
+        for size in [[29, 39], [8, 11], [15, 20]] {
+            let out = resample_classes(&raster, size).unwrap();
+            assert!((0..out.samples.len()).all(|k| [0.0, 3.0, 7.0].contains(&out.samples.get(k))));
+            assert_eq!(
+                (out.samples.kind(), out.nodata, out.samples.len()),
+                (SampleType::U8, Some(7.0), size[0] * size[1])
+            );
+            // The corner samples stay where they are, to within half a cell where a side does not come to whole cells.
+            let t = out.georeference.unwrap().transform.unwrap();
+            let off = [t[0] + 0.5 * t[1] - 505.0, t[3] + 0.5 * t[5] - 895.0];
+            assert!(off.iter().all(|metres| metres.abs() < 0.5 * t[1]), "{t:?}");
+        }
+        assert_eq!(resample_classes(&raster, [15, 20]).unwrap().samples, raster.samples);
+        assert!(resample_classes(&raster, [15, 40]).is_err());
+    }
+}

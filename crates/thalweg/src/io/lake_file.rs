@@ -1,0 +1,95 @@
+//! [`LakeFile`]: lakes as GeoJSON, written as they come.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::features::{begin_collection, end_collection, lake_properties, name_of, properties};
+use super::place::Place;
+use crate::base::error::{Error, Result};
+use crate::products::lakes::LakeOutline;
+use crate::terrain::grid::Grid;
+
+/// Lakes written as they come, outlines by pieces, so that none is held: the bytes of [`save_lakes`](super::features::save_lakes) in GeoJSON.
+pub struct LakeFile<'a> {
+    file: &'a mut dyn Write,
+    path: PathBuf,
+    place: Place,
+    lakes: u64,
+    /// What ends the lake that is being written.
+    end: Option<String>,
+    /// Whether a line of its outline is open, and whether the outline has one.
+    line: bool,
+}
+
+impl<'a> LakeFile<'a> {
+    /// On the cells of `grid`, into `file`, which is to be at `path`: that names the collection.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
+        let place = Place::of(grid);
+        begin_collection(file, &name_of(path), &place).map_err(Error::io(path, "write"))?;
+        Ok(Self { file, path: path.to_path_buf(), place, lakes: 0, end: None, line: false })
+    }
+
+    /// Takes the next lake; its outline, if any is to come, comes by [`LakeFile::shore`].
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn lake(&mut self, lake: &LakeOutline) -> Result<()> {
+        let mut put = || {
+            self.close()?;
+            let separator = if self.lakes > 0 { ",\n" } else { "" };
+            write!(self.file, "{separator}{{\"geometry\":{{\"coordinates\":[")?;
+            let properties = properties(&lake_properties(lake));
+            self.end = Some(format!("],\"type\":\"Polygon\"}},\"properties\":{properties},\"type\":\"Feature\"}}"));
+            self.lakes += 1;
+            io::Result::Ok(())
+        };
+        put().map_err(Error::io(&self.path, "write"))
+    }
+
+    /// Takes more of the last lake's outline; `begins` says whether these points begin a line. Rows and columns, in cells.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn shore(&mut self, begins: bool, points: &[[f64; 2]]) -> Result<()> {
+        let mut put = || {
+            let mut before = match (self.line, begins) {
+                (true, true) => "],[",
+                (true, false) => ",",
+                (false, _) => "[",
+            };
+            for point in points {
+                self.file.write_all(before.as_bytes())?;
+                serde_json::to_writer(&mut self.file, &self.place.at(*point))?;
+                (before, self.line) = (",", true);
+            }
+            io::Result::Ok(())
+        };
+        put().map_err(Error::io(&self.path, "write"))
+    }
+
+    /// Writes what comes after all lakes.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn finish(mut self) -> Result<()> {
+        let mut put = || {
+            self.close()?;
+            if self.lakes > 0 {
+                writeln!(self.file)?;
+            }
+            end_collection(&mut self.file)
+        };
+        put().map_err(Error::io(&self.path, "write"))
+    }
+
+    /// Ends the last lake.
+    fn close(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.line) {
+            self.file.write_all(b"]")?;
+        }
+        self.end.take().map_or(Ok(()), |end| self.file.write_all(end.as_bytes()))
+    }
+}

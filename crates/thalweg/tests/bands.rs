@@ -1,0 +1,115 @@
+//! A shaded map drawn by bands is the one drawn in memory, to the byte of its file.
+
+use thalweg::base::rng::Key;
+use thalweg::io::save_shaded;
+use thalweg::pictures::bands::ShadedMap;
+use thalweg::pictures::light::Sun;
+use thalweg::pictures::shade::{ShadeOptions, shade};
+use thalweg::terrain::field::{Field, Window};
+use thalweg::{Grid, Height, Result, Terrain};
+
+/// Hills with rough ground, a wall, and what has no data.
+fn land([rows, cols]: [usize; 2], seed: u64, holes: u8) -> Terrain {
+    let key = Key::new(seed, "bands");
+    let ground = Field::generate([rows, cols], |i, j| {
+        let (y, x) = (i as f64, j as f64);
+        let hills = 260.0 * (y / 97.0).sin() * (x / 61.0).cos() + 40.0 * ((x + 2.0 * y) / 23.0).sin();
+        let wall = if (300..306).contains(&i) || j == 40 { 350.0 } else { 0.0 };
+        Height::saturating(hills + wall + 9.0 * key.cell([i as i64, j as i64]).signed())
+    });
+    let hole = |i: usize, j: usize| match holes {
+        0 => false,
+        // A wide one that reaches over bands, and rims without data.
+        1 => ((i as f64 - 520.0) / 2.0).hypot(j as f64 - 55.0) < 45.0 || (i > 700 && j < 3) || i < 2,
+        2 => key.cell([i as i64, j as i64 + 7000]).signed() > 0.2,
+        _ => true,
+    };
+    let nodata = (holes > 0).then(|| Field::generate([rows, cols], hole));
+    Terrain { nodata, ..Terrain::from_ground(Grid::new([rows, cols], 20.0).unwrap(), ground).unwrap() }
+}
+
+/// The same picture by bands, its rows asked for by files of their own number.
+fn by_bands(land: &Terrain, options: &ShadeOptions<'_>) -> Result<Vec<u8>> {
+    let read = |rows: std::ops::Range<usize>| {
+        let own = Window { start: [rows.start, 0], size: [rows.len(), land.grid.cols()] };
+        let heights = land.metres().window(own);
+        let hole = |i: usize, j: usize| land.is_nodata(i + rows.start, j);
+        Ok(Field::generate(heights.size(), |i, j| if hole(i, j) { f32::NAN } else { heights[(i, j)] }))
+    };
+    let map = ShadedMap::new(&land.grid, options.clone(), Box::new(read))?;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map.png");
+    save_shaded(&path, map)?;
+    Ok(std::fs::read(path).unwrap())
+}
+
+#[test]
+fn by_bands_as_in_memory() {
+    let suns = [
+        [315.0, 45.0],
+        [0.0, 20.0],
+        [90.0, 12.0],
+        [270.0, 30.0],
+        [135.0, 8.0],
+        [200.0, 25.0],
+        [75.0, 9.0],
+        [100.0, 9.0],
+        [260.0, 7.0],
+        [10.0, 90.0],
+    ];
+    let sizes =
+        [[1100, 130], [513, 70], [512, 33], [1, 1], [1, 90], [1500, 2], [600, 9], [17, 300], [1031, 64], [96, 97]];
+    for (number, (size, [azimuth, altitude])) in sizes.into_iter().zip(suns).enumerate() {
+        for holes in 0..4u8 {
+            let mut land = land(size, number as u64, holes);
+            let options = match (number + usize::from(holes)) % 4 {
+                0 => ShadeOptions::default(),
+                1 => ShadeOptions { scale_bar: true, legend: true, max_size: Some(200), ..ShadeOptions::default() },
+                2 => ShadeOptions { exaggeration: Some(7.0), legend: true, ..ShadeOptions::default() },
+                _ => ShadeOptions { range: Some([-100.0, 90.0]), max_size: Some(31), ..ShadeOptions::default() },
+            };
+            land.grid.sea_level = (number % 3 == 1).then_some(Height::saturating(-20.0));
+            let options = ShadeOptions { sun: Sun { azimuth, altitude }, ..options };
+            let whole = shade(&land, &options).unwrap().png().unwrap();
+            assert!(by_bands(&land, &options).unwrap() == whole, "{size:?} {azimuth} {altitude} {holes}");
+        }
+    }
+}
+
+#[test]
+fn each_sun_over_the_same_land() {
+    let land = land([1300, 90], 5, 1);
+    for azimuth in (0..360).step_by(15) {
+        let sun = Sun { azimuth: f64::from(azimuth), altitude: 6.0 };
+        let options = ShadeOptions { sun, exaggeration: Some(3.0), ..ShadeOptions::default() };
+        let whole = shade(&land, &options).unwrap().png().unwrap();
+        assert!(by_bands(&land, &options).unwrap() == whole, "{azimuth}");
+    }
+}
+
+#[test]
+fn refusals() {
+    let land = land([40, 40], 1, 0);
+    let depth = Field::new([40, 40], 1.0);
+    let water = thalweg::pictures::water::Water { depth: Some(&depth), ..Default::default() };
+    let refused = |options: ShadeOptions<'_>| by_bands(&land, &options).unwrap_err().to_string();
+    assert!(refused(ShadeOptions { water, ..ShadeOptions::default() }).contains("drawn by bands"));
+    assert!(refused(ShadeOptions { exaggeration: Some(0.0), ..ShadeOptions::default() }).contains("exaggeration"));
+    assert!(refused(ShadeOptions { range: Some([1.0, 1.0]), ..ShadeOptions::default() }).contains("range"));
+    let sun = Sun { azimuth: 0.0, altitude: 0.0 };
+    assert!(refused(ShadeOptions { sun, ..ShadeOptions::default() }).contains("sun altitude"));
+    // What cannot be read ends it with that error, and no file is left.
+    let mut reads = 0;
+    let read = |rows: std::ops::Range<usize>| {
+        reads += 1;
+        match reads {
+            1..=2 => Ok(Field::new([rows.len(), 40], 0.0)),
+            _ => Err(thalweg::Error::value("rows", rows.start, "less")),
+        }
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map.png");
+    let map = ShadedMap::new(&land.grid, ShadeOptions::default(), Box::new(read)).unwrap();
+    assert_eq!(save_shaded(&path, map).unwrap_err().to_string(), "rows = 0: allowed is less");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,295 @@
+//! `cargo xtask release`: programs for others as archives, with licences, checksums and notes; and whether the crates could be published.
+//!
+//! On Linux there are two archives. The first holds a static program, which runs wherever the kernel does; a static program cannot load
+//! the drivers that a window needs, so the second holds one with the studio, for systems with a C library as new as here.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
+use crate::wheel;
+
+/// The command's package and program.
+const PACKAGE: &str = "thalweg-cli";
+const PROGRAM: &str = "thalweg";
+
+/// Files of the repository that go with every program.
+const PAPERS: [&str; 3] = ["README.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+/// How files of licences begin, in capitals.
+const LICENCES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
+
+/// The shells for which completions are made, with the names of their files.
+const SHELLS: [(&str, &str); 3] = [("bash", "thalweg.bash"), ("fish", "thalweg.fish"), ("zsh", "_thalweg")];
+
+/// A program that is to be built.
+struct Artifact {
+    /// What its archive is called after, before the version.
+    name: &'static str,
+    /// With the window.
+    studio: bool,
+    /// The target's triple.
+    target: String,
+    /// Every library is in the program.
+    is_static: bool,
+}
+
+/// Makes `target/release-VERSION`: archives, the wheel, notes and `SHA256SUMS`.
+pub fn release() -> Outcome {
+    let version = version()?;
+    let folder = built()?.parent().ok_or("there is no target folder")?.join(format!("release-{version}"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
+    create(&folder)?;
+    let changes = read(&root().join("CHANGELOG.md"))?;
+    write(&folder.join("notes.md"), notes(&changes, &version)?.as_bytes())?;
+    for artifact in artifacts()? {
+        archive(&artifact, &version, &folder)?;
+    }
+    let wheel = wheel::build("release")?;
+    let name = wheel.file_name().ok_or("the wheel has no name")?;
+    fs::copy(&wheel, folder.join(name)).map_err(|error| format!("{}: {error}", wheel.display()))?;
+    write(&folder.join("SHA256SUMS"), sums(&folder)?.as_bytes())?;
+    // Every crate is packed, with what it depends on of this workspace; they are built above.
+    cargo(&["publish", "--dry-run", "--workspace", "--no-verify", "--allow-dirty"])?;
+    println!("xtask: {} holds\n{}", folder.display(), read(&folder.join("SHA256SUMS"))?);
+    Ok(())
+}
+
+/// What is built on this machine.
+fn artifacts() -> Outcome<Vec<Artifact>> {
+    let host = host()?;
+    if !cfg!(target_os = "linux") {
+        return Ok(vec![Artifact { name: PROGRAM, studio: true, target: host, is_static: false }]);
+    }
+    let musl = host.replace("-gnu", "-musl");
+    let portable = if has_target(&musl)? { musl } else { host.clone() };
+    Ok(vec![
+        Artifact { name: PROGRAM, studio: false, target: portable, is_static: true },
+        Artifact { name: "thalweg-studio", studio: true, target: host, is_static: false },
+    ])
+}
+
+/// Builds a program, tries it, and packs it.
+fn archive(artifact: &Artifact, version: &str, folder: &Path) -> Outcome {
+    let target = &artifact.target;
+    let mut build = cargo_command();
+    build.args(["build", "--release", "--locked", "--package", PACKAGE, "--target", target]);
+    if artifact.studio {
+        build.args(["--features", "studio"]);
+    }
+    if artifact.is_static {
+        let key = format!("CARGO_TARGET_{}_RUSTFLAGS", target.to_uppercase().replace('-', "_"));
+        build.env(key, "-C target-feature=+crt-static");
+    }
+    run(&mut build)?;
+    let file = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
+    let built = built()?.parent().ok_or("there is no target folder")?.join(target).join("release").join(&file);
+    let bytes = fs::read(&built).map_err(|error| format!("{}: {error}", built.display()))?;
+    if artifact.is_static && asks_for_loader(&bytes) {
+        return Err(format!("{}: was to be static, and asks for the system's loader", built.display()));
+    }
+    let said = output(Command::new(&built).arg("--version"))?;
+    if !said.contains(version) {
+        return Err(format!("{}: says it is {said}, not {version}", built.display()));
+    }
+    let mut files: BTreeMap<String, (Vec<u8>, u32)> = BTreeMap::new();
+    files.insert(file, (bytes, 0o755));
+    for paper in PAPERS {
+        files.insert(paper.into(), (read(&root().join(paper))?.into_bytes(), 0o644));
+    }
+    files.insert("LICENSES-OF-OTHERS.txt".into(), (licences(artifact)?.into_bytes(), 0o644));
+    files.insert("man/thalweg.1".into(), (output(Command::new(&built).arg("man"))?.into_bytes(), 0o644));
+    for (shell, name) in SHELLS {
+        let text = output(Command::new(&built).args(["completions", shell]))?;
+        files.insert(format!("completions/{name}"), (text.into_bytes(), 0o644));
+    }
+    let name = format!("{}-{version}-{target}", artifact.name);
+    write(&folder.join(format!("{name}.tar.gz")), &pack(&name, &files)?)
+}
+
+/// A gzipped tar archive of files below one folder; the same bytes come of the same files.
+fn pack(folder: &str, files: &BTreeMap<String, (Vec<u8>, u32)>) -> Outcome<Vec<u8>> {
+    let failed = |error: std::io::Error| format!("{folder}.tar.gz: {error}");
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let mut tar = tar::Builder::new(gzip);
+    for (name, (bytes, mode)) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(*mode);
+        tar.append_data(&mut header, format!("{folder}/{name}"), bytes.as_slice()).map_err(failed)?;
+    }
+    tar.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)
+}
+
+/// Whether a program of Linux names a loader that is to find its libraries: has a segment `PT_INTERP`.
+fn asks_for_loader(elf: &[u8]) -> bool {
+    const INTERPRETER: u32 = 3;
+    let number = |at: usize, bytes: usize| -> usize {
+        let field = elf.get(at..at + bytes).unwrap_or_default();
+        field.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
+    };
+    // The table of segments: where it begins, a row's length, the number of rows (ELF-64, section "ELF Header").
+    let [begin, length, rows] = [number(32, 8), number(54, 2), number(56, 2)];
+    (0..rows).any(|row| number(begin + row * length, 4) == INTERPRETER as usize)
+}
+
+/// The licences of all that is linked into a program: each text once, under the crates that it stands for.
+fn licences(artifact: &Artifact) -> Outcome<String> {
+    let mut tree = cargo_command();
+    tree.args(["tree", "--package", PACKAGE, "--edges", "normal", "--prefix", "none", "--format", "{p}", "--target"]);
+    tree.arg(&artifact.target);
+    if artifact.studio {
+        tree.args(["--features", "studio"]);
+    }
+    let linked = output(&mut tree)?;
+    // A line is `name v1.2.3`, and more for crates of this workspace and for those that stood above already.
+    let linked: Vec<[&str; 2]> = linked
+        .lines()
+        .filter(|line| !line.contains("(/") && !line.contains(":\\"))
+        .filter_map(|line| line.split_once(" v"))
+        .map(|(name, version)| [name, version.split(' ').next().unwrap_or(version)])
+        .collect();
+    let metadata = output(cargo_command().args(["metadata", "--format-version", "1", "--locked"]))?;
+    let metadata: Value = serde_json::from_str(&metadata).map_err(|error| format!("cargo metadata: {error}"))?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata: no packages")?;
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for package in packages {
+        let [name, version] = [&package["name"], &package["version"]].map(|field| field.as_str().unwrap_or_default());
+        if !linked.contains(&[name, version]) {
+            continue;
+        }
+        let licence = package["license"].as_str().unwrap_or("see its files");
+        let manifest = package["manifest_path"].as_str().unwrap_or_default();
+        let folder = Path::new(manifest).parent().unwrap_or(Path::new(""));
+        let found = licence_texts(folder)?;
+        let whose = format!("{name} {version}: {licence}");
+        let found = if found.is_empty() { vec![String::new()] } else { found };
+        found.into_iter().for_each(|text| texts.entry(text).or_default().push(whose.clone()));
+    }
+    let mut all = String::from("This program contains these libraries, under these licences.\n");
+    for (text, crates) in texts {
+        let text = if text.is_empty() { "No file of its licence comes with it." } else { &text };
+        all += &format!("\n{}\n{}\n\n{text}\n", "=".repeat(80), crates.join("\n"));
+    }
+    Ok(all)
+}
+
+/// The texts of a package's licences.
+fn licence_texts(folder: &Path) -> Outcome<Vec<String>> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let is_licence = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+        path.is_file() && LICENCES.iter().any(|start| name.starts_with(start))
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_licence).collect();
+    paths.sort();
+    let text = |path: &PathBuf| read(path).map(|text| text.replace("\r\n", "\n").trim().to_string());
+    paths.iter().map(text).collect()
+}
+
+/// The changelog's section of a version.
+fn notes(changes: &str, version: &str) -> Outcome<String> {
+    let mut sections = changes.split("\n## ").skip(1);
+    let found = sections.find(|section| section.split([' ', '\n']).next() == Some(version));
+    let found = found.ok_or_else(|| format!("CHANGELOG.md: no section of {version}"))?;
+    Ok(format!("# thalweg {}\n", found.trim_end()))
+}
+
+/// The checksums of a folder's files, as `sha256sum --check` reads them.
+fn sums(folder: &Path) -> Outcome<String> {
+    let entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let mut lines = String::new();
+    for path in paths {
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let hex: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        lines += &format!("{hex}  {name}\n");
+    }
+    Ok(lines)
+}
+
+/// The version of the workspace.
+fn version() -> Outcome<String> {
+    let text = read(&root().join("Cargo.toml"))?;
+    let manifest: toml::Table = text.parse().map_err(|error| format!("Cargo.toml: {error}"))?;
+    let version = &manifest["workspace"]["package"]["version"];
+    Ok(version.as_str().ok_or("Cargo.toml: no version")?.to_string())
+}
+
+/// The triple of this machine.
+fn host() -> Outcome<String> {
+    let said = output(program("rustc").arg("-vV"))?;
+    let line = said.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(line.ok_or("rustc -vV names no host")?.to_string())
+}
+
+/// Whether the toolchain has a target's standard library.
+fn has_target(target: &str) -> Outcome<bool> {
+    let folder = output(program("rustc").args(["--print", "target-libdir", "--target", target]))?;
+    Ok(Path::new(folder.trim()).is_dir())
+}
+
+/// What a program prints; an exit code other than 0 is a problem.
+fn output(command: &mut Command) -> Outcome<String> {
+    let name = command.get_program().to_string_lossy().to_string();
+    let output = command.current_dir(root()).output().map_err(|error| format!("{name}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{name}: {}: {}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn create(folder: &Path) -> Outcome {
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    let bytes = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Outcome {
+    fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_the_section_of_their_version() {
+        let changes = "# Changelog\n\nWords.\n\n## 0.2.0 (unreleased)\n\n- b\n\n## 0.1.0\n\n- a\n";
+        assert_eq!(notes(changes, "0.1.0").unwrap(), "# thalweg 0.1.0\n\n- a\n");
+        assert_eq!(notes(changes, "0.2.0").unwrap(), "# thalweg 0.2.0 (unreleased)\n\n- b\n");
+        assert!(notes(changes, "0.2").is_err());
+        assert!(notes(&read(&root().join("CHANGELOG.md")).unwrap(), &version().unwrap()).is_ok());
+    }
+
+    #[test]
+    fn archives_are_the_same_bytes_twice_and_hold_their_files() {
+        let files = BTreeMap::from([("a/b.txt".to_string(), (b"words".to_vec(), 0o644))]);
+        let bytes = pack("folder", &files).unwrap();
+        assert_eq!(bytes, pack("folder", &files).unwrap());
+        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_slice()));
+        let paths: Vec<_> =
+            archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().into_owned()).collect();
+        assert_eq!(paths, [Path::new("folder/a/b.txt")]);
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    fn a_program_with_libraries_of_the_system_asks_for_its_loader() {
+        // Tests are not linked statically.
+        assert!(asks_for_loader(&fs::read(std::env::current_exe().unwrap()).unwrap()));
+        assert!(!asks_for_loader(b"\x7fELF"));
+    }
+}
