@@ -84,7 +84,7 @@ pub fn by_windows(
     asked: bool,
     need: impl FnOnce([usize; 2]) -> u64,
 ) -> Result<Option<ElevationFile>> {
-    if !(is_zarr(path) || (path.is_file() && matches!(Format::of(path), Ok(Format::Tiff)))) {
+    if !(is_zarr(path) || (path.is_file() && Format::of(path).is_ok_and(Format::reads_windows))) {
         return Ok(None);
     }
     let file = match ElevationFile::open(path, &args.options()) {

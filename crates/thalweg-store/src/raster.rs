@@ -1,6 +1,6 @@
 //! [`Raster`]: a map that is read by windows, wherever it lies.
 
-use thalweg::io::{Head, Samples, TiffWindows, inside};
+use thalweg::io::{Head, Samples, TiffWindows, VrtWindows, inside};
 use thalweg::terrain::field::{Size, Window};
 use thalweg::{Error, Result};
 
@@ -134,6 +134,20 @@ impl<R: Raster> Raster for Turned<R> {
 }
 
 impl Raster for TiffWindows {
+    fn head(&self) -> &Head {
+        self.head()
+    }
+
+    fn read(&self, window: Window) -> Result<Samples> {
+        self.read(window)
+    }
+
+    fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+        self.mask(window)
+    }
+}
+
+impl Raster for VrtWindows {
     fn head(&self) -> &Head {
         self.head()
     }

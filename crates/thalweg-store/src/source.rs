@@ -6,7 +6,7 @@ use thalweg::Terrain;
 use thalweg::base::memory;
 use thalweg::io::{
     Format, Head, HeightReading, LoadOptions, Placed, Raster as Whole, SampleLook, Samples, Sidecar, TiffWindows,
-    needs_sidecar, placed_of,
+    VrtWindows, needs_sidecar, placed_of,
 };
 use thalweg::terrain::field::{Field, Window};
 use thalweg::terrain::grid::Grid;
@@ -22,7 +22,7 @@ use crate::raster::upright;
 use crate::store::{Store, is_store};
 use crate::{Memory, Raster};
 
-/// Opens a map: a TIFF, an array of Zarr, or a group of which one array is a map (of a store of ours its heights) by windows; a file of another
+/// Opens a map: a TIFF, a virtual raster, an array of Zarr, or a group of which one array is a map (of a store of ours its heights) by windows; a file of another
 /// format, which cannot be read so, whole.
 ///
 /// # Errors
@@ -31,6 +31,7 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn Raster>> {
     if !is_zarr(path) {
         return Ok(match Format::of(path)? {
             Format::Tiff => Box::new(TiffWindows::open(path)?),
+            Format::Vrt => Box::new(VrtWindows::open(path)?),
             _ => Box::new(Memory::from(thalweg::io::read(path)?)),
         });
     }
@@ -63,11 +64,14 @@ pub fn is_zarr(path: &Path) -> bool {
     is_named || [ZARR, ".zgroup", ".zarray"].iter().any(|file| path.join(file).is_file())
 }
 
-/// What a source is known by: its length in bytes; of a map of Zarr the hash of what it, and the group about it, say of themselves.
+/// What a source is known by: its length in bytes, of a virtual raster with those of all its files; of a map of Zarr the hash of what it, and the group about it, say of themselves.
 ///
 /// # Errors
 /// What is not there.
 pub fn print_of(path: &Path) -> Result<u64> {
+    if !is_zarr(path) && Format::of(path).is_ok_and(|format| format == Format::Vrt) {
+        return Ok(VrtWindows::open(path)?.bytes());
+    }
     if !is_zarr(path) {
         return std::fs::metadata(path).map(|about| about.len()).map_err(Error::io(path, "read"));
     }
@@ -111,7 +115,7 @@ pub struct ElevationFile {
 }
 
 impl ElevationFile {
-    /// Opens a file, or a map of Zarr ([`open_raster`]). A TIFF is read by windows; a file of another format, which cannot be, is read whole.
+    /// Opens a file, or a map of Zarr ([`open_raster`]). A TIFF and a virtual raster are read by windows; a file of another format, which cannot be, is read whole.
     ///
     /// # Errors
     /// As [`thalweg::io::load`], but for what its samples hold; as [`open_raster`].
@@ -120,7 +124,7 @@ impl ElevationFile {
             let allowed = "nothing: terraces are smoothed over the whole file; smooth them away first, with `resample`";
             return Err(Error::value("deterrace", "asked for a file that is read by windows", allowed));
         }
-        let by_windows = is_zarr(path) || matches!(Format::of(path)?, Format::Tiff);
+        let by_windows = is_zarr(path) || Format::of(path)?.reads_windows();
         let raster = open_raster(path)?;
         let mut head = head_of(&*raster)?;
         let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::beside(path)? } else { None };

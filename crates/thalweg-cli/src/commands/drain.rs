@@ -53,7 +53,7 @@ fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
     if is_store_name(&args.output) {
         return Ok(Some(args.output.clone()));
     }
-    let by_windows = is_zarr(&args.input) || matches!(Format::of(&args.input), Ok(Format::Tiff));
+    let by_windows = is_zarr(&args.input) || Format::of(&args.input).is_ok_and(Format::reads_windows);
     if !by_windows || args.breach.is_some() || args.runoff.is_some() {
         return Ok(None);
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::sampling::{Piece, Sheet};
 use crate::base::error::{Error, Result};
 use crate::io::{
-    Format, HeightReading, LoadOptions, Placed, Raster, SampleLook, SampleType, Samples, Sidecar, TiffWindows, load,
-    needs_sidecar, placed_of,
+    FileWindows, Format, HeightReading, LoadOptions, Placed, SampleLook, SampleType, Sidecar, load, needs_sidecar,
+    placed_of,
 };
 use crate::models::Models;
 use crate::terrain::field::{Field, Size, Window};
@@ -105,8 +105,8 @@ impl Ground {
     }
 
     fn layer_file(&self, path: &Path, name: String) -> Result<GoingLayer> {
-        let windows = Windows::open(path)?;
-        let head = windows.head();
+        let windows = FileWindows::open(path)?;
+        let head = windows.about()?;
         if head.size != self.grid.size {
             let ([rows, cols], [want_rows, want_cols]) = (head.size, self.grid.size);
             let problem = format!(
@@ -136,106 +136,41 @@ fn rasters(folder: &Path) -> Vec<String> {
 
 /// A file's heights by windows.
 fn heights(path: &Path, options: &LoadOptions) -> Result<(Box<dyn Sheet>, Grid, Vec<String>)> {
-    if options.deterrace || Format::of(path)? != Format::Tiff {
+    if options.deterrace || !Format::of(path)?.reads_windows() {
         let loaded = load(path, options)?;
         let grid = loaded.terrain.grid.clone();
         return Ok((Box::new(HeldGround(Arc::new(loaded.terrain))), grid, loaded.warnings));
     }
-    let windows = Windows::open(path)?;
-    let mut head = windows.head();
+    let windows = FileWindows::open(path)?;
+    let mut head = windows.about()?;
     let sidecar = if needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
     head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
     let Placed { grid, mut warnings, .. } = placed_of(path, &mut head, sidecar.as_ref(), options)?;
     let reading = HeightReading::of(&head, sidecar.as_ref(), options);
     let mut look = SampleLook::default();
-    for window in windows.bands() {
-        look = look.merge(reading.look(&windows.raster(window)?, window.start));
+    for window in bands(&windows) {
+        look = look.merge(reading.look(&windows.piece(window)?, window.start));
     }
     let (reading, said) = reading.settle(&look).map_err(|problem| Error::file(path, problem))?;
     warnings.extend(said);
     Ok((Box::new(HeightWindows { path: path.to_path_buf(), windows, reading }), grid, warnings))
 }
 
-/// A raster by windows, or whole where its format is not read so.
-enum Windows {
-    Tiff(Box<TiffWindows>),
-    Whole(Box<Raster>),
-}
-
 /// Samples that are looked at together, about.
 const BAND: usize = 1 << 22;
 
-impl Windows {
-    fn open(path: &Path) -> Result<Self> {
-        Ok(match Format::of(path)? {
-            Format::Tiff => Self::Tiff(Box::new(TiffWindows::open(path)?)),
-            _ => Self::Whole(Box::new(crate::io::read(path)?)),
-        })
-    }
-
-    fn size(&self) -> Size {
-        match self {
-            Self::Tiff(windows) => windows.head().size,
-            Self::Whole(raster) => raster.size,
-        }
-    }
-
-    /// What it says of itself, without samples.
-    fn head(&self) -> Raster {
-        match self {
-            Self::Whole(raster) => (**raster).clone(),
-            Self::Tiff(windows) => {
-                let head = windows.head();
-                let none = match head.kind {
-                    SampleType::U8 => Samples::U8(Vec::new()),
-                    SampleType::U16 => Samples::U16(Vec::new()),
-                    SampleType::I16 => Samples::I16(Vec::new()),
-                    SampleType::I32 => Samples::I32(Vec::new()),
-                    SampleType::U32 => Samples::U32(Vec::new()),
-                    SampleType::F32 => Samples::F32(Vec::new()),
-                    SampleType::F64 => Samples::F64(Vec::new()),
-                };
-                Raster {
-                    nodata: head.nodata,
-                    scale: head.scale,
-                    scaled: head.scale != [1.0, 0.0] || head.unit.is_some(),
-                    unit: head.unit.clone(),
-                    georeference: head.georeference.clone(),
-                    warnings: head.warnings.clone(),
-                    ..Raster::new(head.size, none)
-                }
-            }
-        }
-    }
-
-    /// All of it, by rows of strips or tiles.
-    fn bands(&self) -> impl Iterator<Item = Window> + use<> {
-        let [rows, cols] = self.size();
-        let chunk = if let Self::Tiff(windows) = self { windows.chunk()[0] } else { rows };
-        let count = (BAND / cols.max(1) / chunk.max(1)).max(1).saturating_mul(chunk).clamp(1, rows);
-        (0..rows).step_by(count).map(move |first| Window { start: [first, 0], size: [count.min(rows - first), cols] })
-    }
-
-    fn raster(&self, window: Window) -> Result<Raster> {
-        Ok(match self {
-            Self::Tiff(windows) => {
-                Raster { mask: windows.mask(window)?, ..Raster::new(window.size, windows.read(window)?) }
-            }
-            Self::Whole(raster) => {
-                let mask = raster.mask.as_ref().map(|mask| {
-                    let at = |i: usize, j: usize| mask[(window.start[0] + i) * raster.size[1] + window.start[1] + j];
-                    Field::generate(window.size, at).into_vec()
-                });
-                Raster { mask, ..Raster::new(window.size, raster.samples.window(raster.size, window)?) }
-            }
-        })
-    }
+/// All of a file, by rows of its strips or tiles.
+fn bands(windows: &FileWindows) -> impl Iterator<Item = Window> + use<> {
+    let [rows, cols] = windows.size();
+    let chunk = windows.chunk()[0];
+    let count = (BAND / cols.max(1) / chunk.max(1)).max(1).saturating_mul(chunk).clamp(1, rows);
+    (0..rows).step_by(count).map(move |first| Window { start: [first, 0], size: [count.min(rows - first), cols] })
 }
 
 /// A file's heights.
 struct HeightWindows {
     path: PathBuf,
-    windows: Windows,
+    windows: FileWindows,
     reading: HeightReading,
 }
 
@@ -245,7 +180,7 @@ impl Sheet for HeightWindows {
     }
 
     fn piece(&self, window: Window) -> Result<Piece> {
-        let raster = self.windows.raster(window)?;
+        let raster = self.windows.piece(window)?;
         self.reading.check(&raster, window.start).map_err(|problem| Error::file(&self.path, problem))?;
         let height = |k: usize| self.reading.height(&raster, k);
         piece(window.size, |k| height(k).map(Height::metres))
@@ -254,7 +189,7 @@ impl Sheet for HeightWindows {
 
 /// A file's values as they are.
 struct LayerWindows {
-    windows: Windows,
+    windows: FileWindows,
     nodata: Option<f64>,
     scale: [f64; 2],
 }
@@ -265,7 +200,7 @@ impl Sheet for LayerWindows {
     }
 
     fn piece(&self, window: Window) -> Result<Piece> {
-        let raster = self.windows.raster(window)?;
+        let raster = self.windows.piece(window)?;
         let [factor, offset] = self.scale;
         piece(window.size, |k| {
             let sample = raster.samples.get(k);

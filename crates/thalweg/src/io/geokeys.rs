@@ -177,8 +177,14 @@ pub fn wgs84_points(transform: Option<[f64; 6]>) -> Georeference {
 
 /// A projected system by its code, pixels as areas.
 pub fn projected(epsg: u16, transform: [f64; 6]) -> Georeference {
-    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, 1, key::RASTER_TYPE, 0, 1, 1, key::PROJECTED, 0, 1, epsg];
-    Georeference { transform: Some(transform), keys, ..Georeference::default() }
+    Georeference { transform: Some(transform), ..of_code(epsg, false) }
+}
+
+/// A system by its code, of degrees or projected, pixels as areas, without a transform.
+pub fn of_code(epsg: u16, is_geographic: bool) -> Georeference {
+    let (model, name) = if is_geographic { (2, key::GEOGRAPHIC) } else { (1, key::PROJECTED) };
+    let keys = vec![1, 1, 0, 3, key::MODEL_TYPE, 0, 1, model, key::RASTER_TYPE, 0, 1, 1, name, 0, 1, epsg];
+    Georeference { keys, ..Georeference::default() }
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ mod raw;
 mod save;
 mod tiff;
 pub(crate) mod units;
+mod windows;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -64,6 +65,7 @@ pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, pla
 pub use textures::{check_textures, draft_textures};
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
+pub use windows::{FileWindows, VrtWindows};
 
 use crate::base::error::{Error, Result};
 use crate::base::memory;
@@ -92,6 +94,8 @@ pub enum Format {
     Exr,
     /// SRTM tile, read only: `.hgt`.
     Hgt,
+    /// GDAL's virtual raster, which lays other files beside one another, read only: `.vrt`.
+    Vrt,
 }
 
 impl Format {
@@ -111,9 +115,9 @@ impl Format {
             "asc" => Self::Ascii,
             "exr" => Self::Exr,
             "hgt" => Self::Hgt,
+            "vrt" => Self::Vrt,
             _ => {
-                let problem =
-                    "its ending names no format; known are .tif, .tiff, .png, .r16, .raw, .r32, .npy, .asc, .exr, .hgt";
+                let problem = "its ending names no format; known are .tif, .tiff, .png, .r16, .raw, .r32, .npy, .asc, .exr, .hgt, .vrt";
                 return Err(Error::file(path, problem));
             }
         })
@@ -129,8 +133,13 @@ impl Format {
             Self::R32 => &[F32],
             Self::Exr => exr::WRITES,
             Self::Ascii => &[F64, F32, U8, U16, I16, I32, U32],
-            Self::Hgt => &[],
+            Self::Hgt | Self::Vrt => &[],
         }
+    }
+
+    /// Whether files of the format are read by windows, however large: [`TiffWindows`] and [`VrtWindows`].
+    pub fn reads_windows(self) -> bool {
+        matches!(self, Self::Tiff | Self::Vrt)
     }
 
     /// The format that the first bytes speak of, if they speak.
@@ -147,6 +156,7 @@ impl Format {
             (b"PK\x03\x04", "ZIP"),
             (b"\x1f\x8b", "GZIP"),
             (b"\x76\x2f\x31\x01", "EXR"),
+            (b"<VRTDataset", "VRT"),
         ];
         let ascii = || bytes.get(..5).is_some_and(|b| b.eq_ignore_ascii_case(b"ncols")).then_some("ESRI ASCII grid");
         MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name).or_else(ascii)
@@ -164,6 +174,7 @@ impl fmt::Display for Format {
             Self::Ascii => "ESRI ASCII grid",
             Self::Exr => "EXR",
             Self::Hgt => "HGT",
+            Self::Vrt => "VRT",
         })
     }
 }
@@ -175,6 +186,9 @@ impl fmt::Display for Format {
 pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
     let path = path.as_ref();
     let format = Format::of(path)?;
+    if format == Format::Vrt {
+        return VrtWindows::open(path)?.whole();
+    }
     let bytes = plain::read(path, MAX_BYTES)?;
     let sidecar = match format {
         Format::R16 | Format::R32 => Sidecar::beside(path)?,
@@ -224,6 +238,9 @@ pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result
         Format::Ascii => ascii::read(bytes),
         Format::Exr => exr::read(bytes),
         Format::Hgt => hgt::read(bytes),
+        Format::Vrt => {
+            Err("lays other files beside one another: it is read by its path, not from its bytes".to_string())
+        }
     }
 }
 
@@ -263,7 +280,7 @@ fn write_as(path: &Path, raster: &Raster, overviews: Overviews, description: Opt
             Format::Npy => npy::write(file, raster),
             Format::Ascii => ascii::write(file, raster),
             Format::Exr => exr::write(file, raster),
-            Format::Tiff | Format::Hgt => Ok(()), // written above; refused above, for it writes no sample type
+            Format::Tiff | Format::Hgt | Format::Vrt => Ok(()), // written above; refused above, for they write no sample type
         }
         .map_err(Error::io(path, "write"))
     })

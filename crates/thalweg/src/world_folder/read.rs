@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{HEIGHT, MORE, RECIPE, REPORT, SHOWN, TREES};
 use crate::base::error::{Error, Result};
 use crate::io::trees::load_trees;
-use crate::io::{LoadOptions, Sidecar, load, load_layer_of, plain};
+use crate::io::{Format, LoadOptions, Sidecar, VrtWindows, load, load_layer_of, plain};
 use crate::process::forest::{Forest, Tree};
 use crate::products::textures::{GroundCover, TextureRules};
 use crate::recipe::Recipe;
@@ -67,10 +67,13 @@ pub fn trees_of(path: &Path, given: Option<&Path>, terrain: &Terrain) -> Result<
     table.map_or(Ok(Default::default()), |table| load_trees(table, &terrain.grid))
 }
 
-/// The files that are read of a terrain: a file and its sidecar, or those of a folder.
+/// The files that are read of a terrain: a file and its sidecar, of a virtual raster all that it lays too, or those of a folder.
 pub fn reads_of(path: &Path) -> Vec<PathBuf> {
     if !path.is_dir() {
-        return Sidecar::files(path);
+        let is_virtual = Format::of(path).is_ok_and(|format| format == Format::Vrt);
+        let laid = is_virtual.then(|| VrtWindows::open(path).ok()).flatten();
+        let laid = laid.iter().flat_map(VrtWindows::files).map(Path::to_path_buf);
+        return Sidecar::files(path).into_iter().chain(laid).collect();
     }
     let layers = SHOWN.iter().chain(&MORE).map(|spec| format!("{}.tif", spec.name));
     let names = layers.chain([HEIGHT, RECIPE, TREES[0]].map(String::from));

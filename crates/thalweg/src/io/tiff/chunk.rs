@@ -3,14 +3,33 @@
 use std::io::Read;
 
 use flate2::read::ZlibDecoder;
+use ruzstd::decoding::StreamingDecoder;
 use weezl::BitOrder;
 use weezl::decode::Configuration;
 
+use super::lerc;
 use crate::io::{SampleType, Samples};
+
+/// Tag 259 of what is compressed by LERC and by Zstandard.
+pub const LERC: u64 = 34887;
+pub const ZSTD: u64 = 50000;
+
+/// Names of methods that are not read, as GDAL has them.
+pub fn name(compression: u64) -> Option<&'static str> {
+    Some(match compression {
+        2..=4 => "CCITT fax",
+        6 | 7 => "JPEG",
+        34712 => "JPEG 2000",
+        34925 => "LZMA",
+        50001 => "WebP",
+        50002 | 52546 => "JPEG XL",
+        _ => return None,
+    })
+}
 
 /// How every strip or tile of a file is coded.
 pub struct Coding {
-    /// Tag 259: none (1), LZW (5), deflate (8, 32946), PackBits (32773).
+    /// Tag 259: none (1), LZW (5), deflate (8, 32946), PackBits (32773), LERC (34887), Zstandard (50000).
     pub compression: u64,
     /// Tag 317: none (1), horizontal difference (2), floating-point (3).
     pub predictor: u64,
@@ -22,11 +41,19 @@ pub struct Coding {
     pub kind: SampleType,
     /// Samples of a pixel that lie together.
     pub bands: usize,
+    /// How LERC is compressed once more: not (0), by deflate (1), by Zstandard (2).
+    pub lerc: u64,
 }
 
 impl Coding {
     /// The samples of `rows` × `cols` pixels.
     pub fn decode(&self, data: &[u8], [rows, cols]: [usize; 2]) -> Result<Samples, String> {
+        if self.compression == LERC {
+            let samples = lerc::decode(data, self.lerc, (self.kind, self.format.1), [rows, cols, self.bands])?;
+            // libtiff swaps the bytes of samples before LERC sees them, as if it kept bytes and not numbers.
+            let is_swapped = self.big_endian && self.format.1 > 8;
+            return Ok(if is_swapped { Samples::from_bytes(self.kind, &samples.to_bytes(), true) } else { samples });
+        }
         let width = (self.format.1 / 8) as usize;
         // A row begins with a byte of its own, whatever a sample's bits.
         let row_bytes = (cols * self.bands * self.format.1 as usize).div_ceil(8);
@@ -77,6 +104,7 @@ fn fill(out: &mut [u8], data: &[u8], compression: u64) -> bool {
             to == out.len()
         }
         32773 => unpack(out, data).is_some(),
+        ZSTD => StreamingDecoder::new(data).is_ok_and(|mut decoder| decoder.read_exact(out).is_ok()),
         _ => ZlibDecoder::new(data).read_exact(out).is_ok(),
     }
 }

@@ -6,6 +6,7 @@
 mod chunk;
 mod cog;
 mod directory;
+mod lerc;
 mod source;
 mod windows;
 mod write;
@@ -49,6 +50,7 @@ mod tag {
     pub const GEO_ASCII: u16 = 34737;
     pub const GDAL_METADATA: u16 = 42112;
     pub const NODATA: u16 = 42113;
+    pub const LERC: u16 = 50674;
 }
 
 /// How the pixels lie in the file.
@@ -201,15 +203,18 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
     if bits.iter().any(|b| *b != depth) || bands == 0 || bands > 4096 {
         return Err(format!("has {bands} bands of unlike depths, or too many; {advice}"));
     }
-    // Most bytes that a byte can stand for: deflate at most 1032, PackBits 64; LZW over one value about 1350.
+    // Most bytes that a byte can stand for: deflate at most 1032, PackBits 64; LZW over one value about 1350; Zstandard 128 KiB in
+    // four bytes; a LERC of one value none but a head.
     let ratio = match compression {
         1 => 1,
         5 => 1400,
         8 | 32946 => 1100,
         32773 => 64,
+        chunk::LERC | chunk::ZSTD => 1 << 16,
         _ => {
+            let name = chunk::name(compression).map(|name| format!(" ({name})")).unwrap_or_default();
             return Err(format!(
-                "is compressed by method {compression}; none, LZW, deflate and PackBits are read; {advice}"
+                "is compressed by method {compression}{name}; none, LZW, deflate, PackBits, Zstandard and LERC are read; {advice}"
             ));
         }
     };
@@ -281,7 +286,13 @@ fn layout(directory: &Directory<'_>, length: u64, content: Content, held: Held) 
         format: (format, depth),
         kind,
         bands: (bands / planes) as usize,
+        // Version, and how LERC itself is compressed.
+        lerc: directory.numbers(tag::LERC)?.get(1).copied().unwrap_or(0),
     };
+    if compression == chunk::LERC && (coding.lerc > lerc::ZSTD || predictor != 1 || depth < 8) {
+        let more = format!("compression {} of LERC, predictor {predictor}, {depth} bits", coding.lerc);
+        return Err(format!("is LERC in a way that is not read ({more}); {advice}"));
+    }
     Ok(Layout {
         rows: rows as usize, // these are at most the number of cells, which fits
         cols: cols as usize,

@@ -1,0 +1,136 @@
+//! [`FileWindows`]: any raster file by windows, or whole where its format is not read so.
+
+mod mosaic;
+mod vrt;
+
+use std::path::Path;
+
+use super::{Format, Raster, Samples, TiffWindows};
+use crate::base::error::Result;
+use crate::terrain::field::{Size, Window};
+pub use mosaic::VrtWindows;
+
+/// A raster file that is read by windows; one of a format that is not ([`Format::reads_windows`]) is held whole.
+#[derive(Debug)]
+pub enum FileWindows {
+    /// A TIFF.
+    Tiff(Box<TiffWindows>),
+    /// A virtual raster.
+    Vrt(Box<VrtWindows>),
+    /// Any other, held.
+    Whole(Box<Raster>),
+}
+
+impl FileWindows {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As [`TiffWindows::open`], [`VrtWindows::open`], [`io::read`](crate::io::read()).
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Ok(match Format::of(path)? {
+            Format::Tiff => Self::Tiff(Box::new(TiffWindows::open(path)?)),
+            Format::Vrt => Self::Vrt(Box::new(VrtWindows::open(path)?)),
+            _ => Self::Whole(Box::new(super::read(path)?)),
+        })
+    }
+
+    /// Keeps strips and tiles of up to `bytes` bytes ([`TiffWindows::keep`]).
+    #[must_use]
+    pub fn keep(self, bytes: u64) -> Self {
+        match self {
+            Self::Tiff(windows) => Self::Tiff(Box::new(windows.keep(bytes))),
+            other => other,
+        }
+    }
+
+    /// Rows and columns.
+    pub fn size(&self) -> Size {
+        match self {
+            Self::Tiff(windows) => windows.head().size,
+            Self::Vrt(windows) => windows.head().size,
+            Self::Whole(raster) => raster.size,
+        }
+    }
+
+    /// Rows and columns along which windows are read fastest.
+    pub fn chunk(&self) -> Size {
+        match self {
+            Self::Tiff(windows) => windows.chunk(),
+            Self::Vrt(windows) => windows.chunk(),
+            Self::Whole(raster) => raster.size,
+        }
+    }
+
+    /// Bytes of samples that are held as long as it is open.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Whole(raster) => (raster.samples.len() * raster.samples.kind().bytes()) as u64,
+            _ => 0,
+        }
+    }
+
+    /// What it says of itself, without samples.
+    ///
+    /// # Errors
+    /// None but for want of memory.
+    pub fn about(&self) -> Result<Raster> {
+        let head = match self {
+            Self::Tiff(windows) => windows.head().clone(),
+            Self::Vrt(windows) => windows.head().clone(),
+            Self::Whole(raster) => raster.head(),
+        };
+        let scaled = match self {
+            Self::Whole(raster) => raster.scaled,
+            _ => head.scale != [1.0, 0.0] || head.unit.is_some(),
+        };
+        Ok(Raster {
+            nodata: head.nodata,
+            scale: head.scale,
+            scaled,
+            unit: head.unit,
+            georeference: head.georeference,
+            warnings: head.warnings,
+            ..Raster::new(head.size, Samples::filled(head.kind, 0, 0.0)?)
+        })
+    }
+
+    /// The samples of a window in row-major order, as they stand in the file.
+    ///
+    /// # Errors
+    /// As [`TiffWindows::read`].
+    pub fn read(&self, window: Window) -> Result<Samples> {
+        match self {
+            Self::Tiff(windows) => windows.read(window),
+            Self::Vrt(windows) => windows.read(window),
+            Self::Whole(raster) => raster.samples.window(raster.size, window),
+        }
+    }
+
+    /// True where a mask says that there is no data; `None` if there is no mask.
+    ///
+    /// # Errors
+    /// As [`TiffWindows::mask`].
+    pub fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
+        match self {
+            Self::Tiff(windows) => windows.mask(window),
+            Self::Vrt(windows) => windows.mask(window),
+            Self::Whole(raster) => {
+                super::inside(raster.size, window)?;
+                let row = |i: usize| (window.start[0] + i) * raster.size[1] + window.start[1];
+                let cut = |mask: &Vec<bool>| {
+                    (0..window.size[0]).flat_map(|i| &mask[row(i)..row(i) + window.size[1]]).copied().collect()
+                };
+                Ok(raster.mask.as_ref().map(cut))
+            }
+        }
+    }
+
+    /// Samples and mask of a window.
+    ///
+    /// # Errors
+    /// As [`FileWindows::read`] and [`FileWindows::mask`].
+    pub fn piece(&self, window: Window) -> Result<Raster> {
+        Ok(Raster { mask: self.mask(window)?, ..Raster::new(window.size, self.read(window)?) })
+    }
+}
