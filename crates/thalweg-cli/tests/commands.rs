@@ -40,8 +40,37 @@ fn completions_and_man_pages_are_printed() {
         assert!(place.works(&format!("completions {shell}")).contains("thalweg"));
     }
     assert!(place.works("man").contains(".TH thalweg"));
+    assert!(
+        !place.works("build --help").contains("possible values: alpine")
+            && place.works("build --help").contains("presets")
+    );
     assert!(place.works("man apply").contains("cell\\-size"));
     place.refuses("man aply", &["unknown command `aply`", "`apply`"]);
+}
+
+/// Bash itself completes to presets, models and layers, and to files where none of them begins so.
+#[test]
+#[cfg(target_os = "linux")]
+fn bash_completes_presets_models_and_layers() {
+    let place = Place::new();
+    place.write("completions.bash", place.works("completions bash"));
+    for (words, found) in [
+        ("thalweg build alp", "alpine"),
+        ("thalweg vary hil", "hills"),
+        ("thalweg apply droplet", "droplets"),
+        ("thalweg shade world --layer hardn", "hardness"),
+        ("thalweg build ./alp", ""),
+    ] {
+        let last = words.split(' ').count() - 1;
+        let [.., before, word] = words.split(' ').collect::<Vec<_>>()[..] else { panic!("{words}") };
+        let script = format!(
+            "source completions.bash; COMP_WORDS=({words}); COMP_CWORD={last}; _thalweg thalweg '{word}' '{before}'; echo \"${{COMPREPLY[@]}}\""
+        );
+        let run =
+            std::process::Command::new("bash").args(["-c", &script]).current_dir(place.path("")).output().unwrap();
+        let said = String::from_utf8_lossy(&run.stdout).trim().to_string();
+        assert_eq!(said, found, "{words}: {}", String::from_utf8_lossy(&run.stderr));
+    }
 }
 
 #[test]

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
-use super::values::{pixels, seed, two_numbers};
+use super::values::{pixels, recipes, seed, two_numbers};
 
 /// `explore`.
 #[derive(Args)]
 pub struct Explore {
     /// A preset's name, or a recipe's file.
+    #[arg(value_parser = recipes(), hide_possible_values = true)]
     pub recipe: OsString,
     /// Draw into this PNG, without a window.
     #[arg(short, long, value_name = "PNG")]

@@ -17,7 +17,7 @@ use thalweg::terrain::{DISCHARGE, POOL, Terrain, WATER};
 use thalweg::world_folder::recipe_of;
 
 use super::shared::LoadArgs;
-use super::values::{Sides, factor, pixels, ramps, sides, three_numbers, two_numbers};
+use super::values::{Sides, factor, layers, pixels, ramps, sides, three_numbers, two_numbers};
 
 /// `shade`.
 #[derive(Args)]
@@ -28,7 +28,7 @@ pub struct Shade {
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
     /// Draw a layer of the folder over grey relief instead: its name, or `momentum` or `wetness`.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = layers(), hide_possible_values = true)]
     pub layer: Option<String>,
     #[command(flatten)]
     pub water: WaterArgs,

@@ -11,15 +11,15 @@ use super::knobs::KnobArgs;
 use super::pictures::LookArgs;
 use super::shared::{LoadArgs, VoiceArgs};
 use super::values::{
-    EdgeWord, Sample, Sides, UnitWord, bytes, four_numbers, named_file, pair, seconds, seed, sides, threads,
-    two_numbers,
+    EdgeWord, Sample, Sides, UnitWord, bytes, four_numbers, models, named_file, pair, recipes, seconds, seed, sides,
+    threads, two_numbers,
 };
 
 /// `build`.
 #[derive(Args)]
 pub struct Build {
     /// A preset's name (see `thalweg presets`) or a recipe file.
-    #[arg(default_value = "alpine")]
+    #[arg(default_value = "alpine", value_parser = recipes(), hide_possible_values = true)]
     pub recipe: OsString,
     /// Cells on the long side; more make the same world finer. An elevation model is brought to so many.
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
@@ -91,7 +91,7 @@ pub struct Build {
 #[derive(Args)]
 pub struct Studio {
     /// A preset's name (see `thalweg presets`), a recipe file, or an elevation model.
-    #[arg(value_name = "RECIPE|FILE", default_value = "alpine")]
+    #[arg(value_name = "RECIPE|FILE", default_value = "alpine", value_parser = recipes(), hide_possible_values = true)]
     pub recipe: OsString,
     /// Cells on the long side [default: the recipe's, for presets at most 512].
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..=1 << 20))]
@@ -143,7 +143,7 @@ pub struct Apply {
 #[derive(Args)]
 pub struct ModelArgs {
     /// The model (see `thalweg models`).
-    #[arg(index = 1)]
+    #[arg(index = 1, value_parser = models(), hide_possible_values = true)]
     pub model: String,
     /// The file to write; its ending picks the format.
     #[arg(short, long, value_name = "FILE")]
@@ -244,6 +244,7 @@ impl FramesArgs {
 #[derive(Args)]
 pub struct Vary {
     /// A preset's name (see `thalweg presets`) or a recipe file.
+    #[arg(value_parser = recipes(), hide_possible_values = true)]
     pub recipe: OsString,
     /// The PNG to write.
     #[arg(short, long, value_name = "PNG")]

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use super::shared::{LoadArgs, VoiceArgs};
-use super::values::{EdgeWord, area, bytes, cell, four_numbers, named_file, pair, seed, threads, two_numbers};
+use super::values::{EdgeWord, area, bytes, cell, four_numbers, layers, named_file, pair, seed, threads, two_numbers};
 
 /// Side of a tile in cells, if nothing is said.
 pub const TILE: usize = 1024;
@@ -117,6 +117,7 @@ pub struct Layer {
     /// A store.
     pub store: PathBuf,
     /// The layer's name.
+    #[arg(value_parser = layers(), hide_possible_values = true)]
     pub layer: String,
     /// The file to write, a cloud-optimised GeoTIFF.
     #[arg(short, long, value_name = "FILE.tif")]

@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, RangedU64ValueParser, StringValueParser, TypedValueParser};
 use thalweg::io::Unit;
+use thalweg::models::Models;
 use thalweg::pictures::ramps::RAMPS;
+use thalweg::presets::PRESETS;
 use thalweg::terrain::grid::{Edge, Edges};
 
 /// Columns, and rows if they were given.
@@ -16,6 +18,48 @@ pub struct Sides {
     pub cols: usize,
     /// Rows, 1 or more.
     pub rows: Option<usize>,
+}
+
+/// What takes anything and names what is known: shells complete to it, and help stays short (`hide_possible_values`).
+#[derive(Clone)]
+pub struct Completed<P> {
+    any: P,
+    names: Vec<&'static str>,
+}
+
+impl<P: TypedValueParser> TypedValueParser for Completed<P> {
+    type Value = P::Value;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        self.any.parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.names.iter().copied().map(PossibleValue::new)))
+    }
+}
+
+/// A recipe's file, or a preset.
+pub fn recipes() -> Completed<OsStringValueParser> {
+    Completed { any: OsStringValueParser::new(), names: PRESETS.iter().map(|preset| preset.name).collect() }
+}
+
+/// A model.
+pub fn models() -> Completed<StringValueParser> {
+    Completed { any: StringValueParser::new(), names: thalweg::models::all().map(|model| model.about().name).collect() }
+}
+
+/// A layer.
+pub fn layers() -> Completed<StringValueParser> {
+    let mut names: Vec<_> = Models::default().layers().map(|layer| layer.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    Completed { any: StringValueParser::new(), names }
 }
 
 /// Type of written samples.

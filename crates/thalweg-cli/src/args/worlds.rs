@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::shared::VoiceArgs;
-use super::values::{seed, threads, two_numbers};
+use super::values::{recipes, seed, threads, two_numbers};
 
 /// Which world.
 #[derive(Args)]
 pub struct WorldArgs {
     /// A preset's name (see `thalweg presets`), a recipe file, or a folder of tiles or of a world.
-    #[arg(value_name = "PRESET|RECIPE|DIR")]
+    #[arg(value_name = "PRESET|RECIPE|DIR", value_parser = recipes(), hide_possible_values = true)]
     pub world: OsString,
     /// The world's seed.
     #[arg(long, value_name = "N", value_parser = seed())]

@@ -2,6 +2,7 @@
 
 use clap_complete::Shell;
 use thalweg::model::Family;
+use thalweg::presets::PRESETS;
 use thalweg::rocks::{HEADS, ROCKS, Rock};
 use thalweg::{Error, Result, model::page};
 
@@ -62,7 +63,10 @@ pub fn schema() -> Result<()> {
 pub fn completions(shell: Shell) -> Result<()> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut command(&[]), "thalweg", &mut text);
-    print(&String::from_utf8_lossy(&text))
+    let text = String::from_utf8_lossy(&text);
+    // Zsh offers nothing but a list where there is one; a recipe may be a file too.
+    let presets = PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(" ");
+    print(&text.replace(&format!(":({presets})'"), &format!(":{{compadd - {presets}; _files}}'")))
 }
 
 /// Prints the man page of the whole, or of one command.
