@@ -45,6 +45,7 @@ fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> 
 
 /// Drains a terrain by tiles of each side, in a drawn order, and compares all that comes of it.
 fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usize]) {
+    let options = &SurveyOptions { depressions: true, ..options.clone() };
     let survey = Survey::of(terrain, options, |_| {}).unwrap();
     let expected = expected(terrain, &survey);
     let (known, _) = lakes(terrain, &survey.lake_depth).unwrap();
@@ -78,6 +79,11 @@ fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usiz
         for (lake, other) in drained.lakes.iter().zip(&known) {
             assert!(lake == other, "{name}, side {side}: {lake:?}, not {other:?}");
         }
+        let known = survey.depressions.as_deref().unwrap();
+        for (one, other) in drained.depressions.iter().zip(known) {
+            assert!(one == other, "{name}, side {side}: {one:?}, not {other:?}");
+        }
+        assert_eq!(drained.depressions.len(), known.len(), "{name}, side {side}");
     }
 }
 
