@@ -335,8 +335,9 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
     let size = [37, 41];
     let terrain = land(size, |i, j| hills(21, i, j) as i32 / 4 * METRE);
     let tiling = Tiling::new(size, 16).unwrap();
-    let steps = drainage::steps(&terrain.grid, 16, &streams(5)).unwrap();
-    let whole = drain_in_memory(&terrain, &streams(5), 16, |_| {}, |_| {}).unwrap();
+    let options = SurveyOptions { depressions: true, ..streams(5) };
+    let steps = drainage::steps(&terrain.grid, 16, &options).unwrap();
+    let whole = drain_in_memory(&terrain, &options, 16, |_| {}, |_| {}).unwrap();
     let inputs = |step: usize, tile: usize| -> Vec<Samples> {
         let cut = |(layer, more): &(TileLayer, usize)| {
             let window = tiling.around(tile, *more);
@@ -347,6 +348,7 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
                 Samples::I32(v) => Samples::I32(cells.map(|k| v[k]).collect()),
                 Samples::U8(v) => Samples::U8(cells.map(|k| v[k]).collect()),
                 Samples::F64(v) => Samples::F64(cells.map(|k| v[k]).collect()),
+                Samples::U32(v) => Samples::U32(cells.map(|k| v[k]).collect()),
                 other => panic!("{}", other.kind()),
             }
         };

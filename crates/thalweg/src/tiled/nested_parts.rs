@@ -257,7 +257,9 @@ impl<'a> Rise<'a> {
                 at = height;
             }
             let (i, j) = (k / cols, k % cols);
-            (beside.clear(), rising.clear(), open.clear());
+            beside.clear();
+            rising.clear();
+            open.clear();
             for [di, dj] in crate::flow::STEPS {
                 let [r, c] = [i.wrapping_add_signed(di), j.wrapping_add_signed(dj)];
                 if r < rows && c < cols && self.number[r * cols + c] != NONE {

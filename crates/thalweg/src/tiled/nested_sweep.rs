@@ -25,6 +25,9 @@ pub(super) fn onward(place: usize, direction: u8) -> Way {
     (place as u64 * 8 + u64::from(direction)) * 2 + 1
 }
 
+/// Both from each cell of a rim.
+pub(super) type RimWays = Vec<(ToSill, Way)>;
+
 /// Where water that stands at one level finds its sill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ToSill {
@@ -96,7 +99,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Sweep<'a> {
     map: &'a Map,
     lists: Vec<Records<'a>>,
-    ways: Vec<Vec<(ToSill, Way)>>,
+    ways: Vec<RimWays>,
     /// For each cell of each rim its hollow.
     rims: Vec<Vec<u32>>,
     /// Those of the lake at hand.
@@ -332,7 +335,7 @@ impl<'a> Sweep<'a> {
 }
 
 /// The ways from a tile's rim, and where its events stand.
-fn read_ways(map: &Map, tile: usize, rim: usize, summary: &[u8]) -> Result<(Vec<(ToSill, Way)>, Range<usize>)> {
+fn read_ways(map: &Map, tile: usize, rim: usize, summary: &[u8]) -> Result<(RimWays, Range<usize>)> {
     let (head, rest) = summary.split_first_chunk::<HEAD>().ok_or_else(|| damaged(SUMMARY, tile))?;
     let length = usize::try_from(u64::from_le_bytes(*head)).ok().filter(|length| *length <= rest.len());
     let length = length.ok_or_else(|| damaged(SUMMARY, tile))?;
