@@ -34,9 +34,14 @@ pub fn worked(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: V
             (plan, threads)
         }
     };
-    let (mib, gib) = (plan.bytes(threads).div_ceil(1 << 20), plan.disk_bytes as f64 / f64::from(1 << 30));
+    let mib = plan.bytes(threads).div_ceil(1 << 20);
+    let [gib, more] = [plan.disk_bytes, plan.beside_bytes].map(|bytes| bytes as f64 / f64::from(1 << 30));
+    let more = match plan.beside_bytes {
+        0 => String::new(),
+        _ => format!(", and {more:.1} GiB for files of lakes if it is rough hills"),
+    };
     voice.say(&format!(
-        "{} tiles of {} × {} cells, {threads} at once: at most {mib} MiB of memory and {gib:.1} GiB of disk",
+        "{} tiles of {} × {} cells, {threads} at once: at most {mib} MiB of memory and {gib:.1} GiB of disk{more}",
         plan.tiles, plan.side, plan.side,
     ));
     let work = Work::open(plan, Access::Alone)?;

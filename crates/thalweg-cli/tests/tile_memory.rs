@@ -74,6 +74,9 @@ fn memory_is_what_was_said_on_noise_land_and_flats() {
         ("land", 160, ""),
         ("flats", 160, "--edges closed"),
         ("isles", 160, ""),
+        ("noise", 160, "--depressions"),
+        ("isles", 160, "--depressions --no-outlines"),
+        ("flats", 160, "--edges closed --depressions"),
     ];
     for (name, most, options) in runs {
         let _ = fs::remove_dir_all(place.path("a.zarr"));

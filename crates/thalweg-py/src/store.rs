@@ -15,7 +15,7 @@ use crate::recipe::Recipe;
 
 /// Writes the plan of an elevation model's drainage, and returns its hash.
 #[pyfunction]
-#[pyo3(signature = (source, store, plan, tile, *, threshold=None, closed=false, sea_level=None, outlets=Vec::new(), height=None, cell_size=None, metres=false))]
+#[pyo3(signature = (source, store, plan, tile, *, threshold=None, closed=false, sea_level=None, outlets=Vec::new(), height=None, cell_size=None, metres=false, depressions=false, no_outlines=false))]
 #[allow(clippy::too_many_arguments)] // keywords of Python
 pub fn plan_drain(
     py: Python<'_>,
@@ -30,11 +30,14 @@ pub fn plan_drain(
     height: Option<[f64; 2]>,
     cell_size: Option<f64>,
     metres: bool,
+    depressions: bool,
+    no_outlines: bool,
 ) -> PyResult<String> {
     work(py, || {
         let load = LoadOptions { height, cell_size, unit: metres.then_some(Unit::Metre), ..LoadOptions::default() };
         let edges = [if closed { Edge::Closed } else { Edge::Open }; 4];
-        let job = DrainJob { threshold, edges, sea_level, outlets, ..DrainJob::of(&source, load)? };
+        let asked = DrainJob::of(&source, load)?;
+        let job = DrainJob { threshold, edges, sea_level, outlets, depressions, no_outlines, ..asked };
         written(Job::Drain(job), &store, &plan, tile)
     })
 }

@@ -46,7 +46,7 @@ pub fn drain<'py>(
 ) -> PyResult<Drained<'py>> {
     let ground = &terrain.0;
     let breach = breach.map(|[depth, length]| Limits { depth, length });
-    let options = SurveyOptions { threshold, outlets, breach, runoff: None };
+    let options = SurveyOptions { threshold, outlets, breach, ..SurveyOptions::default() };
     let (survey, wide, summary) = work(py, || {
         let survey = Survey::of(ground, &options, |_| {})?;
         let wide = spreads

@@ -46,6 +46,11 @@ pub struct PlanStage {
     pub solve_bytes: u64,
 }
 
+/// What takes nothing is not written.
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
+}
+
 /// What is to be done, where, and in which parts. The library does it by [`Work`](crate::Work).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,6 +73,9 @@ pub struct Plan {
     pub stages: Vec<PlanStage>,
     /// Bytes that the store takes on a disk at the most.
     pub disk_bytes: u64,
+    /// Bytes that tables and outlines beside the store take on rough hills; what they take goes by how many lakes there are.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub beside_bytes: u64,
     /// The job.
     pub job: Job,
 }
@@ -97,6 +105,7 @@ impl Plan {
             tile_bytes: stage.bytes(),
             solve_bytes: stage.solve_bytes(),
         });
+        let beside_bytes = job.beside_bytes(made.spec.size);
         let mut plan = Self {
             plan: VERSION,
             thalweg: env!("CARGO_PKG_VERSION").to_string(),
@@ -107,6 +116,7 @@ impl Plan {
             tiles: made.spec.tile_count(),
             stages: stages.collect(),
             disk_bytes: made.spec.bytes_needed().saturating_add(passing),
+            beside_bytes,
             job,
         };
         plan.hash = plan.reckoned();

@@ -60,7 +60,7 @@ impl Work {
         let spec = StoreSpec { recipe: plan.hash.clone(), ..layout.spec.clone() };
         let stages = plan.job.stages(&layout, &plan.store)?;
         if !is_store(&plan.store) {
-            check_room(&plan.store, plan.disk_bytes / LEAST)?;
+            check_room(&plan.store, plan.disk_bytes.saturating_add(plan.beside_bytes) / LEAST)?;
         }
         let store = Store::create(&plan.store, spec, access)?;
         let folder = work_folder(&plan.store);

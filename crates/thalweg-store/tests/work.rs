@@ -48,7 +48,8 @@ fn file(folder: &Path, terrain: &Terrain) -> PathBuf {
 }
 
 fn job(source: &Path) -> Job {
-    Job::Drain(DrainJob { threshold: Some(90_000.0), ..DrainJob::of(source, LoadOptions::default()).unwrap() })
+    let job = DrainJob::of(source, LoadOptions::default()).unwrap();
+    Job::Drain(DrainJob { threshold: Some(90_000.0), depressions: true, ..job })
 }
 
 fn finish(work: &Work) {
@@ -89,7 +90,8 @@ fn same(store: &Store, path: &Path) {
         assert!(whole(store, layer) == samples, "{layer}");
     }
     let terrain = load(path, &LoadOptions::default()).unwrap().terrain;
-    let survey = Survey::of(&terrain, &SurveyOptions::default(), |_| {}).unwrap();
+    let options = SurveyOptions { depressions: true, ..SurveyOptions::default() };
+    let survey = Survey::of(&terrain, &options, |_| {}).unwrap();
     let (known, numbers) = lakes::lakes(&terrain, &survey.lake_depth).unwrap();
     assert!(known.len() > 5);
     assert!(whole(store, "lake") == Samples::U32(numbers.into_vec()));
@@ -99,6 +101,10 @@ fn same(store: &Store, path: &Path) {
     let lines = beside(&folder.path().join(store.path().file_name().unwrap()), "lakes.geojson");
     save_lakes(&lines, &known, &terrain.grid).unwrap();
     assert!(std::fs::read(beside(store.path(), "lakes.geojson")).unwrap() == std::fs::read(lines).unwrap());
+    survey.draft(folder.path(), &terrain, None).unwrap().commit(&[]).unwrap();
+    let tree = std::fs::read(folder.path().join("depressions.csv")).unwrap();
+    assert!(tree.iter().filter(|byte| **byte == b'\n').count() > known.len());
+    assert!(std::fs::read(beside(store.path(), "depressions.csv")).unwrap() == tree);
 }
 
 #[test]

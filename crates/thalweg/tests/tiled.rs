@@ -45,6 +45,7 @@ fn expected(terrain: &Terrain, survey: &Survey) -> BTreeMap<TileLayer, Samples> 
 
 /// Drains a terrain by tiles of each side, in a drawn order, and compares all that comes of it.
 fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usize]) {
+    let options = &SurveyOptions { depressions: true, ..options.clone() };
     let survey = Survey::of(terrain, options, |_| {}).unwrap();
     let expected = expected(terrain, &survey);
     let (known, _) = lakes(terrain, &survey.lake_depth).unwrap();
@@ -78,6 +79,11 @@ fn compare(name: &str, terrain: &Terrain, options: &SurveyOptions, sides: &[usiz
         for (lake, other) in drained.lakes.iter().zip(&known) {
             assert!(lake == other, "{name}, side {side}: {lake:?}, not {other:?}");
         }
+        let known = survey.depressions.as_deref().unwrap();
+        for (one, other) in drained.depressions.iter().zip(known) {
+            assert!(one == other, "{name}, side {side}: {one:?}, not {other:?}");
+        }
+        assert_eq!(drained.depressions.len(), known.len(), "{name}, side {side}");
     }
 }
 
@@ -329,8 +335,9 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
     let size = [37, 41];
     let terrain = land(size, |i, j| hills(21, i, j) as i32 / 4 * METRE);
     let tiling = Tiling::new(size, 16).unwrap();
-    let steps = drainage::steps(&terrain.grid, 16, &streams(5)).unwrap();
-    let whole = drain_in_memory(&terrain, &streams(5), 16, |_| {}, |_| {}).unwrap();
+    let options = SurveyOptions { depressions: true, ..streams(5) };
+    let steps = drainage::steps(&terrain.grid, 16, &options).unwrap();
+    let whole = drain_in_memory(&terrain, &options, 16, |_| {}, |_| {}).unwrap();
     let inputs = |step: usize, tile: usize| -> Vec<Samples> {
         let cut = |(layer, more): &(TileLayer, usize)| {
             let window = tiling.around(tile, *more);
@@ -341,6 +348,7 @@ fn damaged_bytes_are_refused_and_never_end_the_program() {
                 Samples::I32(v) => Samples::I32(cells.map(|k| v[k]).collect()),
                 Samples::U8(v) => Samples::U8(cells.map(|k| v[k]).collect()),
                 Samples::F64(v) => Samples::F64(cells.map(|k| v[k]).collect()),
+                Samples::U32(v) => Samples::U32(cells.map(|k| v[k]).collect()),
                 other => panic!("{}", other.kind()),
             }
         };

@@ -64,6 +64,12 @@ pub struct Plan {
     /// Up to this height in metres an elevation model is sea.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
+    /// Write the tree of an elevation model's depressions as a table.
+    #[arg(long)]
+    pub depressions: bool,
+    /// Leave out the outlines of an elevation model's lakes.
+    #[arg(long)]
+    pub no_outlines: bool,
     #[command(flatten)]
     pub voice: VoiceArgs,
     #[command(flatten)]

@@ -54,6 +54,12 @@ pub struct Drain {
     /// Up to this height in metres there is sea.
     #[arg(long, value_name = "M", allow_negative_numbers = true)]
     pub sea_level: Option<f64>,
+    /// Write the tree of depressions as a table: pit, sill, what it spills into, area, volume and depth of each.
+    #[arg(long)]
+    pub depressions: bool,
+    /// Leave out the outlines of lakes, where work goes by tiles: they may take more of the disk than the layers.
+    #[arg(long)]
+    pub no_outlines: bool,
     /// Most memory that the process takes, such as 500M or 2G, where work goes by tiles [default: what is free].
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
@@ -70,7 +76,8 @@ impl Drain {
     /// As the library takes it, but for the outlets: those may be given in coordinates of the file.
     pub fn options(&self) -> SurveyOptions {
         let breach = self.breach.map(|[depth, length]| Limits { depth, length });
-        SurveyOptions { threshold: self.threshold, breach, runoff: self.runoff, ..SurveyOptions::default() }
+        let (threshold, runoff, depressions) = (self.threshold, self.runoff, self.depressions);
+        SurveyOptions { threshold, breach, runoff, depressions, ..SurveyOptions::default() }
     }
 }
 

@@ -25,6 +25,10 @@ pub fn drain(args: &Drain, voice: Voice) -> Result<ExitCode> {
     if let Some(store) = store_of(args, voice)? {
         return by_tiles(args, &store, voice);
     }
+    if args.no_outlines {
+        let allowed = "nothing, where the drainage does not go into a store";
+        return Err(Error::value("--no-outlines", "asked for", allowed));
+    }
     let start = Instant::now();
     let reads = files_of(&args.input);
     let mut options = args.options();
@@ -83,6 +87,8 @@ fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
         sea_level: args.sea_level,
         threshold: args.threshold,
         outlets: args.outlet.clone(),
+        depressions: args.depressions,
+        no_outlines: args.no_outlines,
         ..DrainJob::of(&args.input, args.load.options())?
     };
     job.let_out_at(&args.outlet_at)?;

@@ -83,6 +83,8 @@ fn drainage(args: &args::Plan, path: &Path) -> Result<Job> {
         sea_level: args.sea_level,
         threshold: args.threshold,
         outlets: args.outlet.clone(),
+        depressions: args.depressions,
+        no_outlines: args.no_outlines,
         ..DrainJob::of(path, args.load.options())?
     };
     job.let_out_at(&args.outlet_at)?;

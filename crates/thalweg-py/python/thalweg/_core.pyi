@@ -324,6 +324,8 @@ def plan_drain(
     height: Sequence[float] | None = None,
     cell_size: float | None = None,
     metres: bool = False,
+    depressions: bool = False,
+    no_outlines: bool = False,
 ) -> str: ...
 def plan_apply(
     recipe: Recipe,

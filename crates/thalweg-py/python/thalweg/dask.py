@@ -120,6 +120,8 @@ def drain(
     unit: str | None = None,
     sea_level: float | None = None,
     edges: str = "open",
+    depressions: bool = False,
+    outlines: bool = True,
 ) -> xr.Dataset:
     """Works out where water goes on an elevation model of any size, into a store: the same bits as :func:`thalweg.drain`.
 
@@ -135,6 +137,10 @@ def drain(
         Cells of a tile's side.
     threshold, outlets, cell_size, unit, sea_level, edges
         As :func:`thalweg.drain` has them; ``edges`` is "open" or "closed".
+    depressions : bool
+        Whether the tree of depressions is written beside the store as a table, ``X.depressions.csv``.
+    outlines : bool
+        Whether the outlines of lakes are written beside the store.
 
     Returns
     -------
@@ -158,6 +164,8 @@ def drain(
         outlets=[(int(row), int(column)) for row, column in outlets],
         cell_size=cell_size,
         metres=unit == "metre",
+        depressions=depressions,
+        no_outlines=not outlines,
     )
     return _done(store, plan, client)
 

@@ -64,6 +64,14 @@ impl Job {
         }
     }
 
+    /// Bytes that tables and outlines beside the store take on rough hills of so many cells.
+    pub(crate) fn beside_bytes(&self, size: [usize; 2]) -> u64 {
+        match self {
+            Self::Drain(job) => job.beside_bytes(size),
+            Self::Build(_) | Self::Apply(_) => 0,
+        }
+    }
+
     /// The files and stores that it reads.
     fn reads(&self) -> Vec<PathBuf> {
         match self {

@@ -8,6 +8,7 @@
 pub mod apart;
 pub mod atomic;
 pub mod classes;
+pub mod depression_file;
 pub mod deterrace;
 pub mod disk;
 pub mod draft;

@@ -13,6 +13,7 @@ pub mod measure;
 pub mod mesh;
 pub mod mesh_files;
 pub mod mesh_scene;
+pub mod nested;
 pub mod normals;
 pub mod overlay;
 pub mod plants;

@@ -9,9 +9,10 @@ use crate::base::clock::YEAR;
 use crate::base::error::Result;
 use crate::flow::{infinity, streams};
 use crate::io::apart::apart;
+use crate::io::depression_file::DepressionFile;
 use crate::io::features::save_links;
 use crate::io::water::{self, save_water};
-use crate::io::{Draft, Samples, SaveOptions, Saved, output, save, save_layer, save_picture, save_samples};
+use crate::io::{Draft, Samples, SaveOptions, Saved, atomic, output, save, save_layer, save_picture, save_samples};
 use crate::models::drainage::{ACCUMULATION, LAKE_DEPTH};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{SCREEN, ShadeOptions, shade};
@@ -35,6 +36,9 @@ const FILES: [&str; 8] = [
     "map.png",
 ];
 
+/// The table of depressions, where they were asked for.
+const DEPRESSIONS: &str = "depressions.csv";
+
 /// The names of all files of a survey with these options.
 fn names(options: &SurveyOptions) -> Vec<String> {
     let layers = [LAKE_DEPTH.name, ACCUMULATION.name].map(|name| format!("{name}.tif"));
@@ -43,7 +47,8 @@ fn names(options: &SurveyOptions) -> Vec<String> {
         let rasters = ["height", POOL.name, DISCHARGE.name].map(|name| format!("{name}.tif"));
         rasters.into_iter().chain(water::FILES.map(String::from))
     });
-    FILES.into_iter().chain([REPORT]).map(String::from).chain(layers).chain(cut).chain(running).collect()
+    let nested = options.depressions.then_some(DEPRESSIONS);
+    FILES.into_iter().chain([REPORT]).chain(nested).map(String::from).chain(layers).chain(cut).chain(running).collect()
 }
 
 /// Whether the files of a survey with these options may come into `folder`: none is among those in `reads`, and none is spoken for by
@@ -62,7 +67,7 @@ impl Survey {
     /// data in heights, if one is asked for. Files get their names by [`Draft::commit`]; until then a face may add to the report.
     ///
     /// Rasters (GeoTIFF): `filled`, `lake_depth`, `directions` (ESRI's codes), `angles` (radians), `accumulation` (m²), `basins`,
-    /// `streams` (orders), and `cut` where channels were. `streams.geojson` and `.fgb`, `map.png`, and [`REPORT`]. With runoff:
+    /// `streams` (orders), and `cut` where channels were. `streams.geojson` and `.fgb`, `map.png`, `depressions.csv` if asked for, and [`REPORT`]. With runoff:
     /// `height`, `pool`, `discharge`, and the files of [`save_water`].
     ///
     /// # Errors
@@ -72,6 +77,7 @@ impl Survey {
             let at = draft.folder(folder)?;
             draft.take(self.rasters(&at, terrain, nodata)?);
             draft.take(self.lines(&at, terrain)?);
+            draft.take(self.nested(&at, terrain)?);
             if let Some(millimetres) = self.options.runoff {
                 draft.take(self.running(&at, terrain, millimetres)?);
             }
@@ -141,6 +147,20 @@ impl Survey {
         save_links(&files[1], &self.links, &terrain.grid)?;
         save_picture(&files[2], &self.map(terrain)?)?;
         Ok(Saved { files: files.into(), said })
+    }
+
+    /// Writes the table of depressions, if it is asked for.
+    fn nested(&self, folder: &Path, terrain: &Terrain) -> Result<Saved> {
+        let mut saved = Saved::default();
+        if let Some(depressions) = &self.depressions {
+            let path = folder.join(DEPRESSIONS);
+            atomic(&path, |file| {
+                let mut file = DepressionFile::new(file, &path, &terrain.grid)?;
+                depressions.iter().try_for_each(|one| file.put(one))
+            })?;
+            saved.add(path);
+        }
+        Ok(saved)
     }
 
     /// Writes the running water.

@@ -30,6 +30,7 @@ use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::flow::{Directions, Drainage, Land, Link, basins, breach, infinity, links, streams};
 use crate::models::drainage::ACCUMULATION;
+use crate::products::nested::{NestedDepression, nested};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -44,6 +45,9 @@ const FEWEST: f64 = 100.0;
 /// Bytes a cell that a survey takes at its height, beside the terrain; measured on the command.
 const BYTES: u64 = 60;
 
+/// The same of the depressions within it, where half of the ground lies under lakes.
+const NESTED: u64 = 40;
+
 /// What a survey is to heed. Edges and sea level are those of the terrain's grid.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SurveyOptions {
@@ -55,6 +59,8 @@ pub struct SurveyOptions {
     pub breach: Option<breach::Limits>,
     /// Water that runs off in a year, 0 to 1e15 mm; then the [folder](Survey::draft) holds the running water too.
     pub runoff: Option<f64>,
+    /// Whether the tree of depressions is to be told ([`Survey::depressions`]).
+    pub depressions: bool,
 }
 
 /// What a survey is at, in this order.
@@ -112,6 +118,8 @@ pub struct Survey {
     pub orders: Field<u32>,
     /// The streams, from source or junction to junction or outlet.
     pub links: Vec<Link>,
+    /// The depressions under its lakes, each before the one that it becomes part of; `None` if they were not asked for.
+    pub depressions: Option<Vec<NestedDepression>>,
     /// What it heeded; its threshold is set.
     pub options: SurveyOptions,
     channels: Option<ChannelSummary>,
@@ -126,7 +134,7 @@ impl SurveyOptions {
         let grid = &terrain.grid;
         memory::room(
             &format!("drain of {} × {} cells", grid.cols(), grid.rows()),
-            BYTES.saturating_mul(grid.len() as u64),
+            (BYTES + u64::from(self.depressions) * NESTED).saturating_mul(grid.len() as u64),
         )?;
         Land { outlets: &self.outlets, ..Land::of(terrain) }.check()?;
         self.breach.map_or(Ok(()), |limits| limits.check())?;
@@ -175,12 +183,27 @@ impl Survey {
         let basins = basins::basins(&land, directions)?;
         let links = links::links(&land, directions, cells, &mask)?;
         let lake_depth = drainage.depths(open);
+        let tree = || nested(&land.under(open), drainage.filled(), drainage.directions());
+        let depressions = options.depressions.then(tree).transpose()?;
         let channels = breached.as_ref().map(|breached| ChannelSummary::of(breached, area));
         let cut = breached.map(|breached| difference(&terrain.ground, &breached.ground));
         let cells = drainage.take_cells();
         let (filled, directions) = drainage.into_parts();
         let options = SurveyOptions { threshold: Some(threshold), ..options.clone() };
-        Ok(Self { filled, lake_depth, cut, directions, angles, cells, basins, orders, links, options, channels })
+        Ok(Self {
+            filled,
+            lake_depth,
+            cut,
+            directions,
+            angles,
+            cells,
+            basins,
+            orders,
+            links,
+            depressions,
+            options,
+            channels,
+        })
     }
 }
 

@@ -16,6 +16,15 @@ impl Writer {
         Self { bytes: vec![VERSION], before: 0 }
     }
 
+    /// For bytes within others, which bear no version.
+    pub(super) fn bare() -> Self {
+        Self { bytes: Vec::new(), before: 0 }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn byte(&mut self, value: u8) {
         self.bytes.push(value);
     }

@@ -8,7 +8,7 @@ use crate::survey::SurveyOptions;
 use crate::terrain::grid::{Edge, Grid, SIDES};
 use crate::tiled::part::Map;
 use crate::tiled::tiling::Tiling;
-use crate::tiled::{Step, catchments, fill, flats, lake_numbers, lakes, stream_cells};
+use crate::tiled::{Step, catchments, fill, flats, lake_numbers, lakes, nested, stream_cells};
 
 /// The steps that drain a map of `grid`, in tiles of `side` cells, heeding `options`: threshold and outlets. `grid` is the whole map; it
 /// may have more cells than one that [`Grid::new`] makes.
@@ -43,7 +43,7 @@ pub fn steps(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Bo
     }
     let least = streams::least(options.threshold_on(grid), grid.cell_area());
     let map = Arc::new(Map { grid: grid.clone(), tiling, outlets: options.outlets.clone(), least });
-    Ok(vec![
+    let mut steps: Vec<Box<dyn Step>> = vec![
         Box::new(fill::Spills(map.clone())),
         Box::new(fill::Fill(map.clone())),
         Box::new(flats::Flats(map.clone())),
@@ -52,6 +52,10 @@ pub fn steps(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Bo
         Box::new(stream_cells::Gather(map.clone())),
         Box::new(stream_cells::Orders(map.clone())),
         Box::new(lakes::Shores(map.clone())),
-        Box::new(lake_numbers::Number(map)),
-    ])
+        Box::new(lake_numbers::Number(map.clone())),
+    ];
+    if options.depressions {
+        steps.push(Box::new(nested::Nested(map)));
+    }
+    Ok(steps)
 }

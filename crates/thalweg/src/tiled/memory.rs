@@ -6,6 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::flow::Link;
 use crate::io::Samples;
 use crate::products::lakes::LakeOutline;
+use crate::products::nested::NestedDepression;
 use crate::survey::SurveyOptions;
 use crate::terrain::Terrain;
 use crate::tiled::layer::NO_HEIGHT;
@@ -25,6 +26,8 @@ pub struct Drained {
     pub streams: Vec<StreamPath>,
     /// All lakes.
     pub lakes: Vec<LakeOutline>,
+    /// All depressions, if they were asked for.
+    pub depressions: Vec<NestedDepression>,
 }
 
 impl Drained {
@@ -82,6 +85,7 @@ pub fn drain_in_memory(
                 Product::Basins(count) => drained.basins = count,
                 Product::Stream(stream) => drained.streams.push(stream),
                 Product::Lake(lake) => drained.lakes.push(lake),
+                Product::Depression(one) => drained.depressions.push(one),
                 Product::Shore { begins, points } => {
                     let outline = drained.lakes.last_mut().map(|lake| &mut lake.outline);
                     outline.into_iter().for_each(|outline| match outline.last_mut() {

@@ -21,6 +21,9 @@ mod lake_numbers;
 mod lakes;
 pub mod layer;
 pub mod memory;
+mod nested;
+mod nested_parts;
+mod nested_sweep;
 mod numbering;
 mod part;
 mod raster;
@@ -41,6 +44,7 @@ use std::ops::Range;
 use crate::base::error::{Error, Result};
 use crate::io::Samples;
 use crate::products::lakes::LakeOutline;
+use crate::products::nested::NestedDepression;
 
 /// One pass over all tiles, and what is to be known of all of them before the next.
 ///
@@ -132,6 +136,8 @@ pub enum Finding {
         /// How many at the most, whatever the ground is.
         at_most: u64,
     },
+    /// Depressions under lakes.
+    Depressions,
 }
 
 /// What a step has found out about the whole map.
@@ -151,4 +157,6 @@ pub enum Product {
         /// Row and column, in cells from the north-west corner.
         points: Vec<[f64; 2]>,
     },
+    /// The next depression, as [`nested`](crate::products::nested::nested) has them.
+    Depression(NestedDepression),
 }

@@ -123,6 +123,7 @@ impl Inputs {
     take!(heights, I32, i32);
     take!(codes, U8, u8);
     take!(areas, F64, f64);
+    take!(numbers, U32, u32);
 }
 
 /// Reads the index of a cell of the map.
