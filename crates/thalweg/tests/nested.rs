@@ -28,11 +28,10 @@ fn row(heights: &[i32]) -> Terrain {
 fn two_hollows_under_one_lake_and_a_lake_below() {
     // Pits of 2 and 1 m meet at 5 m, and go on as one to 7 m; from there water comes to the hollow of 0 m, which spills at 3 m.
     let rows = tree(&row(&[9, 2, 5, 1, 4, 8, 7, 6, 0, 3, 1]));
-    let expected: Vec<(u64, Option<u64>, u32, Option<u64>, u32)> =
-        rows.iter().map(|one| (one.id, one.parent, one.lake, one.into, one.into_lake)).collect();
+    let found: Vec<_> = rows.iter().map(|one| (one.id, one.parent, one.lake, one.into, one.into_lake)).collect();
     // Over 8 m the first would have to go: it spills over 9 m into nothing, since the way east is lower.
     assert_eq!(
-        expected,
+        found,
         [(4, Some(3), 1, Some(2), 1), (2, Some(3), 1, Some(4), 1), (3, None, 1, None, 2), (9, None, 2, None, 0)]
     );
     let [deep, high, both, low] = &rows[..] else { panic!("{rows:?}") };
@@ -80,7 +79,7 @@ fn distinct(seed: u64, size: [usize; 2]) -> Terrain {
     grid.edges = [0, 1, 2, 3].map(|side| if seed >> side & 3 == 3 { Edge::Closed } else { Edge::Open });
     let mut terrain = Terrain::from_ground(grid, Field::from_vec(size, heights).unwrap()).unwrap();
     terrain.nodata =
-        (seed % 3 == 0).then(|| Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit() < 0.05));
+        seed.is_multiple_of(3).then(|| Field::generate(size, |i, j| key.cell([i as i64, j as i64]).unit() < 0.05));
     terrain
 }
 
