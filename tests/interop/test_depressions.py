@@ -6,6 +6,7 @@ labelled anew. Nothing is united and nothing is kept from cell to cell but which
 
 import csv
 import heapq
+import json
 import random
 import subprocess
 
@@ -131,8 +132,6 @@ def by_tiles(folder, side):
 
 
 def plan_stages(folder):
-    import json
-
     plan = json.loads((folder / "p.json").read_text())
     return [(stage["name"], plan["tiles"]) for stage in plan["stages"]]
 
