@@ -19,6 +19,7 @@ impl Studio {
             thumbnails: &self.thumbnails,
             playing: self.snapshot.playing,
             undo: [self.history.can_undo(), self.history.can_redo()],
+            page: self.options.page.is_some(),
         };
         let mut wish = None;
         ui.horizontal(|ui| {
@@ -47,6 +48,13 @@ impl Studio {
                     self.say(format!("Copied: {line}"));
                 }
             }
+            Some(ToolbarAct::CopyLink) => {
+                if let Some(address) = self.address() {
+                    ui.ctx().copy_text(address);
+                    self.say("Copied the link.".into());
+                }
+            }
+            Some(ToolbarAct::Heights) => self.export_heights(),
             Some(ToolbarAct::Keys) => self.keys = !self.keys,
         }
         false

@@ -61,6 +61,9 @@ fn said(snapshot: &Snapshot) -> RichText {
         }
         _ => "done".to_string(),
     };
+    if let Some(fingerprint) = &snapshot.fingerprint {
+        words += &format!(" · fingerprint {fingerprint}");
+    }
     if snapshot.turns.last().is_some_and(|turn| turn.level > 0) {
         words += &format!(" · {} cells", snapshot.grid.rows().max(snapshot.grid.cols()));
     }

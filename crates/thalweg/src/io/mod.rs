@@ -14,6 +14,7 @@ pub mod draft;
 pub mod features;
 #[cfg(feature = "geopackage")]
 pub mod gpkg;
+pub mod held;
 pub mod heights;
 pub mod lake_file;
 pub mod meshes;
