@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, fuzz, release, semver, wasm, wheel};
+use crate::{deny, fuzz, release, semver, wheel};
 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
@@ -49,7 +49,6 @@ pub fn long() -> Outcome {
         ("dependencies", deny::check()),
         ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
-        ("WebAssembly", wasm::compare()),
         ("a release", release::release()),
     ];
     let mut problems: Vec<String> =
