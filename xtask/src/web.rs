@@ -17,8 +17,10 @@ struct Face {
     beside: &'static str,
 }
 
-const FACES: &[Face] =
-    &[Face { package: "thalweg-web", name: "thalweg", folder: "npm", beside: "crates/thalweg-web/npm" }];
+const FACES: &[Face] = &[
+    Face { package: "thalweg-web", name: "thalweg", folder: "npm", beside: "crates/thalweg-web/npm" },
+    Face { package: "thalweg-studio-web", name: "thalweg_studio", folder: "", beside: "crates/thalweg-studio-web/page" },
+];
 
 /// The worker that keeps pages for when there is no net, with the place for their names.
 const OFFLINE: (&str, &str, &str) = ("xtask/web/sw.js", "sw.js", "[\"FILES\"]");

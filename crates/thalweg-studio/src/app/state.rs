@@ -30,8 +30,8 @@ use thalweg::products::overlay::Overlay;
 
 /// Width in points up to which a page has no room for panels beside the land.
 pub(crate) const NARROW: f32 = 900.0;
-/// Bytes that a page takes without asking, and what there is of 32 bits of addresses beside the program's own.
-const ALLOWED: u64 = 1 << 30;
+/// Bytes of a recipe that a page takes without asking (of copies of it there is as much as makes a GiB), and what there is of 32 bits of addresses beside the program's own.
+const ALLOWED: u64 = 3 << 28;
 const MOST_MEMORY: u64 = 7 << 29;
 /// Seconds that a word stays.
 const WORDS: f64 = 6.0;
@@ -283,6 +283,8 @@ impl Studio {
         let question = format!("{} needs about {need_gib:.1} GiB of memory. Go on?", recipe.name);
         if page.host.allows(&question) {
             self.allowed = need;
+            // What is weighed as work begins has copies in it that the recipe's own count has not.
+            page.link.allow(2 * need);
         }
         need <= self.allowed
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use thalweg::base::memory;
 use thalweg::io::held;
 use thalweg::recipe::Recipe;
 
@@ -27,6 +28,8 @@ pub struct Link {
     files: RefCell<Vec<(String, Vec<u8>)>>,
     /// Files that every station must have.
     held: RefCell<BTreeSet<PathBuf>>,
+    /// Bytes that every station may take, if they are not the usual ones.
+    allowed: Cell<Option<u64>>,
 }
 
 impl Link {
@@ -46,6 +49,7 @@ impl Link {
             painting: Cell::new(false),
             files: RefCell::default(),
             held: RefCell::default(),
+            allowed: Cell::new(None),
         };
         link.board.show(first);
         Ok(Rc::new(link))
@@ -57,6 +61,13 @@ impl Link {
             self.held.borrow_mut().insert(path.to_path_buf());
             self.send(&ToStation::Hold(path.to_path_buf(), bytes.to_vec()));
         }
+    }
+
+    /// Lets the station take so many bytes of memory, and what is done of its work here.
+    pub fn allow(&self, bytes: u64) {
+        memory::allow(bytes);
+        self.allowed.set(Some(bytes));
+        self.send(&ToStation::Allow(bytes));
     }
 
     /// Takes what the station says. Bytes that are none of its words are passed over.
@@ -118,6 +129,9 @@ impl Elsewhere for Link {
         *self.post.borrow_mut() = (self.make)();
         let paths: Vec<PathBuf> = self.held.borrow().iter().cloned().collect();
         paths.iter().for_each(|path| self.hold(path));
+        if let Some(bytes) = self.allowed.get() {
+            self.allow(bytes);
+        }
         true
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use thalweg::base::memory;
 use thalweg::io::{self, SaveOptions, held};
 use thalweg::recipe::Recipe;
 use web_time::Instant;
@@ -57,6 +58,7 @@ impl Station {
                 // Before there is a world nothing else is to be done.
                 _ => {}
             },
+            ToStation::Allow(bytes) => memory::allow(bytes),
             ToStation::Break => panic!("the station breaks down because it was told to"),
         }
     }

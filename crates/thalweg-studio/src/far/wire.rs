@@ -29,6 +29,8 @@ pub(super) enum ToStation {
     Order(Told),
     /// Paint the latest terrain so, with that before or without, with droplets or without.
     Paint(Wants, bool, bool),
+    /// So many bytes of memory may be taken.
+    Allow(u64),
     /// Break down, for tests.
     Break,
 }
