@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Outcome, root};
+use crate::shell::{Outcome, built, program, root, run};
 use crate::wasm::{glue, module, on_the_wire, optimise};
 
 /// A package whose module pages load.
@@ -28,16 +28,7 @@ const OFFLINE: (&str, &str, &str) = ("xtask/web/sw.js", "sw.js", "[\"FILES\"]");
 /// Makes `dist/` anew, and says what its modules weigh.
 pub fn dist() -> Outcome {
     let dist = root().join("dist");
-    if dist.exists() {
-        fs::remove_dir_all(&dist).map_err(problem(&dist))?;
-    }
-    for face in FACES {
-        let folder = dist.join(face.folder);
-        copy(&root().join(face.beside), &folder)?;
-        glue(&module(face.package, "web")?, &folder, face.name)?;
-        optimise(&folder.join(format!("{}_bg.wasm", face.name)))?;
-    }
-    offline(&dist)?;
+    make(&dist, "web")?;
     for face in FACES {
         let files = [format!("{}_bg.wasm", face.name), format!("{}.js", face.name)]
             .map(|name| dist.join(face.folder).join(name));
@@ -47,6 +38,34 @@ pub fn dist() -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Tests the studio's page in Chromium, from a folder of its own that is built quickly.
+pub fn test(python: &Path) -> Outcome {
+    let programs = built()?;
+    let dist = programs.with_file_name("web-test");
+    make(&dist, "web-test")?;
+    let command = programs.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX));
+    run(program(python)
+        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"])
+        .env("THALWEG", command)
+        .env("DIST", dist))
+}
+
+/// Fills a folder anew with the pages; their modules are built by a profile of cargo's, and made smaller by that of a release.
+fn make(dist: &Path, profile: &str) -> Outcome {
+    if dist.exists() {
+        fs::remove_dir_all(dist).map_err(problem(dist))?;
+    }
+    for face in FACES {
+        let folder = dist.join(face.folder);
+        copy(&root().join(face.beside), &folder)?;
+        glue(&module(face.package, profile)?, &folder, face.name)?;
+        if profile == "web" {
+            optimise(&folder.join(format!("{}_bg.wasm", face.name)))?;
+        }
+    }
+    offline(dist)
 }
 
 /// Copies a folder with all that is in it.

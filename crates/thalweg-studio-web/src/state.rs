@@ -3,7 +3,7 @@
 use eframe::egui;
 use serde_json::json;
 use thalweg_studio::Studio;
-use thalweg_studio::ui::toolbar::place_of;
+use thalweg_studio::ui::place_of;
 
 /// The studio's state as JSON; docs/web_studio.md says what its keys are.
 pub fn state(studio: &Studio, ctx: &egui::Context, frames: u64) -> String {

@@ -12,3 +12,5 @@ pub(crate) mod timeline;
 pub(crate) mod toolbar;
 pub(crate) mod tools;
 pub(crate) mod words;
+
+pub use toolbar::place_of;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eframe::egui;
-use eframe::egui_wgpu::{self, RenderState, WgpuConfiguration, WgpuSetup};
+use eframe::egui_wgpu::{RenderState, WgpuConfiguration, WgpuSetup};
 use thalweg::pictures::picture::Picture;
 
 use crate::view::camera::Camera;
@@ -181,7 +181,7 @@ pub fn on_any_gpu() -> WgpuConfiguration {
         setup.device_descriptor = descriptor;
         // A browser chooses by itself.
         #[cfg(not(target_arch = "wasm32"))]
-        let selector: egui_wgpu::NativeAdapterSelectorMethod = Arc::new(|adapters, surface| {
+        let selector: eframe::egui_wgpu::NativeAdapterSelectorMethod = Arc::new(|adapters, surface| {
             let shows = |adapter: &&wgpu::Adapter| surface.is_none_or(|surface| adapter.is_surface_supported(surface));
             for_window(adapters.iter().filter(shows)).cloned().ok_or_else(|| NO_ADAPTER.to_string())
         });
