@@ -201,7 +201,12 @@ class Server:
             def log_message(self, *_):
                 pass
 
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
+        class Quiet(http.server.ThreadingHTTPServer):
+            # A page that is closed leaves its files half fetched.
+            def handle_error(self, *_):
+                pass
+
+        self.server = Quiet(("127.0.0.1", 0), functools.partial(Handler, directory=str(folder)))
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.origin = f"http://127.0.0.1:{self.server.server_address[1]}"
         self.address = self.origin + path

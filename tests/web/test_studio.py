@@ -49,7 +49,7 @@ def text_of(link):
 def built(folder, text, name="world"):
     """The command's world of a recipe: its folder and its report."""
     (folder / f"{name}.toml").write_text(text)
-    done = subprocess.run([THALWEG, "build", f"{name}.toml", "-o", name, "--quiet"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([THALWEG, "build", f"{name}.toml", "--out", name], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder / name, json.loads((folder / name / "report.json").read_text())
 

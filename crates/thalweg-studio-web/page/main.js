@@ -167,6 +167,8 @@ async function start(link) {
     if (problem) say(problem);
     window.thalweg = hook(host, memory);
     watch();
+    // It fetches all files again, to keep them: not before there is land. Without it the page works all the same, but not offline.
+    setTimeout(() => navigator.serviceWorker?.register("sw.js").catch(() => {}), 5000);
   } catch (problem) {
     still(`The studio cannot begin: ${problem.message ?? problem}. It needs a browser with WebAssembly and WebGL 2.`);
   }
@@ -236,9 +238,6 @@ async function list() {
   at("wait").hidden = true;
   at("list").hidden = false;
 }
-
-// Without it the page works all the same, but not offline.
-navigator.serviceWorker?.register("sw.js").catch(() => {});
 
 const link = decodeURIComponent(location.hash.slice(1));
 fetched.catch(() => {});
