@@ -51,7 +51,7 @@ class Browser:
                 elif page := self.pages.get(message.get("sessionId")):
                     page.heard(message["method"], message["params"])
 
-    def send(self, method, session=None, timeout=120, **params):
+    def send(self, method, session=None, timeout=30, **params):
         with self.lock:
             self.number += 1
             number, self.answers[self.number] = self.number, queue.Queue()
@@ -123,7 +123,7 @@ class Page:
     def state(self):
         return self.run("window.thalweg?.state() ?? null")
 
-    def until(self, what, holds, seconds=120):
+    def until(self, what, holds, seconds=40):
         """Waits until something holds of the studio's state, and returns that."""
         end, state = time.time() + seconds, None
         while time.time() < end:

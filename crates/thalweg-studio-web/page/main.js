@@ -201,11 +201,9 @@ function watch() {
 
 canvas.addEventListener("webglcontextlost", (event) => {
   event.preventDefault();
-  say("The graphics were lost. The page begins again with the recipe as it was.", () => location.reload());
-  // A graphics card that goes again and again is left alone.
-  if (!again()) return;
-  canvas.addEventListener("webglcontextrestored", () => location.reload());
-  setTimeout(() => location.reload(), 4000);
+  // Whatever was drawn with is gone; the recipe is in the address. A graphics card that goes again and again is left alone.
+  if (again()) return location.reload();
+  say("The graphics were lost again and again. The recipe is kept in the page's address.", () => location.reload());
 });
 
 function again() {

@@ -94,7 +94,7 @@ impl Studio {
         if self.deaths.len() >= MOST_DEATHS || !self.worker.revive() {
             return false;
         }
-        let plays = self.snapshot.playing && self.deaths.is_empty();
+        let plays = (self.snapshot.playing || self.snapshot.done) && self.deaths.is_empty();
         self.deaths.push(now);
         self.revision += 1;
         (self.world, self.sent, self.asked) = (self.revision, 0, None);
