@@ -123,7 +123,7 @@ class Page:
     def state(self):
         return self.run("window.thalweg?.state() ?? null")
 
-    def until(self, what, holds, seconds=40):
+    def until(self, what, holds, seconds=90):
         """Waits until something holds of the studio's state, and returns that."""
         end, state = time.time() + seconds, None
         while time.time() < end:

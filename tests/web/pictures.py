@@ -25,7 +25,7 @@ def main():
         page.close()
         page = browser.page(server.address, size=(390, 844), scale=2, mobile=True)
         time.sleep(2)
-        kept(page, "phone_list.png", colours=128)
+        kept(page, "phone_list.png", colours=96)
         page.run("document.querySelectorAll('#list button')[8].click()")
         page.until("much is done", lambda s: s["painted"] and s["all"][0] > 0.6 * s["all"][1], 300)
         kept(page, "phone.png", colours=256)

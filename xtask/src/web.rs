@@ -19,7 +19,12 @@ struct Face {
 
 const FACES: &[Face] = &[
     Face { package: "thalweg-web", name: "thalweg", folder: "npm", beside: "crates/thalweg-web/npm" },
-    Face { package: "thalweg-studio-web", name: "thalweg_studio", folder: "", beside: "crates/thalweg-studio-web/page" },
+    Face {
+        package: "thalweg-studio-web",
+        name: "thalweg_studio",
+        folder: "",
+        beside: "crates/thalweg-studio-web/page",
+    },
 ];
 
 /// The worker that keeps pages for when there is no net, with the place for their names.

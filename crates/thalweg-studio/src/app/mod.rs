@@ -19,8 +19,8 @@ mod viewport;
 use eframe::egui::{self, CentralPanel, Panel as Side, Ui};
 
 use crate::app::frames::Frames;
-pub use crate::app::state::Studio;
 use crate::app::state::NARROW;
+pub use crate::app::state::Studio;
 
 impl Studio {
     /// One frame: what came from worker and painter, keys, panels, the view; then the recipe, if it was changed, goes out.

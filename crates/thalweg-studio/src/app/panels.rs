@@ -8,6 +8,7 @@ use crate::platform::Ask;
 use crate::session::Order;
 use crate::ui::appearance::{self, AppearanceAct};
 use crate::ui::habits::HABITS;
+use crate::ui::row;
 use crate::ui::toolbar::{self, ToolbarAct};
 use crate::ui::words::trouble;
 use thalweg::products::overlay::Overlay;
@@ -22,7 +23,7 @@ impl Studio {
             page: self.options.page.is_some(),
         };
         let mut wish = None;
-        ui.horizontal(|ui| {
+        row(ui, |ui| {
             for (side, title, about) in
                 [(0, "Recipe", "Stages and their parameters"), (1, "View", "Overlays, sun, heights")]
             {

@@ -276,7 +276,8 @@ impl Studio {
         let [need_gib, most_gib] = [need, MOST_MEMORY].map(|bytes| bytes as f64 / f64::from(1 << 30));
         if need > MOST_MEMORY {
             let name = &recipe.name;
-            let problem = format!("{name} needs {need_gib:.1} GiB of memory; a page has {most_gib:.1} GiB: take fewer cells");
+            let problem =
+                format!("{name} needs {need_gib:.1} GiB of memory; a page has {most_gib:.1} GiB: take fewer cells");
             self.complain(problem);
             return false;
         }

@@ -40,7 +40,8 @@ impl Link {
     pub fn new(make: impl Fn() -> Post + 'static, recipe: &Recipe, playing: bool) -> Result<Rc<Self>, String> {
         let board = Arc::new(Board::default());
         // What is seen before the station's first word is made here.
-        let first = Work::new(recipe.clone(), playing, Arc::clone(&board)).map_err(|error| error.to_string())?.snapshot();
+        let first =
+            Work::new(recipe.clone(), playing, Arc::clone(&board)).map_err(|error| error.to_string())?.snapshot();
         let link = Self {
             post: RefCell::new(make()),
             make: Box::new(make),

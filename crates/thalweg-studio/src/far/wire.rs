@@ -148,7 +148,13 @@ impl Told {
             Self::Pace(pace) => Order::Pace(pace),
             Self::Restart => Order::Restart,
             Self::Back(place) => Order::Back(place),
-            Self::Stroke(Struck { at: [step, pass], tool, points, numbers: [radius, strength, value, rate], count }) => {
+            Self::Stroke(Struck {
+                at: [step, pass],
+                tool,
+                points,
+                numbers: [radius, strength, value, rate],
+                count,
+            }) => {
                 let tool = Tool::named(&tool).ok_or_else(|| format!("there is no tool {tool}"))?;
                 Order::Stroke(Stroke { step, pass, tool, points, radius, strength, value, count, rate })
             }

@@ -14,8 +14,8 @@ pub mod draft;
 pub mod features;
 #[cfg(feature = "geopackage")]
 pub mod gpkg;
-pub mod held;
 pub mod heights;
+pub mod held;
 pub mod lake_file;
 pub mod meshes;
 pub mod output;

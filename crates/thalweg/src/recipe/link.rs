@@ -27,7 +27,11 @@ impl Recipe {
     pub fn to_link(&self) -> Result<String> {
         let text = self.to_toml();
         if text.len() as u64 > MOST {
-            return Err(Error::value("link", format!("a recipe of {} bytes", text.len()), format!("up to {MOST} bytes")));
+            return Err(Error::value(
+                "link",
+                format!("a recipe of {} bytes", text.len()),
+                format!("up to {MOST} bytes"),
+            ));
         }
         let mut encoder = DeflateEncoder::new(vec![VERSION], Compression::best());
         let packed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
@@ -101,7 +105,9 @@ mod tests {
     #[test]
     fn letters_are_those_of_the_standard() {
         // RFC 4648, section 10, without padding; and the two letters that are base64url's own.
-        for (plain, coded) in [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE")] {
+        for (plain, coded) in
+            [("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE")]
+        {
             assert_eq!((letters(plain.as_bytes()), bytes(coded)), (coded.to_string(), Some(plain.into())));
         }
         assert_eq!(letters(&[0xfb, 0xff, 0xbf]), "-_-_");
@@ -115,7 +121,11 @@ mod tests {
         for preset in PRESETS {
             let recipe = preset.recipe().unwrap();
             let link = recipe.to_link().unwrap();
-            assert!(link.bytes().all(|letter| LETTERS.contains(&letter)) && link.len() < 3000, "{}: {link}", preset.name);
+            assert!(
+                link.bytes().all(|letter| LETTERS.contains(&letter)) && link.len() < 3000,
+                "{}: {link}",
+                preset.name
+            );
             assert_eq!(Recipe::from_link(&format!("#{link}")).unwrap().to_toml(), recipe.to_toml());
         }
     }
