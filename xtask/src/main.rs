@@ -13,6 +13,7 @@ mod stubs;
 mod tables;
 mod test;
 mod wasm;
+mod web;
 mod wheel;
 
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 Tasks:
   test           pass all tests: Rust, documentation, and Python against the built command; with --long those that have a long
-                 form run in it, with deny, semver and wasm
+                 form run in it, with deny and semver
   bless          run the golden tests and take what they see for right
   book           write docs/models/*.md, the tables of docs/knobs.md and the types of the Python package from the declarations;
                  --check only compares the pages and the types
@@ -29,7 +30,7 @@ Tasks:
                  they agree
   deny           check licences and sources of all dependencies by deny.toml
   semver         compare the library's public API with the last that was accepted, by crates/thalweg/api-baseline.md
-  wasm           run every model's sample recipe in WebAssembly and here: the bits must be the same
+  web            the pages as a folder of static files, dist/: the npm package, and what shows it
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
   wheel [--quick]  build the Python package into target/wheels; --quick takes the profile of the tests
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
         ["test", "--long"] => test::long(),
         ["deny"] => deny::check(),
         ["semver"] => semver::check(),
-        ["wasm"] => wasm::compare(),
+        ["web"] => web::dist(),
         ["wheel"] => wheel::build("release").map(drop),
         ["wheel", "--quick"] => wheel::build("dev").map(drop),
         ["release"] => release::release(),

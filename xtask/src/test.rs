@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, fuzz, release, semver, wasm, wheel};
+use crate::{deny, fuzz, release, semver, web, wheel};
 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
@@ -24,6 +24,7 @@ pub fn test() -> Outcome {
     fuzz::ready()?;
     rust(&mut cargo_command(), &[])?;
     interop(&mut program(&python))?;
+    page(&python)?;
     wheel::test(&python)?;
     if cfg!(windows) {
         println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
@@ -45,11 +46,11 @@ pub fn long() -> Outcome {
         ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
         ("the tests with other programs", interop(list.tell(&mut program(&python)))),
         ("files in the programs that they are for", opened(&python)),
+        ("the studio's page", page(&python)),
         ("the Python package", wheel::test(&python)),
         ("dependencies", deny::check()),
         ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
-        ("WebAssembly", wasm::compare()),
         ("a release", release::release()),
     ];
     let mut problems: Vec<String> =
@@ -71,6 +72,17 @@ fn interop(python: &mut Command) -> Outcome {
         .env("THALWEG", command)
         .env("INTEROP", programs.join(format!("examples/interop{}", std::env::consts::EXE_SUFFIX)))
         .env("STORES", programs.join(format!("examples/stores{}", std::env::consts::EXE_SUFFIX))))
+}
+
+/// The studio's page in Chromium; where there is none and none can be installed, it is said so plainly.
+fn page(python: &Path) -> Outcome {
+    match browser() {
+        Ok(()) => web::test(python),
+        Err(problem) => {
+            println!("xtask: the studio's page is NOT tested here: {problem}");
+            Ok(())
+        }
+    }
 }
 
 /// Tests that open files in Blender, Godot and QGIS themselves, on systems whose packages bring these.

@@ -1,80 +1,104 @@
-//! `cargo xtask wasm`: every model's sample recipe, small, in WebAssembly and on this machine: the bits must be the same.
+//! Packages as WebAssembly for pages: [`module`] builds one, [`glue`] puts JavaScript about it, [`optimise`] makes it smaller.
 //!
 //! The standard library for wasm32-unknown-unknown is built from source by the toolchain that brings it: rustup's where it has
-//! that target, else Debian's `rustc-web` with `rust-web-src`. Node runs the module.
+//! that target, else Debian's `rustc-web` with `rust-web-src`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Outcome, apt, built, cargo_command, is_there, root, run};
-
-/// Cells on the long side.
-const CELLS: usize = 64;
+use crate::shell::{Outcome, apt, built, cargo, cargo_command, is_there, program, root, run};
 
 const TARGET: &str = "wasm32-unknown-unknown";
-const PACKAGE: &str = "thalweg-fingerprints";
+
+/// Vectors of 128 bits, which all browsers have had since 2023. Arithmetic is the same: neither fuses nor reorders.
+const FEATURES: &str = "-Ctarget-feature=+simd128";
 
 /// Where Debian's toolchain for the web lies.
 const WEB: &str = "/usr/bin/rustc";
 const WEB_SOURCE: &str = "/usr/lib/rustlib/src/rust/library";
 
-/// Builds the module, runs every recipe in it and here, and says which differ.
-pub fn compare() -> Outcome {
+/// Builds a package of the workspace with a profile of cargo's, and gives the module's path.
+pub fn module(package: &str, profile: &str) -> Outcome<PathBuf> {
     let target = built()?.parent().ok_or("there is no target folder")?.join("wasm");
-    let module = module(&target)?;
-    let recipes = recipes(&target)?;
-    let paths: Vec<PathBuf> = recipes.iter().map(|(_, path)| path.clone()).collect();
-    let script = root().join("xtask/wasm/run.mjs");
-    let mut node = Command::new(node()?);
-    let output = node.arg(script).arg(&module).arg(CELLS.to_string()).args(&paths).output();
-    let output = output.map_err(|error| format!("node: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("node: {}{}", output.status, String::from_utf8_lossy(&output.stderr)));
-    }
-    let answers: serde_json::Value =
-        serde_json::from_slice(&output.stdout).map_err(|error| format!("node: {error}"))?;
-    let mut differing = Vec::new();
-    for (name, path) in &recipes {
-        let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let here = thalweg_fingerprints::world(&text, CELLS);
-        let there = answers[&*path.to_string_lossy()].as_str().unwrap_or("no answer\n");
-        let is_same = here == there && !here.starts_with("error:");
-        let ground = here.lines().find_map(|line| line.strip_prefix("ground ")).unwrap_or("–");
-        println!("{name:<24} {ground:<18} {}", if is_same { "same" } else { "OTHER" });
-        if !is_same {
-            println!("here:\n{here}WebAssembly:\n{there}");
-            differing.push(name.as_str());
-        }
-    }
-    println!("{} recipes at {CELLS} cells in WebAssembly and here", recipes.len());
-    if differing.is_empty() { Ok(()) } else { Err(format!("not the same bits: {}", differing.join(", "))) }
-}
-
-/// The module, built.
-fn module(target: &Path) -> Outcome<PathBuf> {
     let mut build = cargo_command();
-    build.args(["build", "--target", TARGET, "--package", PACKAGE, "--target-dir"]).arg(target);
+    build.args(["build", "--target", TARGET, "--profile", profile, "--package", package, "--target-dir"]).arg(&target);
+    // Messages of what must not happen hold paths: those of the sources, not of the machine that built them.
+    let sources = fs::canonicalize(root()).map_err(|error| format!("{}: {error}", root().display()))?;
+    let mut flags = vec![FEATURES.to_string(), format!("--remap-path-prefix={}=thalweg", sources.display())];
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    if let Some(home) = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))) {
+        flags.push(format!("--remap-path-prefix={}=cargo", home.display()));
+    }
+    build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags.join(" "));
     let has_target = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
     let has_target = has_target.is_ok_and(|output| {
         output.status.success() && Path::new(&*String::from_utf8_lossy(output.stdout.trim_ascii())).is_dir()
     });
     if !has_target {
         if !Path::new(WEB_SOURCE).is_dir() {
-            println!("xtask: {TARGET} needs a standard library; trying to install Debian's");
-            apt(&["update"])
-                .and_then(|()| apt(&["install", "-y", "--no-install-recommends", "rustc-web", "rust-web-src"]))
-                .map_err(|problem| {
-                    format!(
-                        "WebAssembly needs `rustup target add {TARGET}`, or Debian's rustc-web and rust-web-src; {problem}"
-                    )
-                })?;
+            install(&["rustc-web", "rust-web-src"], "a standard library for WebAssembly")
+                .map_err(|problem| format!("{problem}; or `rustup target add {TARGET}`"))?;
         }
         build.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC", WEB).env("RUSTC_BOOTSTRAP", "1");
         build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker()?);
     }
     run(&mut build)?;
-    Ok(target.join(TARGET).join("debug").join(format!("{}.wasm", PACKAGE.replace('-', "_"))))
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target.join(TARGET).join(folder).join(format!("{}.wasm", package.replace('-', "_"))))
+}
+
+/// Puts a module into a folder as `NAME_bg.wasm`, with the JavaScript that calls it, `NAME.js`, a module of ECMAScript.
+pub fn glue(module: &Path, folder: &Path, name: &str) -> Outcome {
+    // With all that the tests build, so that nothing is built twice.
+    cargo(&["build", "--quiet", "--workspace", "--features", "thalweg-cli/studio", "--bin", "thalweg-bindgen"])?;
+    let own = built()?.join(format!("thalweg-bindgen{}", std::env::consts::EXE_SUFFIX));
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    run(program(own).arg(module).arg(folder).arg(name))
+}
+
+/// Makes a module smaller in place, and quicker where it can: minutes for a large one.
+pub fn optimise(module: &Path) -> Outcome {
+    if !is_there("wasm-opt") {
+        install(&["binaryen"], "wasm-opt, which makes modules smaller")?;
+    }
+    let wanted = [
+        "simd",
+        "bulk-memory",
+        "sign-ext",
+        "mutable-globals",
+        "nontrapping-float-to-int",
+        "multivalue",
+        "reference-types",
+    ];
+    let wanted = wanted.map(|feature| format!("--enable-{feature}"));
+    run(program("wasm-opt").arg("-O3").args(wanted).arg(module).arg("-o").arg(module))
+}
+
+/// What a file weighs on the wire, in bytes: compressed by brotli, as hosts of static pages do.
+pub fn on_the_wire(file: &Path) -> Outcome<usize> {
+    let script = "const z = require('zlib'); const bytes = require('fs').readFileSync(process.argv[1]);
+        console.log(z.brotliCompressSync(bytes, { params: { [z.constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }).length)";
+    let output = program(node()?).args(["-e", script]).arg(file).output().map_err(|error| format!("node: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    said.trim().parse().map_err(|_| format!("node: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Node, installed if need be.
+pub fn node() -> Outcome<&'static str> {
+    if !is_there("node") {
+        install(&["nodejs"], "Node, which runs WebAssembly")?;
+    }
+    Ok("node")
+}
+
+/// Installs packages of Debian's.
+fn install(packages: &[&str], what: &str) -> Outcome {
+    println!("xtask: needed is {what}; trying to install {}", packages.join(", "));
+    let installed =
+        apt(&["update"]).and_then(|()| apt(&[&["install", "-y", "--no-install-recommends"], packages].concat()));
+    installed
+        .map_err(|problem| format!("needed is {what} (on Debian: apt-get install {}); {problem}", packages.join(" ")))
 }
 
 /// The linker that came with the toolchain that runs us, or Debian's.
@@ -88,64 +112,4 @@ fn linker() -> Outcome<PathBuf> {
     own.find(|path| path.is_file())
         .or_else(|| is_there("wasm-ld").then(|| "wasm-ld".into()))
         .ok_or_else(|| "WebAssembly needs rust-lld or wasm-ld (on Debian: apt-get install lld)".to_string())
-}
-
-/// Node, installed if need be.
-fn node() -> Outcome<&'static str> {
-    if !is_there("node") {
-        println!("xtask: WebAssembly is run in Node; trying to install it");
-        let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "--no-install-recommends", "nodejs"]));
-        installed
-            .map_err(|problem| format!("WebAssembly is run in Node (on Debian: apt-get install nodejs); {problem}"))?;
-    }
-    Ok("node")
-}
-
-/// Name and file of every model's sample recipe, such as a module without files can run it: an elevation model that a layer is
-/// read from is the ground so far instead.
-fn recipes(target: &Path) -> Outcome<Vec<(String, PathBuf)>> {
-    let folder = target.join("recipes");
-    let problem = |path: &Path| {
-        let path = path.display().to_string();
-        move |error: std::io::Error| format!("{path}: {error}")
-    };
-    fs::create_dir_all(&folder).map_err(problem(&folder))?;
-    let mut recipes = Vec::new();
-    for model in thalweg::models::all() {
-        let name = model.about().name;
-        let path = root().join(format!("recipes/models/{name}.toml"));
-        let text = fs::read_to_string(&path).map_err(problem(&path))?;
-        let path = folder.join(format!("{name}.toml"));
-        fs::write(&path, without_files(&text)).map_err(problem(&path))?;
-        recipes.push((name.to_string(), path));
-    }
-    Ok(recipes)
-}
-
-/// A recipe whose layers come from files, from the ground instead.
-fn without_files(text: &str) -> String {
-    let given = |line: &str| {
-        let (layer, _) = line.strip_prefix("layers = { ")?.split_once(" = \"")?;
-        (!layer.contains('{')).then(|| layer.to_string())
-    };
-    let line = |line: &str| match given(line) {
-        Some(layer) => format!("layers = {{ {layer} = {{ layer = \"ground\" }} }}\n"),
-        None => format!("{line}\n"),
-    };
-    text.lines().map(line).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn recipes_without_files_are_recipes() {
-        let target = std::env::temp_dir().join(format!("thalweg-wasm-{}", std::process::id()));
-        for (name, path) in recipes(&target).unwrap() {
-            let answer = thalweg_fingerprints::world(&fs::read_to_string(path).unwrap(), 32);
-            assert!(answer.contains("ground "), "{name}: {answer}");
-        }
-        fs::remove_dir_all(target).unwrap();
-    }
 }

@@ -37,6 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cells: CELLS,
         pictures: ".".into(),
         asker: Box::new(platform::ask),
+        page: None,
     });
     let state = create_render_state(default_wgpu_setup(), eframe::egui_wgpu::RendererOptions::PREDICTABLE);
     let gpu = state.clone();

@@ -1,10 +1,12 @@
 //! [`Options`]: with what the studio opens.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use thalweg::recipe::Recipe;
 
-use crate::platform::Asker;
+use crate::far::Link;
+use crate::platform::{Asker, Host};
 
 /// A recipe that comes with the program.
 #[derive(Debug, Clone)]
@@ -33,4 +35,15 @@ pub struct Options {
     pub pictures: PathBuf,
     /// How the user is asked for files: [`platform::ask`](crate::platform::ask), but in tests.
     pub asker: Box<Asker>,
+    /// In a page: who does what a system does elsewhere. None in a window.
+    pub page: Option<Page>,
+}
+
+/// What a page has in the place of threads and files.
+#[derive(Clone)]
+pub struct Page {
+    /// The page.
+    pub host: Rc<dyn Host>,
+    /// The session and the painter, in a worker of the browser's.
+    pub link: Rc<Link>,
 }

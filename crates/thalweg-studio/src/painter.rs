@@ -1,13 +1,16 @@
 //! The painter: a thread that makes terrains ready for the GPU, so that neither window nor worker waits for it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use thalweg::models::droplets::{Droplets, traces};
 use thalweg::pictures::light::Sun;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::Field;
+use web_time::Instant;
 
 use crate::platform;
 use crate::view::surface::{Surface, Wanted};
@@ -35,6 +38,8 @@ pub struct Job {
     pub eroding: bool,
     /// Droplets that run now.
     pub falling: Option<Droplets>,
+    /// Whether droplets are to be seen: elsewhere they are known, here they are filtered.
+    pub droplets: bool,
     /// Whether the terrain before is to be painted too.
     pub compare: bool,
     /// How.
@@ -42,7 +47,7 @@ pub struct Job {
 }
 
 /// How a terrain is to be painted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wants {
     /// Most cells on a side.
     pub most: usize,
@@ -88,9 +93,22 @@ struct Desk {
     closed: bool,
 }
 
+/// A painter that works elsewhere than in a thread of this program.
+pub trait PainterElsewhere {
+    /// Asks for a picture; one that was not begun yet is forgotten.
+    fn ask(&self, job: Job);
+    /// What was painted since the last call.
+    fn take(&self) -> Option<Result<Painted, String>>;
+    /// Whether something is being painted, or waits to be.
+    fn is_busy(&self) -> bool;
+}
+
 /// The window's end of the painter.
-pub struct Painter {
-    desk: Arc<(Mutex<Desk>, Condvar)>,
+pub struct Painter(End);
+
+enum End {
+    Thread(Arc<(Mutex<Desk>, Condvar)>),
+    Elsewhere(Rc<dyn PainterElsewhere>),
 }
 
 impl Painter {
@@ -126,36 +144,57 @@ impl Painter {
             }
         };
         platform::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
-        Ok(Self { desk })
+        Ok(Self(End::Thread(desk)))
+    }
+
+    /// A painter that is elsewhere.
+    pub fn elsewhere(far: Rc<dyn PainterElsewhere>) -> Self {
+        Self(End::Elsewhere(far))
     }
 
     /// Asks for a picture; one that was not begun yet is forgotten.
     pub fn ask(&self, job: Job) {
-        self.desk.0.lock().unwrap_or_else(PoisonError::into_inner).job = Some(job);
-        self.desk.1.notify_one();
+        match &self.0 {
+            End::Thread(desk) => {
+                desk.0.lock().unwrap_or_else(PoisonError::into_inner).job = Some(job);
+                desk.1.notify_one();
+            }
+            End::Elsewhere(far) => far.ask(job),
+        }
     }
 
     /// What was painted since the last call.
     pub fn take(&self) -> Option<Result<Painted, String>> {
-        self.desk.0.lock().unwrap_or_else(PoisonError::into_inner).done.take()
+        match &self.0 {
+            End::Thread(desk) => desk.0.lock().unwrap_or_else(PoisonError::into_inner).done.take(),
+            End::Elsewhere(far) => far.take(),
+        }
     }
 
     /// Whether something is being painted, or waits to be.
     pub fn is_busy(&self) -> bool {
-        let desk = self.desk.0.lock().unwrap_or_else(PoisonError::into_inner);
-        desk.busy || desk.job.is_some()
+        match &self.0 {
+            End::Thread(desk) => {
+                let desk = desk.0.lock().unwrap_or_else(PoisonError::into_inner);
+                desk.busy || desk.job.is_some()
+            }
+            End::Elsewhere(far) => far.is_busy(),
+        }
     }
 }
 
 impl Drop for Painter {
     fn drop(&mut self) {
-        self.desk.0.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-        self.desk.1.notify_one();
+        if let End::Thread(desk) = &self.0 {
+            desk.0.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+            desk.1.notify_one();
+        }
     }
 }
 
-fn paint(job: Job) -> Result<Painted, String> {
-    let Job { version, revision, terrain, before, eroding, falling, compare, wants } = job;
+/// Makes a terrain ready for the view.
+pub(crate) fn paint(job: Job) -> Result<Painted, String> {
+    let Job { version, revision, terrain, before, eroding, falling, compare, wants, .. } = job;
     let surface = |terrain: &Terrain, overlay: Option<Overlay>| {
         let wanted = Wanted {
             most: wants.most,

@@ -1,8 +1,8 @@
-//! The thin seam between the studio and its system: threads, dialogs, the clipboard's folder of pictures. What another
+//! The thin seam between the studio and its system: threads, dialogs, what a page does that has no disk. What another
 //! system lacks, a browser above all, is exchanged here.
 
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::Receiver;
 use std::thread;
 
 /// Does `work` beside the window.
@@ -34,8 +34,9 @@ pub enum Ask {
 pub type Asker = dyn Fn(Ask) -> Receiver<Option<PathBuf>>;
 
 /// Asks beside the window, which goes on; the answer comes through the channel, none if it was closed.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn ask(question: Ask) -> Receiver<Option<PathBuf>> {
-    let (sender, receiver) = channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     let work = move || {
         let dialog = rfd::FileDialog::new();
         let terrains: &[&str] = &["tif", "tiff", "png", "asc", "hgt", "npy", "r16", "raw"];
@@ -59,8 +60,18 @@ pub fn ask(question: Ask) -> Receiver<Option<PathBuf>> {
     receiver
 }
 
+/// What a page does for the studio where there is no disk, no dialog and no window of the system's.
+pub trait Host {
+    /// Gives the user a file.
+    fn give(&self, name: &str, bytes: &[u8]);
+    /// Puts a question that is answered with yes or no.
+    fn allows(&self, question: &str) -> bool;
+    /// The address under which the page opens a recipe of this link.
+    fn address(&self, link: &str) -> String;
+}
+
 /// A number that nobody chose, for dice.
 pub fn dice() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(1, |time| u64::from(time.subsec_nanos())) % 100_000
+    let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);
+    since.map_or(1, |time| u64::from(time.subsec_micros())) % 100_000
 }

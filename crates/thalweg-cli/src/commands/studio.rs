@@ -61,6 +61,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
         cells: args.cells.unwrap_or(CELLS),
         pictures: args.pictures.clone().unwrap_or_default(),
         asker: Box::new(thalweg_studio::platform::ask),
+        page: None,
     };
     match thalweg_studio::open(options) {
         Ok(()) => Ok(ExitCode::SUCCESS),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::TryRecvError;
 
 use eframe::egui::Ui;
+use thalweg::io::held;
 use thalweg::recipe::Recipe;
 
 use crate::app::frames::Frames;
@@ -15,6 +16,10 @@ use crate::ui::history::History;
 impl Studio {
     /// Opens files that were dropped on the window.
     pub(crate) fn dropped(&mut self, ui: &Ui) {
+        if self.options.page.is_some() {
+            // The page opens them itself: it has no paths.
+            return;
+        }
         let files = ui.input(|input| input.raw.dropped_files.clone());
         if let Some(file) = files.first() {
             self.open_file(file.path());
@@ -53,7 +58,43 @@ impl Studio {
         }
     }
 
+    /// Opens files that a page was given, by the names under which they are held in memory: the first recipe among them, else the
+    /// first of the others.
+    pub fn open_held(&mut self, paths: &[PathBuf]) {
+        let Some(page) = self.options.page.clone() else { return };
+        paths.iter().for_each(|path| page.link.hold(path));
+        let Some(path) = paths.iter().find(|path| Recipe::is_named(path)).or(paths.first()) else { return };
+        match Recipe::open(path) {
+            Ok(mut recipe) => {
+                recipe.folder = PathBuf::new();
+                // A recipe knows the file that it begins with by a name that it has on a disk.
+                recipe.from = recipe.from.map(|from| held::path(&from));
+                self.begin(recipe, None);
+            }
+            Err(problem) => self.complain(problem.to_string()),
+        }
+    }
+
+    /// Begins the world of a recipe's text, as a page has it from a link or a list.
+    pub fn open_text(&mut self, text: &str) {
+        match Recipe::parse(text) {
+            Ok(recipe) => self.begin(recipe, None),
+            Err(problem) => self.complain(problem.to_string()),
+        }
+    }
+
+    /// Begins the world of a link.
+    pub fn open_link(&mut self, link: &str) {
+        match Recipe::from_link(link) {
+            Ok(recipe) => self.begin(recipe, None),
+            Err(problem) => self.complain(problem.to_string()),
+        }
+    }
+
     pub(crate) fn save(&mut self) {
+        if self.options.page.is_some() {
+            return self.save_recipe(Path::new(""));
+        }
         match self.path.clone() {
             Some(path) => self.save_recipe(&path),
             None => self.ask(Ask::Save),
@@ -70,7 +111,8 @@ impl Studio {
         }
     }
 
-    pub(crate) fn open_preset(&mut self, number: usize) {
+    /// Begins the preset of that number in the list.
+    pub fn open_preset(&mut self, number: usize) {
         let Some(preset) = self.options.presets.get(number) else { return };
         match Recipe::parse(&preset.text) {
             Ok(mut recipe) => match recipe.limit_cells(self.options.cells) {
@@ -83,6 +125,9 @@ impl Studio {
 
     /// Begins another world.
     pub(crate) fn begin(&mut self, recipe: Recipe, path: Option<PathBuf>) {
+        if !self.may_take(&recipe) {
+            return;
+        }
         self.revision += 1;
         self.worker.tell(Order::Open(Box::new(recipe.clone()), self.revision));
         self.worker.tell(Order::Play(true));

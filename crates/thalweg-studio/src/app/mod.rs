@@ -19,14 +19,20 @@ mod viewport;
 use eframe::egui::{self, CentralPanel, Panel as Side, Ui};
 
 use crate::app::frames::Frames;
+use crate::app::state::NARROW;
 pub use crate::app::state::Studio;
 
 impl Studio {
     /// One frame: what came from worker and painter, keys, panels, the view; then the recipe, if it was changed, goes out.
     pub fn frame_ui(&mut self, ui: &mut Ui) {
         self.now = ui.input(|input| input.time);
+        if !std::mem::replace(&mut self.begun, true) && self.options.page.is_some() {
+            // On a phone the panels would cover the land.
+            self.sides = [ui.max_rect().width() > NARROW; 2];
+        }
         self.take();
         self.answer();
+        self.give();
         self.keyboard(ui);
         self.dropped(ui);
         self.read_lines();

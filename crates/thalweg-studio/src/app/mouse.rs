@@ -48,6 +48,23 @@ impl Studio {
         let (modifiers, scroll, dt, now) =
             ui.input(|input| (input.modifiers, input.smooth_scroll_delta().y, input.stable_dt, input.time));
         let size = [rect.width(), rect.height()];
+        // Two fingers zoom and move, wherever they are; what one of them began ends.
+        if let Some(touch) = ui.input(|input| input.multi_touch())
+            && rect.contains(touch.center_pos)
+        {
+            let toward = self.ground_at(rect, touch.center_pos).map(|cursor| cursor.at);
+            let [x, y] = [touch.translation_delta.x, touch.translation_delta.y];
+            self.camera_mut().zoom(touch.zoom_delta, toward);
+            self.camera_mut().pan([x, y], size);
+            self.drag.points.clear();
+            self.drag.touched = Some(now);
+            self.cursor = None;
+            return;
+        }
+        // The last finger of two turns nothing on its way up.
+        if self.drag.touched.is_some_and(|touched| now - touched < 0.3) {
+            return;
+        }
         let near_line = |studio: &Self, pointer: egui::Pos2| {
             let line = rect.left() + studio.settings.swipe * rect.width();
             studio.settings.compare == Compare::Swipe && (pointer.x - line).abs() < 8.0

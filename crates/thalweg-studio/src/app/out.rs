@@ -10,7 +10,8 @@ use thalweg::recipe::Recipe;
 use crate::app::frames::Kind;
 use crate::app::paths::{free, quoted};
 use crate::app::state::Studio;
-use crate::options::Preset;
+use crate::options::{Page, Preset};
+use crate::session::Order;
 
 /// Frames of a turntable.
 const TURN: u32 = 120;
@@ -21,6 +22,12 @@ impl Studio {
     /// Saves the view, so many times its size, with the number of droplets in the picture's name.
     pub fn save_picture(&mut self, times: u32) {
         let name = format!("{}-{}-droplets.png", self.stem(), self.snapshot.particles);
+        if self.options.page.is_some() {
+            let frame = self.frame(self.drawn_size);
+            let reading = self.scene.as_mut().map(|scene| scene.begin_picture(&frame, times));
+            self.reading = reading.map(|reading| (name, reading));
+            return;
+        }
         let path = free(&self.options.pictures, &name);
         let size = self.drawn_size;
         let written = self.rendered(size, times).and_then(|picture| write(&path, &picture));
@@ -30,7 +37,58 @@ impl Studio {
         }
     }
 
+    /// Gives the page's user what is ready for him: files of the session's, and the picture that was begun.
+    pub(crate) fn give(&mut self) {
+        let Some(page) = self.options.page.clone() else { return };
+        for (name, bytes) in page.link.files() {
+            page.host.give(&name, &bytes);
+            self.say(format!("Saved {name}"));
+        }
+        let Some(((name, reading), scene)) = self.reading.take().zip(self.scene.as_ref()) else { return };
+        match scene.read(&reading) {
+            None => self.reading = Some((name, reading)),
+            Some(Err(problem)) => self.complain(problem),
+            Some(Ok(picture)) => {
+                let mut bytes = std::io::Cursor::new(Vec::new());
+                match picture.encode(&mut bytes) {
+                    Ok(()) => {
+                        page.host.give(&name, &bytes.into_inner());
+                        self.say(format!("Saved {name}"));
+                    }
+                    Err(problem) => self.complain(problem.to_string()),
+                }
+            }
+        }
+    }
+
+    /// Gives the page's user the recipe; its elevation model, if it has one, is named as it lies in a folder.
+    fn give_recipe(&mut self, page: &Page) {
+        let mut recipe = self.recipe.clone();
+        recipe.from = recipe.from.map(|from| from.file_name().map(PathBuf::from).unwrap_or(from));
+        let name = format!("{}.toml", self.stem());
+        page.host.give(&name, recipe.to_toml().as_bytes());
+        self.say(format!("Saved {name}"));
+    }
+
+    /// Has the session write its heights for the page's user.
+    pub fn export_heights(&self) {
+        self.worker.tell(Order::Export(format!("{}.tif", self.stem()).into()));
+    }
+
+    /// The address that opens this world in the page.
+    pub(crate) fn address(&mut self) -> Option<String> {
+        let page = self.options.page.clone()?;
+        match self.recipe.to_link() {
+            Ok(link) => Some(page.host.address(&link)),
+            Err(problem) => {
+                self.complain(problem.to_string());
+                None
+            }
+        }
+    }
+
     /// The view as a picture.
+    #[cfg(not(target_arch = "wasm32"))]
     fn rendered(&mut self, size: [u32; 2], times: u32) -> Result<Picture, String> {
         let frame = self.frame(size);
         if frame.parts.is_empty() {
@@ -38,6 +96,12 @@ impl Studio {
         }
         let scene = self.scene.as_mut().ok_or("there is no GPU to draw a picture with")?;
         scene.picture(&frame, times)
+    }
+
+    /// Without a disk there are no frames to write.
+    #[cfg(target_arch = "wasm32")]
+    fn rendered(&mut self, _: [u32; 2], _: u32) -> Result<Picture, String> {
+        Err("a page writes no frames".into())
     }
 
     /// Writes the next of the frames that are being written.
@@ -76,6 +140,9 @@ impl Studio {
 
     /// Saves the recipe.
     pub fn save_recipe(&mut self, path: &Path) {
+        if let Some(page) = self.options.page.clone() {
+            return self.give_recipe(&page);
+        }
         match self.recipe.save(path) {
             Ok(()) => {
                 self.say(format!("Saved {}", path.display()));

@@ -8,6 +8,7 @@ use crate::platform::Ask;
 use crate::session::Order;
 use crate::ui::appearance::{self, AppearanceAct};
 use crate::ui::habits::HABITS;
+use crate::ui::row;
 use crate::ui::toolbar::{self, ToolbarAct};
 use crate::ui::words::trouble;
 use thalweg::products::overlay::Overlay;
@@ -19,9 +20,10 @@ impl Studio {
             thumbnails: &self.thumbnails,
             playing: self.snapshot.playing,
             undo: [self.history.can_undo(), self.history.can_redo()],
+            page: self.options.page.is_some(),
         };
         let mut wish = None;
-        ui.horizontal(|ui| {
+        row(ui, |ui| {
             for (side, title, about) in
                 [(0, "Recipe", "Stages and their parameters"), (1, "View", "Overlays, sun, heights")]
             {
@@ -47,6 +49,13 @@ impl Studio {
                     self.say(format!("Copied: {line}"));
                 }
             }
+            Some(ToolbarAct::CopyLink) => {
+                if let Some(address) = self.address() {
+                    ui.ctx().copy_text(address);
+                    self.say("Copied the link.".into());
+                }
+            }
+            Some(ToolbarAct::Heights) => self.export_heights(),
             Some(ToolbarAct::Keys) => self.keys = !self.keys,
         }
         false

@@ -11,6 +11,8 @@ pub struct Drag {
     pub sent: f64,
     /// The pen is being drawn along.
     pub penning: bool,
+    /// When two fingers were last on the view.
+    pub touched: Option<f64>,
     /// The swipe's line is being moved.
     pub swiping: bool,
 }

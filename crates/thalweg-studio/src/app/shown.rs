@@ -6,10 +6,15 @@ use thalweg::recipe::Recipe;
 
 use crate::app::state::Studio;
 use crate::painter::{Job, Wants};
+use crate::session::Order;
 use crate::ui::appearance::Compare;
 use crate::ui::scene::Scene;
 use crate::ui::tools::Hands;
 use crate::view::camera::Camera;
+
+/// Seconds in which a worker may break down so often and begin again.
+const MINUTE: f64 = 60.0;
+const MOST_DEATHS: usize = 3;
 
 impl Studio {
     /// Takes what worker and painter have ready.
@@ -24,10 +29,17 @@ impl Studio {
                 self.news = latest.news.0;
                 self.say(latest.news.1.clone());
             }
+            if latest.revision != self.snapshot.revision {
+                // Another world may count its states from the start.
+                self.asked = None;
+            }
             self.snapshot = latest;
             // It could be opened.
             self.left.take_if(|left| self.snapshot.revision >= left.revision && self.snapshot.problem.is_none());
             self.adopt();
+        }
+        if self.worker.is_broken() && self.begin_again() {
+            self.complain("The simulation has broken down. It begins again with the recipe as it was.".into());
         }
         if self.worker.is_broken() && !self.told {
             self.told = true;
@@ -62,7 +74,7 @@ impl Studio {
                 self.painted = Some(painted);
                 if first {
                     self.framed = true;
-                    let [height, width] = self.snapshot.terrain.grid.extent();
+                    let [height, width] = self.snapshot.grid.extent();
                     let (tool, nib) = (self.hands.tool, self.hands.pen.nib);
                     self.hands = Hands::new(height.max(width));
                     (self.hands.tool, self.hands.pen.nib) = (tool, nib);
@@ -73,6 +85,22 @@ impl Studio {
                 }
             }
         }
+    }
+
+    /// Gives a worker that broke down its recipe again, if it can begin anew. One that breaks down again and again stands still.
+    fn begin_again(&mut self) -> bool {
+        let now = self.now;
+        self.deaths.retain(|death| now - death < MINUTE);
+        if self.deaths.len() >= MOST_DEATHS || !self.worker.revive() {
+            return false;
+        }
+        let plays = (self.snapshot.playing || self.snapshot.done) && self.deaths.is_empty();
+        self.deaths.push(now);
+        self.revision += 1;
+        (self.world, self.sent, self.asked) = (self.revision, 0, None);
+        self.worker.tell(Order::Open(Box::new(self.recipe.clone()), self.revision));
+        self.worker.tell(Order::Play(plays));
+        true
     }
 
     /// Takes over the worker's recipe where it has one of its own: with strokes of the hand, or after an edit that was
@@ -106,6 +134,7 @@ impl Studio {
             before: Arc::clone(&self.snapshot.before),
             eroding: self.snapshot.eroding,
             falling: self.snapshot.falling.clone().filter(|_| self.settings.droplets),
+            droplets: self.settings.droplets,
             compare: order.2,
             wants: order.1.clone(),
         });

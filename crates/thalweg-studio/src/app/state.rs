@@ -25,8 +25,14 @@ use crate::ui::timeline::Timeline;
 use crate::ui::toolbar::Knobs;
 use crate::ui::tools::Hands;
 use crate::view::camera::Camera;
+use crate::view::target::Reading;
 use thalweg::products::overlay::Overlay;
 
+/// Width in points up to which a page has no room for panels beside the land.
+pub(crate) const NARROW: f32 = 900.0;
+/// Bytes of a recipe that a page takes without asking (of copies of it there is as much as makes a GiB), and what there is of 32 bits of addresses beside the program's own.
+const ALLOWED: u64 = 3 << 28;
+const MOST_MEMORY: u64 = 7 << 29;
 /// Seconds that a word stays.
 const WORDS: f64 = 6.0;
 
@@ -85,6 +91,14 @@ pub struct Studio {
     pub(crate) asking: Option<(Ask, Receiver<Option<PathBuf>>)>,
     pub(crate) keys: bool,
     pub(crate) sides: [bool; 2],
+    /// Whether the first frame was drawn, before which nobody knows how wide the window is.
+    pub(crate) begun: bool,
+    /// A picture on its way back from the GPU, and the name of its file.
+    pub(crate) reading: Option<(String, Reading)>,
+    /// When the worker broke down and began again.
+    pub(crate) deaths: Vec<f64>,
+    /// Bytes that a page may take without asking.
+    pub(crate) allowed: u64,
     /// Until when a shower by hand is seen.
     pub(crate) shower: f64,
     pub(crate) words: Vec<(f64, String, bool)>,
@@ -115,13 +129,22 @@ impl Studio {
     /// # Errors
     /// When the recipe cannot begin, or the system gives no thread.
     pub fn new(options: Options, ctx: &Context, state: Option<RenderState>) -> Result<Self, String> {
-        ctx.set_theme(egui::Theme::Dark);
         ctx.set_fonts(fonts());
         let recipe = options.recipe.clone();
-        let waker = ctx.clone();
-        let worker = Worker::start(options.recipe.clone(), options.playing, move || waker.request_repaint())?;
-        let waker = ctx.clone();
-        let painter = Painter::start(move || waker.request_repaint())?;
+        let (worker, painter) = match &options.page {
+            // A page is as light or dark as the others of its user.
+            Some(page) => {
+                ctx.set_theme(egui::ThemePreference::System);
+                let (worker, painter) = (page.link.clone(), page.link.clone());
+                (Worker::elsewhere(worker), Painter::elsewhere(painter))
+            }
+            None => {
+                ctx.set_theme(egui::Theme::Dark);
+                let [step, paint] = [ctx.clone(), ctx.clone()];
+                let worker = Worker::start(options.recipe.clone(), options.playing, move || step.request_repaint())?;
+                (worker, Painter::start(move || paint.request_repaint())?)
+            }
+        };
         let snapshot = loop {
             // The worker hangs the first snapshot out before anything else.
             match worker.latest() {
@@ -130,7 +153,7 @@ impl Studio {
                 None => std::thread::yield_now(),
             }
         };
-        let [height, width] = snapshot.terrain.grid.extent();
+        let [height, width] = snapshot.grid.extent();
         let hands = Hands::new(height.max(width));
         let thumbnails = options.presets.iter().map(|preset| thumbnail(ctx, preset)).collect();
         Ok(Self {
@@ -175,6 +198,10 @@ impl Studio {
             asking: None,
             keys: false,
             sides: [true, true],
+            begun: false,
+            reading: None,
+            deaths: Vec::new(),
+            allowed: ALLOWED,
             shower: 0.0,
             words: Vec::new(),
             news: 0,
@@ -234,13 +261,44 @@ impl Studio {
     }
 
     /// Says what went wrong; what is still to be read is not said twice.
-    pub(crate) fn complain(&mut self, text: String) {
+    pub fn complain(&mut self, text: String) {
         self.words.retain(|(_, said, _)| *said != text);
         self.words.push((self.now + 2.0 * WORDS, text, true));
     }
 
+    /// Whether a page may take the memory that a recipe needs: much of it is asked for once, not taken.
+    pub(crate) fn may_take(&mut self, recipe: &Recipe) -> bool {
+        let Some(page) = &self.options.page else { return true };
+        let Ok(need) = recipe.grid().map(|grid| recipe.memory(&grid)) else { return true };
+        if need <= self.allowed {
+            return true;
+        }
+        let [need_gib, most_gib] = [need, MOST_MEMORY].map(|bytes| bytes as f64 / f64::from(1 << 30));
+        if need > MOST_MEMORY {
+            let name = &recipe.name;
+            let problem =
+                format!("{name} needs {need_gib:.1} GiB of memory; a page has {most_gib:.1} GiB: take fewer cells");
+            self.complain(problem);
+            return false;
+        }
+        let question = format!("{} needs about {need_gib:.1} GiB of memory. Go on?", recipe.name);
+        if page.host.allows(&question) {
+            self.allowed = need;
+            // What is weighed as work begins has copies in it that the recipe's own count has not.
+            page.link.allow(2 * need);
+        }
+        need <= self.allowed
+    }
+
     /// Sends the recipe to the worker.
     pub(crate) fn send(&mut self) {
+        if !self.may_take(&self.recipe.clone()) {
+            if let Ok(mut recipe) = Recipe::parse(&self.snapshot.recipe) {
+                recipe.folder.clone_from(&self.recipe.folder);
+                self.recipe = recipe;
+            }
+            return;
+        }
         self.revision += 1;
         self.worker.tell(Order::Edit(Box::new(self.recipe.clone()), self.revision, self.snapshot.strokes));
     }

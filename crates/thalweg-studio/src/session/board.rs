@@ -7,7 +7,7 @@ use crate::session::snapshot::Snapshot;
 
 /// Where the latest snapshot hangs.
 #[derive(Default)]
-pub(super) struct Board {
+pub(crate) struct Board {
     latest: Mutex<Option<Arc<Snapshot>>>,
     /// Files are being written.
     writing: AtomicBool,
@@ -37,6 +37,11 @@ impl Board {
     /// Says that the thread has broken down.
     pub fn set_broken(&self) {
         self.broken.store(true, Ordering::Release);
+    }
+
+    /// Says that it works again.
+    pub fn mend(&self) {
+        self.broken.store(false, Ordering::Release);
     }
 
     pub fn is_broken(&self) -> bool {

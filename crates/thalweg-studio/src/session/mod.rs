@@ -8,6 +8,8 @@ mod snapshot;
 mod work;
 mod worker;
 
+pub(crate) use board::Board;
 pub use order::{Order, PACE};
 pub use snapshot::{Snapshot, Trace, TurnAt};
-pub use worker::Worker;
+pub(crate) use work::Work;
+pub use worker::{Elsewhere, Worker};

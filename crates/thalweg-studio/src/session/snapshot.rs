@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use thalweg::models::droplets::{Droplets, TracePoint};
 use thalweg::session::Position;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::grid::Grid;
 
 /// What is done in one of a run's turns.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnAt {
     /// The label of its stage.
     pub label: String,
@@ -83,6 +85,8 @@ pub struct Snapshot {
     pub strokes: u64,
     /// Orders of the hand obeyed or refused so far.
     pub heard: u64,
+    /// The fingerprint of the ground, as the command's report has it: of a finished run that a fresh one would repeat.
+    pub fingerprint: Option<String>,
     /// What was done last, in words, counted.
     pub news: (u64, String),
 }

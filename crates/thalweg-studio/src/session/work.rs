@@ -4,11 +4,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg::terrain::GROUND;
 use thalweg::{Result, Session, world_folder};
+use web_time::Instant;
 
 use crate::session::board::Board;
 use crate::session::estimate::Costs;
@@ -25,7 +27,7 @@ const MARKS: Duration = Duration::from_secs(2);
 const DRAG: Duration = Duration::from_millis(400);
 
 /// A session at work.
-pub(super) struct Work {
+pub(crate) struct Work {
     session: Session,
     board: Arc<Board>,
     revision: u64,
@@ -40,6 +42,15 @@ pub(super) struct Work {
     problems: u64,
     heard: u64,
     news: (u64, String),
+    /// The fingerprint of the finished ground, and of which version it is.
+    fingerprint: (u64, Option<String>),
+    /// Orders that were heard and not obeyed yet.
+    waiting: VecDeque<Order>,
+    /// When the last snapshot was shown, and what it cost.
+    shown: Instant,
+    cost: Duration,
+    /// When the next step may be taken.
+    due: Instant,
 }
 
 impl Work {
@@ -61,58 +72,71 @@ impl Work {
             problems: 0,
             heard: 0,
             news: (0, String::new()),
+            fingerprint: (u64::MAX, None),
+            waiting: VecDeque::new(),
+            shown: Instant::now(),
+            cost: Duration::ZERO,
+            due: Instant::now(),
         })
     }
 
-    /// The thread's loop: orders first, then a step, then a snapshot if it is time for one.
+    /// The thread's loop: it waits for orders, and for the next step to be due.
     pub fn run(&mut self, inbox: &Receiver<Order>, wake: &dyn Fn()) {
         self.publish(wake);
-        let mut shown = Instant::now();
-        let mut cost = Duration::ZERO;
-        let mut due = Instant::now();
-        let mut waiting = VecDeque::new();
         loop {
-            let heard = match self.next(inbox, &mut waiting, due) {
+            match self.next(inbox) {
                 Ok(order) => {
-                    waiting.push_front(order);
-                    waiting.extend(inbox.try_iter());
-                    if !self.obey(&mut waiting) {
-                        return;
-                    }
-                    true
+                    self.hear(order);
+                    inbox.try_iter().for_each(|order| self.hear(order));
                 }
                 Err(TryRecvError::Disconnected) => return,
-                Err(TryRecvError::Empty) => false,
-            };
-            let stepped = self.session.is_going() && Instant::now() >= due;
-            if stepped {
-                let start = Instant::now();
-                self.step();
-                due = self.pace.map_or(start, |pace| start + Duration::from_secs_f64(1.0 / pace.max(0.01)));
+                Err(TryRecvError::Empty) => {}
             }
-            let rest = !self.session.is_going();
-            if heard || (stepped && (rest || shown.elapsed() >= SNAPSHOTS.max(SHARE * cost))) {
-                let start = Instant::now();
-                self.publish(wake);
-                (shown, cost) = (Instant::now(), start.elapsed());
+            if !self.turn(wake) {
+                return;
             }
         }
     }
 
+    /// Takes an order, to be obeyed in the next turn.
+    pub fn hear(&mut self, order: Order) {
+        self.waiting.push_back(order);
+    }
+
+    /// One turn: orders first, then a step if it is due, then a snapshot if it is time for one. False ends the work.
+    pub fn turn(&mut self, wake: &dyn Fn()) -> bool {
+        let heard = !self.waiting.is_empty();
+        if !self.obey() {
+            return false;
+        }
+        let stepped = self.session.is_going() && Instant::now() >= self.due;
+        if stepped {
+            let start = Instant::now();
+            self.step();
+            self.due = self.pace.map_or(start, |pace| start + Duration::from_secs_f64(1.0 / pace.max(0.01)));
+        }
+        let rest = !self.session.is_going();
+        if heard || (stepped && (rest || self.shown.elapsed() >= SNAPSHOTS.max(SHARE * self.cost))) {
+            let start = Instant::now();
+            self.publish(wake);
+            (self.shown, self.cost) = (Instant::now(), start.elapsed());
+        }
+        true
+    }
+
+    /// How long nothing is to be done; `None` until an order comes.
+    pub fn idle(&self) -> Option<Duration> {
+        if !self.waiting.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        self.session.is_going().then(|| self.due.saturating_duration_since(Instant::now()))
+    }
+
     /// The next order: at once while there are steps to take, none once the next of them is due.
-    fn next(
-        &self,
-        inbox: &Receiver<Order>,
-        waiting: &mut VecDeque<Order>,
-        due: Instant,
-    ) -> std::result::Result<Order, TryRecvError> {
-        if let Some(order) = waiting.pop_front() {
-            return Ok(order);
-        }
-        if !self.session.is_going() {
+    fn next(&self, inbox: &Receiver<Order>) -> std::result::Result<Order, TryRecvError> {
+        let Some(wait) = self.idle() else {
             return inbox.recv().map_err(|_| TryRecvError::Disconnected);
-        }
-        let wait = due.saturating_duration_since(Instant::now());
+        };
         if wait.is_zero() {
             return inbox.try_recv();
         }
@@ -123,13 +147,14 @@ impl Work {
     }
 
     /// Obeys the orders that wait, up to one that takes long: what it did is to be seen before the next. Of edits only the
-    /// last counts. False ends the thread.
-    fn obey(&mut self, waiting: &mut VecDeque<Order>) -> bool {
-        while let Some(order) = waiting.pop_front() {
-            if matches!(order, Order::Quit) || waiting.iter().any(|order| matches!(order, Order::Quit)) {
+    /// last counts. False ends the work.
+    fn obey(&mut self) -> bool {
+        while let Some(order) = self.waiting.pop_front() {
+            let waits = |one: fn(&Order) -> bool| self.waiting.iter().any(one);
+            if matches!(order, Order::Quit) || waits(|order| matches!(order, Order::Quit)) {
                 return false;
             }
-            if matches!(order, Order::Edit(..)) && waiting.iter().any(|later| matches!(later, Order::Edit(..))) {
+            if matches!(order, Order::Edit(..)) && waits(|later| matches!(later, Order::Edit(..))) {
                 continue;
             }
             // To go on or to stop mends nothing.
@@ -222,13 +247,30 @@ impl Work {
     }
 
     /// Hangs out what there is to see now.
-    fn publish(&mut self, wake: &dyn Fn()) {
+    pub fn publish(&mut self, wake: &dyn Fn()) {
         let snapshot = self.snapshot();
         self.board.show(snapshot);
         wake();
     }
 
-    fn snapshot(&mut self) -> Snapshot {
+    /// The fingerprint of the ground, as the command's report has it: once all is done, of a run that a fresh one would repeat.
+    fn fingerprint(&mut self) -> Option<String> {
+        let (run, version) = (self.session.run(), self.session.version());
+        if self.fingerprint.0 != version {
+            let is_whole = run.is_done() && run.reports().iter().all(|report| report.changes.is_empty());
+            let found = is_whole.then(|| run.terrain().fingerprints().remove(GROUND.name)).flatten();
+            self.fingerprint = (version, found);
+        }
+        self.fingerprint.1.clone()
+    }
+
+    /// The run itself, for what is written of it.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub fn snapshot(&mut self) -> Snapshot {
+        let fingerprint = self.fingerprint();
         if self.traced != self.session.pasts() {
             self.traced = self.session.pasts();
             self.trace = Arc::new(Trace { number: self.trace.number, points: Vec::new() });
@@ -270,6 +312,7 @@ impl Work {
             strokes: self.session.strokes(),
             heard: self.heard,
             news: self.news.clone(),
+            fingerprint,
             grid: run.terrain().grid.clone(),
             terrain,
         }

@@ -12,3 +12,20 @@ pub(crate) mod timeline;
 pub(crate) mod toolbar;
 pub(crate) mod tools;
 pub(crate) mod words;
+
+pub use toolbar::place_of;
+
+use eframe::egui::{ScrollArea, Ui};
+
+/// Width in points up to which a row does not fit, and is pushed along by a finger.
+const NARROW: f32 = 600.0;
+
+/// A row of the window; on a phone it is longer than the window is wide.
+pub(crate) fn row(ui: &mut Ui, draw: impl FnOnce(&mut Ui)) {
+    if ui.available_width() > NARROW {
+        ui.horizontal(draw);
+    } else {
+        let name = ui.next_auto_id();
+        ScrollArea::horizontal().id_salt(name).show(ui, |ui| ui.horizontal(draw));
+    }
+}

@@ -7,11 +7,13 @@ use eframe::egui_wgpu::{RenderState, WgpuConfiguration, WgpuSetup};
 use thalweg::pictures::picture::Picture;
 
 use crate::view::camera::Camera;
-use crate::view::gpu::{Gpu, NO_ADAPTER, for_window, limits};
+use crate::view::gpu::{Gpu, limits};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::view::gpu::{NO_ADAPTER, for_window};
 use crate::view::look::{Dot, Line, Look, Shot};
 use crate::view::renderer::Renderer;
 use crate::view::surface::Surface;
-use crate::view::target::Target;
+use crate::view::target::{Reading, Target};
 
 /// What one picture shows; the same frame gives the same picture.
 #[derive(Clone, PartialEq, Default)]
@@ -105,7 +107,22 @@ impl Scene {
     ///
     /// # Errors
     /// When the picture cannot be read back.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn picture(&mut self, frame: &Frame, times: u32) -> Result<Picture, String> {
+        self.drawn_larger(frame, times).read(&self.gpu)
+    }
+
+    /// Begins a picture of a frame, for whoever must not wait; [`Scene::read`] has it later.
+    pub fn begin_picture(&mut self, frame: &Frame, times: u32) -> Reading {
+        self.drawn_larger(frame, times).begin_read(&self.gpu)
+    }
+
+    /// A picture that was begun, once it is there.
+    pub fn read(&self, reading: &Reading) -> Option<Result<Picture, String>> {
+        reading.take(&self.gpu)
+    }
+
+    fn drawn_larger(&mut self, frame: &Frame, times: u32) -> Target {
         let most = self.within([u32::MAX; 2])[0];
         let times = times.max(1).min(most / frame.size[0].max(1)).min(most / frame.size[1].max(1)).max(1);
         let larger = |area: [u32; 4]| area.map(|x| x * times);
@@ -120,7 +137,7 @@ impl Scene {
         let target = Target::new(&self.state.device, large.size);
         draw(&mut self.renderer, &target, &large);
         self.drawn = None;
-        target.read(&self.gpu)
+        target
     }
 
     /// Whether the GPU has gone.
@@ -162,10 +179,16 @@ pub fn on_any_gpu() -> WgpuConfiguration {
     let mut configuration = WgpuConfiguration::default();
     if let WgpuSetup::CreateNew(setup) = &mut configuration.wgpu_setup {
         setup.device_descriptor = descriptor;
-        setup.native_adapter_selector = Some(Arc::new(|adapters, surface| {
+        // A browser chooses by itself.
+        #[cfg(not(target_arch = "wasm32"))]
+        let selector: eframe::egui_wgpu::NativeAdapterSelectorMethod = Arc::new(|adapters, surface| {
             let shows = |adapter: &&wgpu::Adapter| surface.is_none_or(|surface| adapter.is_surface_supported(surface));
             for_window(adapters.iter().filter(shows)).cloned().ok_or_else(|| NO_ADAPTER.to_string())
-        }));
+        });
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            setup.native_adapter_selector = Some(selector);
+        }
     }
     configuration
 }

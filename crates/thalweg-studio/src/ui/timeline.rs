@@ -3,6 +3,7 @@
 use eframe::egui::{self, Align2, Color32, DragValue, FontId, RichText, Sense, Stroke, Ui, pos2, vec2};
 
 use crate::session::{Order, PACE, Snapshot};
+use crate::ui::row;
 
 /// What the row remembers.
 pub struct Timeline {
@@ -26,7 +27,7 @@ impl Timeline {
     /// Draws the row; orders go to the worker.
     pub fn show(&mut self, ui: &mut Ui, snapshot: &Snapshot) -> Option<Order> {
         let mut order = None;
-        ui.horizontal(|ui| {
+        row(ui, |ui| {
             if ui.button("Step").on_hover_text("Takes so many steps, then stops").clicked() {
                 order = Some(Order::Step(self.steps));
             }
@@ -61,6 +62,9 @@ fn said(snapshot: &Snapshot) -> RichText {
         }
         _ => "done".to_string(),
     };
+    if let Some(fingerprint) = &snapshot.fingerprint {
+        words += &format!(" · fingerprint {fingerprint}");
+    }
     if snapshot.turns.last().is_some_and(|turn| turn.level > 0) {
         words += &format!(" · {} cells", snapshot.grid.rows().max(snapshot.grid.cols()));
     }

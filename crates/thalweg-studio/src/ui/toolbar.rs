@@ -30,6 +30,10 @@ pub enum ToolbarAct {
     StopFrames,
     /// Put the command line that builds this world on the clipboard.
     CopyCommand,
+    /// Put the address that opens this world in a page on the clipboard.
+    CopyLink,
+    /// Give the page's user the heights.
+    Heights,
     /// Show or hide the keys.
     Keys,
 }
@@ -76,6 +80,8 @@ pub struct Shown<'a> {
     pub playing: bool,
     /// Whether something can be undone, redone.
     pub undo: [bool; 2],
+    /// Whether this is a page: files are given to the user one by one.
+    pub page: bool,
 }
 
 /// Draws the row.
@@ -118,7 +124,7 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
             wish = Some(ToolbarAct::Changed);
         }
         ui.separator();
-        ui.menu_button("Export", |ui| export(ui, &mut wish));
+        ui.menu_button("Export", |ui| if shown.page { page_export(ui, &mut wish) } else { export(ui, &mut wish) });
         ui.separator();
         let [undo, redo] = shown.undo;
         if ui.add_enabled(undo, Button::new("Undo")).on_hover_text("Ctrl+Z").clicked() {
@@ -138,7 +144,13 @@ fn knob(ui: &mut Ui, name: &str, value: &mut f64, about: &str) {
     ui.label(name);
     let slider = Slider::new(value, FACTOR).logarithmic(true).max_decimals(2).prefix("×");
     ui.spacing_mut().slider_width = 90.0;
-    ui.add(slider).accessible_name(name).on_hover_text(about);
+    let rect = ui.add(slider).accessible_name(name).on_hover_text(about).rect;
+    ui.data_mut(|data| data.insert_temp(egui::Id::unique(name), rect));
+}
+
+/// Where the slider of a knob was drawn last, for who has no eyes: a test in a browser.
+pub fn place_of(ctx: &egui::Context, name: &'static str) -> Option<egui::Rect> {
+    ctx.data(|data| data.get_temp(egui::Id::unique(name)))
 }
 
 /// The rock that the land is of.
@@ -188,7 +200,9 @@ fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<ToolbarAct> {
     };
     item(ui, "Open a recipe or an elevation model …   Ctrl+O", ToolbarAct::Ask(Ask::Open));
     item(ui, "Save the recipe   Ctrl+S", ToolbarAct::Save);
-    item(ui, "Save the recipe as …", ToolbarAct::Ask(Ask::Save));
+    if !shown.page {
+        item(ui, "Save the recipe as …", ToolbarAct::Ask(Ask::Save));
+    }
     wish
 }
 
@@ -217,6 +231,21 @@ fn export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
     );
     item(ui, "Stop writing frames", "", ToolbarAct::StopFrames);
     item(ui, "Copy command line", "The command that builds this world", ToolbarAct::CopyCommand);
+}
+
+/// What a page gives its user.
+fn page_export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
+    let mut item = |ui: &mut Ui, text: &str, about: &str, then: ToolbarAct| {
+        if ui.button(text).on_hover_text(about).clicked() {
+            *wish = Some(then);
+            ui.close();
+        }
+    };
+    item(ui, "Heights as GeoTIFF", "Metres, as `thalweg build` writes them", ToolbarAct::Heights);
+    item(ui, "Recipe", "The text that this world is made from", ToolbarAct::Save);
+    item(ui, "Picture   S", "The view as it is, as PNG", ToolbarAct::Picture(1));
+    item(ui, "Picture, 2× as large", "", ToolbarAct::Picture(2));
+    item(ui, "Copy link", "An address that opens this world", ToolbarAct::CopyLink);
 }
 
 #[cfg(test)]

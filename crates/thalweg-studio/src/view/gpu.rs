@@ -1,6 +1,8 @@
 //! [`Gpu`]: the device that draws, without a window.
 
-use wgpu::{Backend, Backends, DeviceType};
+use wgpu::DeviceType;
+#[cfg(not(target_arch = "wasm32"))]
+use wgpu::{Backend, Backends};
 
 /// An adapter, its device and its queue.
 #[derive(Debug, Clone)]
@@ -17,6 +19,7 @@ pub struct Gpu {
 pub const NO_ADAPTER: &str = "no GPU and no software Vulkan was found; install a driver (on Debian and Ubuntu the package \
      mesa-vulkan-drivers draws without a GPU too), or use `thalweg view`, which draws on the CPU";
 
+#[cfg(not(target_arch = "wasm32"))]
 impl Gpu {
     /// The best adapter of this machine: a GPU before software, and OpenGL where there is no Vulkan, Metal or DirectX 12.
     /// The environment's `WGPU_BACKEND` narrows the choice.
@@ -64,6 +67,7 @@ pub fn is_software(device: &wgpu::Device) -> bool {
 }
 
 /// The best adapter that these ways to a GPU lead to.
+#[cfg(not(target_arch = "wasm32"))]
 fn best(backends: Backends) -> Option<wgpu::Adapter> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
@@ -80,6 +84,7 @@ fn best(backends: Backends) -> Option<wgpu::Adapter> {
 
 /// The best of these adapters for a window: as without one, but for software OpenGL before software Vulkan, whose
 /// driver (lavapipe of Mesa 22) gives back no memory of the pictures that it drew.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn for_window<'a>(adapters: impl Iterator<Item = &'a wgpu::Adapter>) -> Option<&'a wgpu::Adapter> {
     adapters.min_by_key(|adapter| {
         let info = adapter.get_info();
@@ -88,6 +93,7 @@ pub fn for_window<'a>(adapters: impl Iterator<Item = &'a wgpu::Adapter>) -> Opti
 }
 
 /// The less, the better it draws.
+#[cfg(not(target_arch = "wasm32"))]
 fn kind(info: &wgpu::AdapterInfo) -> u8 {
     match info.device_type {
         DeviceType::DiscreteGpu => 0,

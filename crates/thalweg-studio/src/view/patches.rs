@@ -4,7 +4,10 @@
 //! corner of a patch to its neighbour as the distance comes near that of the next level, so levels meet without a seam.
 
 use glam::{Mat4, Vec3, vec3};
+use serde::{Deserialize, Serialize};
 use thalweg::terrain::field::{Field, Size};
+
+use crate::raw;
 
 /// Quads on a side of a patch.
 pub(super) const QUADS: usize = 16;
@@ -13,9 +16,10 @@ pub(super) const QUADS: usize = 16;
 const LEAST_RANGE: f32 = 160.0;
 
 /// Lowest and highest surface of every patch of every level.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pyramid {
     /// From the finest level; low > high where there is nothing to draw.
+    #[serde(with = "raw::fields")]
     levels: Vec<Field<[f32; 2]>>,
 }
 

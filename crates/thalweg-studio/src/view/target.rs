@@ -1,5 +1,7 @@
 //! [`Target`]: the picture that is drawn into.
 
+use std::sync::mpsc::{Receiver, TryRecvError};
+
 use thalweg::pictures::picture::Picture;
 use thalweg::terrain::field::Field;
 
@@ -73,20 +75,29 @@ impl Target {
     ///
     /// # Errors
     /// When the device is lost or out of memory.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn read(&self, gpu: &Gpu) -> Result<Picture, String> {
+        let [width, height] = self.size;
+        let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let reading = self.begin_read(gpu);
+        if let Some(error) = pollster::block_on(scope.pop()) {
+            return Err(format!("a picture of {width} × {height} pixels cannot be read from the GPU: {error}"));
+        }
+        gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(error.to_string()))?;
+        reading.take(gpu).unwrap_or_else(|| Err(lost("it never answered".into())))
+    }
+
+    /// Begins to read the picture, for whoever must not wait: a page.
+    pub fn begin_read(&self, gpu: &Gpu) -> Reading {
         let [width, height] = self.size;
         // Rows of a copy are multiples of 256 bytes.
         let row = (width * 4).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
-        let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("picture read"),
             size: u64::from(row) * u64::from(height),
             usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
             mapped_at_creation: false,
         });
-        if let Some(error) = pollster::block_on(scope.pop()) {
-            return Err(format!("a picture of {width} × {height} pixels cannot be read from the GPU: {error}"));
-        }
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         encoder.copy_texture_to_buffer(
             self.colour.as_image_copy(),
@@ -102,13 +113,42 @@ impl Target {
             // Nobody waits any more if this fails.
             let _ = sender.send(done);
         });
-        let lost = |why: String| format!("the GPU gave no picture back: {why}");
-        gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(error.to_string()))?;
-        receiver.recv().map_err(|_| lost("it never answered".into()))?.map_err(|error| lost(error.to_string()))?;
-        let bytes = buffer.get_mapped_range(..).map_err(|error| lost(error.to_string()))?;
-        let rows = bytes.chunks_exact(row as usize).map(|row| &row[..width as usize * 4]);
+        Reading { size: self.size, row, buffer, done: receiver }
+    }
+}
+
+/// A picture on its way back from the GPU.
+pub struct Reading {
+    size: [u32; 2],
+    /// Bytes of a row.
+    row: u32,
+    buffer: wgpu::Buffer,
+    done: Receiver<Result<(), wgpu::BufferAsyncError>>,
+}
+
+impl Reading {
+    /// The picture, once it is there; it is asked for again until then.
+    pub fn take(&self, gpu: &Gpu) -> Option<Result<Picture, String>> {
+        if let Err(error) = gpu.device.poll(wgpu::PollType::Poll) {
+            return Some(Err(lost(error.to_string())));
+        }
+        match self.done.try_recv() {
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(lost("it never answered".into()))),
+            Ok(done) => Some(done.map_err(|error| lost(error.to_string())).and_then(|()| self.picture())),
+        }
+    }
+
+    fn picture(&self) -> Result<Picture, String> {
+        let [width, height] = self.size;
+        let bytes = self.buffer.get_mapped_range(..).map_err(|error| lost(error.to_string()))?;
+        let rows = bytes.chunks_exact(self.row as usize).map(|row| &row[..width as usize * 4]);
         let pixels = rows.flat_map(|row| row.as_chunks::<4>().0).map(|[r, g, b, _]| [*r, *g, *b]).collect();
         let rgb = Field::from_vec([height as usize, width as usize], pixels).map_err(|error| error.to_string())?;
         Ok(Picture { rgb })
     }
+}
+
+fn lost(why: String) -> String {
+    format!("the GPU gave no picture back: {why}")
 }

@@ -1,12 +1,22 @@
 //! Whether work fits into memory, asked before it starts.
 //!
-//! The least of four counts: what the system has free, what the control groups of this process leave, and what its own limits on
-//! address space and data leave. A failed allocation ends a program without a word; a refusal says what is needed.
+//! The least of five counts: what the system has free, what the control groups of this process leave, what its own limits on
+//! address space and data leave, and what its face [allows](allow). A failed allocation ends a program without a word; a refusal says what is needed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::base::error::{Error, Result};
 
 /// Work that needs less is not weighed: to ask costs more than it tells.
 const SMALL: u64 = 8 << 20;
+
+/// Bytes that work may take, beside what the system says; a page has 1 GiB until it asks for more, for nobody tells it what there is.
+static ALLOWED: AtomicU64 = AtomicU64::new(if cfg!(target_family = "wasm") { 1 << 30 } else { u64::MAX });
+
+/// Lets work take so many bytes and no more from now on, however much there is.
+pub fn allow(bytes: u64) {
+    ALLOWED.store(bytes, Ordering::Relaxed);
+}
 
 /// Refuses work on `what` that needs more bytes than there are.
 ///
@@ -41,7 +51,8 @@ fn fits(what: &str, need: u64, have: u64) -> Result<()> {
 
 /// Bytes that this process can have without swapping; `None` where the system does not say.
 pub fn available() -> Option<u64> {
-    [free(), system::left()].into_iter().flatten().min()
+    let allowed = Some(ALLOWED.load(Ordering::Relaxed)).filter(|bytes| *bytes < u64::MAX);
+    [free(), system::left(), allowed].into_iter().flatten().min()
 }
 
 /// What the whole system has free.

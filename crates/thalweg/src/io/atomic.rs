@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::disk::{self, File};
+use super::held as memory;
 use crate::base::error::{Error, Result};
 
 /// Writes a file through a temporary one beside it, which takes its name once all is on the disk.
@@ -19,6 +20,13 @@ use crate::base::error::{Error, Result};
 /// Whatever `write` returns, and what the system refuses (no folder, no right, no space).
 pub fn atomic(path: impl AsRef<Path>, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
     let path = path.as_ref();
+    if memory::is_held(path) {
+        let mut buffer = BufWriter::new(File::in_memory(path));
+        write(&mut buffer)?;
+        let file = buffer.into_inner().map_err(|error| Error::io(path, "write")(error.into_error()))?;
+        memory::hold(path, file.into_bytes());
+        return Ok(());
+    }
     if path.is_dir() {
         return Err(Error::file(path, "is a folder; a file name is needed"));
     }

@@ -3,7 +3,7 @@
 //! In a release the watcher is not there, and these functions are those of [`std::fs`].
 
 use std::fs;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// A change to the disk.
@@ -50,8 +50,15 @@ fn may(act: Act, path: &Path) -> io::Result<()> {
 /// A file that is being written.
 #[derive(Debug)]
 pub struct File {
-    file: fs::File,
+    place: Place,
     path: PathBuf,
+}
+
+/// Where its bytes go.
+#[derive(Debug)]
+enum Place {
+    Disk(fs::File),
+    Memory(Cursor<Vec<u8>>),
 }
 
 impl File {
@@ -61,7 +68,20 @@ impl File {
     /// What the system refuses.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         may(Act::Create, path)?;
-        Ok(Self { file: fs::File::create_new(path)?, path: path.to_path_buf() })
+        Ok(Self { place: Place::Disk(fs::File::create_new(path)?), path: path.to_path_buf() })
+    }
+
+    /// A file in memory; [`File::into_bytes`] has what was written.
+    pub(super) fn in_memory(path: &Path) -> Self {
+        Self { place: Place::Memory(Cursor::default()), path: path.to_path_buf() }
+    }
+
+    /// The bytes of a file in memory; none of one on the disk.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        match self.place {
+            Place::Disk(_) => Vec::new(),
+            Place::Memory(bytes) => bytes.into_inner(),
+        }
     }
 
     /// Makes what was written lasting.
@@ -69,30 +89,48 @@ impl File {
     /// # Errors
     /// What the system refuses.
     pub fn sync(&self) -> io::Result<()> {
-        may(Act::Sync, &self.path)?;
-        self.file.sync_all()
+        match &self.place {
+            Place::Memory(_) => Ok(()),
+            Place::Disk(file) => {
+                may(Act::Sync, &self.path)?;
+                file.sync_all()
+            }
+        }
     }
 
     /// Locks it for as long as it is open, where that can be done.
     pub(super) fn lock(&self) {
-        let _ = self.file.try_lock();
+        if let Place::Disk(file) = &self.place {
+            let _ = file.try_lock();
+        }
     }
 }
 
 impl Write for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        may(Act::Write, &self.path)?;
-        self.file.write(bytes)
+        match &mut self.place {
+            Place::Memory(memory) => memory.write(bytes),
+            Place::Disk(file) => {
+                may(Act::Write, &self.path)?;
+                file.write(bytes)
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        match &mut self.place {
+            Place::Memory(memory) => memory.flush(),
+            Place::Disk(file) => file.flush(),
+        }
     }
 }
 
 impl Seek for File {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to)
+        match &mut self.place {
+            Place::Memory(memory) => memory.seek(to),
+            Place::Disk(file) => file.seek(to),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod features;
 #[cfg(feature = "geopackage")]
 pub mod gpkg;
 pub mod heights;
+pub mod held;
 pub mod lake_file;
 pub mod meshes;
 pub mod output;

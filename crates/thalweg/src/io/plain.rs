@@ -4,11 +4,12 @@
 //! names is looked at before it is opened, opened so that nothing waits, and looked at again.
 
 use std::fs::{self, File, FileType, OpenOptions};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use crate::base::error::{Error, Result};
 use crate::base::memory;
+use crate::io::held;
 
 /// Opens a plain file; returns it with its length in bytes.
 ///
@@ -31,8 +32,12 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
 /// # Errors
 /// As [`open`]; a file of more than `most` bytes, or of more than there is memory for.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
-    let (file, length) = open(path)?;
     let too_long = |length: u64| Error::file(path, format!("has {length} bytes; at most {most} are read"));
+    if held::is_held(path) {
+        let bytes = held::held(path).ok_or_else(|| Error::io(path, "read")(ErrorKind::NotFound.into()))?;
+        return if bytes.len() as u64 > most { Err(too_long(bytes.len() as u64)) } else { Ok(bytes.to_vec()) };
+    }
+    let (file, length) = open(path)?;
     if length > most {
         return Err(too_long(length));
     }
@@ -64,7 +69,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String> {
 /// As [`read`], but for a file that is not there.
 pub fn read_if_there(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     match read(path, most) {
-        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
         other => other.map(Some),
     }
 }

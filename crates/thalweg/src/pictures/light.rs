@@ -1,13 +1,14 @@
 //! Light on ground: Lambert's law, open sky, cast shadow.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
 use crate::pictures::sample::bilinear;
 use crate::terrain::field::{Field, Size};
 
 /// Where the sun stands.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sun {
     /// Degrees clockwise from north.
     pub azimuth: f64,

@@ -7,6 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::io::Format;
 use crate::io::apart::apart;
 use crate::io::atomic::atomic;
+use crate::io::held;
 use crate::model::Role;
 use crate::models;
 use crate::recipe::Recipe;
@@ -26,7 +27,10 @@ impl Recipe {
             return Self::read(path);
         }
         Format::of(path)?;
-        let absolute = std::path::absolute(path).map_err(Error::io(path, "find"))?;
+        let absolute = match held::is_held(path) {
+            true => path.to_path_buf(),
+            false => std::path::absolute(path).map_err(Error::io(path, "find"))?,
+        };
         let mut recipe = Self::single(models::playing(Role::Water)?, 1);
         recipe.name = path.file_stem().map_or("terrain".into(), |stem| stem.to_string_lossy().into_owned());
         recipe.from = Some(absolute);

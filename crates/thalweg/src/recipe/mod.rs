@@ -39,6 +39,7 @@ mod drawn;
 mod file;
 mod laid;
 mod levels;
+mod link;
 mod scatter;
 mod source;
 mod stage;

@@ -34,6 +34,8 @@ mod undo;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::error::Result;
 use crate::products::resample::reduce;
 use crate::recipe::{Recipe, Stage};
@@ -53,7 +55,7 @@ pub const MEMORY: u64 = 192 << 20;
 pub const SHOWN: usize = 4096;
 
 /// Where a run stands, or stood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
     /// Number of the turn among [`Run::turns`]: where there is one level, that of the stage. The number of turns when all is
     /// done.

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use sources::Sources;
 
 /// The crates whose order is kept.
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 6] = [
     "crates/thalweg/src/",
     "crates/thalweg-store/src/",
     "crates/thalweg-studio/src/",
+    "crates/thalweg-studio-web/src/",
     "crates/thalweg-cli/src/",
     "crates/thalweg-py/src/",
 ];

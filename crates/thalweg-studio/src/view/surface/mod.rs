@@ -6,11 +6,13 @@ mod meet;
 mod tests;
 
 use glam::vec3;
+use serde::{Deserialize, Serialize};
 use thalweg::pictures::light::Sun;
 use thalweg::products::overlay::{Overlay, OverlayLegend};
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::{Field, Size};
 
+use crate::raw;
 use crate::view::patches::Pyramid;
 use crate::view::space::Bounds;
 use crate::view::woods::Plant;
@@ -63,17 +65,24 @@ impl Default for Wanted<'_> {
 }
 
 /// A terrain ready to be drawn: samples from end to end of it, by rows from the north.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Surface {
+    #[serde(with = "raw::field")]
     pub(super) heights: Field<f32>,
     /// Level of standing water, [`DRY`] or [`HOLE`].
+    #[serde(with = "raw::field")]
     pub(super) level: Field<f32>,
     /// Sky that is seen, cast shadow, loose ground, film of flowing water; each 0 to 255.
+    #[serde(with = "raw::field")]
     pub(super) light: Field<[u8; 4]>,
     /// Cover of streams, light under crowns, cover of ice; the fourth is free.
+    #[serde(with = "raw::field")]
     pub(super) lines: Field<[u8; 4]>,
     /// Colour (sRGB) and cover of the overlay.
+    #[serde(with = "raw::maybe")]
     pub(super) data: Option<Field<[u8; 4]>>,
+    /// Its colours are no bytes: who sends a surface elsewhere sends the legend in its own way.
+    #[serde(skip)]
     pub(super) legend: Option<OverlayLegend>,
     pub(super) range: [f32; 2],
     pub(super) sea: Option<f32>,
@@ -83,6 +92,7 @@ pub struct Surface {
     pub(super) sides: [f32; 2],
     pub(super) exaggeration: f32,
     pub(super) relief_light: f32,
+    #[serde(with = "raw::list")]
     pub(super) plants: Vec<Plant>,
     pub(super) pyramid: Pyramid,
     pub(super) holes: bool,
@@ -164,6 +174,11 @@ impl Surface {
     /// How to read the overlay that was asked for.
     pub fn legend(&self) -> Option<&OverlayLegend> {
         self.legend.as_ref()
+    }
+
+    /// Puts another legend in the place of the surface's own.
+    pub(crate) fn set_legend(&mut self, legend: OverlayLegend) {
+        self.legend = Some(legend);
     }
 
     /// Number of plants.

@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::model::{Budget, Model};
@@ -17,7 +19,7 @@ use crate::terrain::height::UNITS;
 use crate::terrain::{HARDNESS, PROTECT, Terrain};
 
 /// A droplet where it takes a step, or ends.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TracePoint {
     /// Metres eastward and southward from the world's north-western corner.

@@ -3,6 +3,8 @@
 mod legend;
 mod values;
 
+use serde::{Deserialize, Serialize};
+
 use crate::base::error::{Error, Result};
 use crate::models::drainage::BASIN;
 use crate::models::pipes::{PIPE_X, PIPE_Y};
@@ -15,7 +17,7 @@ pub use legend::{Colours, OverlayLegend};
 const NAMED: [LayerSpec; 7] = [DISCHARGE, SUSPENDED, SOIL, WATER, POOL, BASIN, TREE_DENSITY];
 
 /// What is shown over the land.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Overlay {
     /// Height of the ground.
     Height,

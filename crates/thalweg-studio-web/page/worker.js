@@ -1,0 +1,63 @@
+// The session's worker: it hands the page's bytes to the station, gives it turns, and sends on what it says.
+import init, { Station } from "./thalweg_studio.js";
+
+const waiting = [];
+const soon = new MessageChannel();
+let station = null;
+let memory = null;
+let told = 0;
+let timer = 0;
+let called = false;
+
+soon.port1.onmessage = turn;
+
+self.onmessage = ({ data }) => {
+  if (!(data instanceof Uint8Array)) return begin(data);
+  waiting.push(data);
+  call();
+};
+
+async function begin({ module, name }) {
+  // While this worker lives it holds a lock by which the page knows that it does.
+  if (navigator.locks) {
+    await new Promise((held) => {
+      navigator.locks.request(name, () => new Promise(() => held())).catch(held);
+    });
+  }
+  self.postMessage({ lives: Boolean(navigator.locks) });
+  try {
+    ({ memory } = await init({ module_or_path: module }));
+    station = new Station({ post: (bytes) => self.postMessage(bytes, [bytes.buffer]) });
+  } catch (problem) {
+    return fail(problem);
+  }
+  call();
+}
+
+// A turn after what waits in the browser's own queue, so that the page is heard between any two.
+function call() {
+  if (called || !station) return;
+  called = true;
+  clearTimeout(timer);
+  soon.port2.postMessage(0);
+}
+
+function turn() {
+  called = false;
+  try {
+    for (const bytes of waiting.splice(0)) station.receive(bytes);
+    const rest = station.turn();
+    const bytes = memory.buffer.byteLength;
+    if (bytes !== told) self.postMessage({ memory: (told = bytes) });
+    if (rest === 0) call();
+    else if (rest > 0) timer = setTimeout(call, rest);
+  } catch (problem) {
+    fail(problem);
+  }
+}
+
+// A program that has trapped is not called again.
+function fail(problem) {
+  self.postMessage({ broken: String(problem) });
+  self.close();
+}

@@ -1,0 +1,43 @@
+//! What a page is told of the studio: for tests, and for pages that have the studio within them.
+
+use eframe::egui;
+use serde_json::json;
+use thalweg_studio::Studio;
+use thalweg_studio::ui::place_of;
+
+/// The studio's state as JSON; docs/web_studio.md says what its keys are.
+pub fn state(studio: &Studio, ctx: &egui::Context, frames: u64) -> String {
+    let shown = studio.snapshot();
+    let camera = studio.camera();
+    let place = |name| place_of(ctx, name).map(|at| [at.left(), at.top(), at.width(), at.height()]);
+    let turn = shown.turns.get(shown.turn);
+    json!({
+        "frames": frames,
+        "painted": studio.is_painted(),
+        "settled": studio.is_settled(),
+        "version": shown.version,
+        "revision": shown.revision,
+        "playing": shown.playing,
+        "done": shown.done,
+        "stage": turn.map(|turn| turn.label.as_str()),
+        "turn": shown.turn,
+        "turns": shown.turns.len(),
+        "step": shown.step,
+        "steps": shown.steps,
+        "all": shown.all,
+        "cells": [shown.grid.rows(), shown.grid.cols()],
+        "particles": shown.particles,
+        "pace": shown.pace,
+        "fingerprint": shown.fingerprint,
+        "problem": shown.problem,
+        "said": studio.said_last(),
+        "recipe": studio.recipe_text(),
+        "places": { "Age": place("Age"), "Rain": place("Rain") },
+        "camera": {
+            "map": camera.map,
+            "azimuth": camera.azimuth, "elevation": camera.elevation, "distance": camera.distance,
+            "target": camera.target.to_array(),
+        },
+    })
+    .to_string()
+}

@@ -1,0 +1,100 @@
+//! A terrain as it goes from one thread of a browser to another.
+
+use serde::{Deserialize, Serialize};
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
+use thalweg::terrain::{CellType, Cells, Column, Layer, LayerSpec, Table, Terrain};
+
+use crate::raw::{self, Raw};
+
+/// A terrain. What becomes of its layers on other cells does not go along: nobody steps it there.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Land {
+    grid: Grid,
+    ground: Raw<i32>,
+    loose: Option<Raw<i32>>,
+    nodata: Option<Raw<u8>>,
+    layers: Vec<(String, String, String, Plane)>,
+    tables: Vec<(String, Vec<(String, String, Row)>)>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Plane {
+    Height(Raw<i32>),
+    Float(Raw<f32>),
+    Count(Raw<u32>),
+}
+
+#[derive(Serialize, Deserialize)]
+enum Row {
+    Int(#[serde(with = "raw::list")] Vec<i64>),
+    Float(#[serde(with = "raw::list")] Vec<f32>),
+}
+
+fn units(field: &Field<Height>) -> Raw<i32> {
+    Raw(field.map(|height| height.0))
+}
+
+fn heights(raw: &Raw<i32>) -> Field<Height> {
+    raw.0.map(|units| Height(*units))
+}
+
+impl Land {
+    pub fn of(terrain: &Terrain) -> Self {
+        let plane = |cells: &Cells| match cells {
+            Cells::Height(field) => Plane::Height(units(field)),
+            Cells::Float(field) => Plane::Float(Raw(field.clone())),
+            Cells::Count(field) => Plane::Count(Raw(field.clone())),
+        };
+        let row = |column: &Column| match column {
+            Column::Int(values) => Row::Int(values.clone()),
+            Column::Float(values) => Row::Float(values.clone()),
+        };
+        let columns = |table: &Table| {
+            table.columns.iter().map(|(name, unit, column)| (name.clone(), unit.clone(), row(column))).collect()
+        };
+        let layer = |(name, layer): (&String, &Layer)| {
+            (name.clone(), layer.unit.clone(), layer.meaning.clone(), plane(&layer.cells))
+        };
+        Self {
+            grid: terrain.grid.clone(),
+            ground: units(&terrain.ground),
+            loose: terrain.loose.as_ref().map(units),
+            nodata: terrain.nodata.as_ref().map(|mask| Raw(mask.map(|flag| u8::from(*flag)))),
+            layers: terrain.layers.iter().map(layer).collect(),
+            tables: terrain.tables.iter().map(|(name, table)| (name.clone(), columns(table))).collect(),
+        }
+    }
+
+    pub fn terrain(self) -> Result<Terrain, String> {
+        let ground = heights(&self.ground);
+        let mut terrain = Terrain::from_ground(self.grid, ground).map_err(|error| error.to_string())?;
+        terrain.loose = self.loose.as_ref().map(heights);
+        terrain.nodata = self.nodata.map(|mask| mask.0.map(|flag| *flag != 0));
+        for (name, unit, meaning, plane) in self.layers {
+            let cells = match plane {
+                Plane::Height(raw) => Cells::Height(heights(&raw)),
+                Plane::Float(raw) => Cells::Float(raw.0),
+                Plane::Count(raw) => Cells::Count(raw.0),
+            };
+            let spec = match cells.cell_type() {
+                CellType::Height => LayerSpec::heights("", "", ""),
+                CellType::Float => LayerSpec::floats("", "", ""),
+                CellType::Count => LayerSpec::counts("", "", ""),
+            };
+            let mut layer = Layer::new(&spec, cells);
+            (layer.unit, layer.meaning) = (unit, meaning);
+            terrain.layers.insert(name, layer);
+        }
+        for (name, columns) in self.tables {
+            let column = |row| match row {
+                Row::Int(values) => Column::Int(values),
+                Row::Float(values) => Column::Float(values),
+            };
+            let columns = columns.into_iter().map(|(name, unit, row)| (name, unit, column(row))).collect();
+            terrain.tables.insert(name, Table { columns });
+        }
+        Ok(terrain)
+    }
+}

@@ -1,0 +1,147 @@
+//! [`Station`]: a session and a painter in a thread that shares no memory with the window: a worker of a browser.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thalweg::base::memory;
+use thalweg::io::{self, SaveOptions, held};
+use thalweg::recipe::Recipe;
+use web_time::Instant;
+
+use crate::far::wire::{FromStation, PaintedLand, Shown, ToStation};
+use crate::painter::{Job, Wants, paint};
+use crate::session::{Board, Order, Snapshot, Work};
+
+/// Painting may take one part in so many of the time while the run goes on.
+const SHARE: u32 = 3;
+
+/// A session and a painter. Its owner hands in what the window says, gives it turns, and sends on what it has to say.
+pub struct Station {
+    work: Option<Work>,
+    board: Arc<Board>,
+    /// The snapshot sent last.
+    sent: Option<Arc<Snapshot>>,
+    wanted: Option<(Wants, bool, bool)>,
+    painted: Instant,
+    cost: Duration,
+    post: Box<dyn Fn(Vec<u8>)>,
+}
+
+impl Station {
+    /// A station without a world yet; `post` sends bytes to the window.
+    pub fn new(post: impl Fn(Vec<u8>) + 'static) -> Self {
+        Self {
+            work: None,
+            board: Arc::default(),
+            sent: None,
+            wanted: None,
+            painted: Instant::now(),
+            cost: Duration::ZERO,
+            post: Box::new(post),
+        }
+    }
+
+    /// Takes what the window says. Bytes that are none of its words are passed over.
+    ///
+    /// # Panics
+    /// When it is told to, by a test of what comes then.
+    pub fn receive(&mut self, bytes: &[u8]) {
+        let Ok(said) = postcard::from_bytes::<ToStation>(bytes) else { return };
+        match said {
+            ToStation::Hold(path, bytes) => held::hold(path, bytes),
+            ToStation::Paint(wants, compare, droplets) => self.wanted = Some((wants, compare, droplets)),
+            ToStation::Order(told) => match (told.order(), &mut self.work) {
+                (Ok(Order::Export(path)), Some(_)) => self.export(&path),
+                (Ok(order), Some(work)) => work.hear(order),
+                (Ok(Order::Open(recipe, revision)), None) => self.begin(*recipe, revision),
+                // Before there is a world nothing else is to be done.
+                _ => {}
+            },
+            ToStation::Allow(bytes) => memory::allow(bytes),
+            ToStation::Break => panic!("the station breaks down because it was told to"),
+        }
+    }
+
+    /// One turn: a step if it is due, then a picture if one is wanted. How long nothing is to be done then; `None` until the
+    /// window says something.
+    pub fn turn(&mut self) -> Option<Duration> {
+        let work = self.work.as_mut()?;
+        work.turn(&|| {});
+        let rest = work.idle();
+        self.show();
+        let waits = self.cost * SHARE;
+        let is_time = rest.is_none() || self.painted.elapsed() >= waits;
+        match (self.wanted.take_if(|_| is_time), &self.wanted) {
+            (Some(wanted), _) => self.paint(wanted),
+            (None, Some(_)) => return Some(rest.map_or(waits, |rest| rest.min(waits))),
+            (None, None) => {}
+        }
+        self.work.as_ref().and_then(Work::idle)
+    }
+
+    fn begin(&mut self, recipe: Recipe, revision: u64) {
+        match Work::new(recipe.clone(), false, Arc::clone(&self.board)) {
+            Ok(mut work) => {
+                work.hear(Order::Open(Box::new(recipe), revision));
+                self.work = Some(work);
+            }
+            // The window has begun with the same recipe: it is after a breakdown that it cannot any more.
+            Err(error) => self.say(&FromStation::Unpainted(error.to_string())),
+        }
+    }
+
+    /// Sends the latest snapshot, if it is another than before.
+    fn show(&mut self) {
+        let Some(latest) = self.board.latest() else { return };
+        if self.sent.as_ref().is_none_or(|sent| !Arc::ptr_eq(sent, &latest)) {
+            self.say(&FromStation::Shown(Box::new(Shown::of(&latest))));
+            self.sent = Some(latest);
+        }
+    }
+
+    fn paint(&mut self, (wants, compare, droplets): (Wants, bool, bool)) {
+        let Some(latest) = self.board.latest() else { return };
+        let start = Instant::now();
+        let painted = paint(Job {
+            version: latest.version,
+            revision: latest.revision,
+            terrain: Arc::clone(&latest.terrain),
+            before: Arc::clone(&latest.before),
+            eroding: latest.eroding,
+            falling: latest.falling.clone().filter(|_| droplets),
+            droplets,
+            compare,
+            wants: wants.clone(),
+        });
+        self.say(&match painted {
+            Ok(painted) => FromStation::Painted(Box::new(PaintedLand::of(painted, &wants))),
+            Err(problem) => FromStation::Unpainted(problem),
+        });
+        (self.painted, self.cost) = (Instant::now(), start.elapsed());
+    }
+
+    /// Writes the heights as the command does, for the user.
+    fn export(&self, path: &Path) {
+        let Some(work) = &self.work else { return };
+        let run = work.session().run();
+        let recipe = run.recipe();
+        let options =
+            SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() };
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let place = held::path(format!("out-{name}"));
+        let saved = io::save(&place, run.terrain(), &options);
+        match (saved, held::let_go(&place)) {
+            (Ok(_), Some(bytes)) => self.say(&FromStation::File(name, bytes.to_vec())),
+            (Err(error), _) => self.say(&FromStation::Unpainted(error.to_string())),
+            (Ok(_), None) => {}
+        }
+    }
+
+    fn say(&self, said: &FromStation) {
+        // What cannot be written is nothing that is ever said.
+        if let Ok(bytes) = postcard::to_stdvec(said) {
+            (self.post)(bytes);
+        }
+    }
+}

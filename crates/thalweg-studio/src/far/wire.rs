@@ -1,0 +1,279 @@
+//! What goes between the window and a session elsewhere, as bytes. Both ends are the same program.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use thalweg::models::droplets::TracePoint;
+use thalweg::products::overlay::Overlay;
+use thalweg::recipe::Recipe;
+use thalweg::recipe::strokes::{Stroke, Tool};
+use thalweg::session::Position;
+use thalweg::terrain::Terrain;
+use thalweg::terrain::field::Field;
+use thalweg::terrain::grid::Grid;
+use thalweg::terrain::height::Height;
+
+use crate::far::land::Land;
+use crate::painter::{Painted, Wants};
+use crate::raw::Raw;
+use crate::session::{Order, Snapshot, Trace, TurnAt};
+use crate::view::surface::Surface;
+
+/// What the station is told.
+#[derive(Serialize, Deserialize)]
+pub(super) enum ToStation {
+    /// A file that a recipe may name.
+    Hold(PathBuf, #[serde(with = "serde_bytes")] Vec<u8>),
+    /// What a worker is told.
+    Order(Told),
+    /// Paint the latest terrain so, with that before or without, with droplets or without.
+    Paint(Wants, bool, bool),
+    /// So many bytes of memory may be taken.
+    Allow(u64),
+    /// Break down, for tests.
+    Break,
+}
+
+/// An [`Order`], its recipe as text.
+#[derive(Serialize, Deserialize)]
+pub(super) enum Told {
+    Open(String, u64),
+    Edit(String, u64, u64),
+    Play(bool),
+    Step(u32),
+    Pace(Option<f64>),
+    Restart,
+    Back(Position),
+    Stroke(Struck),
+    Drop([f64; 2]),
+    Export(PathBuf),
+    Quit,
+}
+
+/// A [`Stroke`], its tool by name.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Struck {
+    at: [u32; 2],
+    tool: String,
+    points: Vec<[f64; 2]>,
+    numbers: [f64; 4],
+    count: u32,
+}
+
+/// What the station says.
+#[derive(Serialize, Deserialize)]
+pub(super) enum FromStation {
+    Shown(Box<Shown>),
+    Painted(Box<PaintedLand>),
+    /// The view could not be made.
+    Unpainted(String),
+    /// A file for the user.
+    File(String, #[serde(with = "serde_bytes")] Vec<u8>),
+}
+
+/// A [`Snapshot`] without its terrains, which the painter beside the session has.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Shown {
+    version: u64,
+    grid: Grid,
+    eroding: bool,
+    recipe: String,
+    revision: u64,
+    turn: [usize; 2],
+    turns: Vec<TurnAt>,
+    steps: [u32; 2],
+    all: [u64; 2],
+    done: bool,
+    playing: bool,
+    pace: f64,
+    years: Option<f64>,
+    particles: u64,
+    seconds_left: Option<f64>,
+    marks: Vec<Position>,
+    trace: (u64, Vec<TracePoint>),
+    problem: (Option<String>, u64),
+    strokes: u64,
+    heard: u64,
+    news: (u64, String),
+    fingerprint: Option<String>,
+}
+
+/// A [`Painted`]; the legend is made again where it is shown.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PaintedLand {
+    version: u64,
+    revision: u64,
+    problem: Option<String>,
+    land: Land,
+    eroding: bool,
+    now: Surface,
+    before: Option<Surface>,
+    paths: Vec<Vec<[f64; 2]>>,
+    read: Vec<(String, String, Raw<f32>)>,
+    legend: Option<(Overlay, [f32; 2])>,
+}
+
+impl Told {
+    pub fn of(order: Order) -> Self {
+        match order {
+            Order::Open(recipe, revision) => Self::Open(recipe.to_toml(), revision),
+            Order::Edit(recipe, revision, known) => Self::Edit(recipe.to_toml(), revision, known),
+            Order::Play(on) => Self::Play(on),
+            Order::Step(steps) => Self::Step(steps),
+            Order::Pace(pace) => Self::Pace(pace),
+            Order::Restart => Self::Restart,
+            Order::Back(place) => Self::Back(place),
+            Order::Stroke(stroke) => Self::Stroke(Struck {
+                at: [stroke.step, stroke.pass],
+                tool: stroke.tool.name().to_string(),
+                points: stroke.points,
+                numbers: [stroke.radius, stroke.strength, stroke.value, stroke.rate],
+                count: stroke.count,
+            }),
+            Order::Drop(place) => Self::Drop(place),
+            Order::Export(path) => Self::Export(path),
+            Order::Quit => Self::Quit,
+        }
+    }
+
+    /// The order; what cannot be one is in words.
+    pub fn order(self) -> Result<Order, String> {
+        let parse = |text: String| Recipe::parse(&text).map(Box::new).map_err(|error| error.to_string());
+        Ok(match self {
+            Self::Open(text, revision) => Order::Open(parse(text)?, revision),
+            Self::Edit(text, revision, known) => Order::Edit(parse(text)?, revision, known),
+            Self::Play(on) => Order::Play(on),
+            Self::Step(steps) => Order::Step(steps),
+            Self::Pace(pace) => Order::Pace(pace),
+            Self::Restart => Order::Restart,
+            Self::Back(place) => Order::Back(place),
+            Self::Stroke(Struck {
+                at: [step, pass],
+                tool,
+                points,
+                numbers: [radius, strength, value, rate],
+                count,
+            }) => {
+                let tool = Tool::named(&tool).ok_or_else(|| format!("there is no tool {tool}"))?;
+                Order::Stroke(Stroke { step, pass, tool, points, radius, strength, value, count, rate })
+            }
+            Self::Drop(place) => Order::Drop(place),
+            Self::Export(path) => Order::Export(path),
+            Self::Quit => Order::Quit,
+        })
+    }
+}
+
+impl Shown {
+    pub fn of(shot: &Snapshot) -> Self {
+        Self {
+            version: shot.version,
+            grid: shot.grid.clone(),
+            eroding: shot.eroding,
+            recipe: shot.recipe.to_string(),
+            revision: shot.revision,
+            turn: [shot.stage, shot.turn],
+            turns: shot.turns.clone(),
+            steps: [shot.step, shot.steps],
+            all: shot.all,
+            done: shot.done,
+            playing: shot.playing,
+            pace: shot.pace,
+            years: shot.years,
+            particles: shot.particles,
+            seconds_left: shot.seconds_left,
+            marks: shot.marks.clone(),
+            trace: (shot.trace.number, shot.trace.points.clone()),
+            problem: (shot.problem.clone(), shot.problems),
+            strokes: shot.strokes,
+            heard: shot.heard,
+            news: shot.news.clone(),
+            fingerprint: shot.fingerprint.clone(),
+        }
+    }
+
+    /// The snapshot, its terrains nowhere but their grid.
+    pub fn snapshot(self) -> Snapshot {
+        let nowhere = Arc::new(Terrain {
+            grid: self.grid.clone(),
+            ground: Field::new([0, 0], Height::ZERO),
+            loose: None,
+            nodata: None,
+            layers: Default::default(),
+            tables: Default::default(),
+        });
+        Snapshot {
+            version: self.version,
+            grid: self.grid,
+            before: Arc::clone(&nowhere),
+            terrain: nowhere,
+            eroding: self.eroding,
+            recipe: self.recipe.into(),
+            revision: self.revision,
+            stage: self.turn[0],
+            turn: self.turn[1],
+            turns: self.turns,
+            step: self.steps[0],
+            steps: self.steps[1],
+            all: self.all,
+            done: self.done,
+            playing: self.playing,
+            pace: self.pace,
+            years: self.years,
+            falling: None,
+            particles: self.particles,
+            seconds_left: self.seconds_left,
+            marks: self.marks,
+            trace: Arc::new(Trace { number: self.trace.0, points: self.trace.1 }),
+            problem: self.problem.0,
+            problems: self.problem.1,
+            strokes: self.strokes,
+            heard: self.heard,
+            news: self.news,
+            fingerprint: self.fingerprint,
+        }
+    }
+}
+
+impl PaintedLand {
+    /// What was painted as `wants` has it.
+    pub fn of(painted: Painted, wants: &Wants) -> Self {
+        let legend = painted.now.legend().map(|legend| [legend.low, legend.high]);
+        Self {
+            version: painted.version,
+            revision: painted.revision,
+            problem: painted.problem,
+            land: Land::of(&painted.terrain),
+            eroding: painted.eroding,
+            legend: wants.overlay.clone().zip(legend),
+            now: painted.now,
+            before: painted.before,
+            paths: painted.paths,
+            read: painted.read.into_iter().map(|(title, unit, values)| (title, unit, Raw(values))).collect(),
+        }
+    }
+
+    /// The same for the window.
+    pub fn painted(mut self) -> Result<Painted, String> {
+        let terrain = self.land.terrain()?;
+        if let Some((overlay, [low, high])) = self.legend {
+            // Colours, title and unit are the overlay's own; only the range is of the values.
+            let ends = Field::from_vec([1, 2], vec![low, high]).map_err(|error| error.to_string())?;
+            let mut legend = overlay.legend(&terrain, &ends).map_err(|error| error.to_string())?;
+            (legend.low, legend.high) = (low, high);
+            self.now.set_legend(legend);
+        }
+        Ok(Painted {
+            version: self.version,
+            revision: self.revision,
+            problem: self.problem,
+            terrain: Arc::new(terrain),
+            eroding: self.eroding,
+            now: self.now,
+            before: self.before,
+            paths: self.paths,
+            read: self.read.into_iter().map(|(title, unit, values)| (title, unit, values.0)).collect(),
+        })
+    }
+}

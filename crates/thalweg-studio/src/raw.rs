@@ -1,0 +1,169 @@
+//! Fields as bytes: how their cells go from one thread of a browser to another, which share no memory.
+
+use std::borrow::Cow;
+
+use bytemuck::Pod;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use thalweg::terrain::field::{Field, Size};
+
+/// A field whose cells are written as they lie in memory: both ends are the same program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Raw<T>(pub Field<T>);
+
+#[derive(Serialize, Deserialize)]
+struct Written<'a> {
+    size: Size,
+    #[serde(borrow, with = "serde_bytes")]
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<T: Pod> Serialize for Raw<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        field::serialize(&self.0, to)
+    }
+}
+
+impl<'de, T: Pod> Deserialize<'de> for Raw<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        field::deserialize(from).map(Self)
+    }
+}
+
+/// A field, for `#[serde(with)]`.
+pub mod field {
+    use super::*;
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// What the writer refuses.
+    pub fn serialize<T: Pod, S: Serializer>(field: &Field<T>, to: S) -> Result<S::Ok, S::Error> {
+        let bytes = Cow::Borrowed(bytemuck::cast_slice(field.as_slice()));
+        Written { size: field.size(), bytes }.serialize(to)
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// Where there are not as many cells as rows and columns say.
+    pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Field<T>, D::Error> {
+        let Written { size, bytes } = Written::deserialize(from)?;
+        // Bytes lie anywhere: they are copied, as they must be anyway.
+        Field::from_vec(size, bytemuck::pod_collect_to_vec(&bytes)).map_err(D::Error::custom)
+    }
+}
+
+/// A field that may be missing, for `#[serde(with)]`.
+pub mod maybe {
+    use super::*;
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// What the writer refuses.
+    pub fn serialize<T: Pod, S: Serializer>(field: &Option<Field<T>>, to: S) -> Result<S::Ok, S::Error> {
+        let written = field.as_ref().map(|field| {
+            let bytes = Cow::Borrowed(bytemuck::cast_slice(field.as_slice()));
+            Written { size: field.size(), bytes }
+        });
+        written.serialize(to)
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// As [`field::deserialize`](super::field::deserialize).
+    pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Option<Field<T>>, D::Error> {
+        Ok(Option::<Raw<T>>::deserialize(from)?.map(|raw| raw.0))
+    }
+}
+
+/// A list of fields, for `#[serde(with)]`.
+pub mod fields {
+    use super::*;
+
+    /// Writes them.
+    ///
+    /// # Errors
+    /// What the writer refuses.
+    pub fn serialize<T: Pod, S: Serializer>(fields: &[Field<T>], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(fields.iter().map(|field| {
+            let bytes = Cow::Borrowed(bytemuck::cast_slice(field.as_slice()));
+            Written { size: field.size(), bytes }
+        }))
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// As [`field::deserialize`](super::field::deserialize).
+    pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Vec<Field<T>>, D::Error> {
+        Ok(Vec::<Raw<T>>::deserialize(from)?.into_iter().map(|raw| raw.0).collect())
+    }
+}
+
+/// A list of plain things, for `#[serde(with)]`.
+pub mod list {
+    use super::*;
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// What the writer refuses.
+    pub fn serialize<T: Pod, S: Serializer>(list: &[T], to: S) -> Result<S::Ok, S::Error> {
+        serde_bytes::serialize(bytemuck::cast_slice::<T, u8>(list), to)
+    }
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Where the bytes are no whole number of things.
+    pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+        let bytes: Cow<'de, [u8]> = serde_bytes::deserialize(from)?;
+        if bytes.len() % size_of::<T>() != 0 {
+            return Err(D::Error::custom("a list is cut off"));
+        }
+        Ok(bytemuck::pod_collect_to_vec(&bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct All {
+        raw: Raw<i32>,
+        #[serde(with = "field")]
+        floats: Field<f32>,
+        #[serde(with = "maybe")]
+        none: Option<Field<[u8; 4]>>,
+        #[serde(with = "maybe")]
+        some: Option<Field<[u8; 4]>>,
+        #[serde(with = "fields")]
+        many: Vec<Field<[f32; 2]>>,
+        #[serde(with = "list")]
+        numbers: Vec<i64>,
+    }
+
+    #[test]
+    fn fields_come_back_to_the_bit_and_broken_ones_are_refused() {
+        let all = All {
+            raw: Raw(Field::generate([3, 5], |i, j| i as i32 - 100 * j as i32)),
+            floats: Field::generate([2, 2], |i, _| [f32::MIN_POSITIVE, -0.0][i]),
+            none: None,
+            some: Some(Field::new([1, 3], [1, 2, 3, 4])),
+            many: vec![Field::new([2, 1], [0.5, f32::MAX]), Field::new([1, 1], [0.0, 1.0])],
+            numbers: vec![i64::MIN, 0, i64::MAX],
+        };
+        let bytes = postcard::to_stdvec(&all).unwrap();
+        assert_eq!(postcard::from_bytes::<All>(&bytes).unwrap(), all);
+        for end in 0..bytes.len() {
+            assert!(postcard::from_bytes::<All>(&bytes[..end]).is_err());
+        }
+        // Cells that are fewer than rows and columns say.
+        let short = postcard::to_stdvec(&([3usize, 5], serde_bytes::Bytes::new(&[0; 56]))).unwrap();
+        assert!(postcard::from_bytes::<Raw<i32>>(&short).is_err());
+    }
+}

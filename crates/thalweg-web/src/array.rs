@@ -1,0 +1,63 @@
+//! Typed arrays, in and out: row by row from the north.
+
+use js_sys::{Float32Array, Float64Array, Uint32Array};
+use thalweg::terrain::Cells;
+use thalweg::terrain::height::UNITS;
+use thalweg::{Error, Field, Height};
+use wasm_bindgen::{JsCast as _, JsValue};
+
+use crate::error::Result;
+use crate::options::shown;
+
+/// Numbers that were given for so many cells.
+pub fn reals(name: &str, value: &JsValue, [rows, cols]: [usize; 2]) -> Result<Vec<f64>> {
+    let allowed = "a Float64Array, Float32Array, or another typed array of numbers";
+    let length = |length: u32| match rows.checked_mul(cols) {
+        Some(cells) if cells == length as usize => Ok(()),
+        _ => Err(Error::value(name, format!("{length} numbers"), format!("{rows} × {cols} (rows × cols)"))),
+    };
+    if let Some(array) = value.dyn_ref::<Float64Array>() {
+        length(array.length())?;
+        return Ok(array.to_vec());
+    }
+    if let Some(array) = value.dyn_ref::<Float32Array>() {
+        length(array.length())?;
+        return Ok(array.to_vec().into_iter().map(f64::from).collect());
+    }
+    // The constructor takes whole numbers of any width, and plain arrays.
+    let is_list = js_sys::Array::is_array(value) || js_sys::ArrayBuffer::is_view(value);
+    if !is_list || value.has_type::<js_sys::DataView>() || value.has_type::<js_sys::BigInt64Array>() {
+        let said = if is_list { "an array".to_string() } else { shown(value) };
+        return Err(Error::value(name, said, allowed).into());
+    }
+    let array = Float64Array::new(value);
+    length(array.length())?;
+    Ok(array.to_vec())
+}
+
+/// A height in metres, NaN where there is none.
+fn metres(height: Height, is_there: bool) -> f64 {
+    if is_there { f64::from(height.0) * (1.0 / UNITS) } else { f64::NAN }
+}
+
+/// Metres of heights, exact.
+pub fn heights(field: &Field<Height>, nodata: Option<&Field<bool>>) -> Float64Array {
+    let values: Vec<f64> = (0..field.len()).map(|k| metres(field[k], nodata.is_none_or(|mask| !mask[k]))).collect();
+    Float64Array::from(&values[..])
+}
+
+/// Metres of heights, rounded to 24 bits.
+pub fn heights_f32(field: &Field<Height>, nodata: Option<&Field<bool>>) -> Float32Array {
+    let one = |k: usize| metres(field[k], nodata.is_none_or(|mask| !mask[k])) as f32;
+    let values: Vec<f32> = (0..field.len()).map(one).collect();
+    Float32Array::from(&values[..])
+}
+
+/// The cells of a layer, as exact as they are.
+pub fn layer(cells: &Cells) -> JsValue {
+    match cells {
+        Cells::Height(field) => heights(field, None).into(),
+        Cells::Float(field) => Float32Array::from(field.as_slice()).into(),
+        Cells::Count(field) => Uint32Array::from(field.as_slice()).into(),
+    }
+}

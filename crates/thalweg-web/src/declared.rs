@@ -1,0 +1,72 @@
+//! What the library declares: presets, models.
+
+use serde_json::{Value as Json, json};
+use thalweg::declare::params::{Param, ParamKind, Value};
+use thalweg::model::{Family, Model};
+use thalweg::presets::PRESETS;
+use thalweg::terrain::LayerSpec;
+use wasm_bindgen::prelude::*;
+
+use crate::error::Result;
+use crate::options::object;
+
+fn plain(value: Value) -> Json {
+    match value {
+        Value::Number(x) => json!(x),
+        Value::Count(n) => json!(n),
+        Value::Switch(b) => json!(b),
+        Value::Choice(word) => json!(word),
+    }
+}
+
+fn declared(param: &Param) -> Json {
+    let (kind, words) = match param.kind {
+        ParamKind::Number { .. } | ParamKind::Count { .. } => ("number", Vec::new()),
+        ParamKind::Switch => ("boolean", Vec::new()),
+        ParamKind::Choice(words) => ("string", words.iter().map(|(word, _)| *word).collect()),
+    };
+    json!({
+        "name": param.name, "meaning": param.meaning, "unit": param.unit, "allowed": param.kind.to_string(), "type": kind,
+        "default": plain(param.default), "words": words, "source": param.source,
+    })
+}
+
+fn page(model: &dyn Model) -> Json {
+    let about = model.about();
+    let layers = |specs: &'static [LayerSpec]| -> Json {
+        let one = |spec: &LayerSpec| json!({ "name": spec.name, "unit": spec.unit, "meaning": spec.meaning });
+        specs.iter().map(one).collect()
+    };
+    json!({
+        "name": about.name,
+        "summary": about.summary,
+        "page": model.page(),
+        "source": about.source,
+        "family": match about.family {
+            Family::Base => "base",
+            Family::Erosion => "erosion",
+            Family::Analysis => "analysis",
+        },
+        "parameters": model.declared().iter().map(declared).collect::<Vec<_>>(),
+        "needs": layers(about.needs),
+        "uses": layers(about.uses),
+        "writes": layers(about.writes),
+    })
+}
+
+/// The declarations of all models.
+#[wasm_bindgen(skip_typescript)]
+pub fn models() -> Result<JsValue> {
+    object(&thalweg::models::all().map(|model| page(&*model)).collect())
+}
+
+/// The presets: name, a paragraph, text.
+#[wasm_bindgen(skip_typescript)]
+pub fn presets() -> Result<JsValue> {
+    let one = |preset: &thalweg::presets::Preset| -> thalweg::Result<Json> {
+        let recipe = preset.recipe()?;
+        let about = recipe.about.trim();
+        Ok(json!({ "name": preset.name, "about": about, "cells": recipe.cells, "recipe": preset.text }))
+    };
+    object(&PRESETS.iter().map(one).collect::<thalweg::Result<Json>>()?)
+}

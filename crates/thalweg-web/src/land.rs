@@ -1,0 +1,183 @@
+//! [`Terrain`]: the library's terrain as JavaScript holds it.
+
+use js_sys::{Float32Array, Float64Array, Object, Reflect};
+use thalweg::models::Models;
+use thalweg::terrain::{CellType, Cells, GROUND, LOOSE};
+use thalweg::{Error, Field, Grid, Height};
+use wasm_bindgen::prelude::*;
+
+use crate::array::{heights, heights_f32, layer, reals};
+use crate::error::Result;
+use crate::options::{Options, object};
+
+/// Keys of a land that is given.
+const KEYS: &[&str] = &["heights", "rows", "cols", "cellSize", "nodata", "seaLevel", "edges", "layers"];
+
+/// A terrain: heights, layers, and what is known of how it was made. It does not change.
+#[wasm_bindgen(skip_typescript)]
+#[derive(Clone)]
+pub struct Terrain {
+    pub(crate) land: thalweg::Terrain,
+    pub(crate) recipe: Option<thalweg::Recipe>,
+    pub(crate) report: Option<serde_json::Value>,
+}
+
+impl From<thalweg::Terrain> for Terrain {
+    fn from(land: thalweg::Terrain) -> Self {
+        Self { land, recipe: None, report: None }
+    }
+}
+
+/// Edges from a word, read as a recipe's are.
+fn edges_of(word: &str) -> thalweg::Result<thalweg::terrain::grid::Edges> {
+    let text = format!("extent = [1.0, 1.0]\nedges = {}", toml::Value::String(word.to_string()));
+    Ok(thalweg::Recipe::parse(&text)?.edges)
+}
+
+#[wasm_bindgen]
+impl Terrain {
+    /// A terrain over heights in metres.
+    #[wasm_bindgen(constructor)]
+    pub fn new(land: JsValue) -> Result<Terrain> {
+        let land = Options::of("key of a land", land, KEYS)?;
+        let missing = |key: &str, what: &str| Error::value(key, "nothing", what);
+        let [rows, cols] = [land.cells("rows")?, land.cells("cols")?];
+        let rows = rows.ok_or_else(|| missing("rows", "the number of rows"))?;
+        let cols = cols.ok_or_else(|| missing("cols", "the number of columns"))?;
+        let cell = land.number("cellSize")?.ok_or_else(|| missing("cellSize", "metres from cell to cell"))?;
+        let mut grid = Grid::new([rows, cols], cell)?;
+        if let Some(word) = land.word("edges")? {
+            grid.edges = edges_of(&word)?;
+        }
+        grid.sea_level = land.number("seaLevel")?.map(Height::from_metres).transpose()?;
+        grid.check()?;
+        let given = land.value("heights").ok_or_else(|| missing("heights", "a typed array of metres"))?;
+        let metres = reals("heights", &given, grid.size)?;
+        let nodata = land.number("nodata")?;
+        let mut terrain = thalweg::Terrain::from_rows(grid, |i, row| {
+            for (to, from) in row.iter_mut().zip(&metres[i * cols..]) {
+                *to = if Some(*from) == nodata { f64::NAN } else { *from };
+            }
+        })?;
+        for (name, values) in land.inner("layers").entries()? {
+            put(&mut terrain, &name, &values)?;
+        }
+        Ok(terrain.into())
+    }
+
+    /// Rows.
+    #[wasm_bindgen(getter)]
+    pub fn rows(&self) -> usize {
+        self.land.grid.size[0]
+    }
+
+    /// Columns.
+    #[wasm_bindgen(getter)]
+    pub fn cols(&self) -> usize {
+        self.land.grid.size[1]
+    }
+
+    /// Side of a cell in metres.
+    #[wasm_bindgen(getter, js_name = cellSize)]
+    pub fn cell_size(&self) -> f64 {
+        self.land.grid.cell
+    }
+
+    /// World row and column of the first cell.
+    #[wasm_bindgen(getter)]
+    pub fn origin(&self) -> Vec<f64> {
+        self.land.grid.origin.map(|cell| cell as f64).to_vec()
+    }
+
+    /// Sea level in metres.
+    #[wasm_bindgen(getter, js_name = seaLevel)]
+    pub fn sea_level(&self) -> Option<f64> {
+        self.land.grid.sea_level.map(Height::metres)
+    }
+
+    /// Number of cells without data.
+    #[wasm_bindgen(getter, js_name = nodataCount)]
+    pub fn nodata_count(&self) -> usize {
+        self.land.nodata_count()
+    }
+
+    /// Lowest and highest ground in metres.
+    #[wasm_bindgen(getter)]
+    pub fn range(&self) -> Option<Vec<f64>> {
+        self.land.range().map(|range| range.map(Height::metres).to_vec())
+    }
+
+    /// Heights in metres, exact; NaN where there is no data.
+    pub fn heights(&self) -> Float64Array {
+        heights(&self.land.ground, self.land.nodata.as_ref())
+    }
+
+    /// Heights in metres, rounded to 24 bits, as a GPU takes them.
+    #[wasm_bindgen(js_name = heightsF32)]
+    pub fn heights_f32(&self) -> Float32Array {
+        heights_f32(&self.land.ground, self.land.nodata.as_ref())
+    }
+
+    /// Names of the layers.
+    #[wasm_bindgen(getter)]
+    pub fn layers(&self) -> Vec<String> {
+        self.names().map(String::from).collect()
+    }
+
+    /// The values of a layer.
+    pub fn layer(&self, name: &str) -> Result<JsValue> {
+        if let Some(loose) = self.land.loose.as_ref().filter(|_| name == LOOSE.name) {
+            return Ok(heights(loose, None).into());
+        }
+        let found = self.land.layers.get(name).map(|found| layer(&found.cells));
+        Ok(found.ok_or_else(|| Error::unknown("layer", name, self.names()))?)
+    }
+
+    /// Fingerprint of each layer and table: the command's reports have the same.
+    pub fn fingerprints(&self) -> JsValue {
+        let prints = Object::new();
+        for (name, print) in self.land.fingerprints() {
+            // On a fresh object of ours no set fails.
+            let _ = Reflect::set(&prints, &name.into(), &print.into());
+        }
+        prints.into()
+    }
+
+    /// The recipe that it was made by, as TOML, every parameter spelt out.
+    #[wasm_bindgen(getter)]
+    pub fn recipe(&self) -> Option<String> {
+        self.recipe.as_ref().map(thalweg::Recipe::to_toml)
+    }
+
+    /// The report of the run that made it.
+    #[wasm_bindgen(getter)]
+    pub fn report(&self) -> Result<JsValue> {
+        self.report.as_ref().map_or(Ok(JsValue::UNDEFINED), object)
+    }
+}
+
+impl Terrain {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let loose = self.land.loose.iter().map(|_| LOOSE.name);
+        loose.chain(self.land.layers.keys().map(String::as_str))
+    }
+}
+
+/// Puts numbers into a terrain as the layer of that name.
+fn put(terrain: &mut thalweg::Terrain, name: &str, values: &JsValue) -> Result<()> {
+    let models = Models::default();
+    let spec = if name == LOOSE.name { Some(LOOSE) } else { models.layer(name).filter(|spec| *spec != GROUND) };
+    let spec = spec.ok_or_else(|| {
+        let mut names: Vec<&str> = models.layers().map(|spec| spec.name).chain([LOOSE.name]).collect();
+        names.sort_unstable();
+        names.dedup();
+        Error::unknown("layer", name, names)
+    })?;
+    let reals = Field::from_vec(terrain.grid.size, reals(name, values, terrain.grid.size)?)?;
+    let cells = match spec.cells {
+        CellType::Height => Cells::Height(reals.map(|metres| Height::saturating(*metres))),
+        CellType::Float => Cells::Float(reals.map(|x| *x as f32)),
+        CellType::Count => Cells::Count(reals.map(|x| *x as u32)),
+    };
+    Ok(terrain.insert(&spec, cells)?)
+}

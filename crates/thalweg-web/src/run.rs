@@ -1,0 +1,88 @@
+//! [`build`] and [`apply`]: runs, stepped here, and watched by a function of the page's.
+
+use std::path::Path;
+
+use js_sys::Function;
+use serde_json::json;
+use thalweg::io::{Format, LoadOptions, decode, terrain_of};
+use thalweg::model::give;
+use thalweg::presets::{self, ELEVATION_MODEL};
+use thalweg::{Error, Recipe, Run, models};
+use wasm_bindgen::prelude::*;
+
+use crate::error::Result;
+use crate::land::Terrain;
+use crate::options::{Options, object, written};
+
+/// The recipe of a preset's name, or of a text.
+pub fn recipe_of(text: &str) -> thalweg::Result<Recipe> {
+    // A name has neither lines nor values.
+    if text.contains(['\n', '=', '[']) { Recipe::parse(text) } else { presets::find(text.trim()) }
+}
+
+/// Builds the world of a recipe.
+#[wasm_bindgen(skip_typescript)]
+pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
+    let options = Options::of("option of build", options, &["cells", "seed", "until", "set", "progress"])?;
+    let mut recipe = recipe_of(recipe)?;
+    recipe.cells = options.cells("cells")?.unwrap_or(recipe.cells);
+    recipe.seed = options.count("seed")?.unwrap_or(recipe.seed);
+    for (label, parameters) in options.inner("set").entries()? {
+        for (name, value) in Options::any("parameters of a stage", parameters).entries()? {
+            recipe.set(&label, &name, &written(&value))?;
+        }
+    }
+    if let Some(label) = options.word("until")? {
+        recipe.end_at(&label)?;
+    }
+    let progress = options.function("progress")?;
+    let run = match recipe.from {
+        Some(_) => over_own(recipe)?,
+        None => {
+            recipe.check_memory(&recipe.grid()?)?;
+            Run::new(recipe)?
+        }
+    };
+    done(run, progress.as_ref())
+}
+
+/// The run of a recipe over the elevation model that comes with the presets: a page has no files.
+fn over_own(recipe: Recipe) -> thalweg::Result<Run> {
+    let (name, bytes) = ELEVATION_MODEL;
+    let path = Path::new(name);
+    let raster = decode(Format::of(path)?, bytes, None).map_err(|problem| Error::file(path, problem))?;
+    let loaded = terrain_of(path, raster, None, &LoadOptions::default())?;
+    let terrain = recipe.over(loaded.terrain)?;
+    Run::over(recipe, terrain)
+}
+
+/// Runs one model over a terrain.
+#[wasm_bindgen(skip_typescript)]
+pub fn apply(model: &str, terrain: &Terrain, parameters: JsValue, options: JsValue) -> Result<Terrain> {
+    let options = Options::of("option of apply", options, &["seed", "progress"])?;
+    let mut model = models::find(model)?;
+    let given = Options::any("parameters", parameters).entries()?;
+    let given: Vec<_> = given.iter().map(|(name, value)| (name.as_str(), written(value))).collect();
+    give(&mut *model, given.iter().map(|(name, value)| (*name, value)))?;
+    let mut recipe = Recipe::single(model, options.count("seed")?.unwrap_or(1));
+    (recipe.edges, recipe.sea_level) = (terrain.land.grid.edges, terrain.sea_level());
+    recipe.check_memory(&terrain.land.grid)?;
+    done(Run::over(recipe, terrain.land.clone())?, options.function("progress")?.as_ref())
+}
+
+/// Takes all steps of a run, and tells each: where it stands; false ends it.
+fn done(mut run: Run, progress: Option<&Function>) -> Result<Terrain> {
+    while let Some(step) = run.step()? {
+        let Some(tell) = progress else { continue };
+        let [done, of] = run.steps();
+        let [level, levels] = step.level;
+        let state = json!({
+            "stage": step.label, "level": level, "levels": levels, "step": step.step, "steps": step.steps, "done": done, "of": of,
+        });
+        if tell.call1(&JsValue::NULL, &object(&state)?)?.as_bool() == Some(false) {
+            return Err(Error::Stopped { what: run.recipe().name.clone() }.into());
+        }
+    }
+    let (report, recipe) = (run.report(), run.recipe().clone());
+    Ok(Terrain { land: run.map().into_owned(), recipe: Some(recipe), report: Some(report) })
+}

@@ -1,0 +1,73 @@
+//! [`textures`]: what covers a terrain.
+
+use js_sys::{Array, Float32Array, Object, Reflect, Uint8Array, Uint8ClampedArray, Uint16Array};
+use thalweg::Error;
+use thalweg::pictures::colour::srgb;
+use thalweg::products::normals::Depth;
+use thalweg::products::textures::{MATERIALS, SeenFrom, TextureOptions, TextureRules, Textures};
+use thalweg::rocks::Rock;
+use wasm_bindgen::prelude::*;
+
+use crate::error::Result;
+use crate::land::Terrain;
+use crate::options::Options;
+
+/// Textures of a terrain by the rules of its recipe.
+#[wasm_bindgen(skip_typescript)]
+pub fn textures(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
+    let options = Options::of("option of textures", options, &["size", "bits", "fromAir"])?;
+    let depth = match options.count("bits")? {
+        None | Some(8) => Depth::Eight,
+        Some(16) => Depth::Sixteen,
+        Some(bits) => return Err(Error::value("bits", bits, "8, 16").into()),
+    };
+    let size = options.cells("size")?;
+    if let Some(size) = size.filter(|size| *size > 65_536) {
+        return Err(Error::value("size", size, "1 to 65536 samples on the longer side").into());
+    }
+    let seen = if options.switch("fromAir")? { SeenFrom::Air } else { SeenFrom::Ground };
+    let own = terrain.recipe.as_ref().map(|recipe| (recipe.textures.clone(), recipe.rock));
+    let (rules, rock) = own.unwrap_or_else(|| (TextureRules::default(), Rock::usual()));
+    let made = Textures::of(&terrain.land, &rules, rock, &TextureOptions { size, depth, seen, start: None })?;
+    let found = Object::new();
+    let put = |key: &str, value: JsValue| Reflect::set(&found, &key.into(), &value);
+    let [rows, cols] = made.albedo.size();
+    put("rows", (rows as f64).into())?;
+    put("cols", (cols as f64).into())?;
+    put("cellSize", made.cell.into())?;
+    put("materials", MATERIALS.iter().map(|material| JsValue::from(material.name)).collect::<Array>().into())?;
+    put("full", made.full.into())?;
+    let weights = made.weights.as_slice().as_flattened();
+    put(
+        "weights",
+        match depth {
+            Depth::Eight => {
+                Uint8Array::from(&weights.iter().map(|weight| *weight as u8).collect::<Vec<_>>()[..]).into()
+            }
+            Depth::Sixteen => Uint16Array::from(weights).into(),
+        },
+    )?;
+    let colours: Vec<u8> = made
+        .albedo
+        .as_slice()
+        .iter()
+        .flat_map(|colour| {
+            let [red, green, blue] = srgb(*colour);
+            [red, green, blue, u8::MAX]
+        })
+        .collect();
+    put("albedo", Uint8ClampedArray::from(&colours[..]).into())?;
+    put("flow", Float32Array::from(made.flow.as_slice().as_flattened()).into())?;
+    let fields = [
+        ("roughness", Some(&made.roughness)),
+        ("occlusion", Some(&made.occlusion)),
+        ("curvature", Some(&made.curvature)),
+        ("deposit", made.deposit.as_ref()),
+    ];
+    for (name, field) in fields {
+        if let Some(field) = field {
+            put(name, Float32Array::from(field.as_slice()).into())?;
+        }
+    }
+    Ok(found.into())
+}

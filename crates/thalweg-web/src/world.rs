@@ -1,0 +1,113 @@
+//! [`World`]: tiles of worlds of any size.
+
+use std::ops::ControlFlow;
+
+use js_sys::{Function, Uint8Array};
+use serde_json::json;
+use thalweg::Error;
+use thalweg::local::Rect;
+use thalweg::terrain::{CATCHMENT, Cells, RECEIVER};
+use thalweg::web::{Encoding, MapTile};
+use thalweg::world::{Solving, TILE};
+use thalweg::world_files::{WebTiles, terrain, tile_rect};
+use wasm_bindgen::prelude::*;
+
+use crate::error::{Problem, Result};
+use crate::land::Terrain;
+use crate::options::{Options, object};
+use crate::run::recipe_of;
+
+/// A world at all its levels.
+#[wasm_bindgen(skip_typescript)]
+pub struct World {
+    world: thalweg::World,
+    tiles: WebTiles,
+    recipe: thalweg::Recipe,
+}
+
+#[wasm_bindgen]
+impl World {
+    /// The world of a preset or a recipe.
+    #[wasm_bindgen(constructor)]
+    pub fn new(recipe: &str, options: JsValue) -> Result<World> {
+        let options = Options::of("option of a world", options, &["seed", "tile"])?;
+        let mut recipe = recipe_of(recipe)?;
+        recipe.seed = options.count("seed")?.unwrap_or(recipe.seed);
+        let world = thalweg::World::open(&recipe)?.with_tiles(options.cells("tile")?.unwrap_or(TILE))?;
+        Ok(Self { tiles: WebTiles::new(world.clone(), &recipe.name), world, recipe })
+    }
+
+    /// Width of a level's cells in metres.
+    pub fn width(&self, level: u32) -> Result<f64> {
+        self.world.frame().check(level)?;
+        Ok(self.world.frame().width(level))
+    }
+
+    /// First row and column of a level, and those after the last.
+    pub fn bounds(&self, level: u32) -> Result<Vec<f64>> {
+        self.world.frame().check(level)?;
+        let Rect { start, end } = self.world.frame().world(level);
+        Ok([start, end].concat().into_iter().map(|cell| cell as f64).collect())
+    }
+
+    /// The tile of a level that holds a place in world metres, eastward and southward.
+    pub fn tile(&self, level: u32, x: f64, y: f64, progress: Option<Function>) -> Result<Terrain> {
+        let rect = tile_rect(&self.world, level, [x, y])?;
+        self.window(level, rect, progress.as_ref())
+    }
+
+    /// Height of the ground at a place, in metres.
+    #[wasm_bindgen(js_name = heightAt)]
+    pub fn height_at(&self, level: u32, x: f64, y: f64) -> Result<f64> {
+        Ok(self.world.height_at(x, y, level)?)
+    }
+
+    /// The first and the last zoom of a web map of it.
+    #[wasm_bindgen(getter)]
+    pub fn zooms(&self) -> Vec<u32> {
+        self.tiles.zooms().to_vec()
+    }
+
+    /// What a web map must know of its tiles, which lie under `base` (TileJSON 3).
+    pub fn describe(&self, base: &str) -> Result<JsValue> {
+        object(&self.tiles.describe(base))
+    }
+
+    /// A tile of the web map as a PNG of heights; nothing where the world or its zooms have none.
+    pub fn png(&self, zoom: u32, column: u32, row: u32, encoding: Option<String>) -> Result<Option<Uint8Array>> {
+        let encoding = match encoding.as_deref() {
+            None | Some("terrain-rgb") => Encoding::TerrainRgb,
+            Some("terrarium") => Encoding::Terrarium,
+            Some("hillshade") => Encoding::Hillshade,
+            Some(other) => return Err(Error::value("encoding", other, "terrain-rgb, terrarium, hillshade").into()),
+        };
+        let tile = self.tiles.tile(MapTile { zoom, column, row }, encoding)?;
+        Ok(tile.map(|bytes| Uint8Array::from(&bytes[..])))
+    }
+}
+
+impl World {
+    fn window(&self, level: u32, rect: Rect, progress: Option<&Function>) -> Result<Terrain> {
+        let mut thrown = None;
+        let mut watch = |step: &Solving| {
+            let Some(tell) = progress else { return ControlFlow::Continue(()) };
+            let state = object(&json!({ "stage": step.what, "done": step.done, "of": step.of }));
+            match state.and_then(|state| Ok(tell.call1(&JsValue::NULL, &state)?)) {
+                Ok(answer) if answer.as_bool() == Some(false) => ControlFlow::Break(()),
+                Ok(_) => ControlFlow::Continue(()),
+                Err(problem) => {
+                    thrown = Some(problem);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        let solved = self.world.solve(level, rect, &mut watch);
+        thrown.map_or(Ok(()), Err)?;
+        solved?;
+        let window = self.world.window(level, rect)?;
+        let mut land = terrain(self.world.frame(), &window, self.world.runoff())?;
+        land.insert(&RECEIVER, Cells::Count(window.receivers.map(|to| u32::from(*to))))?;
+        land.insert(&CATCHMENT, Cells::Float(window.area.clone()))?;
+        Ok::<_, Problem>(Terrain { recipe: Some(self.recipe.clone()), ..land.into() })
+    }
+}

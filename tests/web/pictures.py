@@ -1,0 +1,45 @@
+"""Draws docs/web/*.png, the page as it is seen on a desk and on a phone: `python tests/web/pictures.py [FOLDER]`, after `cargo xtask web`."""
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from PIL import Image
+
+from chromium import Browser, Server
+
+ROOT = Path(__file__).resolve().parents[2]
+OUT = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs/web"
+
+
+def main():
+    OUT.mkdir(parents=True, exist_ok=True)
+    server = Server(Path(os.environ.get("DIST", ROOT / "dist")))
+    with tempfile.TemporaryDirectory() as folder:
+        browser = Browser(folder)
+        page = browser.page(server.address, size=(1360, 860))
+        page.until("much is done", lambda s: s["painted"] and s["all"][0] > 0.6 * s["all"][1], 300)
+        kept(page, "desktop.png", colours=256)
+        page.close()
+        page = browser.page(server.address, size=(390, 844), scale=2, mobile=True)
+        time.sleep(2)
+        kept(page, "phone_list.png", colours=96)
+        page.run("document.querySelectorAll('#list button')[8].click()")
+        page.until("much is done", lambda s: s["painted"] and s["all"][0] > 0.6 * s["all"][1], 300)
+        kept(page, "phone.png", colours=256)
+        page.close()
+        browser.close()
+    server.close()
+
+
+def kept(page, name, colours):
+    time.sleep(1)
+    page.picture(OUT / name)
+    picture = Image.open(OUT / name).convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+    picture.save(OUT / name, optimize=True)
+    print(name, picture.size, (OUT / name).stat().st_size)
+
+
+main()
