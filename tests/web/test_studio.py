@@ -252,8 +252,7 @@ def test_a_dead_worker_is_replaced_and_the_recipe_kept(page, act):
     assert done(page)["fingerprint"] == before["fingerprint"]
     # It hears and works as before.
     page.run(f"window.thalweg.recipe({json.dumps(SMALL.replace('seed = 7', 'seed = 8'))})")
-    other = page.until("another world", lambda s: "seed = 8" in s["recipe"] and s["done"] and s["fingerprint"])
-    assert other["fingerprint"] != before["fingerprint"]
+    page.until("another world", lambda s: "seed = 8" in s["recipe"] and s["fingerprint"] not in [None, before["fingerprint"]])
 
 
 def test_a_hundred_clicks_in_a_second_are_taken(page):
@@ -310,7 +309,7 @@ def test_a_phone_begins_with_worlds_and_is_turned_by_fingers(browser, server):
 def test_much_memory_is_asked_for(page):
     done(page)
     page.answer = False
-    large = SMALL.replace("cells = 96", "cells = 5000")
+    large = SMALL.replace("cells = 96", "cells = 8000")
     page.run(f"window.thalweg.recipe({json.dumps(large)})")
     time.sleep(1)
     assert any("GiB" in text for text in page.dialogs)

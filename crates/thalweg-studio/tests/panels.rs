@@ -88,6 +88,7 @@ impl Bench {
                                 receiver
                             })
                         },
+                        page: None,
                     };
                     studio
                         .get_or_insert_with(|| Studio::new(options(), ui.ctx(), Some(gpu.clone())).unwrap())

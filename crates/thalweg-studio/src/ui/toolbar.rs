@@ -7,6 +7,7 @@ use thalweg::rocks::ROCKS;
 
 use crate::options::Preset;
 use crate::platform::{self, Ask};
+use crate::ui::NARROW;
 
 /// What the row asks for.
 pub enum ToolbarAct {
@@ -87,7 +88,9 @@ pub struct Shown<'a> {
 /// Draws the row.
 pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'_>) -> Option<ToolbarAct> {
     let mut wish = None;
-    ui.horizontal_wrapped(|ui| {
+    // A row that is pushed along by a finger is not broken.
+    let is_narrow = ui.ctx().content_rect().width() <= NARROW;
+    let draw = |ui: &mut Ui| {
         ui.menu_button(RichText::new(&recipe.name).strong(), |ui| wish = presets(ui, shown))
             .response
             .on_hover_text("Presets and files");
@@ -136,7 +139,12 @@ pub fn show(ui: &mut Ui, recipe: &mut Recipe, knobs: &mut Knobs, shown: &Shown<'
         if ui.button("Keys").on_hover_text("F1").clicked() {
             wish = Some(ToolbarAct::Keys);
         }
-    });
+    };
+    if is_narrow {
+        ui.horizontal(draw);
+    } else {
+        ui.horizontal_wrapped(draw);
+    }
     wish
 }
 
