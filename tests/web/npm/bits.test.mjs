@@ -62,12 +62,12 @@ test("presets, whose files are in the module", async (t) => {
     appendFileSync(process.env.THALWEG_LONG_LIST, `tests/web/npm/bits.test.mjs\tpresets\t${presets.length} presets at 256 cells\n`);
   }
   assert.ok(presets.length > 1);
-  for (const { name, recipe, cells: own } of presets) {
+  for (const { name, recipe } of presets) {
     await t.test(name, () => {
       const isGiven = /^from = /m.test(recipe);
       const at = isGiven ? [] : ["--cells", String(cells)];
       const land = thalweg.build(name, isGiven ? {} : { cells });
-      assert.ok(land.rows > 0 && own > 0);
+      assert.ok(land.rows > 0);
       const [here, there] = both(name, [name, ...at], land);
       assert.deepEqual(there, here);
       land.free();
