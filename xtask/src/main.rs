@@ -12,6 +12,7 @@ mod shell;
 mod stubs;
 mod tables;
 mod test;
+mod typescript;
 mod wasm;
 mod web;
 mod wheel;
@@ -53,8 +54,11 @@ fn main() -> ExitCode {
         ["wheel", "--quick"] => wheel::build("dev").map(drop),
         ["release"] => release::release(),
         ["bless"] => test::bless(),
-        ["book"] => book::write().and_then(|()| tables::write()).and_then(|()| stubs::write()),
-        ["book", "--check"] => book::check().and_then(|()| stubs::check()),
+        ["book"] => book::write()
+            .and_then(|()| tables::write())
+            .and_then(|()| stubs::write())
+            .and_then(|()| typescript::write()),
+        ["book", "--check"] => book::check().and_then(|()| stubs::check()).and_then(|()| typescript::check()),
         ["gallery", names @ ..] => gallery::draw(names),
         ["levels", rest @ ..] => match rest {
             [names @ .., most] if most.parse::<usize>().is_ok() => levels::measure(names, most.parse().unwrap_or(4096)),

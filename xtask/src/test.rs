@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, fuzz, release, semver, web, wheel};
+use crate::{deny, fuzz, release, semver, wasm, web, wheel};
 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
@@ -24,8 +24,8 @@ pub fn test() -> Outcome {
     fuzz::ready()?;
     rust(&mut cargo_command(), &[])?;
     interop(&mut program(&python))?;
-    page(&python)?;
     wheel::test(&python)?;
+    web::test_package(&python, &mut program(wasm::node()?))?;
     if cfg!(windows) {
         println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
         return Ok(());
@@ -46,8 +46,9 @@ pub fn long() -> Outcome {
         ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
         ("the tests with other programs", interop(list.tell(&mut program(&python)))),
         ("files in the programs that they are for", opened(&python)),
-        ("the studio's page", page(&python)),
         ("the Python package", wheel::test(&python)),
+        ("the npm package", web::test_package(&python, list.tell(&mut program(wasm::node()?)))),
+        ("pages in Chromium", web::test_pages(&python, &mut program(wasm::node()?))),
         ("dependencies", deny::check()),
         ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
@@ -72,17 +73,6 @@ fn interop(python: &mut Command) -> Outcome {
         .env("THALWEG", command)
         .env("INTEROP", programs.join(format!("examples/interop{}", std::env::consts::EXE_SUFFIX)))
         .env("STORES", programs.join(format!("examples/stores{}", std::env::consts::EXE_SUFFIX))))
-}
-
-/// The studio's page in Chromium; where there is none and none can be installed, it is said so plainly.
-fn page(python: &Path) -> Outcome {
-    match browser() {
-        Ok(()) => web::test(python),
-        Err(problem) => {
-            println!("xtask: the studio's page is NOT tested here: {problem}");
-            Ok(())
-        }
-    }
 }
 
 /// Tests that open files in Blender, Godot and QGIS themselves, on systems whose packages bring these.

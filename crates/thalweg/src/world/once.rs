@@ -46,8 +46,12 @@ impl<T: Send + Sync> Once<T> {
     }
 }
 
-/// Does work on as many threads as the caller has, but on others. The caller blocks.
+/// Does work on as many threads as the caller has, but on others. The caller blocks. WebAssembly without threads has one, which takes up
+/// nothing beside what it is at: work is done where it is asked for.
 fn apart<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R> {
+    if cfg!(all(target_family = "wasm", not(target_feature = "atomics"))) {
+        return Ok(work());
+    }
     let count = rayon::current_num_threads();
     crate::base::memory::threads(count)?;
     let refused = |error: &dyn ToString| Error::value("threads", count, format!("fewer: {}", error.to_string()));

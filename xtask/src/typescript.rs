@@ -1,0 +1,99 @@
+//! `cargo xtask book`: the types of the npm package, what is the same for all from `head.d.ts`, the rest from the models' declarations.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use thalweg::declare::params::{Param, ParamKind, Value};
+use thalweg::model::Model;
+use thalweg::models;
+use thalweg::presets::PRESETS;
+use thalweg::products::textures::MATERIALS;
+
+use crate::shell::{Outcome, root};
+
+const HEAD: &str = include_str!("../web/head.d.ts");
+
+/// Writes the types.
+pub fn write() -> Outcome {
+    fs::write(path(), text()).map_err(|error| format!("{}: {error}", path().display()))
+}
+
+/// Whether the types that are there are those that [`write()`] would leave.
+pub fn check() -> Outcome {
+    let present = fs::read_to_string(path()).map_err(|error| format!("{}: {error}", path().display()))?;
+    if present.replace("\r\n", "\n") == text() {
+        return Ok(());
+    }
+    Err(format!("{} is stale: run `cargo xtask book`", path().display()))
+}
+
+fn path() -> PathBuf {
+    root().join("crates/thalweg-web/npm/thalweg.d.ts")
+}
+
+fn text() -> String {
+    let mut text = format!("// Generated from the declarations by `cargo xtask book`.\n\n{HEAD}");
+    let union = |name: &str, about: &str, words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| format!("  | {word:?}")).collect();
+        format!("\n/** {about} */\nexport type {name} =\n{};\n", words.join("\n"))
+    };
+    text.push_str(&union(
+        "PresetName",
+        "A recipe that comes with the library.",
+        &PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>(),
+    ));
+    text.push_str(&union("Material", "What covers ground.", &MATERIALS.iter().map(|of| of.name).collect::<Vec<_>>()));
+    let names: Vec<&str> = models::all().map(|model| model.about().name).collect();
+    text.push_str("\n/** Parameters by model; what is left out has its default. */\nexport interface Parameters {\n");
+    for name in names {
+        let _ = writeln!(text, "  {name}: {};", type_of(name));
+    }
+    text.push_str("}\n");
+    models::all().for_each(|model| text.push_str(&parameters(&*model)));
+    text
+}
+
+/// A model's name as that of a type: StreamPowerParameters.
+fn type_of(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+    name.split('_').map(capital).collect::<String>() + "Parameters"
+}
+
+fn parameters(model: &dyn Model) -> String {
+    let about = model.about();
+    let mut text = format!("\n/** {} */\nexport interface {} {{\n", plain(about.summary), type_of(about.name));
+    for param in model.declared() {
+        let unit = if param.unit == "1" { String::new() } else { format!(" {}", param.unit) };
+        let meaning = plain(param.meaning);
+        let _ = writeln!(
+            text,
+            "  /**\n   * {meaning}\n   *\n   * Allowed: {}{unit}.\n   * @default {}\n   */",
+            plain(&param.kind.to_string()),
+            value(param)
+        );
+        let kind = match param.kind {
+            ParamKind::Number { .. } | ParamKind::Count { .. } => "number".to_string(),
+            ParamKind::Switch => "boolean".to_string(),
+            ParamKind::Choice(words) => {
+                words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(" | ")
+            }
+        };
+        let _ = writeln!(text, "  {}?: {kind};", param.name);
+    }
+    text + "}\n"
+}
+
+fn value(param: &Param) -> String {
+    match param.default {
+        Value::Number(x) => x.to_string(),
+        Value::Count(n) => n.to_string(),
+        Value::Switch(b) => b.to_string(),
+        Value::Choice(word) => format!("{word:?}"),
+    }
+}
+
+/// Words that end no comment, on one line.
+fn plain(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ").replace("*/", "* /")
+}

@@ -1,0 +1,31 @@
+// Builds away from the page, which goes on meanwhile.
+
+import init, { build, textures } from "../../npm/thalweg.js";
+
+onmessage = async ({ data: { preset, cells } }) => {
+  try {
+    await init();
+    const start = performance.now();
+    const land = build(preset, { cells, progress: tell() });
+    const { albedo } = textures(land);
+    const heights = land.heightsF32();
+    const { rows, cols, cellSize, range } = land;
+    const fingerprint = land.fingerprints().ground;
+    const seconds = (performance.now() - start) / 1000;
+    land.free();
+    const message = { rows, cols, cellSize, range, heights, albedo: new Uint8Array(albedo.buffer), fingerprint, seconds };
+    postMessage({ land: message }, [heights.buffer, albedo.buffer]);
+  } catch (problem) {
+    postMessage({ problem: problem.message });
+  }
+};
+
+/** Tells where the run stands, ten times a second at most. */
+function tell() {
+  let last = 0;
+  return ({ stage, done, of }) => {
+    if (performance.now() - last < 100) return;
+    last = performance.now();
+    postMessage({ stage, done, of });
+  };
+}
