@@ -21,8 +21,12 @@ struct Face {
 /// The library for pages.
 const LIBRARY: Face = Face { package: "thalweg-web", name: "thalweg", folder: "npm", beside: "crates/thalweg-web/npm" };
 /// The studio as a page.
-const STUDIO: Face =
-    Face { package: "thalweg-studio-web", name: "thalweg_studio", folder: "", beside: "crates/thalweg-studio-web/page" };
+const STUDIO: Face = Face {
+    package: "thalweg-studio-web",
+    name: "thalweg_studio",
+    folder: "",
+    beside: "crates/thalweg-studio-web/page",
+};
 
 /// The worker that keeps pages for when there is no net, with the place for their names.
 const OFFLINE: (&str, &str, &str) = ("xtask/web/sw.js", "sw.js", "[\"FILES\"]");
