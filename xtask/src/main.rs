@@ -54,7 +54,10 @@ fn main() -> ExitCode {
         ["wheel", "--quick"] => wheel::build("dev").map(drop),
         ["release"] => release::release(),
         ["bless"] => test::bless(),
-        ["book"] => book::write().and_then(|()| tables::write()).and_then(|()| stubs::write()).and_then(|()| typescript::write()),
+        ["book"] => book::write()
+            .and_then(|()| tables::write())
+            .and_then(|()| stubs::write())
+            .and_then(|()| typescript::write()),
         ["book", "--check"] => book::check().and_then(|()| stubs::check()).and_then(|()| typescript::check()),
         ["gallery", names @ ..] => gallery::draw(names),
         ["levels", rest @ ..] => match rest {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, fuzz, release, semver, wheel};
+use crate::{deny, fuzz, release, semver, wasm, web, wheel};
 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
@@ -25,6 +25,7 @@ pub fn test() -> Outcome {
     rust(&mut cargo_command(), &[])?;
     interop(&mut program(&python))?;
     wheel::test(&python)?;
+    web::test(&python, &mut program(wasm::node()?), is_there("chromium"))?;
     if cfg!(windows) {
         println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
         return Ok(());
@@ -46,6 +47,7 @@ pub fn long() -> Outcome {
         ("the tests with other programs", interop(list.tell(&mut program(&python)))),
         ("files in the programs that they are for", opened(&python)),
         ("the Python package", wheel::test(&python)),
+        ("the package for pages", web::test(&python, list.tell(&mut program(wasm::node()?)), true)),
         ("dependencies", deny::check()),
         ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),

@@ -38,7 +38,11 @@ fn text() -> String {
         let words: Vec<String> = words.iter().map(|word| format!("  | {word:?}")).collect();
         format!("\n/** {about} */\nexport type {name} =\n{};\n", words.join("\n"))
     };
-    text.push_str(&union("PresetName", "A recipe that comes with the library.", &PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>()));
+    text.push_str(&union(
+        "PresetName",
+        "A recipe that comes with the library.",
+        &PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>(),
+    ));
     text.push_str(&union("Material", "What covers ground.", &MATERIALS.iter().map(|of| of.name).collect::<Vec<_>>()));
     let names: Vec<&str> = models::all().map(|model| model.about().name).collect();
     text.push_str("\n/** Parameters by model; what is left out has its default. */\nexport interface Parameters {\n");
@@ -62,11 +66,18 @@ fn parameters(model: &dyn Model) -> String {
     for param in model.declared() {
         let unit = if param.unit == "1" { String::new() } else { format!(" {}", param.unit) };
         let meaning = plain(param.meaning);
-        let _ = writeln!(text, "  /**\n   * {meaning}\n   *\n   * Allowed: {}{unit}.\n   * @default {}\n   */", plain(&param.kind.to_string()), value(param));
+        let _ = writeln!(
+            text,
+            "  /**\n   * {meaning}\n   *\n   * Allowed: {}{unit}.\n   * @default {}\n   */",
+            plain(&param.kind.to_string()),
+            value(param)
+        );
         let kind = match param.kind {
             ParamKind::Number { .. } | ParamKind::Count { .. } => "number".to_string(),
             ParamKind::Switch => "boolean".to_string(),
-            ParamKind::Choice(words) => words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(" | "),
+            ParamKind::Choice(words) => {
+                words.iter().map(|(word, _)| format!("{word:?}")).collect::<Vec<_>>().join(" | ")
+            }
         };
         let _ = writeln!(text, "  {}?: {kind};", param.name);
     }

@@ -1,4 +1,4 @@
-//! Packages as WebAssembly for pages: [`module`] builds one, [`glue`] puts JavaScript about it, [`optimise`] makes it smaller.
+//! Packages as WebAssembly for pages: [`module`] builds one, [`glue`] puts JavaScript about it.
 //!
 //! The standard library for wasm32-unknown-unknown is built from source by the toolchain that brings it: rustup's where it has
 //! that target, else Debian's `rustc-web` with `rust-web-src`.
@@ -55,24 +55,6 @@ pub fn glue(module: &Path, folder: &Path, name: &str) -> Outcome {
     let own = built()?.join(format!("thalweg-bindgen{}", std::env::consts::EXE_SUFFIX));
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     run(program(own).arg(module).arg(folder).arg(name))
-}
-
-/// Makes a module smaller in place, and quicker where it can: minutes for a large one.
-pub fn optimise(module: &Path) -> Outcome {
-    if !is_there("wasm-opt") {
-        install(&["binaryen"], "wasm-opt, which makes modules smaller")?;
-    }
-    let wanted = [
-        "simd",
-        "bulk-memory",
-        "sign-ext",
-        "mutable-globals",
-        "nontrapping-float-to-int",
-        "multivalue",
-        "reference-types",
-    ];
-    let wanted = wanted.map(|feature| format!("--enable-{feature}"));
-    run(program("wasm-opt").arg("-O3").args(wanted).arg(module).arg("-o").arg(module))
 }
 
 /// What a file weighs on the wire, in bytes: compressed by brotli, as hosts of static pages do.

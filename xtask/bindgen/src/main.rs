@@ -15,7 +15,13 @@ fn main() -> ExitCode {
     };
     let mut bindgen = Bindgen::new();
     let made = bindgen.web(true).and_then(|bindgen| {
-        bindgen.input_path(module).out_name(name).remove_name_section(true).remove_producers_section(true);
+        // Left out, the module is looked for beside its JavaScript.
+        bindgen
+            .omit_default_module_path(false)
+            .input_path(module)
+            .out_name(name)
+            .remove_name_section(true)
+            .remove_producers_section(true);
         bindgen.generate(folder)
     });
     match made {
