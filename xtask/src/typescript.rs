@@ -70,7 +70,7 @@ fn parameters(model: &dyn Model) -> String {
             text,
             "  /**\n   * {meaning}\n   *\n   * Allowed: {}{unit}.\n   * @default {}\n   */",
             plain(&param.kind.to_string()),
-            value(param)
+            value(&param)
         );
         let kind = match param.kind {
             ParamKind::Number { .. } | ParamKind::Count { .. } => "number".to_string(),

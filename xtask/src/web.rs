@@ -34,8 +34,9 @@ const SHOWN_WITH: [(&str, &str, &str); 5] = [
     ("maplibre-gl", "dist/maplibre-gl.css", "maplibre"),
 ];
 
-/// Packages of npm, with their versions, and where they are put: both are MIT or BSD-3-Clause, and are copied, not linked.
-const PACKAGES: [&str; 2] = ["three@0.180.0", "maplibre-gl@5.24.1"];
+/// Packages of npm, with their versions, and where they are put: the first two, MIT and BSD-3-Clause, are copied to the examples; the
+/// compiler (Apache-2.0) looks at the types.
+const PACKAGES: [&str; 3] = ["three@0.180.0", "maplibre-gl@5.24.1", "typescript@5.9.3"];
 const PLACE: &str = "target/npm-web";
 
 /// Makes `dist/` anew, and says what its modules weigh.
@@ -82,7 +83,7 @@ fn laid(dist: &Path, profile: &str) -> Outcome {
 pub fn test(python: &Path, node_command: &mut Command, with_browser: bool) -> Outcome {
     let dist = root().join("target/web-test");
     laid(&dist, "web-quick")?;
-    let mut files: Vec<PathBuf> = ["bits", "files", "input"].iter().map(|name| test_file(name)).collect();
+    let mut files: Vec<PathBuf> = ["bits", "files", "input", "types"].iter().map(|name| test_file(name)).collect();
     if with_browser {
         files.push(test_file("pages"));
     }
