@@ -33,16 +33,12 @@ const OFFLINE: (&str, &str, &str) = ("xtask/web/sw.js", "sw.js", "[\"FILES\"]");
 
 /// Where the pages of the examples are, and what of npm they are shown with: package, file, example.
 const EXAMPLES: &str = "xtask/web/examples";
-const SHOWN_WITH: [(&str, &str, &str); 5] = [
-    ("three", "build/three.module.min.js", "three"),
-    ("three", "build/three.core.min.js", "three"),
-    ("maplibre-gl", "dist/maplibre-gl-csp.js", "maplibre"),
-    ("maplibre-gl", "dist/maplibre-gl-csp-worker.js", "maplibre"),
-    ("maplibre-gl", "dist/maplibre-gl.css", "maplibre"),
-];
+const SHOWN_WITH: [(&str, &str, &str); 2] =
+    [("three", "build/three.module.min.js", "three"), ("three", "build/three.core.min.js", "three")];
 
-/// Packages of npm, with their versions, and where they are put: both are MIT or BSD-3-Clause, and are copied, not linked.
-const PACKAGES: [&str; 2] = ["three@0.180.0", "maplibre-gl@5.24.1"];
+/// Packages of npm, with their versions, and where they are put: the first, MIT, is copied to its example; the
+/// compiler (Apache-2.0) looks at the types.
+const PACKAGES: [&str; 2] = ["three@0.180.0", "typescript@5.9.3"];
 const PLACE: &str = "target/npm-web";
 
 /// Makes `dist/` anew, and says what its modules weigh.
@@ -80,8 +76,7 @@ impl Face {
 
 /// Lays the examples, and what of npm they are shown with.
 fn examples(dist: &Path) -> Outcome {
-    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-    run(program(npm).args(["install", "--no-audit", "--no-fund", "--silent", "--prefix", PLACE]).args(PACKAGES))?;
+    packages()?;
     copy(&root().join(EXAMPLES), &dist.join("examples"))?;
     for (package, file, example) in SHOWN_WITH {
         let from = root().join(PLACE).join("node_modules").join(package).join(file);
@@ -91,12 +86,19 @@ fn examples(dist: &Path) -> Outcome {
     Ok(())
 }
 
+/// Installs what comes of npm.
+fn packages() -> Outcome {
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    run(program(npm).args(["install", "--no-audit", "--no-fund", "--silent", "--prefix", PLACE]).args(PACKAGES))
+}
+
 /// Passes the tests of the npm package in Node, without a browser: its module is built quickly, the bits are the same.
 pub fn test_package(python: &Path, node: &mut Command) -> Outcome {
     let dist = root().join("target/web-test");
     clear(&dist)?;
     LIBRARY.lay(&dist, "web-quick")?;
-    tests(&["bits", "files", "input"], &dist, python, node)
+    packages()?;
+    tests(&["bits", "files", "input", "types"], &dist, python, node)
 }
 
 /// Passes the tests of all pages in Chromium, as they are published.

@@ -121,7 +121,7 @@ pub mod list {
     /// Where the bytes are no whole number of things.
     pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(from: D) -> Result<Vec<T>, D::Error> {
         let bytes: Cow<'de, [u8]> = serde_bytes::deserialize(from)?;
-        if bytes.len() % size_of::<T>() != 0 {
+        if !bytes.len().is_multiple_of(size_of::<T>()) {
             return Err(D::Error::custom("a list is cut off"));
         }
         Ok(bytemuck::pod_collect_to_vec(&bytes))

@@ -1,4 +1,4 @@
-// The examples of `dist/` in Chromium, by what they draw; every request goes to the pages' own server, under a path.
+// The example of `dist/` in Chromium, by what it draws; every request goes to the pages' own server, under a path.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { Browser, served } from "./browser.mjs";
-import { command, folder, thalweg } from "./package.mjs";
-import { terrainRgb } from "./png.mjs";
+import { command, folder } from "./package.mjs";
 
 const DIST = process.env.THALWEG_DIST;
 const place = folder();
@@ -59,54 +58,3 @@ test("three.js: what is wrong is said", async () => {
   await browser.go(`${server.address}examples/three/index.html#alpin,128`);
   await browser.until('document.querySelector("#words")?.textContent.includes("did you mean `alpine`")');
 });
-
-test("MapLibre: a world without end, its heights as the map tells them", async () => {
-  await browser.go("about:blank");
-  await browser.go(`${server.address}examples/maplibre/index.html`);
-  await browser.until('document.body.dataset.idle === "true"', 240);
-  const pixels = await browser.colours("#view canvas");
-  assert.ok(kinds(pixels) > 30, `${kinds(pixels)} colours`);
-  await keep("maplibre.png");
-  // Where the map says that there are heights, they are those of the tile, linear between its pixels' middles.
-  const found = await browser.value(`(async () => {
-    const z = Math.min(map.getSource("ground").maxzoom, Math.floor(map.getZoom()));
-    const bounds = map.getBounds(), answers = [];
-    for (let k = 0; k < 24; k++) {
-      const lng = bounds.getWest() + (bounds.getEast() - bounds.getWest()) * (0.3 + 0.4 * ((k * 7) % 24) / 24);
-      const lat = bounds.getSouth() + (bounds.getNorth() - bounds.getSouth()) * (0.3 + 0.4 * (k % 6) / 6);
-      answers.push({ lng, lat, told: map.queryTerrainElevation([lng, lat]), centre: map.transform.elevation });
-    }
-    return { z, answers };
-  })()`);
-  const known = await heightsOf(found);
-  assert.ok(known.length >= 20, `${known.length} places`);
-  for (const { told, tile, lng, lat } of known) assert.ok(Math.abs(told - tile) <= 0.1, `${lng}, ${lat}: the map has ${told} m, the tile ${tile} m`);
-  nothingElsewhere();
-});
-
-/** Heights of the package's own world where the map was asked: the zoom at which it holds terrain is found by the first place. */
-async function heightsOf({ z, answers }) {
-  const world = new thalweg.World("endless");
-  const read = (zoom) => {
-    const tiles = new Map();
-    const at = (x, y) => {
-      const key = `${x >> 8}/${y >> 8}`;
-      if (!tiles.has(key)) tiles.set(key, terrainRgb(world.png(zoom, x >> 8, y >> 8)));
-      return tiles.get(key)?.[(y & 255) * 256 + (x & 255)];
-    };
-    return ({ lng, lat }) => {
-      const all = 256 * 2 ** zoom;
-      const u = (lng / 360 + 0.5) * all, v = (0.5 - Math.asinh(Math.tan((lat * Math.PI) / 180)) / (2 * Math.PI)) * all;
-      const [a, b, s, t] = [Math.floor(u), Math.floor(v), u % 1, v % 1];
-      return (at(a, b) * (1 - s) + at(a + 1, b) * s) * (1 - t) + (at(a, b + 1) * (1 - s) + at(a + 1, b + 1) * s) * t;
-    };
-  };
-  const given = answers.filter(({ told }) => told !== null);
-  for (const zoom of [z, z - 1, z - 2, z + 1]) {
-    const height = read(zoom);
-    const known = given.map((answer) => ({ ...answer, tile: height(answer) }));
-    if (known.every(({ told, tile }) => Math.abs(told - tile) <= 0.1)) return known;
-    if (zoom === z + 1) return known;
-  }
-  return [];
-}

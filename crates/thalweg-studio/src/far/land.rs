@@ -16,8 +16,11 @@ pub(super) struct Land {
     loose: Option<Raw<i32>>,
     nodata: Option<Raw<u8>>,
     layers: Vec<(String, String, String, Plane)>,
-    tables: Vec<(String, Vec<(String, String, Row)>)>,
+    tables: Vec<(String, Columns)>,
 }
+
+/// Names, units and values of a table's columns.
+type Columns = Vec<(String, String, Row)>;
 
 #[derive(Serialize, Deserialize)]
 enum Plane {

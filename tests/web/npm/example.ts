@@ -1,0 +1,26 @@
+// What a page writes with the package's types; tests/web/npm/types.test.mjs has the compiler look at it, and at lines that must not pass.
+
+import init, { Terrain, World, apply, build, drain, models, presets, textures, type Progress } from "thalweg";
+
+await init();
+const tell = ({ stage, done, of }: Progress): boolean => stage.length > 0 && done <= of;
+const land: Terrain = build("alpine", { cells: 256, seed: 7n, progress: tell, set: { uplift: { rate: 1 } } });
+const own = new Terrain({ heights: new Float32Array(4), rows: 2, cols: 2, cellSize: 10, edges: "closed" });
+const eroded = apply("thermal", own, { talus: 30 });
+const orders: Uint32Array = drain(eroded, { outlets: [[0, 1]] }).orders;
+const albedo: Uint8ClampedArray = textures(land, { bits: 16 }).albedo;
+const png: Uint8Array | undefined = new World("endless", { tile: 64 }).png(9, 256, 255, "terrarium");
+const names: string[] = [...presets().map(({ name }) => name), ...models().map(({ name }) => name)];
+export { albedo, names, orders, png };
+// @ts-expect-error: no such model
+apply("thermel", own);
+// @ts-expect-error: no such parameter
+apply("thermal", own, { tallus: 30 });
+// @ts-expect-error: degrees are a number
+apply("thermal", own, { talus: "steep" });
+// @ts-expect-error: no such option
+build("alpine", { cell: 256 });
+// @ts-expect-error: heights are needed
+new Terrain({ rows: 2, cols: 2, cellSize: 10 });
+// @ts-expect-error: a terrain does not change
+own.rows = 3;
