@@ -28,7 +28,8 @@ pub fn drain(terrain: &Terrain, options: JsValue) -> Result<JsValue> {
         }
     };
     let outlets = options.value("outlets").map(|cells| outlets(&cells)).transpose()?.unwrap_or_default();
-    let survey_options = SurveyOptions { threshold: options.number("threshold")?, outlets, breach, runoff: None };
+    let survey_options =
+        SurveyOptions { threshold: options.number("threshold")?, outlets, breach, runoff: None, depressions: false };
     let land = &terrain.land;
     survey_options.check(land)?;
     let mut thrown = None;
