@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         ["test", "--long"] => test::long(),
         ["deny"] => deny::check(),
         ["semver"] => semver::check(),
+        ["web", "--test"] => test::npm_package(),
         ["web"] => web::dist(),
         ["wheel"] => wheel::build("release").map(drop),
         ["wheel", "--quick"] => wheel::build("dev").map(drop),

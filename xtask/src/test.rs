@@ -25,7 +25,7 @@ pub fn test() -> Outcome {
     rust(&mut cargo_command(), &[])?;
     interop(&mut program(&python))?;
     wheel::test(&python)?;
-    web::test_package(&python, &mut program(wasm::node()?))?;
+    npm_package()?;
     if cfg!(windows) {
         println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
         return Ok(());
@@ -73,6 +73,11 @@ fn interop(python: &mut Command) -> Outcome {
         .env("THALWEG", command)
         .env("INTEROP", programs.join(format!("examples/interop{}", std::env::consts::EXE_SUFFIX)))
         .env("STORES", programs.join(format!("examples/stores{}", std::env::consts::EXE_SUFFIX))))
+}
+
+/// The tests of the npm package, which need the command as the tests in Rust have built it.
+pub fn npm_package() -> Outcome {
+    web::test_package(&python()?, &mut program(wasm::node()?))
 }
 
 /// Tests that open files in Blender, Godot and QGIS themselves, on systems whose packages bring these.
