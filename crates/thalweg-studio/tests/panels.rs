@@ -121,6 +121,15 @@ impl Bench {
         self.harness.step();
         self.studio().order(Order::Step(1));
         self.until("the hills are in view", |studio| studio.snapshot().all[0] == 1 && studio.is_settled());
+        // What was painted in the first frames, before the view had its size, is framed anew.
+        let mut last = None;
+        while last != Some(self.studio().camera().target) {
+            last = Some(self.studio().camera().target);
+            for _ in 0..5 {
+                self.harness.step();
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
     }
 
     fn click(&mut self, label: &str) {

@@ -259,7 +259,7 @@ impl PaintedLand {
         let terrain = self.land.terrain()?;
         if let Some((overlay, [low, high])) = self.legend {
             // Colours, title and unit are the overlay's own; only the range is of the values.
-            let ends = Field::from_vec([1, 2], vec![low, high]).map_err(|error| error.to_string())?;
+            let ends = Field::generate(terrain.grid.size, |i, j| if i + j == 0 { low } else { high });
             let mut legend = overlay.legend(&terrain, &ends).map_err(|error| error.to_string())?;
             (legend.low, legend.high) = (low, high);
             self.now.set_legend(legend);
