@@ -10,9 +10,9 @@ pub struct Water<'a> {
     /// Neighbour that each cell drains to.
     pub codes: &'a [u8],
     /// Cells, each before the one it drains to.
-    pub order: &'a [u32],
+    pub order: Vec<u32>,
     /// F of each cell in d = x + F·xⁿ, d its height over the cell it drains to, x what remains of it; for metres.
-    pub strength: &'a [f32],
+    pub strength: Vec<f32>,
     /// The same for units over that for metres.
     pub scale: f64,
     /// Exponent of slope.
@@ -209,8 +209,8 @@ mod tests {
         let order = [4, 3, 2, 1, 0];
         let water = Water {
             codes: &codes,
-            order: &order,
-            strength: &strength,
+            order: order.to_vec(),
+            strength: strength.to_vec(),
             scale: 1.0,
             n: 1.0,
             topology: [1, 5].into(),
@@ -235,8 +235,8 @@ mod tests {
             let salt = mix(salt + 1);
             let water = Water {
                 codes: &codes,
-                order: &[1, 0],
-                strength: &strength,
+                order: vec![1, 0],
+                strength: strength.to_vec(),
                 scale: 1.0,
                 n: 1.0,
                 topology: [1, 2].into(),

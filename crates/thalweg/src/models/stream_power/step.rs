@@ -95,6 +95,15 @@ impl Stepper for Rivers {
     }
 }
 
+/// Cells that one task looks at, at least.
+const PIECE: usize = 1 << 14;
+
+/// Does something to what is known of the cells at base level.
+fn each<T: Send>(values: &mut [T], held: &Field<bool>, act: impl Fn(&mut T) + Sync) {
+    let cells = values.par_iter_mut().zip(held.as_slice()).with_min_len(PIECE);
+    cells.filter(|(_, held)| **held).for_each(|(value, _)| act(value));
+}
+
 /// Raises the land between two times in years.
 fn rise(terrain: &mut Terrain, held: &Field<bool>, rock: &Rock, times: [f64; 2]) -> Budget {
     let cols = terrain.grid.cols();
@@ -126,21 +135,17 @@ impl Rivers {
         let cols = terrain.grid.cols();
         let Drained { mut levels, mut codes, sums, order } = self.drained(terrain)?;
         // What is at base level does not change, even if it drains on to a neighbour.
-        for (code, held) in codes.as_mut_slice().iter_mut().zip(held.as_slice()) {
-            *code = if *held && *code < OUT { OUT } else { *code };
-        }
+        each(codes.as_mut_slice(), held, |code| *code = (*code).max(OUT));
         if let Some(sea) = terrain.grid.sea_level {
-            for (level, held) in levels.as_mut_slice().iter_mut().zip(held.as_slice()) {
-                *level = if *held { (*level).max(sea) } else { *level };
-            }
+            each(levels.as_mut_slice(), held, |level| *level = (*level).max(sea));
         }
         let strength = self.strength(terrain, rock, &codes, &sums, time);
         drop(sums);
         let salt = tick.key.and(6).and(tick.step.into()).bits() as u32;
         let water = Water {
             codes: codes.as_slice(),
-            order: &order,
-            strength: &strength,
+            order,
+            strength,
             scale: libm::pow(UNITS, 1.0 - model.slope_exponent),
             n: model.slope_exponent,
             topology: terrain.grid.topology(),
@@ -153,14 +158,14 @@ impl Rivers {
         if model.deposition > 0.0 {
             let size = [ground.len() / cols, cols];
             let loose = terrain.loose.get_or_insert_with(|| Field::new(size, Height::ZERO)).as_mut_slice();
-            let moved = cut_and_lay(ground, surface, loose, &water, model.loose_ease, model.deposition);
+            let moved = cut_and_lay(ground, surface, loose, water, model.loose_ease, model.deposition);
             budget.eroded = moved.eroded.into();
             budget.deposited = moved.deposited.into();
         } else {
             let loose = terrain.loose.as_mut().map(Field::as_mut_slice);
             budget.eroded = cut(ground, surface, loose, &water, model.loose_ease).into();
+            drop(water);
         }
-        drop((strength, order));
         if model.planation > 0.0 {
             budget.eroded += i128::from(self.widen(terrain, held, rock, (&levels, &codes), tick.key, time)?);
         }
@@ -199,12 +204,17 @@ impl Rivers {
         let Terrain { grid, ground, loose, nodata, .. } = &mut *terrain;
         let before = ground.clone();
         floors::carve(ground, nodata.as_ref(), grid, (levels, codes, &cells), &valley, key.and(7), &ease);
-        for (k, height) in ground.as_mut_slice().iter_mut().enumerate().filter(|(k, _)| held[*k]) {
-            *height = before[k];
-        }
+        ground.par_rows_mut().for_each(|(i, row)| {
+            for (j, height) in row.iter_mut().enumerate().filter(|(j, _)| held[(i, *j)]) {
+                *height = before[(i, j)];
+            }
+        });
         match loose {
             Some(loose) => slopes::book_cut(&before, ground, loose, Guards::default()),
-            None => Ok(before.as_slice().iter().zip(ground.as_slice()).map(|(a, b)| i64::from(a.0 - b.0)).sum()),
+            None => {
+                let cuts = before.as_slice().par_iter().zip(ground.as_slice());
+                Ok(cuts.with_min_len(PIECE).map(|(a, b)| i64::from(a.0 - b.0)).sum())
+            }
         }
     }
 
