@@ -6,14 +6,16 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::base::error::{Error, Result};
-use crate::pictures::colour::{Rgb, srgb};
+use crate::pictures::colour::Rgb;
 use crate::pictures::furniture::PAPER;
 use crate::pictures::light::{coarser, halvings, is_from_north, open_sky, shadow_on};
 use crate::pictures::paint::{Brush, Painter};
 use crate::pictures::picture::{Picture, Reduction, size_within};
 use crate::pictures::relief::{Relief, Sampled, fill, fill_between, known_means};
-use crate::pictures::shade::{ShadeOptions, brush_for, furnished, hatch, stripe};
+use crate::pictures::shade::{Scratch, ShadeOptions, brush_for, draw_row, furnished, stripe};
 use crate::terrain::field::{Field, Size, Window};
 use crate::terrain::grid::Grid;
 
@@ -179,10 +181,14 @@ impl<'a> ShadedMap<'a> {
         let sky = open_sky(&levels, 0, above, cell, exaggeration).unwrap_or_else(|| Field::new(relief.size(), 1.0));
         let painter = Painter::under(relief, self.brush, self.deepest, sky, dark);
         let stripe = stripe(self.ground.size);
-        let rgb = Field::generate(inner.size(), |i, j| {
-            let here = i + own.start - first;
-            if relief.is_hole(here, j) { hatch(i + own.start, j, stripe) } else { srgb(painter.cell(here, j)) }
-        });
+        let mut rgb = Field::new(inner.size(), [0; 3]);
+        rgb.par_rows_mut().for_each_init(
+            || Scratch::new(inner.size()[1]),
+            |scratch, (i, row)| {
+                let at = i + own.start;
+                draw_row(&painter, relief, at - first, [at, stripe], scratch, row);
+            },
+        );
         for i in 0..rgb.rows() {
             self.drawn.extend(self.reduction.take(rgb.row(i)));
         }

@@ -35,8 +35,10 @@ pub fn linear(rgb: Rgb) -> Linear {
 
 /// From linear light to sRGB; below 0 is black, above 1 white.
 pub fn srgb(colour: Linear) -> Rgb {
+    let table = ENCODE.as_slice();
     // The cast saturates, so that NaN and negatives give black.
-    colour.map(|x| ENCODE[((x * (STEPS - 1) as f32 + 0.5) as usize).min(STEPS - 1)])
+    let code = |x: f32| table[((x * (STEPS - 1) as f32 + 0.5) as usize).min(STEPS - 1)];
+    [code(colour[0]), code(colour[1]), code(colour[2])]
 }
 
 /// `a` and `b` mixed in linear light; `t`, 0 to 1, is the share of `b`.

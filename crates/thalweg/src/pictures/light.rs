@@ -1,10 +1,11 @@
 //! Light on ground: Lambert's law, open sky, cast shadow.
 
+use multiversion::multiversion;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
-use crate::pictures::sample::bilinear;
+use crate::pictures::sample::finer_row;
 use crate::terrain::field::{Field, Size};
 
 /// Where the sun stands.
@@ -112,34 +113,68 @@ pub(crate) fn open_sky(
     for (k, level) in levels.iter().enumerate().rev() {
         let reach = [0, 1].map(|axis| cell[axis] * (2u32 << (finer + k)) as f32 / exaggeration);
         let coarser = open.take();
-        open = Some(Field::generate(level.size(), |i, j| {
-            let above = coarser.as_ref().map_or(1.0, |f| bilinear(f, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0));
-            above * (1.0 - 0.6 * hidden(level, reach, i, j))
-        }));
+        let mut seen = Field::new(level.size(), 1.0);
+        seen.par_rows_mut().for_each_init(
+            || Around::new(level.cols()),
+            |around, (i, row)| {
+                if let Some(coarser) = &coarser {
+                    finer_row(coarser, i, row);
+                }
+                around.read(level, i);
+                hide(around, reach, row);
+            },
+        );
+        open = Some(seen);
     }
     open
 }
 
-/// Mean over eight directions of sin² of the horizon that the cells one and two away make.
-fn hidden(level: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> f32 {
-    let here = level[(i, j)];
-    let (rows, cols) = (level.rows() as isize, level.cols() as isize);
-    let mut sum = 0.0;
+/// A row of a map with the two rows and the two cells beyond it on all sides; what is beyond the map hides nothing.
+struct Around {
+    rows: [Vec<f32>; 5],
+    /// What is hidden.
+    sum: Vec<f32>,
+}
+
+impl Around {
+    fn new(cols: usize) -> Self {
+        Self { rows: std::array::from_fn(|_| vec![f32::NEG_INFINITY; cols + 4]), sum: vec![0.0; cols] }
+    }
+
+    /// Reads what lies around row `i`.
+    fn read(&mut self, level: &Field<f32>, i: usize) {
+        for (k, row) in self.rows.iter_mut().enumerate() {
+            let cells = 2..row.len() - 2;
+            match (i + k).checked_sub(2).filter(|r| *r < level.rows()) {
+                Some(r) => row[cells].copy_from_slice(level.row(r)),
+                None => row.fill(f32::NEG_INFINITY),
+            }
+        }
+    }
+}
+
+/// Takes away what of the `open` sky is hidden: the mean over eight directions of sin² of the horizon that the cells one and two away make.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+fn hide(Around { rows, sum }: &mut Around, cell: [f32; 2], open: &mut [f32]) {
+    let cols = open.len();
+    sum.fill(0.0);
+    let here = &rows[2][2..2 + cols];
     // From the north on, not as the steps of water: sums of floats keep their order.
     for (di, dj) in [(-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1)] {
         let (down, across) = (di as f32 * cell[0], dj as f32 * cell[1]);
         let square = down * down + across * across;
-        let mut horizon = 0f32; // tan², of rising ground only
-        for far in 1..=2isize {
-            let (r, c) = (i as isize + di * far, j as isize + dj * far);
-            if (0..rows).contains(&r) && (0..cols).contains(&c) {
-                let rise = (level[(r as usize, c as usize)] - here).max(0.0) / far as f32;
-                horizon = horizon.max(rise * rise / square);
-            }
+        let from = |far: isize| (2 + di * far) as usize;
+        let at = |far: isize| (2 + dj * far) as usize;
+        let (near, far) = (&rows[from(1)][at(1)..at(1) + cols], &rows[from(2)][at(2)..at(2) + cols]);
+        for j in 0..cols {
+            let (first, second) = ((near[j] - here[j]).max(0.0), (far[j] - here[j]).max(0.0) / 2.0);
+            let horizon = (first * first / square).max(second * second / square); // tan², of rising ground only
+            sum[j] += horizon / (1.0 + horizon);
         }
-        sum += horizon / (1.0 + horizon);
     }
-    sum / 8.0
+    for j in 0..cols {
+        open[j] *= 1.0 - 0.6 * (sum[j] / 8.0);
+    }
 }
 
 /// Means of 2 × 2 cells; an odd last row or column is doubled.
@@ -193,19 +228,30 @@ pub(crate) fn shadow_on(
     let mut before: Vec<f32> = if by_rows { rim.to_vec() } else { Vec::new() };
     let from = if by_rows { 0 } else { first };
     let mut outside: Option<f32> = None;
+    // Where a ray was a line before: the cell on its left, and how far it is from there.
+    let places: Vec<(f32, f32)> = (0..width)
+        .map(|k| {
+            let at = (from + k) as f32 + drift;
+            (at.floor(), at - at.floor())
+        })
+        .collect();
     for n in 0..lines {
         // From the side where the sun stands.
         let line = if fast < 0.0 { n } else { lines - 1 - n };
         let grazed = |k: usize| {
-            let at = (from + k) as f32 + drift;
-            let left = at.floor();
+            let (left, part) = places[k];
+            if left >= from as f32
+                && let Some([a, b]) = before.get(left as usize - from..).and_then(<[f32]>::first_chunk)
+            {
+                return a + (b - a) * part;
+            }
             let value = |p: f32| match p >= 0.0 {
                 true if !by_rows && Some(p as usize) == beside => outside,
                 true => (p as usize).checked_sub(from).and_then(|k| before.get(k)).copied(),
                 false => None,
             };
             match (value(left), value(left + 1.0)) {
-                (Some(a), Some(b)) => a + (b - a) * (at - left),
+                (Some(a), Some(b)) => a + (b - a) * part,
                 (Some(a), None) | (None, Some(a)) => a,
                 (None, None) => f32::MIN,
             }

@@ -1,10 +1,13 @@
 //! The colours of lit ground and water: what both the shaded map and the perspective view are painted with.
 
+use multiversion::multiversion;
+use rayon::prelude::*;
+
 use crate::pictures::colour::{Linear, lit, mix};
 use crate::pictures::light::{Sun, gradient, lambert, normal, shadow, sky};
 use crate::pictures::ramps::{ColourTable, Ramp};
 use crate::pictures::relief::{Relief, Sampled};
-use crate::pictures::sample::bilinear;
+use crate::pictures::sample::{bilinear, finer_row};
 use crate::pictures::streams::STREAM;
 use crate::terrain::field::{Field, Size};
 
@@ -107,17 +110,45 @@ impl<'a> Painter<'a> {
     /// The whole relief's colours, one a cell, streams over them; holes are black.
     pub fn paint(&self) -> Field<Linear> {
         let size: Size = self.relief.size();
-        let cover = |i: usize, j: usize| self.streams.as_ref().map_or(0.0, |cover| cover[(i, j)]);
-        Field::generate(size, |i, j| match self.relief.is_hole(i, j) {
-            true => [0.0; 3],
-            false => mix(self.cell(i, j), STREAM, cover(i, j)),
-        })
+        let mut colours = Field::new(size, [0.0; 3]);
+        colours.par_rows_mut().for_each_init(
+            || Lights::new(size[1]),
+            |lights, (i, row)| {
+                self.row(i, lights, row);
+                for (j, colour) in row.iter_mut().enumerate() {
+                    let cover = self.streams.as_ref().map_or(0.0, |cover| cover[(i, j)]);
+                    *colour = if self.relief.is_hole(i, j) { [0.0; 3] } else { mix(*colour, STREAM, cover) };
+                }
+            },
+        );
+        colours
+    }
+
+    /// The colours of row `i`, each as [`Painter::cell`] has it.
+    pub fn row(&self, i: usize, lights: &mut Lights, out: &mut [Linear]) {
+        self.light_row(i, lights);
+        let [low, high] = self.brush.range;
+        // Without other water than the sea's what stands above it is dry.
+        let is_bare = self.relief.ice.is_none() && self.relief.pools.is_none() && self.relief.water.is_none();
+        let sea = if is_bare { self.relief.sea.unwrap_or(f32::NEG_INFINITY) } else { f32::INFINITY };
+        for (j, (colour, ground)) in out.iter_mut().zip(self.relief.heights.row(i)).enumerate() {
+            let light = [lights.red[j], lights.green[j], lights.blue[j]];
+            *colour = if *ground >= sea {
+                soften(lit(self.land.at((ground - low) / (high - low)), light))
+            } else {
+                self.cell_in(i, j, light)
+            };
+        }
     }
 
     /// The colour of cell (i, j), in linear light.
     pub fn cell(&self, i: usize, j: usize) -> Linear {
+        self.cell_in(i, j, self.light(i, j))
+    }
+
+    /// The colour of cell (i, j) in the light that falls on it.
+    fn cell_in(&self, i: usize, j: usize, light: Linear) -> Linear {
         let ground = self.relief.heights[(i, j)];
-        let light = self.light(i, j);
         let [low, high] = self.brush.range;
         let dry = self.frozen(i, j, lit(self.land.at((ground - low) / (high - low)), light), light);
         let depth = self.relief.depth(i, j);
@@ -167,16 +198,27 @@ impl<'a> Painter<'a> {
 
     /// Light on cell (i, j): sun with its shadow, two side lights, and the sky it sees.
     pub fn light(&self, i: usize, j: usize) -> Linear {
-        let exaggeration = self.brush.exaggeration;
-        let cell = self.relief.cell;
-        let n = normal(gradient(&self.relief.heights, cell, i, j).map(|g| g * exaggeration));
-        let flat = self.lights[0][2];
-        let under = self.shadow[(i, j)] * exaggeration / (1.5 * cell[0].max(cell[1]));
-        let sun = SUN * lambert(n, self.lights[0]) / flat * (1.0 - (1.0 - SHADE) * under.min(1.0));
-        let side = SIDE * (lambert(n, self.lights[1]) + lambert(n, self.lights[2])) / (2.0 * flat);
         let open = bilinear(&self.sky, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
-        let sky = SKY * (0.5 + 0.5 * n[2]) * open * open;
-        std::array::from_fn(|c| sun * WARM[c] + side + sky * (1.0 + (1.0 - WARM[c]) * SUN / SKY))
+        let lamps = self.lamps();
+        lamps.light(gradient(&self.relief.heights, self.relief.cell, i, j), self.shadow[(i, j)], open)
+    }
+
+    fn lamps(&self) -> Lamps {
+        let [down, across] = self.relief.cell;
+        Lamps { lights: self.lights, exaggeration: self.brush.exaggeration, penumbra: 1.5 * down.max(across) }
+    }
+
+    /// Light on all cells of row `i`, as [`Painter::light`] has it.
+    fn light_row(&self, i: usize, lights: &mut Lights) {
+        let (heights, [down, across]) = (&self.relief.heights, self.relief.cell);
+        let (north, south) = (i.saturating_sub(1), (i + 1).min(heights.rows() - 1));
+        finer_row(&self.sky, i, &mut lights.open);
+        let rows = [heights.row(north), heights.row(i), heights.row(south)];
+        let spans = [8.0 * across, ((south - north).max(1) as f32) * 4.0 * down];
+        light_between(rows, spans, self.shadow.row(i), &self.lamps(), lights);
+        for j in [0, heights.cols() - 1] {
+            [lights.red[j], lights.green[j], lights.blue[j]] = self.light(i, j);
+        }
     }
 
     /// Whether a neighbour of this cell of the sea is land.
@@ -188,10 +230,107 @@ impl<'a> Painter<'a> {
     }
 }
 
+/// The light on a row of cells, by colour, and the share of the sky that they see.
+pub struct Lights {
+    open: Vec<f32>,
+    red: Vec<f32>,
+    green: Vec<f32>,
+    blue: Vec<f32>,
+}
+
+impl Lights {
+    /// For rows of so many cells.
+    pub fn new(cols: usize) -> Self {
+        let dark = || vec![0.0; cols];
+        Self { open: dark(), red: dark(), green: dark(), blue: dark() }
+    }
+}
+
+/// What light falls with.
+struct Lamps {
+    /// Towards the sun and the side lights.
+    lights: [[f32; 3]; 3],
+    exaggeration: f32,
+    /// Depth in metres under the shadow's edge at which shadow is full.
+    penumbra: f32,
+}
+
+impl Lamps {
+    /// Light on ground that rises so per metre eastward and northward, so deep in shadow, that sees so much of the sky.
+    #[inline(always)]
+    fn light(&self, [east, north]: [f32; 2], shadow: f32, open: f32) -> Linear {
+        let n = normal([east * self.exaggeration, north * self.exaggeration]);
+        let flat = self.lights[0][2];
+        let under = shadow * self.exaggeration / self.penumbra;
+        let sun = SUN * lambert(n, self.lights[0]) / flat * (1.0 - (1.0 - SHADE) * under.min(1.0));
+        let side = SIDE * (lambert(n, self.lights[1]) + lambert(n, self.lights[2])) / (2.0 * flat);
+        let sky = SKY * (0.5 + 0.5 * n[2]) * open * open;
+        let tinted = |warm: f32| sun * warm + side + sky * (1.0 + (1.0 - warm) * SUN / SKY);
+        [tinted(WARM[0]), tinted(WARM[1]), tinted(WARM[2])]
+    }
+}
+
+/// Light on the cells of a row that have neighbours to both sides; `rows` are the one above, their own, and the one below, and `spans` what
+/// [`gradient`] divides by.
+#[multiversion(targets("x86_64+avx512f+avx512dq+avx512vl", "x86_64+avx2"))]
+fn light_between([top, here, bottom]: [&[f32]; 3], spans: [f32; 2], shadow: &[f32], lamps: &Lamps, out: &mut Lights) {
+    let cols = here.len();
+    let (top, bottom, shadow) = (&top[..cols], &bottom[..cols], &shadow[..cols]);
+    let (open, red, green, blue) =
+        (&out.open[..cols], &mut out.red[..cols], &mut out.green[..cols], &mut out.blue[..cols]);
+    for j in 1..cols.saturating_sub(1) {
+        let eastward = (top[j + 1] - top[j - 1]) + 2.0 * (here[j + 1] - here[j - 1]) + (bottom[j + 1] - bottom[j - 1]);
+        let northward = (top[j - 1] - bottom[j - 1]) + 2.0 * (top[j] - bottom[j]) + (top[j + 1] - bottom[j + 1]);
+        let light = lamps.light([eastward / spans[0], northward / spans[1]], shadow[j], open[j]);
+        (red[j], green[j], blue[j]) = (light[0], light[1], light[2]);
+    }
+}
+
 /// Bends light over 0.8 towards 1, so that sunlit snow keeps its shape.
 fn soften(colour: Linear) -> Linear {
     colour.map(|x| {
         let over = (x - 0.8) / 0.2;
         if over > 0.0 { 0.8 + 0.2 * over / (1.0 + over) } else { x }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::Key;
+    use crate::pictures::shade::{ShadeOptions, brush};
+    use crate::pictures::water::Water;
+    use crate::terrain::Terrain;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
+
+    #[test]
+    fn a_row_has_the_colours_of_its_cells() {
+        for (number, size) in [[1, 1], [1, 9], [9, 1], [2, 2], [33, 70], [64, 51]].into_iter().enumerate() {
+            let key = Key::new(number as u64, "rows");
+            let at = |part: u64| move |i: usize, j: usize| key.and(part).cell([i as i64, j as i64]).unit();
+            let deep = |part: u64, most: f64| {
+                Field::generate(size, |i, j| Height::saturating(most * at(part)(i, j) - 0.6 * most))
+            };
+            let mut terrain = Terrain::new(Grid::new(size, 20.0).unwrap());
+            terrain.ground = Field::generate(size, |i, j| Height::saturating(90.0 * at(1)(i, j) + 10.0 * j as f64));
+            let (pools, ice) = (deep(2, 40.0), deep(3, 30.0));
+            for sea in [None, Some(Height::saturating(60.0))] {
+                for water in [Water::default(), Water { pools: Some(&pools), ice: Some(&ice), ..Water::default() }] {
+                    terrain.grid.sea_level = sea;
+                    let relief = Relief::flooded(&terrain, &water).unwrap();
+                    let ShadeOptions { ramp, sun, .. } = ShadeOptions::default();
+                    let painter = Painter::new(&relief, brush(&relief, ramp, sun, None, None).unwrap());
+                    let mut lights = Lights::new(size[1]);
+                    for i in 0..size[0] {
+                        let mut row = vec![[0.0; 3]; size[1]];
+                        painter.row(i, &mut lights, &mut row);
+                        for (j, colour) in row.iter().enumerate() {
+                            assert_eq!(*colour, painter.cell(i, j), "{size:?}, {sea:?}: {i}, {j}");
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

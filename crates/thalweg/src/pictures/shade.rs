@@ -1,11 +1,13 @@
 //! The shaded map: hypsometric tint under a soft sun, seas, lakes and rivers, scale and legend.
 
+use rayon::prelude::*;
+
 use crate::base::error::{Error, Result};
 use crate::flow::Link;
-use crate::pictures::colour::{Rgb, srgb};
+use crate::pictures::colour::{Linear, Rgb, srgb};
 use crate::pictures::furniture::{self, Legend};
 use crate::pictures::light::Sun;
-use crate::pictures::paint::{Brush, Painter};
+use crate::pictures::paint::{Brush, Lights, Painter};
 use crate::pictures::picture::Picture;
 use crate::pictures::ramps::Ramp;
 use crate::pictures::relief::{Relief, Sampled};
@@ -81,9 +83,11 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     let brush = brush(&relief, options.ramp, options.sun, options.exaggeration, options.range)?;
     let painter = Painter::new(&relief, brush);
     let stripe = stripe(relief.size());
-    let rgb = Field::generate(relief.size(), |i, j| {
-        if relief.is_hole(i, j) { hatch(i, j, stripe) } else { srgb(painter.cell(i, j)) }
-    });
+    let mut rgb = Field::new(relief.size(), [0; 3]);
+    rgb.par_rows_mut().for_each_init(
+        || Scratch::new(relief.size()[1]),
+        |scratch, (i, row)| draw_row(&painter, &relief, i, [i, stripe], scratch, row),
+    );
     // Sky and shadow take as much as the ground; streams need the room.
     drop(painter);
     let map = Picture { rgb };
@@ -103,6 +107,34 @@ pub fn shade(terrain: &Terrain, options: &ShadeOptions<'_>) -> Result<Picture> {
     let metres_per_pixel = terrain.grid.cell * pixels as f64 / map.rgb.cols() as f64;
     trees::draw(&mut map, options.trees, [rows, cols], metres_per_pixel, options.sun);
     Ok(furnished(map, metres_per_pixel, &brush, options))
+}
+
+/// What a row is drawn with.
+pub(crate) struct Scratch {
+    lights: Lights,
+    colours: Vec<Linear>,
+}
+
+impl Scratch {
+    /// For rows of so many cells.
+    pub(crate) fn new(cols: usize) -> Self {
+        Self { lights: Lights::new(cols), colours: vec![[0.0; 3]; cols] }
+    }
+}
+
+/// Draws row `i` of the relief, which is row `at` of the map, where holes are hatched in stripes of this width.
+pub(crate) fn draw_row(
+    painter: &Painter<'_>,
+    relief: &Relief,
+    i: usize,
+    [at, stripe]: [usize; 2],
+    scratch: &mut Scratch,
+    out: &mut [Rgb],
+) {
+    painter.row(i, &mut scratch.lights, &mut scratch.colours);
+    for (j, (pixel, colour)) in out.iter_mut().zip(&scratch.colours).enumerate() {
+        *pixel = if relief.is_hole(i, j) { hatch(at, j, stripe) } else { srgb(*colour) };
+    }
 }
 
 /// The map with what stands below it.
