@@ -7,9 +7,9 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use rayon::prelude::*;
 use simd_adler32::adler32;
 
-/// How hard it is tried, 0 to 9. Measured on maps and heights that went through a filter or a predictor: higher levels take twice the
-/// time and save less than a twentieth.
-const LEVEL: u32 = 4;
+/// How hard it is tried, 0 to 9. Measured on maps and heights that went through a filter or a predictor: level 4 takes 1.3 to 1.7 times as long
+/// and saves 1 to 3 %, level 6 three times as long and saves 2 to 5 %.
+const LEVEL: u32 = 3;
 
 /// A zlib stream (RFC 1950) of these bytes.
 pub(crate) fn zlib(bytes: &[u8]) -> io::Result<Vec<u8>> {

@@ -50,27 +50,38 @@ pub fn angles(land: &Land<'_>, directions: &Directions) -> Field<f32> {
 fn steepest(land: &Land<'_>, directions: &Directions, i: usize, j: usize) -> Option<f32> {
     let here = f64::from(land.ground[(i, j)].0);
     let mut falls = [0.0; 9];
-    for (d, [r, c]) in land.around(i, j) {
-        if directions[(r, c)] != VOID {
-            falls[(8 - d) % 8] = here - f64::from(land.ground[(r, c)].0);
+    let [rows, cols] = directions.size();
+    if (1..rows - 1).contains(&i) && (1..cols - 1).contains(&j) {
+        let k = i * cols + j;
+        for (d, [down, across]) in STEPS.iter().enumerate() {
+            let to = k.wrapping_add_signed(down * cols as isize + across);
+            if directions[to] != VOID {
+                falls[(8 - d) % 8] = here - f64::from(land.ground[to].0);
+            }
+        }
+    } else {
+        for (d, [r, c]) in land.around(i, j) {
+            if directions[(r, c)] != VOID {
+                falls[(8 - d) % 8] = here - f64::from(land.ground[(r, c)].0);
+            }
         }
     }
     falls[8] = falls[0];
-    let facets: [Facet; 8] = std::array::from_fn(|k| facet(&falls, k));
-    let best = facets.iter().fold(0.0, |best, facet| f64::max(best, facet.slope));
-    if best <= 0.0 {
-        return None;
-    }
     // Two facets that descend along the edge between them are one direction, not two equals.
-    let mut equals = facets;
-    let mut count = 0;
-    for facet in facets.iter().filter(|facet| facet.slope == best) {
-        if !equals[..count].contains(facet) {
-            equals[count] = *facet;
+    let (mut equals, mut count) = ([Facet { slope: 0.0, multiple: 0, tangent: 0.0 }; 8], 0);
+    for k in 0..8 {
+        let facet = facet(&falls, k);
+        if facet.slope > equals[0].slope {
+            (equals[0], count) = (facet, 1);
+        } else if facet.slope == equals[0].slope && facet.slope > 0.0 && !equals[..count].contains(&facet) {
+            equals[count] = facet;
             count += 1;
         }
     }
-    let Facet { multiple, tangent, .. } = equals[land.pick(i, j, count as u32) as usize];
+    if count == 0 {
+        return None;
+    }
+    let Facet { multiple, tangent, .. } = equals[if count == 1 { 0 } else { land.pick(i, j, count as u32) as usize }];
     let angle = multiple as f64 * FRAC_PI_4 + libm::atan(tangent);
     let angle = if angle < 0.0 { angle + 8.0 * FRAC_PI_4 } else { angle } as f32;
     Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })

@@ -1,6 +1,8 @@
 //! [`HeightReading`]: what a file's samples are as heights. What stands for no data is found over the whole file; samples become heights piece
 //! by piece, so that a file may be larger than memory.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -149,20 +151,19 @@ impl HeightReading {
     pub fn look(&self, piece: &Raster, start: [usize; 2]) -> SampleLook {
         let cols = piece.size[1].max(1);
         let whole = self.kind.full().is_some();
-        let see = |mut look: SampleLook, k: usize| {
+        let see = |look: &mut SampleLook, k: usize, sample: f64| {
             look.cells += 1;
             if piece.is_masked(k) {
                 look.masked += 1;
-                return look;
+                return;
             }
-            let sample = piece.samples.get(k);
             let here = || Some(([start[0] + k / cols, start[1] + k % cols], sample));
             if self.is_declared(sample) || !sample.is_finite() {
                 look.missing += 1;
                 if sample.is_infinite() && !self.is_declared(sample) {
                     look.infinite = earlier(look.infinite, here());
                 }
-                return look;
+                return;
             }
             match usual(sample).filter(|_| !whole) {
                 Some(which) => {
@@ -180,9 +181,14 @@ impl HeightReading {
                     }
                 }
             }
-            look
         };
-        let parts = (0..piece.samples.len()).into_par_iter().fold(SampleLook::default, see);
+        let parts = stretches(piece.samples.len()).map(|some| {
+            let mut look = SampleLook::default();
+            for (k, sample) in some.clone().zip(piece.samples.numbers(some)) {
+                see(&mut look, k, sample);
+            }
+            look
+        });
         parts.reduce(SampleLook::default, SampleLook::merge)
     }
 
@@ -253,8 +259,40 @@ impl HeightReading {
 
     /// Whether there is no data in sample number `k` of a piece.
     pub fn is_missing(&self, piece: &Raster, k: usize) -> bool {
-        let sample = piece.samples.get(k);
-        piece.is_masked(k) || !sample.is_finite() || self.is_declared(sample) || self.is_stand_in(sample)
+        piece.is_masked(k) || self.says_nothing(piece.samples.get(k))
+    }
+
+    /// Whether a sample stands for no data.
+    #[inline(always)]
+    fn says_nothing(&self, sample: f64) -> bool {
+        !sample.is_finite() || self.is_declared(sample) || self.is_stand_in(sample)
+    }
+
+    /// The heights of a piece whose first sample is the cell `start`, in order; [`NO_HEIGHT`] where there is no data. The error is the
+    /// problem in words.
+    ///
+    /// # Errors
+    /// As [`HeightReading::check`].
+    pub fn heights(&self, piece: &Raster, start: [usize; 2]) -> Result<Vec<Height>, String> {
+        let mut heights = vec![NO_HEIGHT; piece.samples.len()];
+        let parts = heights.par_chunks_mut(STRETCH).zip(stretches(piece.samples.len()));
+        let is_right = parts.map(|(heights, some)| {
+            let mut is_right = true;
+            for ((k, sample), height) in some.clone().zip(piece.samples.numbers(some)).zip(heights) {
+                if !piece.is_masked(k) && !self.says_nothing(sample) {
+                    match Height::from_metres(self.metres(sample)) {
+                        Ok(is) => *height = is,
+                        Err(_) => is_right = false,
+                    }
+                }
+            }
+            is_right
+        });
+        // Which cell it is that is wrong is looked for when one is.
+        if !is_right.reduce(|| true, |a, b| a && b) {
+            self.check(piece, start)?;
+        }
+        Ok(heights)
     }
 
     /// The height of sample number `k` of a piece, `None` where there is no data.
@@ -299,6 +337,17 @@ impl HeightReading {
     fn is_stand_in(&self, sample: f64) -> bool {
         self.stand_in.is_some_and(|value| sample == value || (value.abs() > HUGE && sample.abs() > HUGE))
     }
+}
+
+/// In the place of a height where there is no data: lower than any.
+pub const NO_HEIGHT: Height = Height(i32::MIN);
+
+/// Samples that one task looks at.
+const STRETCH: usize = 1 << 14;
+
+/// The numbers of so many samples, stretch by stretch.
+fn stretches(samples: usize) -> impl IndexedParallelIterator<Item = Range<usize>> {
+    (0..samples.div_ceil(STRETCH)).into_par_iter().map(move |n| n * STRETCH..samples.min((n + 1) * STRETCH))
 }
 
 /// Which of the usual stand-ins a sample is, if it is one.

@@ -1,6 +1,7 @@
 //! [`Raster`]: what a file holds, before it means a terrain.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -202,6 +203,14 @@ impl Samples {
             Self::F32(v) => f64::from(v[k]),
             Self::F64(v) => v[k],
         }
+    }
+
+    /// Some samples as numbers.
+    pub fn numbers(&self, range: Range<usize>) -> Vec<f64> {
+        fn all<T: Copy + Into<f64>>(v: &[T]) -> Vec<f64> {
+            v.iter().map(|x| (*x).into()).collect()
+        }
+        each!(self, v => all(&v[range]))
     }
 
     /// The same samples with every row (of `cols`) at its mirrored place, south for north.

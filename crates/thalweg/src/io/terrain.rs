@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::heights::HeightReading;
 pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
+use super::heights::{HeightReading, NO_HEIGHT};
 pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
 use super::units::{self, Problem, Said, Unit};
 use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
@@ -248,11 +248,11 @@ fn cell_size(
 
 /// The heights; where there is no data, the lowest of the others.
 fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, String> {
-    reading.check(raster, [0, 0])?;
-    let all = || (0..raster.samples.len()).into_par_iter().map(|k| reading.height(raster, k));
-    let lowest = all().flatten().min().ok_or("holds no data at all")?;
-    let heights = all().map(|height| height.unwrap_or(lowest));
-    Field::from_vec(raster.size, heights.collect()).map_err(|error| error.to_string())
+    let mut heights = reading.heights(raster, [0, 0])?;
+    let known = heights.par_iter().filter(|height| **height != NO_HEIGHT);
+    let lowest = known.min().copied().ok_or("holds no data at all")?;
+    heights.par_iter_mut().filter(|height| **height == NO_HEIGHT).for_each(|height| *height = lowest);
+    Field::from_vec(raster.size, heights).map_err(|error| error.to_string())
 }
 
 /// The greatest step that all valid samples lie on, in samples (1 for any whole numbers, 257 for 8 bits stretched to

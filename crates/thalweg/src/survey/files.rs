@@ -75,8 +75,9 @@ impl Survey {
     pub fn draft(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Draft> {
         Draft::new(|draft| {
             let at = draft.folder(folder)?;
-            draft.take(self.rasters(&at, terrain, nodata)?);
-            draft.take(self.lines(&at, terrain)?);
+            let (rasters, lines) = rayon::join(|| self.rasters(&at, terrain, nodata), || self.lines(&at, terrain));
+            draft.take(rasters?);
+            draft.take(lines?);
             draft.take(self.nested(&at, terrain)?);
             if let Some(millimetres) = self.options.runoff {
                 draft.take(self.running(&at, terrain, millimetres)?);

@@ -178,10 +178,12 @@ impl Survey {
         begins(Phase::Accumulation);
         let cells = drainage.cells();
         begins(Phase::Streams);
-        let mask = streams::streams(&land, cells, streams::least_cells(threshold, area))?;
-        let orders = streams::strahler(directions, &mask)?;
-        let basins = basins::basins(&land, directions)?;
-        let links = links::links(&land, directions, cells, &mask)?;
+        let lines = || -> Result<_> {
+            let mask = streams::streams(&land, cells, streams::least_cells(threshold, area))?;
+            Ok((streams::strahler(directions, &mask)?, links::links(&land, directions, cells, &mask)?))
+        };
+        let (lines, basins) = rayon::join(lines, || basins::basins(&land, directions));
+        let ((orders, links), basins) = (lines?, basins?);
         let lake_depth = drainage.depths(open);
         let tree = || nested(&land.under(open), drainage.filled(), drainage.directions());
         let depressions = options.depressions.then(tree).transpose()?;

@@ -26,41 +26,46 @@ pub fn predictor(kind: SampleType) -> u16 {
 
 /// The bytes of some rows' samples after the predictor.
 pub fn packed(samples: &Samples, range: std::ops::Range<usize>, cols: usize) -> Vec<u8> {
+    let mut bytes = vec![0; range.len() * samples.kind().bytes()];
+    macro_rules! rows {
+        ($v:expr, $pack:expr) => {
+            for (row, out) in $v[range].chunks(cols).zip(bytes.chunks_mut(cols * samples.kind().bytes())) {
+                $pack(row, out);
+            }
+        };
+    }
     macro_rules! differences {
-        ($v:expr) => {
-            $v[range]
-                .chunks(cols)
-                .flat_map(|row| {
-                    let before = std::iter::once(0).chain(row.iter().copied());
-                    row.iter().zip(before).flat_map(|(x, before)| x.wrapping_sub(before).to_ne_bytes())
-                })
-                .collect()
+        ($v:expr, $t:ty) => {
+            rows!($v, |row: &[$t], out: &mut [u8]| {
+                let mut before = 0;
+                for (x, out) in row.iter().zip(out.chunks_exact_mut(size_of::<$t>())) {
+                    out.copy_from_slice(&x.wrapping_sub(before).to_ne_bytes());
+                    before = *x;
+                }
+            })
         };
     }
     match samples {
-        Samples::U8(v) => v[range].to_vec(),
-        Samples::U16(v) => differences!(v),
-        Samples::I16(v) => differences!(v),
-        Samples::I32(v) => differences!(v),
-        Samples::U32(v) => differences!(v),
-        Samples::F32(v) => v[range].chunks(cols).flat_map(|row| planes(row, |x| x.to_be_bytes())).collect(),
-        Samples::F64(v) => v[range].chunks(cols).flat_map(|row| planes(row, |x| x.to_be_bytes())).collect(),
+        Samples::U8(v) => bytes.copy_from_slice(&v[range]),
+        Samples::U16(v) => differences!(v, u16),
+        Samples::I16(v) => differences!(v, i16),
+        Samples::I32(v) => differences!(v, i32),
+        Samples::U32(v) => differences!(v, u32),
+        Samples::F32(v) => rows!(v, |row: &[f32], out: &mut [u8]| planes(row.iter().map(|x| x.to_be_bytes()), out)),
+        Samples::F64(v) => rows!(v, |row: &[f64], out: &mut [u8]| planes(row.iter().map(|x| x.to_be_bytes()), out)),
     }
+    bytes
 }
 
 /// Predictor 3 (Adobe Photoshop TIFF technical note 3, 2005): the first bytes of all samples of a row, then the second …, each byte less the one before it.
-fn planes<T: Copy, const N: usize>(row: &[T], bytes: impl Fn(T) -> [u8; N]) -> Vec<u8> {
-    let mut out = vec![0; row.len() * N];
-    for (k, sample) in row.iter().enumerate() {
-        for (n, byte) in bytes(*sample).into_iter().enumerate() {
-            out[n * row.len() + k] = byte;
+fn planes<const N: usize>(row: impl Iterator<Item = [u8; N]> + Clone, out: &mut [u8]) {
+    let mut before = 0;
+    for (n, plane) in out.chunks_mut(out.len() / N).enumerate() {
+        for (sample, to) in row.clone().zip(plane) {
+            *to = sample[n].wrapping_sub(before);
+            before = sample[n];
         }
     }
-    let mut before = 0;
-    for byte in &mut out {
-        (*byte, before) = (byte.wrapping_sub(before), *byte);
-    }
-    out
 }
 
 /// Text of the geo keys. The format is ASCII; what others wrote beyond it is carried as far as it can be.
