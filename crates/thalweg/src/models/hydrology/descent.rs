@@ -6,6 +6,7 @@ use crate::model::Budget;
 use crate::models::hydrology::RuleSet;
 use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
 use crate::models::hydrology::ground::COVER;
+use crate::models::hydrology::motion::{Forces, LANES, Motion};
 use crate::models::hydrology::rules::{MAX_SUNK, Rules};
 use crate::process::particles::{Kernel, Patch, needed};
 use crate::terrain::grid::Edge;
@@ -52,14 +53,28 @@ impl Kernel for Descent<'_> {
     fn run(&self, patch: &mut Patch, queue: &mut Vec<Drop>) -> Result<Budget> {
         let mut tile = Tile::new(self.0, patch)?;
         let mut coming = (0..queue.len()).filter(|k| !queue[*k].rests).collect::<Vec<_>>().into_iter();
-        let mut running: Vec<usize> = coming.by_ref().take(TOGETHER).collect();
+        let mut running: Vec<usize> = coming.by_ref().take(LANES).collect();
         let mut gone = vec![false; queue.len()];
         while !running.is_empty() {
-            running.retain_mut(|k| match tile.step(&mut queue[*k]) {
-                Fate::On => true,
-                fate => {
-                    gone[*k] = fate == Fate::Gone;
-                    coming.next().map(|next| *k = next).is_some()
+            let mut forces = Forces::default();
+            for (x, k) in running.iter().enumerate() {
+                tile.push(&mut forces, x, &queue[*k]);
+            }
+            let mut motion = forces.motion(self.0);
+            let mut lanes = 0..LANES;
+            running.retain_mut(|k| {
+                let (drop, x) = (&mut queue[*k], lanes.next().unwrap_or_default());
+                // The drops before it may have changed the ground about it.
+                if tile.read(drop) != forces.read[x] {
+                    tile.push(&mut forces, x, drop);
+                    motion = forces.motion(self.0);
+                }
+                match tile.step(drop, forces.read[x].1, &motion, x) {
+                    Fate::On => true,
+                    fate => {
+                        gone[*k] = fate == Fate::Gone;
+                        coming.next().map(|next| *k = next).is_some()
+                    }
                 }
             });
         }
@@ -68,9 +83,6 @@ impl Kernel for Descent<'_> {
         Ok(tile.budget)
     }
 }
-
-/// Drops of a tile that take their steps in turn: while one waits for its numbers, the processor is at the next one's.
-const TOGETHER: usize = 4;
 
 /// Steps to the neighbours, of which every second is diagonal.
 const AROUND: [[i32; 2]; 8] = {
@@ -162,61 +174,49 @@ impl<'a> Tile<'a> {
         self.outside.is_some_and(|outside| outside[self.at(cell)])
     }
 
-    /// One step: see the model's page, whose order this is.
-    fn step(&mut self, drop: &mut Drop) -> Fate {
+    /// Where a drop is in the tile.
+    #[inline(always)]
+    fn here(&self, drop: &Drop) -> [i32; 2] {
+        [0, 1].map(|a| (drop.cell[a] - self.origin[a]) as i32)
+    }
+
+    /// What of its motion depends on the ground; see [`Forces::read`].
+    #[inline(always)]
+    fn read(&self, drop: &Drop) -> ([i32; 2], bool) {
+        let here = self.here(drop);
+        let at = self.at(here);
+        (self.falls(here, at).0, self.ground[at] < self.level[at])
+    }
+
+    /// Finds what moves a drop, in lane `x`.
+    #[inline(always)]
+    fn push(&self, forces: &mut Forces, x: usize, drop: &Drop) {
+        let here = self.here(drop);
+        let at = self.at(here);
+        let (falls, slopes) = self.falls(here, at);
+        let sunk = self.ground[at] < self.level[at];
+        forces.read[x] = (falls, sunk);
+        (forces.fall_south[x], forces.fall_east[x]) = (falls[0] as f32 * slopes[0], falls[1] as f32 * slopes[1]);
+        [forces.vy[x], forces.vx[x]] = drop.speed;
+        forces.volume[x] = drop.water as f32 / self.rules.drop as f32;
+        forces.stream[x] = self.stream[at];
+        (forces.my[x], forces.mx[x]) = if sunk { (0.0, 0.0) } else { (self.pull_south[at], self.pull_east[at]) };
+        forces.spilled[x] = drop.spilled;
+    }
+
+    /// One step of the drop in lane `x`: see the model's page, whose order this is.
+    fn step(&mut self, drop: &mut Drop, sunk: bool, motion: &Motion, x: usize) -> Fate {
         let rules = self.rules;
-        let here = [0, 1].map(|a| (drop.cell[a] - self.origin[a]) as i32);
+        let here = self.here(drop);
         let at = self.at(here);
         let before = self.ground[at];
-        let sunk = before < self.level[at];
         if sunk && (drop.carried == 0 || drop.sunk >= MAX_SUNK) {
             return self.rest(drop, at);
         }
-        let volume = drop.water as f32 / rules.drop as f32;
         let stream = self.stream[at];
-
-        // Motion.
-        let [south, east] = self.downhill(here, at);
-        let friction = rules.friction * (1.0 - rules.stream_friction * stream);
-        let [vy, vx] = drop.speed;
-        let length = |y: f32, x: f32| (y * y + x * x).sqrt();
-        let (speed, moved, time) = match rules.set {
-            // On a sill the ground may fall more steeply under the lake than where the lake runs over.
-            _ if std::mem::replace(&mut drop.spilled, false) => {
-                let by = std::f32::consts::SQRT_2 / length(vy, vx);
-                ([vy, vx], [vy * by, vx * by], 1.0)
-            }
-            RuleSet::Stream => {
-                let push = rules.dt * rules.pull / volume;
-                let (vy, vx) = (vy + push * south, vx + push * east);
-                let size = length(vy, vx);
-                // In cells; no step skips a cell.
-                let (full, most) = (rules.dt * size / rules.q, std::f32::consts::SQRT_2);
-                let time = if full > most { rules.dt * most / full } else { rules.dt };
-                let by = time / rules.q;
-                let keep = (1.0 - time * friction).max(0.0);
-                ([vy * keep, vx * keep], [vy * by, vx * by], time * (1.0 / rules.q).min(1.0))
-            }
-            RuleSet::Momentum => {
-                let push = rules.q * rules.pull / volume;
-                let keep = 1.0 - rules.q.min(1.0) * friction;
-                let (mut vy, mut vx) = (vy * keep + push * south, vx * keep + push * east);
-                let (my, mx) = (self.pull_south[at], self.pull_east[at]);
-                let (size, other) = (length(vy, vx), length(my, mx));
-                if !sunk && size > 0.0 && other > 0.0 {
-                    let cos = (vy * my + vx * mx) / (size * other);
-                    let by = rules.momentum * cos / (volume + stream);
-                    (vy, vx) = (vy + by * my, vx + by * mx);
-                }
-                let size = length(vy, vx);
-                if size > 1e-6 {
-                    let by = std::f32::consts::SQRT_2 / size;
-                    ([vy * by, vx * by], [vy * by, vx * by], 1.0)
-                } else {
-                    ([0.0; 2], [0.0; 2], 1.0)
-                }
-            }
-        };
+        let volume = motion.volume[x];
+        let (speed, moved, time) = ([motion.vy[x], motion.vx[x]], [motion.down[x], motion.across[x]], motion.time[x]);
+        drop.spilled = false;
         if moved[0].abs() + moved[1].abs() < 1e-4 {
             return self.pause(drop, at);
         }
@@ -225,7 +225,11 @@ impl<'a> Tile<'a> {
         let next = [here[0] + whole[0], here[1] + whole[1]];
         drop.speed = speed;
         // In a lake no stream shows where drops go.
-        let crossed = if sunk { None } else { self.mark(here, at, drop.part, moved, volume) };
+        let crossed = if sunk {
+            None
+        } else {
+            self.mark(here, at, to, [0, 1].map(|a| drop.part[a] + 0.5 * moved[a]), motion.passing(x))
+        };
         if !self.is_inside(next) || self.is_void(next) {
             return self.leave(drop, here, next, at);
         }
@@ -276,9 +280,10 @@ impl<'a> Tile<'a> {
         Fate::On
     }
 
-    /// Horizontal part of the ground's normal: southward, eastward.
+    /// By how many units the ground falls from the northern to the southern neighbour, and from the western to the eastern one; and the
+    /// slope, as rise over run, of each unit.
     #[inline(always)]
-    fn downhill(&self, [i, j]: [i32; 2], at: usize) -> [f32; 2] {
+    fn falls(&self, [i, j]: [i32; 2], at: usize) -> ([i32; 2], [f32; 2]) {
         let [[top, left], [bottom, right]] = self.valid;
         let stride = self.stride;
         let (north, south, west, east) = if i > top && j > left && i + 1 < bottom && j + 1 < right {
@@ -293,32 +298,31 @@ impl<'a> Tile<'a> {
             )
         };
         // Outside of the data the ground goes on level.
-        let height = |k: usize| if self.outside.is_some_and(|outside| outside[k]) { at } else { k };
-        let down = |a: usize, b: usize| {
-            // One-sided beside an edge, where the slope is taken over one cell and not two.
-            let by = if a == at || b == at { 2.0 } else { 1.0 };
-            (self.ground[height(a)] - self.ground[height(b)]) as f32 * self.rules.slope * by
-        };
-        let (south, east) = (down(north, south), down(west, east));
-        let up = (1.0 + south * south + east * east).sqrt();
-        [south / up, east / up]
+        let height = |k: usize| self.ground[if self.outside.is_some_and(|outside| outside[k]) { at } else { k }];
+        // One-sided beside an edge, where the slope is taken over one cell and not two.
+        let slope = |a: usize, b: usize| self.rules.slope * if a == at || b == at { 2.0 } else { 1.0 };
+        let falls = [height(north) - height(south), height(west) - height(east)];
+        (falls, [slope(north, south), slope(west, east)])
     }
 
     /// Counts the water that passes: at the old cell, and at one that the step crosses on its way to the new one, which
     /// is returned.
     #[inline(always)]
-    fn mark(&mut self, here: [i32; 2], at: usize, part: [f32; 2], moved: [f32; 2], volume: f32) -> Option<[i32; 2]> {
-        let size = (moved[0] * moved[0] + moved[1] * moved[1]).sqrt();
-        let amount = volume * WHOLE;
-        let (south, east) = ((amount * moved[0] / size) as i32, (amount * moved[1] / size) as i32);
+    fn mark(
+        &mut self,
+        here: [i32; 2],
+        at: usize,
+        to: [f32; 2],
+        half: [f32; 2],
+        (amount, [south, east]): (u32, [i32; 2]),
+    ) -> Option<[i32; 2]> {
         let count = |tile: &mut Self, at: usize| {
-            tile.passed[at] = tile.passed[at].saturating_add(amount as u32);
+            tile.passed[at] = tile.passed[at].saturating_add(amount);
             tile.south[at] = tile.south[at].saturating_add(south);
             tile.east[at] = tile.east[at].saturating_add(east);
         };
         count(self, at);
-        let half = [0, 1].map(|a| floor(part[a] + 0.5 * moved[a]));
-        let whole = [0, 1].map(|a| floor(part[a] + moved[a]));
+        let (half, whole) = (half.map(floor), to.map(floor));
         let middle = [here[0] + half[0], here[1] + half[1]];
         let crosses = half != [0, 0] && half != whole && self.is_inside(middle);
         crosses.then(|| {
@@ -507,7 +511,7 @@ impl<'a> Tile<'a> {
 
     /// Lays down all that is carried, and waits for the lakes to say whether it runs on.
     fn rest(&mut self, drop: &mut Drop, at: usize) -> Fate {
-        let here = [0, 1].map(|a| (drop.cell[a] - self.origin[a]) as i32);
+        let here = self.here(drop);
         self.spread(drop, here, at);
         drop.rests = true;
         Fate::Waits

@@ -1,5 +1,7 @@
 //! [`Lakes`]: water at rest between batches; drops that come to lakes set out again at their sills, as many as run over.
 
+use rayon::prelude::*;
+
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::flow::Land;
@@ -117,10 +119,12 @@ impl Lakes {
 
     /// Brings the hollows up to the ground as it is now.
     pub fn follow(&mut self, land: &Land<'_>) {
-        let cells = self.ground.as_slice().iter().zip(land.ground.as_slice());
-        let changed: Vec<bool> = cells.map(|(before, now)| before != now).collect();
-        let changed = Field::from_vec(land.ground.size(), changed);
-        self.pools.update(land, changed.as_ref().ok());
+        let mut changed = Field::new(land.ground.size(), false);
+        changed.par_rows_mut().for_each(|(i, row)| {
+            let cells = self.ground.row(i).iter().zip(land.ground.row(i));
+            row.iter_mut().zip(cells).for_each(|(changed, (before, now))| *changed = before != now);
+        });
+        self.pools.update(land, Some(&changed));
         self.ground.as_mut_slice().copy_from_slice(land.ground.as_slice());
     }
 }

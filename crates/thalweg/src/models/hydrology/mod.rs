@@ -8,6 +8,7 @@ mod grade;
 mod ground;
 mod grove;
 mod lakes;
+mod motion;
 mod past;
 mod rain;
 mod reckoning;

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::flow::downstream;
@@ -36,15 +38,23 @@ pub fn come(
     let share = Share::of(terrain, model)?;
     let falls = model.depth(grid, &steps) * UNITS * PARTS;
     let mut sums = vec![0i128; pools.hierarchy().leaves()];
-    // Parts: soaked in, lost on the way, run off the land.
-    let [mut soaked, mut lost, mut left] = [0i128; 3];
-    for (k, leaf) in leaf.iter().enumerate() {
-        let Some([share, runs]) = share.at(k / grid.cols(), k % grid.cols()) else { continue };
-        let fallen = (falls * share) as i64;
-        let running = (fallen as f64 * runs) as i64;
-        let coming = (running as f64 * comes(k)) as i64;
-        soaked += i128::from(fallen - running);
-        lost += i128::from(running - coming);
+    // What comes of each cell; parts that soak in, are lost on the way, run off the land.
+    let mut coming = vec![0i64; leaf.len()];
+    let rows = coming.par_chunks_mut(grid.cols()).enumerate().map(|(i, row)| {
+        let [mut soaked, mut lost] = [0i128; 2];
+        for (j, coming) in row.iter_mut().enumerate() {
+            let Some([share, runs]) = share.at(i, j) else { continue };
+            let fallen = (falls * share) as i64;
+            let running = (fallen as f64 * runs) as i64;
+            *coming = (running as f64 * comes(i * grid.cols() + j)) as i64;
+            soaked += i128::from(fallen - running);
+            lost += i128::from(running - *coming);
+        }
+        [soaked, lost]
+    });
+    let [soaked, mut lost] = rows.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    let mut left = 0i128;
+    for (coming, leaf) in coming.into_iter().zip(leaf) {
         *sums.get_mut(*leaf as usize).unwrap_or(&mut left) += i128::from(coming);
     }
     let mut poured = 0;
@@ -89,25 +99,32 @@ fn dither(key: Key, k: u64) -> u16 {
 /// as it does from drops.
 fn comes(pools: &Pools, rules: &Rules, depth: &Field<Height>, stream: &[f32]) -> Vec<f32> {
     let (directions, cols) = (pools.directions().as_slice(), pools.directions().cols());
-    let leaf = pools.hierarchy().leaf.as_slice();
-    let depth = depth.as_slice();
-    let mut comes = vec![f32::NAN; directions.len()];
+    let (leaf, depth) = (pools.hierarchy().leaf.as_slice(), depth.as_slice());
+    let next = |at: usize| downstream(at, directions[at], cols);
+    // Where its way ends, all of it; else, as long as it is not known, what the first step leaves, below zero.
+    let first_step = |at: usize| {
+        if depth[at].0 != 0 || next(at).is_none_or(|next| leaf[next] != leaf[at]) {
+            return 1.0;
+        }
+        // Every second direction is diagonal; a step of a drop leads √2 cells.
+        let length = if directions[at] % 2 == 1 { 1.0 } else { std::f32::consts::FRAC_1_SQRT_2 };
+        let lost = length * rules.evaporation * (1.0 - rules.stream_evaporation * stream[at]);
+        // Of nothing nothing comes, whatever the rest of the way.
+        0.0 - (1.0 - lost).max(0.0)
+    };
+    let mut comes: Vec<f32> = (0..directions.len()).into_par_iter().with_min_len(1 << 12).map(first_step).collect();
     let mut way = Vec::new();
     for first in 0..directions.len() {
         let mut at = first;
-        while comes[at].is_nan() {
-            comes[at] = 1.0;
-            let next = downstream(at, directions[at], cols).filter(|next| leaf[*next] == leaf[at]);
-            let Some(next) = next.filter(|_| depth[at].0 == 0) else { break };
-            way.push((at, next));
+        while comes[at] < 0.0 {
+            way.push(at);
+            let Some(next) = next(at) else { break };
             at = next;
         }
-        while let Some((at, next)) = way.pop() {
-            let diagonal = at % cols != next % cols && at / cols != next / cols;
-            // A step of a drop leads √2 cells.
-            let length = if diagonal { 1.0 } else { std::f32::consts::FRAC_1_SQRT_2 };
-            let lost = length * rules.evaporation * (1.0 - rules.stream_evaporation * stream[at]);
-            comes[at] = comes[next] * (1.0 - lost).max(0.0);
+        let mut share = comes[at];
+        while let Some(at) = way.pop() {
+            share *= -comes[at];
+            comes[at] = share;
         }
     }
     comes
