@@ -114,7 +114,7 @@ def test_a_run_that_is_stepped_elsewhere_says_so():
 
 
 def test_loading_brings_numpy_and_little_else():
-    """What takes time to load is what is loaded: of others NumPy alone, and a handful of the standard library. bench.py has the seconds."""
+    """What takes time to load is what is loaded: of others NumPy alone, and a handful of the standard library. tests/peers/bench.py has the seconds."""
     program = "import sys, numpy; had = set(sys.modules); import thalweg; print(*sorted(set(sys.modules) - had))"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     packages = {name.partition(".")[0] for name in loaded} - {"thalweg", "numpy"}

@@ -6,6 +6,7 @@ mod fuzz;
 mod gallery;
 mod levels;
 mod long;
+mod peers;
 mod release;
 mod semver;
 mod shell;
@@ -39,6 +40,7 @@ Tasks:
                  target/release-VERSION; and whether the crates could be published
   bench [PART…]  print the figures of docs/benchmarks.md: models, droplets, memory, noise, thermal, flow, stream_power,
                  river_network, fluvial, pipes, hydrology, pools, local, world, trees, presets
+  bench --peers [--cells N…]  ours and other programs in turns, as tables in Markdown; 1024² and 4096² cells if not said
 ";
 
 fn main() -> ExitCode {
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
             names => levels::measure(names, 4096),
         },
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
+        ["bench", "--peers", rest @ ..] => peers::bench(rest),
         ["bench", rest @ ..] => {
             shell::cargo(&[&["bench", "--package", "thalweg", "--bench", "models", "--"], rest].concat())
         }

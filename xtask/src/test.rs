@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::long::List;
 use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
-use crate::{deny, fuzz, release, semver, wasm, web, wheel};
+use crate::{deny, fuzz, peers, release, semver, wasm, web, wheel};
 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
@@ -18,7 +18,7 @@ const STUDIO: &str = "thalweg-cli/studio";
 
 /// All tests. What they need comes first: to find it missing after half an hour would be a pity.
 pub fn test() -> Outcome {
-    let python = python()?;
+    let python = python_with_peers()?;
     validator()?;
     screen()?;
     fuzz::ready()?;
@@ -35,7 +35,7 @@ pub fn test() -> Outcome {
 /// All tests, those that have a long form in it, and what is too long for every change: other machines, dependencies. Everything
 /// runs whatever fails before; at the end stand the tests that ran long, with their counts, and what failed.
 pub fn long() -> Outcome {
-    let python = python()?;
+    let python = python_with_peers()?;
     validator()?;
     screen()?;
     browser()?;
@@ -139,6 +139,13 @@ pub fn python() -> Outcome<PathBuf> {
         .args(REQUIREMENTS.iter().flat_map(|name| ["-r", name])))?;
     fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
     Ok(python)
+}
+
+/// The same with the packages whose results tests compare with ours.
+fn python_with_peers() -> Outcome<PathBuf> {
+    let python = python()?;
+    let lacking = peers::install(&python)?;
+    if lacking.is_empty() { Ok(python) } else { Err(format!("not to be installed: {}", lacking.join(", "))) }
 }
 
 /// The Python of an environment.

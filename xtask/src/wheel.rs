@@ -27,6 +27,12 @@ pub fn build(profile: &str) -> Outcome<PathBuf> {
     wheel.ok_or_else(|| format!("{}: no wheel was made", wheels.display()))
 }
 
+/// Installs the wheel in place of the one that an environment has; the version is the same from build to build.
+pub fn install(python: &Path, wheel: &Path) -> Outcome {
+    let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"];
+    run(program(python).args(words).arg(wheel))
+}
+
 /// Builds the wheel as quickly as may be and passes its tests.
 pub fn test(python: &Path) -> Outcome {
     let wheel = build("dev")?;
@@ -37,9 +43,7 @@ pub fn test(python: &Path) -> Outcome {
     let bare = python_of(&bare);
     run(program(&bare).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy", "pytest"]))?;
     for python in [bare.as_path(), python] {
-        let install =
-            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"];
-        run(program(python).args(install).arg(&wheel))?;
+        install(python, &wheel)?;
         run(program(python)
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/python"])
             .env("THALWEG", built()?.join(format!("thalweg{}", std::env::consts::EXE_SUFFIX))))?;

@@ -1,0 +1,64 @@
+//! `cargo xtask bench --peers`: ours and other programs in turns, as tables for docs/benchmarks.md.
+//!
+//! `tests/peers/bench.py` measures, in `.venv`; here is built and installed what it needs. All of ours is built as for a release.
+
+use std::fs;
+use std::path::Path;
+
+use crate::shell::{Outcome, apt, cargo, is_there, program, root, run};
+use crate::{test, wheel};
+
+/// Other packages, a line each.
+const PEERS: &str = "tests/peers/requirements.txt";
+
+/// Measures; `words` are those of the script, such as `--cells 512`.
+pub fn bench(words: &[&str]) -> Outcome {
+    let python = test::python()?;
+    install(&python)?;
+    gdaldem();
+    wheel::install(&python, &wheel::build("release")?)?;
+    cargo(&["build", "--release", "--package", "thalweg-cli"])?;
+    let noise = "tests/peers/noise/Cargo.toml";
+    cargo(&["build", "--release", "--locked", "--manifest-path", noise, "--target-dir", "target/peers"])?;
+    let built = |path: &str| root().join(format!("target/{path}{}", std::env::consts::EXE_SUFFIX));
+    run(program(&python)
+        .arg("tests/peers/bench.py")
+        .arg("--thalweg")
+        .arg(built("release/thalweg"))
+        .arg("--noise")
+        .arg(built("peers/release/thalweg-peers"))
+        .args(words))
+}
+
+/// Installs other packages into `.venv`, one by one; returns those that this machine cannot have. The tables say so of them.
+pub fn install(python: &Path) -> Outcome<Vec<String>> {
+    let wanted = fs::read_to_string(root().join(PEERS)).map_err(|error| format!("{PEERS}: {error}"))?;
+    let stamp = root().join(".venv/peers.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|had| had == wanted) {
+        return Ok(Vec::new());
+    }
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let mut lacking = Vec::new();
+    for package in wanted.lines().filter_map(|line| line.split('#').next()).map(str::trim) {
+        if !package.is_empty() && run(program(python).args(pip).arg(package)).is_err() {
+            println!("xtask: not to be installed: {package}");
+            lacking.push(package.to_string());
+        }
+    }
+    if lacking.is_empty() {
+        fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
+    }
+    Ok(lacking)
+}
+
+/// GDAL's hillshade, which no package of Python brings. Where it cannot be had the table says so.
+fn gdaldem() {
+    if is_there("gdaldem") {
+        return;
+    }
+    println!("xtask: shaded maps are compared with gdaldem's; trying to install it");
+    let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "--no-install-recommends", "gdal-bin"]));
+    if let Err(problem) = installed {
+        println!("xtask: no gdaldem (on Debian: apt-get install gdal-bin); {problem}");
+    }
+}
