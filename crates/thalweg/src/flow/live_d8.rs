@@ -1,9 +1,14 @@
 //! [`LiveD8`]: D8 directions of ground that keeps changing, of which only what changed is worked out again.
 
+use rayon::prelude::*;
+
 use crate::flow::d8::{self, Descent};
 use crate::flow::{Directions, Land, PIT, Part, flats};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
+
+/// Rows that one task looks at, at least: each reads those beside it.
+const PIECE: usize = 16;
 
 /// Directions, and what they were made from.
 pub(super) struct LiveD8 {
@@ -41,17 +46,19 @@ impl LiveD8 {
         }
         let parts = land.parts();
         // Where the sea rose or fell, or an outlet came or went, the row has changed too.
-        let row_changed: Vec<bool> =
-            (0..rows).map(|i| changed.row(i).contains(&true) || parts.row(i) != self.parts.row(i)).collect();
+        let has_changed = |i: usize| changed.row(i).contains(&true) || parts.row(i) != self.parts.row(i);
+        let row_changed: Vec<bool> = (0..rows).into_par_iter().with_min_len(PIECE).map(has_changed).collect();
         let near = |i: usize, by: usize| i.saturating_sub(by)..(i + by + 1).min(rows);
-        let mut descent = Descent::new(land.grid.topology());
-        for i in (0..rows).filter(|i| row_changed[near(*i, 1)].contains(&true)) {
-            let steepest = self.steepest.row_mut(i);
-            descent.row(land, &parts, i, steepest);
-            for (direction, steepest) in self.directions.row_mut(i).iter_mut().zip(steepest) {
-                *direction = if *steepest == PIT { *direction } else { *steepest };
-            }
-        }
+        let lines = self.steepest.par_rows_mut().zip(self.directions.par_rows_mut()).with_min_len(PIECE);
+        lines.filter(|((i, _), _)| row_changed[near(*i, 1)].contains(&true)).for_each_init(
+            || Descent::new(land.grid.topology()),
+            |descent, ((i, steepest), (_, directions))| {
+                descent.row(land, &parts, i, steepest);
+                for (direction, steepest) in directions.iter_mut().zip(steepest) {
+                    *direction = if *steepest == PIT { *direction } else { *steepest };
+                }
+            },
+        );
         for i in (0..rows).filter(|i| row_changed[near(*i, 2)].contains(&true)) {
             for j in 0..cols {
                 // One that is a pit still will be looked at anyway.

@@ -226,8 +226,11 @@ impl Run {
                         Some(stepper) => stepper,
                         none => none.insert(stage.model_at(turn.pass)?.start(&self.terrain.grid)?),
                     };
-                    let key = stage.key(self.recipe.seed);
-                    stepper.step(&mut self.terrain, Tick { key, step: self.step })?
+                    let tick = Tick { key: stage.key(self.recipe.seed), step: self.step };
+                    let terrain = &mut self.terrain;
+                    // A step is many loops on all threads, and small ones on small maps: begun by one of those threads itself, none of them
+                    // has to be woken for another thread, which then sleeps.
+                    rayon::scope(|_| stepper.step(terrain, tick))?
                 }
             };
             self.step += 1;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::tag;
-use super::write::{BLACK_IS_ZERO, DEFLATE, format_of, geo_text, metadata, nodata_text, packed, predictor};
+use super::write::{BLACK_IS_ZERO, DEFLATE, PLAIN, format_of, geo_text, metadata, nodata_text, packed, shortest};
 use crate::base::deflate::zlib;
 use crate::base::error::{Error, Result};
 use crate::io::atomic::{Temporary, atomic, folder_of};
@@ -138,6 +138,8 @@ struct Level {
     out: Waiting<io::BufWriter<disk::File>>,
     /// Lengths of the tiles written.
     lengths: Vec<u64>,
+    /// The predictor of all of them; the first row of tiles tells which is best.
+    predictor: Option<u16>,
     /// Rows that were taken, and those of them that wait.
     taken: usize,
     waiting: Samples,
@@ -151,6 +153,7 @@ struct Tiles {
     side: usize,
     bytes: Waiting<()>,
     lengths: Vec<u64>,
+    predictor: u16,
 }
 
 /// Tiles that wait: in memory, or in a file of their own, with what writes it.
@@ -170,7 +173,17 @@ impl Level {
         };
         let waiting = Samples::filled(head.kind, 0, 0.0)?;
         let (side, beyond) = (side_of(head.size), head.nodata.unwrap_or(0.0));
-        Ok(Self { size, side, path: path.to_path_buf(), out, lengths: Vec::new(), taken: 0, waiting, beyond })
+        Ok(Self {
+            size,
+            side,
+            path: path.to_path_buf(),
+            out,
+            lengths: Vec::new(),
+            predictor: None,
+            taken: 0,
+            waiting,
+            beyond,
+        })
     }
 
     /// A row of tiles, or the last rows, once they are all there.
@@ -200,13 +213,20 @@ impl Level {
     fn write(&mut self, band: &Samples) -> Result<()> {
         let (cols, side) = (self.size[1], self.side);
         let size = [band.len() / cols, cols];
-        let tile = |j: usize| -> Result<Vec<u8>> {
+        let tile = |j: usize| -> Result<Samples> {
             let own = Window { start: [0, 0], size: [size[0], side.min(cols - j * side)] };
             let mut tile = Samples::filled(band.kind(), side * side, self.beyond)?;
             tile.paste([side, side], own, band, size, [0, j * side])?;
-            zlib(&packed(&tile, 0..side * side, side)).map_err(Error::io(&self.path, "write"))
+            Ok(tile)
         };
-        let tiles = (0..cols.div_ceil(side)).into_par_iter().map(tile).collect::<Result<Vec<_>>>()?;
+        let count = cols.div_ceil(side);
+        let predictor = match self.predictor {
+            Some(predictor) => predictor,
+            None => shortest(&tile(count / 2)?, side).map_err(Error::io(&self.path, "write"))?,
+        };
+        self.predictor = Some(predictor);
+        let bytes = |j: usize| zlib(&packed(&tile(j)?, side, predictor)).map_err(Error::io(&self.path, "write"));
+        let tiles = (0..count).into_par_iter().map(bytes).collect::<Result<Vec<_>>>()?;
         for bytes in tiles {
             match &mut self.out {
                 Waiting::Here(all) => all.extend(&bytes),
@@ -225,7 +245,8 @@ impl Level {
                 Waiting::Beside(beside, ())
             }
         };
-        Ok(Tiles { size: self.size, side: self.side, bytes, lengths: self.lengths })
+        let predictor = self.predictor.unwrap_or(PLAIN);
+        Ok(Tiles { size: self.size, side: self.side, bytes, lengths: self.lengths, predictor })
     }
 }
 
@@ -322,7 +343,7 @@ fn entries(head: &Head, level: usize, tiles: &Tiles, at: u64, big: bool) -> Vec<
         shorts(tag::PHOTOMETRIC, &[BLACK_IS_ZERO]),
         shorts(tag::BANDS, &[1]),
         shorts(tag::PLANAR, &[1]),
-        shorts(tag::PREDICTOR, &[predictor(head.kind)]),
+        shorts(tag::PREDICTOR, &[tiles.predictor]),
         shorts(tag::TILE_WIDTH, &[tiles.side as u16]),
         shorts(tag::TILE_HEIGHT, &[tiles.side as u16]),
         longs(tag::TILE_OFFSETS, &offsets, big),
@@ -444,6 +465,7 @@ fn assemble(file: &mut impl Write, head: &Head, levels: &[Tiles], most: u64) -> 
 mod tests {
     use super::*;
     use crate::io::{Format, decode};
+    use crate::noise::gradient::mix;
 
     fn window(samples: &Samples, size: Size) -> impl FnMut(Window) -> Result<Samples> {
         move |window| samples.window(size, window)
@@ -468,6 +490,38 @@ mod tests {
             assert!(raster.samples == samples && raster.nodata == Some(-1.0) && raster.unit.as_deref() == Some("m"));
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "what was written on the way is left");
+    }
+
+    #[test]
+    fn every_type_comes_back_whether_foretold_or_plain() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tif");
+        let size = [520, 530];
+        // A slope is best foretold; a few numbers by chance are best left as they are.
+        let slope = |k: usize| (k % 530) as f64 + 0.25 * (k / 530) as f64;
+        let few = |k: usize| [1e6 / 3.0, 7.1, 1e9 / 7.0, 271.8, 31.4][(mix(k as u32) % 5) as usize];
+        let mut used = std::collections::BTreeSet::new();
+        for of in [&slope as &dyn Fn(usize) -> f64, &few] {
+            let all = || (0..size[0] * size[1]).map(of);
+            for samples in [
+                Samples::U8(all().map(|x| x as u8).collect()),
+                Samples::U16(all().map(|x| x as u16).collect()),
+                Samples::I16(all().map(|x| x as i16).collect()),
+                Samples::I32(all().map(|x| x as i32).collect()),
+                Samples::U32(all().map(|x| x as u32).collect()),
+                Samples::F32(all().map(|x| x as f32).collect()),
+                Samples::F64(all().collect()),
+            ] {
+                used.insert((samples.kind().to_string(), shortest(&samples, size[1]).unwrap()));
+                write_held(&path, &Head::new(size, samples.kind()), Overviews::Classes, &samples).unwrap();
+                assert!(decode(Format::Tiff, &fs::read(&path).unwrap(), None).unwrap().samples == samples);
+            }
+        }
+        for kind in
+            [SampleType::U16, SampleType::I16, SampleType::I32, SampleType::U32, SampleType::F32, SampleType::F64]
+        {
+            assert_eq!(used.iter().filter(|(of, _)| *of == kind.to_string()).count(), 2, "{kind}: {used:?}");
+        }
     }
 
     #[test]

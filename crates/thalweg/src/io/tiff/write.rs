@@ -1,5 +1,8 @@
 //! What samples and what is known of them become in a GeoTIFF: predicted bytes, numbers of tags, texts.
 
+use std::io;
+
+use crate::base::deflate::zlib;
 use crate::io::{Head, SampleType, Samples};
 
 /// Values of tags 259 and 262 (TIFF 6.0, and Adobe Photoshop TIFF technical note 2).
@@ -15,21 +18,41 @@ pub fn format_of(kind: SampleType) -> u16 {
     }
 }
 
+/// Value of tag 317 for samples that are compressed as they are.
+pub const PLAIN: u16 = 1;
+
 /// Value of tag 317: how samples are foretold before they are compressed. Bytes are mostly classes, whose differences say no less.
-pub fn predictor(kind: SampleType) -> u16 {
+fn predictor(kind: SampleType) -> u16 {
     match kind {
-        SampleType::U8 => 1,
+        SampleType::U8 => PLAIN,
         SampleType::U16 | SampleType::I16 | SampleType::I32 | SampleType::U32 => 2,
         SampleType::F32 | SampleType::F64 => 3,
     }
 }
 
-/// The bytes of some rows' samples after the predictor.
-pub fn packed(samples: &Samples, range: std::ops::Range<usize>, cols: usize) -> Vec<u8> {
-    let mut bytes = vec![0; range.len() * samples.kind().bytes()];
+/// The predictor after which rows of samples like these are compressed to fewer bytes: heights are after theirs, numbers that occur again and again,
+/// as areas of so many cells, are as they are.
+///
+/// # Errors
+/// As [`zlib`].
+pub fn shortest(samples: &Samples, cols: usize) -> io::Result<u16> {
+    let usual = predictor(samples.kind());
+    let plain = packed(samples, cols, PLAIN);
+    let size = samples.kind().bytes();
+    // Of one number alone nothing can be learnt.
+    if usual == PLAIN || plain.chunks_exact(size).all(|sample| sample == &plain[..size]) {
+        return Ok(usual);
+    }
+    let is_shorter = zlib(&plain)?.len() < zlib(&packed(samples, cols, usual))?.len();
+    Ok(if is_shorter { PLAIN } else { usual })
+}
+
+/// The bytes of rows of samples, as they are or after the predictor of their type.
+pub fn packed(samples: &Samples, cols: usize, predictor: u16) -> Vec<u8> {
+    let mut bytes = vec![0; samples.len() * samples.kind().bytes()];
     macro_rules! rows {
         ($v:expr, $pack:expr) => {
-            for (row, out) in $v[range].chunks(cols).zip(bytes.chunks_mut(cols * samples.kind().bytes())) {
+            for (row, out) in $v.chunks(cols).zip(bytes.chunks_mut(cols * samples.kind().bytes())) {
                 $pack(row, out);
             }
         };
@@ -45,8 +68,23 @@ pub fn packed(samples: &Samples, range: std::ops::Range<usize>, cols: usize) -> 
             })
         };
     }
+    macro_rules! plain {
+        ($v:expr, $t:ty) => {
+            rows!($v, |row: &[$t], out: &mut [u8]| {
+                for (x, out) in row.iter().zip(out.chunks_exact_mut(size_of::<$t>())) {
+                    out.copy_from_slice(&x.to_ne_bytes());
+                }
+            })
+        };
+    }
     match samples {
-        Samples::U8(v) => bytes.copy_from_slice(&v[range]),
+        Samples::U16(v) if predictor == PLAIN => plain!(v, u16),
+        Samples::I16(v) if predictor == PLAIN => plain!(v, i16),
+        Samples::I32(v) if predictor == PLAIN => plain!(v, i32),
+        Samples::U32(v) if predictor == PLAIN => plain!(v, u32),
+        Samples::F32(v) if predictor == PLAIN => plain!(v, f32),
+        Samples::F64(v) if predictor == PLAIN => plain!(v, f64),
+        Samples::U8(v) => bytes.copy_from_slice(v),
         Samples::U16(v) => differences!(v, u16),
         Samples::I16(v) => differences!(v, i16),
         Samples::I32(v) => differences!(v, i32),
