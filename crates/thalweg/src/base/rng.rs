@@ -8,6 +8,7 @@
 pub struct Key(u64);
 
 /// Avalanche of 64 bits (Stafford's variant 13 of the MurmurHash3 finaliser, as in Steele et al. 2014, SplitMix).
+#[inline]
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -24,6 +25,7 @@ impl Key {
     }
 
     /// A key for something within this one: a step, a particle number, a purpose.
+    #[inline]
     #[must_use]
     pub fn and(self, part: u64) -> Self {
         Self(mix(self.0.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ mix(part.wrapping_add(0x632b_e59b_d9b4_e019))))
@@ -41,6 +43,7 @@ impl Key {
     }
 
     /// A uniform number in [0, 1), 53 bits.
+    #[inline]
     pub fn unit(self) -> f64 {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -51,6 +54,7 @@ impl Key {
     }
 
     /// Two independent uniforms in [0, 1), 32 bits each.
+    #[inline]
     pub fn pair(self) -> [f64; 2] {
         let scale = 1.0 / 4_294_967_296.0;
         [(self.0 >> 32) as f64 * scale, (self.0 & 0xffff_ffff) as f64 * scale]

@@ -145,6 +145,25 @@ impl<T> Field<T> {
     }
 }
 
+impl<T: Copy + Default + Send + Sync> Field<T> {
+    /// The same with rows for columns; by blocks, for a column's cells lie far apart.
+    pub(crate) fn turned(&self) -> Self {
+        const BLOCK: usize = 32;
+        let [rows, cols] = self.size;
+        let mut out = Self::new([cols, rows], T::default());
+        out.data.par_chunks_mut((BLOCK * rows).max(1)).enumerate().for_each(|(band, out)| {
+            for first in (0..rows).step_by(BLOCK) {
+                for (r, row) in out.chunks_mut(rows).enumerate() {
+                    for (i, cell) in row.iter_mut().enumerate().skip(first).take(BLOCK) {
+                        *cell = self[(i, band * BLOCK + r)];
+                    }
+                }
+            }
+        });
+        out
+    }
+}
+
 impl<T> Index<(usize, usize)> for Field<T> {
     type Output = T;
     fn index(&self, (i, j): (usize, usize)) -> &T {

@@ -47,11 +47,13 @@ impl Height {
     }
 
     /// In metres; exact.
+    #[inline]
     pub fn metres(self) -> f64 {
         f64::from(self.0) / UNITS
     }
 
     /// In metres, to `f32`'s precision.
+    #[inline]
     pub fn metres_f32(self) -> f32 {
         self.metres() as f32
     }

@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use crate::models::coast::turned;
 use crate::terrain::field::Field;
 
 /// Lines that are worked through side by side: a sum waits for the one before it, eight do not wait for one another.
@@ -21,7 +20,7 @@ pub(super) fn sums(field: &Field<f32>, half: usize) -> Field<f32> {
         return field.clone();
     }
     // Turned, so that the second time goes along columns and turns back.
-    turned(&along(turned(&along(field.clone(), half)), half))
+    along(along(field.clone(), half).turned(), half).turned()
 }
 
 /// Means over about `half` cells of what lies within the field.

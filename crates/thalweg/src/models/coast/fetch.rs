@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::models::coast::{Coast, turned};
+use crate::models::coast::Coast;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Edge;
@@ -24,7 +24,7 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
     let deep = Field::generate(grid.size, |i, j| !terrain.is_nodata(i, j) && terrain.ground[(i, j)].0 < shoal);
     // What runs along rows rather than down them goes over the same sea turned.
     let [rows, cols] = grid.size;
-    let deep = [turned(&deep), deep];
+    let deep = [deep.turned(), deep];
     let mut sums = [Field::new([cols, rows], 0.0f32), Field::new([rows, cols], 0.0f32)];
     for first in (0..DIRECTIONS).step_by(TOGETHER) {
         let parts: Vec<(bool, f32, Field<f32>)> = (first..first + TOGETHER)
@@ -53,7 +53,7 @@ pub(super) fn exposure(model: &Coast, terrain: &Terrain, level: i32) -> Field<f3
         }
     }
     let [along, mut down] = sums;
-    let along = turned(&along);
+    let along = along.turned();
     for (sum, more) in down.as_mut_slice().iter_mut().zip(along.as_slice()) {
         *sum += more;
     }

@@ -7,8 +7,6 @@ mod fetch;
 mod line;
 mod reef;
 
-use rayon::prelude::*;
-
 use crate::base::error::Result;
 use crate::model::{About, Budget, Family, Model, Stepper, Tick};
 use crate::params;
@@ -126,23 +124,6 @@ impl Model for Coast {
 fn smooth(x: f64) -> f64 {
     let x = x.clamp(0.0, 1.0);
     x * x * (3.0 - 2.0 * x)
-}
-
-/// The same with rows for columns; by blocks, for a column's cells lie far apart.
-fn turned<T: Copy + Default + Send + Sync>(field: &Field<T>) -> Field<T> {
-    const BLOCK: usize = 32;
-    let [rows, cols] = field.size();
-    let mut out = Field::new([cols, rows], T::default());
-    out.as_mut_slice().par_chunks_mut((BLOCK * rows).max(1)).enumerate().for_each(|(band, out)| {
-        for first in (0..rows).step_by(BLOCK) {
-            for (r, row) in out.chunks_mut(rows).enumerate() {
-                for (i, cell) in row.iter_mut().enumerate().skip(first).take(BLOCK) {
-                    *cell = field[(i, band * BLOCK + r)];
-                }
-            }
-        }
-    });
-    out
 }
 
 struct Waves(Coast);

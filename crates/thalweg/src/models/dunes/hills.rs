@@ -1,5 +1,8 @@
 //! What hills and dunes do to the wind over and round them.
 
+use multiversion::multiversion;
+use rayon::prelude::*;
+
 use crate::terrain::field::Field;
 
 /// The fewest cells on a side that still show a hill.
@@ -21,52 +24,93 @@ pub(super) fn flow(heights: &Field<f32>, cell: f32, wind: [f32; 2]) -> [Field<f3
         return [Field::new([rows, cols], 0.0), Field::new([rows, cols], 0.0)];
     }
     let wide = means(heights, 2);
-    let farther = flow(&wide, 2.0 * cell, wind);
-    let smooth = spread(&wide, 2, [rows, cols]);
-    let octave = Field::generate([rows, cols], |i, j| heights[(i, j)] - smooth[(i, j)]);
+    let [mut quicker, mut aside] = flow(&wide, 2.0 * cell, wind).map(|farther| spread(&farther, 2, [rows, cols]));
+    let octave = padded(heights, &spread(&wide, 2, [rows, cols]));
+    quicker.par_rows_mut().zip(aside.par_rows_mut()).for_each(|((i, quicker), (_, aside))| {
+        let near = [i.saturating_sub(1), i, (i + 1).min(rows - 1)].map(|i| octave.row(i));
+        add_bends(near, wind, GAIN / cell, [quicker, aside]);
+    });
+    [quicker, aside]
+}
+
+/// What heights have over others, each row with its ends said twice.
+fn padded(heights: &Field<f32>, others: &Field<f32>) -> Field<f32> {
+    let [rows, cols] = heights.size();
+    let mut over = Field::new([rows, cols + 2], 0.0);
+    over.par_rows_mut().for_each(|(i, row)| {
+        for ((over, height), other) in row[1..].iter_mut().zip(heights.row(i)).zip(others.row(i)) {
+            *over = height - other;
+        }
+        (row[0], row[cols + 1]) = (row[1], row[cols]);
+    });
+    over
+}
+
+/// Adds to a row what three padded rows of an octave do to the wind along it and across it.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn add_bends(octave: [&[f32]; 3], wind: [f32; 2], gain: f32, sums: [&mut [f32]; 2]) {
+    let [quicker, aside] = sums;
+    let cols = quicker.len();
+    let aside = &mut aside[..cols];
+    let [above, here, below] = octave.map(|row| &row[..cols + 2]);
     let [south, east] = wind;
-    // Bends along rows, along columns and between both, times the parts of the wind that they count for.
-    let bend = |i: usize, j: usize| {
-        let at = |di: isize, dj: isize| {
-            let near = |x: usize, by: isize, end: usize| x.saturating_add_signed(by).min(end - 1);
-            octave[(near(i, di, rows), near(j, dj, cols))]
-        };
-        let down = at(1, 0) + at(-1, 0) - 2.0 * at(0, 0);
-        let right = at(0, 1) + at(0, -1) - 2.0 * at(0, 0);
-        [down, right, 0.25 * (at(1, 1) + at(-1, -1) - at(1, -1) - at(-1, 1))]
-    };
-    let along = |[down, right, both]: [f32; 3]| south * south * down + east * east * right + 2.0 * south * east * both;
-    let across = |[down, right, both]: [f32; 3]| south * east * (right - down) + (south * south - east * east) * both;
-    let sum = |farther: &Field<f32>, part: &(dyn Fn([f32; 3]) -> f32 + Sync)| {
-        let farther = spread(farther, 2, [rows, cols]);
-        Field::generate([rows, cols], |i, j| farther[(i, j)] - GAIN / cell * part(bend(i, j)))
-    };
-    [sum(&farther[0], &along), sum(&farther[1], &across)]
+    for j in 0..cols {
+        // Bends along rows, along columns and between both, times the parts of the wind that they count for.
+        let down = below[j + 1] + above[j + 1] - 2.0 * here[j + 1];
+        let right = here[j + 2] + here[j] - 2.0 * here[j + 1];
+        let both = 0.25 * (below[j + 2] + above[j] - below[j] - above[j + 2]);
+        let along = south * south * down + east * east * right + 2.0 * south * east * both;
+        let across = south * east * (right - down) + (south * south - east * east) * both;
+        quicker[j] -= gain * along;
+        aside[j] -= gain * across;
+    }
 }
 
 /// Means over squares of `times` cells a side; those at the last row and column may be less.
 pub(super) fn means(field: &Field<f32>, times: usize) -> Field<f32> {
     let [rows, cols] = field.size();
-    Field::generate([rows.div_ceil(times), cols.div_ceil(times)], |i, j| {
-        let [high, wide] = [(i, rows), (j, cols)].map(|(x, end)| x * times..((x + 1) * times).min(end));
-        let count = (high.len() * wide.len()) as f32;
-        high.map(|i| field.row(i)[wide.clone()].iter().sum::<f32>()).sum::<f32>() / count
-    })
+    let mut means = Field::new([rows.div_ceil(times), cols.div_ceil(times)], 0.0);
+    means.par_rows_mut().for_each(|(i, row)| {
+        let high = i * times..((i + 1) * times).min(rows);
+        for k in high.clone() {
+            for (sum, wide) in row.iter_mut().zip(field.row(k).chunks(times)) {
+                let more = wide.iter().sum::<f32>();
+                *sum = if k == high.start { more } else { *sum + more };
+            }
+        }
+        for (sum, wide) in row.iter_mut().zip(field.row(high.start).chunks(times)) {
+            *sum /= (high.len() * wide.len()) as f32;
+        }
+    });
+    means
 }
 
 /// The field that has such means, straight between their middles.
-pub(super) fn spread(means: &Field<f32>, times: usize, size: [usize; 2]) -> Field<f32> {
-    let [rows, cols] = means.size();
-    let between = |x: usize, end: usize| {
-        let place = ((x as f32 + 0.5) / times as f32 - 0.5).clamp(0.0, (end - 1) as f32);
-        let first = place as usize;
-        (first, (first + 1).min(end - 1), place - first as f32)
-    };
-    Field::generate(size, |i, j| {
-        let ((north, south, down), (west, east, right)) = (between(i, rows), between(j, cols));
-        let row = |i: usize| means[(i, west)] + right * (means[(i, east)] - means[(i, west)]);
-        row(north) + down * (row(south) - row(north))
-    })
+pub(super) fn spread(means: &Field<f32>, times: usize, [rows, cols]: [usize; 2]) -> Field<f32> {
+    // Along rows first, once for all the rows between two of means.
+    let right: Vec<_> = (0..cols).map(|j| between(j, times, means.cols())).collect();
+    let mut wide = Field::new([means.rows(), cols], 0.0);
+    wide.par_rows_mut().for_each(|(i, row)| {
+        let means = means.row(i);
+        for (x, (west, east, part)) in row.iter_mut().zip(&right) {
+            *x = means[*west] + part * (means[*east] - means[*west]);
+        }
+    });
+    let mut field = Field::new([rows, cols], 0.0);
+    field.par_rows_mut().for_each(|(i, row)| {
+        let (north, south, part) = between(i, times, means.rows());
+        for ((x, north), south) in row.iter_mut().zip(wide.row(north)).zip(wide.row(south)) {
+            *x = north + part * (south - north);
+        }
+    });
+    field
+}
+
+/// The means, of `count` over `times` cells each, on both sides of a cell's middle, and how far it is from the first to the second.
+fn between(cell: usize, times: usize, count: usize) -> (usize, usize, f32) {
+    let place = ((cell as f32 + 0.5) / times as f32 - 0.5).clamp(0.0, (count - 1) as f32);
+    let first = place as usize;
+    (first, (first + 1).min(count - 1), place - first as f32)
 }
 
 #[cfg(test)]

@@ -186,6 +186,7 @@ impl Model for Dunes {
 }
 
 /// The parameters as a step on this grid uses them; lengths in cells, heights in units.
+#[derive(Clone, Copy)]
 struct Rules {
     hop: f32,
     slab: i32,
@@ -217,6 +218,14 @@ impl Rules {
             sea: grid.sea_level.map_or(i32::MIN, |sea| sea.0),
             edges: grid.edges,
         }
+    }
+
+    /// How far sand of a thickness covers the ground.
+    #[inline(always)]
+    fn sandy(&self, loose: i32) -> f32 {
+        // Mostly it does, which is said without a division that what follows would wait for.
+        let slab = self.slab.max(1);
+        if loose >= slab { 1.0 } else { (loose as f32 / slab as f32).max(0.0) }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Slabs of sand in the air: the particles of the model, and what becomes of them.
 
-use crate::base::cast::share_of;
+use multiversion::multiversion;
+
+use crate::base::cast::{nearest, share_of};
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::declare::codec::{Row, columns};
@@ -142,8 +144,11 @@ impl Kernel for Flight<'_> {
         let mut height = |name| needed(name, planes.height(name));
         let (ground, loose, repose) = (height(GROUND.name)?, height(LOOSE.name)?, self.rules.repose);
         let factor = |name| needed(name, planes.factor(name));
-        let mut place = Place {
-            flight: self,
+        let place = Place {
+            rules: *self.rules,
+            key: self.key,
+            wind: self.wind,
+            columns: self.columns,
             bed: Bed { ground, loose, outside: planes.outside, stride, valid, repose, slid: 0 },
             origin,
             tile,
@@ -151,30 +156,41 @@ impl Kernel for Flight<'_> {
             lift: factor(LIFT)?,
             turn: factor(TURN)?,
             protect: planes.factor(PROTECT.name),
-            budget: Budget::default(),
+            tally: Tally::default(),
         };
-        for slab in arrived.iter().filter(|slab| slab.load > 0) {
-            place.fly(*slab, true, queue);
-        }
-        // Cells of a block in a scattered order, each block from another one on: neighbours are seldom polled in turn.
-        let blocks = || arrived.iter().filter(|slab| slab.load == 0);
-        let cells = (BLOCK * BLOCK) as u64;
-        for poll in 0..cells {
-            for block in blocks() {
-                let first = block.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
-                let nth = ((37 * poll + first) % cells) as i64;
-                place.poll(block, [nth / BLOCK, nth % BLOCK], queue);
-            }
-        }
-        place.budget.eroded += i128::from(place.bed.slid);
-        place.budget.deposited += i128::from(place.bed.slid);
-        Ok(place.budget)
+        Ok(blow(place, &arrived, queue))
     }
 }
 
-/// A tile at work.
+/// Lets what has arrived in a tile fly on, then polls its cells. All that is done for a slab becomes part of this, for the widest
+/// vectors that the machine has.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn blow(mut place: Place<'_>, arrived: &[Slab], queue: &mut Vec<Slab>) -> Budget {
+    for slab in arrived.iter().filter(|slab| slab.load > 0) {
+        place.fly(*slab, true, queue);
+    }
+    // Cells of a block in a scattered order, each block from another one on: neighbours are seldom polled in turn.
+    let blocks = || arrived.iter().filter(|slab| slab.load == 0);
+    let cells = (BLOCK * BLOCK) as u64;
+    for poll in 0..cells {
+        for block in blocks() {
+            let first = block.number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
+            let nth = ((37 * poll + first) % cells) as i64;
+            if let Some(slab) = place.poll(block, [nth / BLOCK, nth % BLOCK]) {
+                place.fly(slab, false, queue);
+            }
+        }
+    }
+    place.budget()
+}
+
+/// A tile at work. All that does not change is held, not referred to: what is written to the ground cannot have changed it, and
+/// need not be read again.
 struct Place<'a> {
-    flight: &'a Flight<'a>,
+    rules: Rules,
+    key: Key,
+    wind: [f32; 2],
+    columns: i64,
     bed: Bed<'a>,
     origin: [i64; 2],
     tile: [[i32; 2]; 2],
@@ -182,29 +198,55 @@ struct Place<'a> {
     lift: &'a [f32],
     turn: &'a [f32],
     protect: Option<&'a [f32]>,
-    budget: Budget,
+    tally: Tally,
+}
+
+/// What goes into the budget; narrower than that, for each slab counts here several times.
+#[derive(Default)]
+struct Tally {
+    eroded: i64,
+    deposited: i64,
+    exported: i64,
+    limited: u64,
+    particles: u64,
+    hops: u64,
 }
 
 impl Place<'_> {
+    fn budget(&self) -> Budget {
+        let Tally { eroded, deposited, exported, limited, particles, hops } = self.tally;
+        Budget {
+            eroded: (eroded + self.bed.slid).into(),
+            deposited: (deposited + self.bed.slid).into(),
+            exported: exported.into(),
+            limited,
+            particles,
+            particle_steps: hops,
+            ..Budget::default()
+        }
+    }
+
+    #[inline(always)]
     fn local(&self, cell: [i64; 2]) -> [i32; 2] {
-        [0, 1].map(|a| (cell[a] - self.origin[a]) as i32)
+        [(cell[0] - self.origin[0]) as i32, (cell[1] - self.origin[1]) as i32]
     }
 
     /// Whether ground in the cell is out of the wind.
     #[inline(always)]
     fn is_sheltered(&self, at: usize) -> bool {
         let z = self.bed.ground[at];
-        (z as f32) * (1.0 / UNITS_F32) < self.shade[at] || z < self.flight.rules.sea
+        (z as f32) * (1.0 / UNITS_F32) < self.shade[at] || z < self.rules.sea
     }
 
     /// Evens out a cell of the block with two neighbours, but not where it falls off from the wind into its shadow: brinks stay
     /// sharp, while grooves that run with the wind fill. Then
-    /// takes a slab off it, if the wind gets at it and there is sand, and lets it fly.
-    fn poll(&mut self, block: &Slab, offset: [i64; 2], queue: &mut Vec<Slab>) {
+    /// takes a slab off it, if the wind gets at it and there is sand, that is to fly.
+    #[inline(always)]
+    fn poll(&mut self, block: &Slab, offset: [i64; 2]) -> Option<Slab> {
         let world = [block.cell[0] + offset[0], block.cell[1] + offset[1]];
         let cell = self.local(world);
         if !self.bed.is_there(cell) {
-            return;
+            return None;
         }
         let at = self.bed.at(cell);
         let sheltered = self.is_sheltered(at);
@@ -214,116 +256,129 @@ impl Place<'_> {
             }
             let next = self.bed.at(beside);
             if self.is_sheltered(next) == sheltered || self.bed.is_gentle(at, next) {
-                self.bed.creep(at, next, self.flight.rules.creep);
+                self.bed.creep(at, next, self.rules.creep);
             }
         }
         if self.bed.loose[at] <= 0 || sheltered {
-            return;
+            return None;
         }
-        let mut load = self.flight.rules.slab.min(self.bed.loose[at]);
+        let mut load = self.rules.slab.min(self.bed.loose[at]);
         if let Some(protect) = self.protect {
             load = (f64::from(load) * (1.0 - f64::from(share_of(protect[at])))) as i32;
         }
         load = load.min(self.bed.ground[at].saturating_sub(Height::MIN.0));
         if load <= 0 {
-            return;
+            return None;
         }
         self.bed.ground[at] -= load;
         self.bed.loose[at] -= load;
-        self.budget.eroded += i128::from(load);
-        self.budget.particles += 1;
+        self.tally.eroded += i64::from(load);
+        self.tally.particles += 1;
         self.bed.slide_in(cell);
         // As cells are numbered, row by row of the world.
-        let number = block.number + (offset[0] * self.flight.columns + offset[1]) as u64;
-        let part = self.flight.key.and(number).and(1).pair().map(within);
-        self.fly(Slab { number, cell: world, part, load, hops: 0 }, false, queue);
+        let number = block.number + (offset[0] * self.columns + offset[1]) as u64;
+        let [south, east] = self.key.and(number).and(1).pair();
+        Some(Slab { number, cell: world, part: [within(south), within(east)], load, hops: 0 })
     }
 
     /// Takes a slab from hop to hop until it has laid all, has left the world, or has left the tile: then it is queued.
+    #[inline(always)]
     fn fly(&mut self, mut slab: Slab, mut comes_down: bool, queue: &mut Vec<Slab>) {
+        let mut cell = self.local(slab.cell);
+        if !self.bed.is_there(cell) {
+            self.tally.exported += i64::from(slab.load);
+            return;
+        }
+        let mut stopped = false;
         loop {
-            let cell = self.local(slab.cell);
-            if !self.bed.is_there(cell) {
-                self.budget.exported += i128::from(slab.load);
-                return;
-            }
             if comes_down {
-                slab.load = self.come_down(cell, slab.load, slab.hops >= MOST_HOPS);
+                slab.load = self.come_down(cell, slab.load, stopped || slab.hops >= MOST_HOPS);
             }
             if slab.load == 0 {
                 return;
             }
             match self.hop(&slab, cell) {
                 Hop::Out => {
-                    self.budget.exported += i128::from(slab.load);
+                    self.tally.exported += i64::from(slab.load);
                     return;
                 }
-                Hop::Stopped => {
-                    self.come_down(cell, slab.load, true);
-                    return;
-                }
-                Hop::To(cell, part) => {
-                    slab.cell = [0, 1].map(|a| self.origin[a] + i64::from(cell[a]));
+                Hop::Stopped => stopped = true,
+                Hop::To(next, part) => {
+                    cell = next;
                     slab.part = part;
                     slab.hops += 1;
-                    comes_down = true;
                     let [first, end] = self.tile;
-                    if (0..2).any(|a| cell[a] < first[a] || cell[a] >= end[a]) {
+                    if cell[0] < first[0] || cell[0] >= end[0] || cell[1] < first[1] || cell[1] >= end[1] {
+                        slab.cell = [self.origin[0] + i64::from(cell[0]), self.origin[1] + i64::from(cell[1])];
                         queue.push(slab);
                         return;
                     }
                 }
             }
+            comes_down = true;
         }
     }
 
     /// Where a slab hops to.
+    #[inline(always)]
     fn hop(&mut self, slab: &Slab, cell: [i32; 2]) -> Hop {
-        let Flight { rules, key, wind, .. } = self.flight;
-        let [u, v] = key.and(slab.number.wrapping_mul(64).wrapping_add(slab.hops.into())).pair().map(|x| x as f32);
+        let (rules, wind) = (self.rules, self.wind);
+        let [u, v] = self.key.and(slab.number.wrapping_mul(64).wrapping_add(slab.hops.into())).pair();
+        let (u, v) = (u as f32, v as f32);
         let at = self.bed.at(cell);
         let length = rules.hop * self.lift[at] * (0.5 + u);
         let stray = self.turn[at] + rules.stray * (2.0 * v - 1.0);
         let way = [wind[0] - stray * wind[1], wind[1] + stray * wind[0]];
-        self.budget.particle_steps += 1;
+        self.tally.hops += 1;
         // Before ground that is too steep, half as far; else not at all.
         for length in [length, 0.5 * length] {
-            let to = [0, 1].map(|a| slab.part[a] + length * way[a]);
-            let whole = to.map(f32::floor);
-            let next = [0, 1].map(|a| cell[a] + whole[a] as i32);
-            let [first, end] = self.bed.valid;
-            let beyond = [next[0] < first[0], next[1] >= end[1], next[0] >= end[0], next[1] < first[1]];
-            if let Some(side) = beyond.iter().position(|beyond| *beyond) {
+            let (south, east) = (slab.part[0] + length * way[0], slab.part[1] + length * way[1]);
+            // A hop is some hundreds of cells at most, as `Dunes::check` has it.
+            let (down, right) = (south.floor(), east.floor());
+            let next = [cell[0] + nearest(down), cell[1] + nearest(right)];
+            if let Some(side) = self.beyond(next) {
                 return if rules.edges[side] == Edge::Open { Hop::Out } else { Hop::Stopped };
             }
-            if !self.bed.is_there(next) {
+            let to = self.bed.at(next);
+            if self.bed.outside.is_some_and(|outside| outside[to]) {
                 return Hop::Out;
             }
-            let rise = self.bed.ground[self.bed.at(next)] as f32 - self.bed.ground[at] as f32;
+            let rise = self.bed.ground[to] as f32 - self.bed.ground[at] as f32;
             if rise <= rules.climb * length.max(1.0) {
-                return Hop::To(next, [0, 1].map(|a| (to[a] - whole[a]).min(1.0 - f32::EPSILON)));
+                const MOST: f32 = 1.0 - f32::EPSILON;
+                return Hop::To(next, [(south - down).min(MOST), (east - right).min(MOST)]);
             }
         }
         Hop::Stopped
     }
 
+    /// The edge beyond which a cell lies, of two the first from the north on, clockwise.
+    #[inline(always)]
+    fn beyond(&self, [i, j]: [i32; 2]) -> Option<usize> {
+        if self.bed.is_within([i, j]) {
+            return None;
+        }
+        let [first, end] = self.bed.valid;
+        [i < first[0], j >= end[1], i >= end[0], j < first[1]].into_iter().position(|beyond| beyond)
+    }
+
     /// Lays what stays of a load in the cell, or `all` of it; what is left.
+    #[inline(always)]
     fn come_down(&mut self, cell: [i32; 2], load: i32, all: bool) -> i32 {
-        let rules = self.flight.rules;
+        let rules = self.rules;
         let at = self.bed.at(cell);
-        let sandy = (self.bed.loose[at] as f32 / rules.slab.max(1) as f32).clamp(0.0, 1.0);
-        let share = rules.on_rock + (rules.on_sand - rules.on_rock) * sandy;
+        let share = rules.on_rock + (rules.on_sand - rules.on_rock) * rules.sandy(self.bed.loose[at]);
         let stays = (load as f32 * share).ceil().min(load as f32) as i32;
         // A last crumb goes with the rest.
         let whole = all || self.is_sheltered(at) || load - stays < rules.slab / CRUMB;
         let laid = if whole { load } else { stays.min(load) }.min(Height::MAX.0 - self.bed.ground[at]);
         self.bed.ground[at] += laid;
         self.bed.loose[at] = self.bed.loose[at].saturating_add(laid);
-        self.budget.deposited += i128::from(laid);
+        self.tally.deposited += i64::from(laid);
         self.bed.slide_down(cell);
         if all && laid < load {
-            self.budget.limited += 1;
-            self.budget.exported += i128::from(load - laid);
+            self.tally.limited += 1;
+            self.tally.exported += i64::from(load - laid);
             return 0;
         }
         load - laid

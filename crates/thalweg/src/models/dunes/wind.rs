@@ -1,5 +1,6 @@
 //! What the ground does to the wind: shadows behind what stands high, speed over what rises out of its surroundings.
 
+use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::models::dunes::hills::{flow, means, spread};
@@ -43,12 +44,9 @@ impl Air {
         // Rows of the sweep are columns of the terrain where the wind blows along rows.
         let turned = wind[1].abs() > wind[0].abs();
         let [ahead, aside] = if turned { [wind[1], wind[0]] } else { wind };
-        let place = |r: usize, c: usize| if turned { (c, r) } else { (r, c) };
-        let [rows, cols] = if turned { [grid.size[1], grid.size[0]] } else { grid.size };
-        let heights = Field::generate([rows, cols], |r, c| {
-            let (i, j) = place(r, c);
-            if terrain.is_nodata(i, j) { f32::NAN } else { terrain.ground[(i, j)].metres_f32() }
-        });
+        let ground = metres(terrain);
+        let heights = if turned { ground.turned() } else { ground.clone() };
+        let [rows, cols] = heights.size();
         let step = grid.cell / ahead.abs();
         let memory = MEMORY * model.hop;
         let sweep = Sweep {
@@ -67,27 +65,30 @@ impl Air {
             sweep.row(heights.row(r), [&mut crest, &mut mean], shade.row_mut(r), lift.row_mut(r));
         }
         if turned {
-            let back = |field: &Field<f32>| Field::generate(grid.size, |i, j| field[(j, i)]);
-            (shade, lift) = (back(&shade), back(&lift));
+            (shade, lift) = (shade.turned(), lift.turned());
         }
-        let turn = Self::bend(terrain, wind, model, &shade, &mut lift);
+        let turn = Self::bend(terrain, ground, wind, model, &shade, &mut lift);
         Self { shade, lift, turn }
     }
 
     /// Quickens the hops where air is pressed over what stands high, dead air in its lee with it, and says how far the wind
     /// turns. Cells of two hops do: nothing smaller stands long.
-    fn bend(terrain: &Terrain, wind: [f64; 2], model: &Dunes, shade: &Field<f32>, lift: &mut Field<f32>) -> Field<f32> {
+    fn bend(
+        terrain: &Terrain,
+        ground: Field<f32>,
+        wind: [f64; 2],
+        model: &Dunes,
+        shade: &Field<f32>,
+        lift: &mut Field<f32>,
+    ) -> Field<f32> {
         let grid = &terrain.grid;
         let times = (2.0 * model.hop / grid.cell).ceil().clamp(1.0, 64.0) as usize;
-        let is_there = |i: usize, j: usize| !terrain.is_nodata(i, j);
-        let cells = || (0..grid.rows()).flat_map(|i| (0..grid.cols()).map(move |j| (i, j)));
-        let (sum, count) = cells()
-            .filter(|(i, j)| is_there(*i, *j))
-            .fold((0.0, 0.0), |(sum, count), (i, j)| (sum + terrain.ground[(i, j)].metres(), count + 1.0));
-        // Where nothing is known the ground is as high as the rest.
-        let level = if count > 0.0 { (sum / count) as f32 } else { 0.0 };
-        let tops = Field::generate(grid.size, |i, j| {
-            if is_there(i, j) { terrain.ground[(i, j)].metres_f32().max(shade[(i, j)]) } else { level }
+        let level = terrain.nodata.as_ref().map_or(0.0, |_| level(terrain));
+        let mut tops = ground;
+        tops.par_rows_mut().for_each(|(i, row)| {
+            for (top, shade) in row.iter_mut().zip(shade.row(i)) {
+                *top = if top.is_nan() { level } else { top.max(*shade) };
+            }
         });
         let width = (grid.cell * times as f64) as f32;
         let gain = OVER * model.speed_up as f32;
@@ -101,6 +102,30 @@ impl Air {
         let aside = aside.map(|aside| (gain * aside).clamp(-MOST_TURN, MOST_TURN));
         spread(&aside, times, grid.size)
     }
+}
+
+/// The ground in metres; no number where there is no data.
+fn metres(terrain: &Terrain) -> Field<f32> {
+    let mut metres = Field::new(terrain.grid.size, 0.0);
+    metres.par_rows_mut().for_each(|(i, row)| {
+        for (metres, height) in row.iter_mut().zip(terrain.ground.row(i)) {
+            *metres = height.metres_f32();
+        }
+        if let Some(nodata) = &terrain.nodata {
+            row.iter_mut().zip(nodata.row(i)).filter(|(_, void)| **void).for_each(|(metres, _)| *metres = f32::NAN);
+        }
+    });
+    metres
+}
+
+/// Mean elevation of what is known: where nothing is, the ground is as high as the rest.
+fn level(terrain: &Terrain) -> f32 {
+    let [rows, cols] = terrain.grid.size;
+    let (sum, count) = (0..rows)
+        .flat_map(|i| (0..cols).map(move |j| (i, j)))
+        .filter(|(i, j)| !terrain.is_nodata(*i, *j))
+        .fold((0.0, 0.0), |(sum, count), at| (sum + terrain.ground[at].metres(), count + 1.0));
+    if count > 0.0 { (sum / count) as f32 } else { 0.0 }
 }
 
 /// How a sweep goes from one row to the next.
@@ -118,25 +143,37 @@ struct Sweep {
 
 impl Sweep {
     fn row(&self, heights: &[f32], [crest, mean]: [&mut Vec<f32>; 2], shade: &mut [f32], lift: &mut [f32]) {
+        sweep_on(self, heights, [crest, mean], shade, lift);
         let cols = heights.len();
-        let between = |row: &[f32], j: usize| (1.0 - self.part) * row[j + 1] + self.part * row[j + self.beside];
-        for j in 0..cols {
-            shade[j] = between(crest, j) - self.fall;
-            lift[j] = between(mean, j);
-        }
-        for j in 0..cols {
-            let (z, before) = (heights[j], lift[j]);
-            let before = if before.is_nan() { z } else { before };
-            let now = if z.is_nan() { before } else { self.keep * before + (1.0 - self.keep) * z };
-            mean[j + 1] = now;
-            // The greater of the two, and the shadow where there is no data.
-            crest[j + 1] = if z > shade[j] { z } else { shade[j] };
-            let rise = if z.is_nan() { 0.0 } else { z - now };
-            lift[j] = if rise.is_nan() { 1.0 } else { 1.0 + self.lift * rise };
-        }
         for row in [crest, mean] {
             row[0] = row[1];
             row[cols + 1] = row[cols];
         }
+    }
+}
+
+/// The crest lines and means of a row, from those of the row before, between their ends.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
+fn sweep_on(sweep: &Sweep, heights: &[f32], lines: [&mut [f32]; 2], shade: &mut [f32], lift: &mut [f32]) {
+    let cols = heights.len();
+    let [crest, mean] = lines;
+    let (shade, lift) = (&mut shade[..cols], &mut lift[..cols]);
+    for (row, between) in [(&*crest, &mut *shade), (&*mean, &mut *lift)] {
+        let (near, beside) = (&row[1..][..cols], &row[sweep.beside..][..cols]);
+        for j in 0..cols {
+            between[j] = (1.0 - sweep.part) * near[j] + sweep.part * beside[j];
+        }
+    }
+    let (crest, mean) = (&mut crest[1..][..cols], &mut mean[1..][..cols]);
+    for j in 0..cols {
+        let (z, before, shadow) = (heights[j], lift[j], shade[j] - sweep.fall);
+        let before = if before.is_nan() { z } else { before };
+        let now = if z.is_nan() { before } else { sweep.keep * before + (1.0 - sweep.keep) * z };
+        mean[j] = now;
+        shade[j] = shadow;
+        // The greater of the two, and the shadow where there is no data.
+        crest[j] = if z > shadow { z } else { shadow };
+        let rise = if z.is_nan() { 0.0 } else { z - now };
+        lift[j] = if rise.is_nan() { 1.0 } else { 1.0 + sweep.lift * rise };
     }
 }

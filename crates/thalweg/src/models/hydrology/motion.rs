@@ -202,7 +202,7 @@ mod tests {
                     let of = |part: u64, size: f64| {
                         let key = key.and(part).and(x as u64);
                         // Now and then nothing at all.
-                        if key.and(1).bits() % 5 == 0 { 0.0 } else { (size * key.signed()) as f32 }
+                        if key.and(1).bits().is_multiple_of(5) { 0.0 } else { (size * key.signed()) as f32 }
                     };
                     (forces.fall_south[x], forces.fall_east[x]) = (of(2, 3.0), of(3, 3.0));
                     (forces.vy[x], forces.vx[x]) = (of(4, 1.5), of(5, 1.5));
