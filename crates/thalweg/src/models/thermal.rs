@@ -211,24 +211,14 @@ fn heights(ground: &Field<Height>, nodata: Option<&Field<bool>>, i: usize, row: 
 /// [`STEPS`](crate::flow::STEPS) count them: [`paired`] adds them up in this order.
 const AROUND: [[usize; 2]; 8] = [[0, 1], [2, 1], [1, 0], [1, 2], [0, 0], [2, 2], [0, 2], [2, 0]];
 
-/// By how much a drop exceeds what stands.
+/// What `drop` exceeds of what stands.
 #[inline(always)]
-fn excess(drop: &Block<f32>, stands: f32) -> Block<f32> {
+fn excess(z: &Block<i32>, neighbour: &Block<i32>, stands: f32) -> Block<f32> {
     let mut excess = [0.0; BLOCK];
     for x in 0..BLOCK {
-        excess[x] = (drop[x] - stands).max(0.0);
+        excess[x] = (z[x].wrapping_sub(neighbour[x]) as f32 - stands).max(0.0);
     }
     excess
-}
-
-/// How far cells stand over a neighbour.
-#[inline(always)]
-fn drops(z: &Block<i32>, neighbour: &Block<i32>) -> Block<f32> {
-    let mut drops = [0.0; BLOCK];
-    for x in 0..BLOCK {
-        drops[x] = z[x].wrapping_sub(neighbour[x]) as f32;
-    }
-    drops
 }
 
 /// `part` of each excess, rounded down.
@@ -271,12 +261,8 @@ fn give(
 ) {
     for j in (0..given.len()).step_by(BLOCK) {
         let z = block(near, HERE, j);
-        let mut fall = [[0.0; BLOCK]; 8];
-        for k in 0..8 {
-            fall[k] = drops(&z, &block(near, AROUND[k], j));
-        }
-        let wanted = paired(|k| excess(&fall[k], talus[k / 4]));
-        let crumbling = paired(|k| excess(&fall[k], rock[k / 4]));
+        let wanted = paired(|k| excess(&z, &block(near, AROUND[k], j), talus[k / 4]));
+        let crumbling = paired(|k| excess(&z, &block(near, AROUND[k], j), rock[k / 4]));
         for x in 0..BLOCK {
             let wanted = share * wanted[x];
             let there_is = loose[j + x] as f32 + softness[j + x] * (share * crumbling[x]);
@@ -291,30 +277,19 @@ fn give(
 fn flows(near: &[Vec<i32>; 3], gives: &[Vec<f32>; 3], talus: Drops, out: &mut [i32], come: &mut [i32]) {
     for j in (0..out.len()).step_by(BLOCK) {
         let (z, give) = (block(near, HERE, j), block(gives, HERE, j));
-        let (mut lost, mut moved) = ([0; BLOCK], [0; BLOCK]);
+        let (mut lost, mut got) = ([0; BLOCK], [0; BLOCK]);
         for k in 0..8 {
             let (neighbour, given) = (block(near, AROUND[k], j), block(gives, AROUND[k], j));
-            // The higher of both gives. All bits of `down` are set where that is the cell itself: loops without branches are vectors.
-            let (mut down, mut part, mut apart) = ([0; BLOCK], [0.0; BLOCK], drops(&z, &neighbour));
-            for x in 0..BLOCK {
-                down[x] = -i32::from(z[x] > neighbour[x]);
-                apart[x] = apart[x].abs();
-            }
-            for x in 0..BLOCK {
-                let [own, other] = [give[x], given[x]].map(|part| part.to_bits() as i32);
-                part[x] = f32::from_bits((own & down[x] | other & !down[x]) as u32);
-            }
             // Rounded down on its own, each flow is the same number for giver and receiver.
-            let flow = units(&part, &excess(&apart, talus[k / 4]));
+            let down = units(&give, &excess(&z, &neighbour, talus[k / 4]));
+            let up = units(&given, &excess(&neighbour, &z, talus[k / 4]));
             for x in 0..BLOCK {
-                lost[x] += flow[x] & down[x];
-                moved[x] += flow[x];
+                lost[x] += down[x];
+                got[x] += up[x];
             }
         }
         out[j..j + BLOCK].copy_from_slice(&lost);
-        for x in 0..BLOCK {
-            come[j + x] = moved[x] - lost[x];
-        }
+        come[j..j + BLOCK].copy_from_slice(&got);
     }
 }
 
