@@ -8,13 +8,14 @@ use crate::flow::Land;
 use crate::model::{Budget, Stepper, Tick};
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::descent::{
-    DRY, Descent, EAST, LEVEL, PASSED, PULL_EAST, PULL_SOUTH, ROCK, SOUTH, STREAM, TALUS, WHOLE, YIELDS,
+    DRY, Descent, EAST, LEVEL, PASSED, PULL_EAST, PULL_SOUTH, ROCK, SOUTH, STREAM, TALUS, YIELDS,
 };
 use crate::models::hydrology::drop::Drop;
 use crate::models::hydrology::grade::Way;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::grove;
 use crate::models::hydrology::lakes::{Lakes, Settling};
+use crate::models::hydrology::motion::WHOLE;
 use crate::models::hydrology::past::Past;
 use crate::models::hydrology::rain;
 use crate::models::hydrology::reckoning;

@@ -14,7 +14,7 @@ use crate::terrain::height::Height;
 use crate::terrain::{GROUND, LOOSE};
 
 /// The planes of heights beside the ground and its loose part: the level of the lake or sea over a cell ([`DRY`] where there is
-/// none; only read), and the southward and eastward sums of what passes, in parts of a [`WHOLE`] drop.
+/// none; only read), and the southward and eastward sums of what passes, in parts of a [`WHOLE`](super::motion::WHOLE) drop.
 pub const LEVEL: &str = "level";
 pub const SOUTH: &str = "south";
 pub const EAST: &str = "east";
@@ -31,9 +31,6 @@ pub const TALUS: &str = "talus";
 
 /// No water stands there.
 pub const DRY: i32 = i32::MIN;
-
-/// A whole drop in the sums of a batch.
-pub const WHOLE: f32 = 1024.0;
 
 /// Drops descending.
 pub struct Descent<'a>(pub &'a Rules);

@@ -1,11 +1,13 @@
 //! How drops that step in turn move: as many side by side as there are lanes.
 
 use crate::models::hydrology::RuleSet;
-use crate::models::hydrology::descent::WHOLE;
 use crate::models::hydrology::rules::Rules;
 
 /// Drops that take their steps in turn.
 pub const LANES: usize = 4;
+
+/// A whole drop in the sums of a batch.
+pub const WHOLE: f32 = 1024.0;
 
 /// A number for each of them.
 pub type Lanes<T> = [T; LANES];
