@@ -192,3 +192,39 @@ impl Bed<'_> {
         self.slid += i64::from(amount);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::Key;
+
+    #[test]
+    fn the_first_of_the_steepest_neighbours_is_found() {
+        let repose = Repose([20, 28]);
+        for round in 0..3000 {
+            // Few levels, so that many are equal; about half of the middles stand too steep, or too low.
+            let number = |k: usize, to: f64| (to * Key::new(round, "bed").and(k as u64).unit()) as i32;
+            let mut ground: Vec<i32> = (0..9).map(|k| 4 * number(k, 9.0)).collect();
+            let mut loose: Vec<i32> = (0..9).map(|k| number(9 + k, 2.0)).collect();
+            let outside: Vec<bool> = (0..9).map(|k| k != 4 && number(18 + k, 6.0) == 0).collect();
+            for outside in [None, Some(outside.as_slice())] {
+                let (ground, loose) = (&mut ground, &mut loose);
+                let bed = Bed { ground, loose, outside, stride: 3, valid: [[0, 0], [3, 3]], repose, slid: 0 };
+                let falls = |other: i32, _: i32| bed.ground[4] - other;
+                let rises = |other: i32, loose: i32| if loose > 0 { other - bed.ground[4] } else { 0 };
+                for drop in [&falls as &dyn Fn(i32, i32) -> i32, &rises] {
+                    let mut most = (0, [1, 1]);
+                    for (k, [di, dj]) in AROUND.into_iter().enumerate() {
+                        let cell = [1 + di, 1 + dj];
+                        let at = bed.at(cell);
+                        let excess = drop(bed.ground[at], bed.loose[at]) - repose.0[k / 4];
+                        if excess > most.0 && outside.is_none_or(|outside| !outside[at]) {
+                            most = (excess, cell);
+                        }
+                    }
+                    assert_eq!(bed.steepest([1, 1], drop), (most.0 > 0).then_some(most), "round {round}");
+                }
+            }
+        }
+    }
+}

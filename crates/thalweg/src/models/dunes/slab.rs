@@ -240,7 +240,7 @@ impl Place<'_> {
 
     /// Evens out a cell of the block with two neighbours, but not where it falls off from the wind into its shadow: brinks stay
     /// sharp, while grooves that run with the wind fill. Then
-    /// takes a slab off it, if the wind gets at it and there is sand, that is to fly.
+    /// takes a slab off it that is to fly, if the wind gets at it and there is sand.
     #[inline(always)]
     fn poll(&mut self, block: &Slab, offset: [i64; 2]) -> Option<Slab> {
         let world = [block.cell[0] + offset[0], block.cell[1] + offset[1]];

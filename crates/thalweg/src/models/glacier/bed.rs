@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::base::power::{exp2, log2};
 use crate::models::glacier::Glacier;
 use crate::models::glacier::flow::Flow;
-use crate::models::glacier::land::{Around, Land};
+use crate::models::glacier::land::Land;
 use crate::models::glacier::lines::blur;
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};
@@ -22,19 +22,20 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
     let cols = ice.cols();
     let thick = |k: usize| ice[k].metres();
     // Speed over each side, out of the cell.
-    let leaves = |k: usize, around: Around| {
-        let falls = flow.falls(land, k, around);
+    let leaves = |k: usize| {
+        let falls = flow.falls(land, k);
         let (across, along) = (falls[0].max(falls[1]), falls[2].max(falls[3]));
-        let here = thick(k);
-        [0, 1, 2, 3].map(|side| {
+        let (here, around) = (thick(k), land.around(k));
+        let leaves = |side: usize| {
             let mean = around[side].map_or(here, |to| 0.5 * (here + thick(to)));
             let h = mean.min(here);
-            slide * h * h * (across * across + along * along) * falls[side]
-        })
+            (slide * h * h * (across * across + along * along) * falls[side]) as f32
+        };
+        [leaves(0), leaves(1), leaves(2), leaves(3)]
     };
     let sides = Field::generate(ice.size(), |i, j| {
         let k = i * cols + j;
-        if ice[(i, j)].0 > 0 && !land.is_void(k) { leaves(k, land.around_in(k, j)).map(|u| u as f32) } else { [0.0; 4] }
+        if ice[(i, j)].0 > 0 && !land.is_void(k) { leaves(k) } else { [0.0; 4] }
     });
     let mut speed = Field::generate(ice.size(), |i, j| {
         let k = i * cols + j;
@@ -43,7 +44,7 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
         }
         let out = sides[k];
         // What comes in over a side leaves the neighbour over its opposite one.
-        let around = land.around_in(k, j);
+        let around = land.around(k);
         let comes = |side: usize| around[side].map_or(0.0, |from| sides[from][side ^ 1]);
         let u = 0.5 * ((out[1] + comes(0)) - (out[0] + comes(1)));
         let v = 0.5 * ((out[3] + comes(2)) - (out[2] + comes(3)));
@@ -55,9 +56,9 @@ pub fn speed(flow: &mut Flow, land: Land<'_>, ice: &Field<Height>, slide: f64, c
 
 /// Units by which cell `k` may be cut before its bed rises along the ice by more than `adverse` times as much as the ice's
 /// surface falls. Lower neighbours count by how far the surface falls to them; in a hollow of the surface nothing is cut.
-fn above_rise(flow: &Flow, land: Land<'_>, (k, around): (usize, Around), adverse: f64) -> i64 {
+fn above_rise(flow: &Flow, land: Land<'_>, k: usize, adverse: f64) -> i64 {
     let ground = land.ground.as_slice();
-    let falls = flow.falls(land, k, around);
+    let (falls, around) = (flow.falls(land, k), land.around(k));
     let (mut sum, mut lies) = (0.0, 0.0);
     for (fall, to) in falls.into_iter().zip(around) {
         let Some(to) = to.filter(|_| fall > 0.0) else { continue };
@@ -100,11 +101,11 @@ pub fn wear(
             let mut limited = 0;
             for (j, height) in row.iter_mut().enumerate() {
                 let (k, thick) = (i * cols + j, ice[(i, j)].metres());
-                let around = land.around_in(k, j);
-                if land.is_void(k) || land.is_base_level(around) {
+                if land.is_void(k) || land.is_base_level(k) {
                     continue;
                 }
                 let here = i64::from(ground[k].0);
+                let around = land.around(k);
                 let allowed = most.min(here - i64::from(Height::MIN.0)).max(0);
                 if thick < FOOT && model.headwall > 0.0 {
                     // The steepest way down from the wall to ice at its foot.
@@ -131,7 +132,7 @@ pub fn wear(
                 // Implicit, with a mean that falls as level bed does: long steps would dig ripples.
                 let even = if model.knob > 0.0 { (1.0 + stands / (model.knob + level)).clamp(0.0, KNOB) } else { 1.0 };
                 let cut = (level * even * UNITS) as i64;
-                let cut = cut.min(above_rise(flow, land, (k, around), model.adverse));
+                let cut = cut.min(above_rise(flow, land, k, model.adverse));
                 let left = allowed - (here - i64::from(height.0));
                 limited += u64::from(cut > left);
                 height.0 -= cut.clamp(0, left.max(0)) as i32;
@@ -158,10 +159,10 @@ mod tests {
         let land = Land { grid: &grid, ground: &ground, nodata: None };
         let mut flow = Flow::new(&grid);
         flow.look(land, &ice);
-        let cut = |adverse| above_rise(&flow, land, (1, land.around(1)), adverse) as f64 / UNITS;
+        let cut = |adverse| above_rise(&flow, land, 1, adverse) as f64 / UNITS;
         assert!((cut(1.0) - 15.0).abs() < 1e-3 && (cut(1.5) - 27.5).abs() < 1e-3, "{} {}", cut(1.0), cut(1.5));
         assert_eq!(cut(0.3), 0.0, "it rises more as it is");
         // In a hollow of the surface nothing is cut.
-        assert_eq!(above_rise(&flow, land, (5, land.around(5)), 1000.0), 0);
+        assert_eq!(above_rise(&flow, land, 5, 1000.0), 0);
     }
 }

@@ -4,13 +4,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use rayon::prelude::*;
 
-use crate::models::glacier::land::{Around, Land};
-
-/// Cells that are visited at a time: none of them waits for another.
-pub const TOGETHER: usize = 8;
-
-/// A cell in its turn, and what lies around it.
-pub type Visited = (usize, Around);
+use crate::models::glacier::land::Land;
 
 /// Rows whose first cells one task begins with.
 const BAND: usize = 8;
@@ -27,33 +21,32 @@ impl Cascade {
         Self { waits: (0..cells).map(|_| AtomicU8::new(0)).collect(), first: Vec::new() }
     }
 
-    /// Calls `visit` for cells of which `is_in` says so, each once and with the cells around it, up to [`TOGETHER`] at a time, after it
-    /// has returned for all neighbours that come before it; the sum of what it counted, band by band. `precedes` says whether a
-    /// cell comes before the one beyond its side (west, east, north, south), both of them in; no cell may come before itself by
-    /// any way.
+    /// Calls `visit` once for each cell of which `is_in` says so, after it has returned for all neighbours that come before it;
+    /// the sum of what it counted, band by band. `precedes` says whether a cell comes before the one beyond its side (west, east,
+    /// north, south), both of them in; no cell may come before itself by any way.
     ///
-    /// Cells that a visit leaves without any to wait for are visited by the same thread. What a visit adds to later cells
+    /// The cell that a visit leaves without any to wait for is visited by the same thread. What a visit adds to later cells
     /// in whole numbers is the same whichever comes first, so threads do not show.
     pub fn run<T: Send + Default>(
         &mut self,
         land: Land<'_>,
         is_in: impl Fn(usize) -> bool + Sync,
         precedes: impl Fn(usize, usize, usize) -> bool + Sync,
-        visit: impl Fn(&[Visited], &mut T) + Sync,
+        visit: impl Fn(usize, &mut T) + Sync,
     ) -> Vec<T> {
-        let cols = land.grid.cols();
-        let cells = BAND * cols;
+        let cells = BAND * land.grid.cols();
         self.first.resize_with(self.waits.len().div_ceil(cells), Vec::new);
         self.waits.par_chunks_mut(cells).zip(&mut self.first).enumerate().for_each(|(band, (waits, first))| {
             first.clear();
-            let columns = std::iter::repeat(0..cols).flatten();
-            for ((k, j), waits) in (band * cells..).zip(columns).zip(waits) {
+            for (k, waits) in (band * cells..).zip(waits) {
                 if !is_in(k) {
                     continue;
                 }
-                let around = land.around_in(k, j);
-                let comes = |side: usize| around[side].is_some_and(|from| is_in(from) && precedes(from, side ^ 1, k));
-                let count = (0..4).map(|side| u8::from(comes(side))).sum();
+                let around = land.around(k);
+                // Both are asked at once: neither can be foreseen.
+                let comes =
+                    |side: usize| u8::from(around[side].is_some_and(|from| is_in(from) & precedes(from, side ^ 1, k)));
+                let count = comes(0) + comes(1) + comes(2) + comes(3);
                 *waits.get_mut() = count;
                 if count == 0 {
                     first.push(k as u32);
@@ -62,19 +55,14 @@ impl Cascade {
         });
         let (waits, first) = (&self.waits, &self.first);
         let follow = |first: &Vec<u32>| {
-            let (mut counts, mut ready) = (T::default(), first.clone());
-            while !ready.is_empty() {
-                let last = ready.len().saturating_sub(TOGETHER);
-                let mut cells = [(0, [None; 4]); TOGETHER];
-                let count = ready.len() - last;
-                for (cell, k) in cells.iter_mut().zip(ready.drain(last..)) {
-                    *cell = (k as usize, land.around(k as usize));
-                }
-                let cells = &cells[..count];
-                visit(cells, &mut counts);
-                for (k, around) in cells {
-                    for (side, to) in around.iter().enumerate() {
-                        let Some(to) = to.filter(|to| is_in(*to) && precedes(*k, side, *to)) else { continue };
+            let (mut counts, mut ready) = (T::default(), Vec::new());
+            for k in first {
+                ready.push(*k);
+                while let Some(k) = ready.pop() {
+                    let k = k as usize;
+                    visit(k, &mut counts);
+                    for (side, to) in land.around(k).into_iter().enumerate() {
+                        let Some(to) = to.filter(|to| is_in(*to) && precedes(k, side, *to)) else { continue };
                         // Who takes the last away has seen all that the others did before they took theirs.
                         if waits[to].fetch_sub(1, Ordering::AcqRel) == 1 {
                             ready.push(to as u32);
@@ -113,11 +101,9 @@ mod tests {
             let clock = AtomicU64::new(1);
             let at: Vec<AtomicU64> = (0..grid.len()).map(|_| AtomicU64::new(0)).collect();
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let visit = |cells: &[Visited], count: &mut u32| {
-                for (k, _) in cells {
-                    *count += 1;
-                    assert_eq!(at[*k].swap(clock.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst), 0, "{k} twice");
-                }
+            let visit = |k: usize, count: &mut u32| {
+                *count += 1;
+                assert_eq!(at[k].swap(clock.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst), 0, "{k} twice");
             };
             let counts = pool.install(|| cascade.run(land, is_in, |a, _, b| before(a, b), visit));
             let when = |k: usize| at[k].load(Ordering::SeqCst);

@@ -4,15 +4,15 @@ use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::models::glacier::cascade::{Cascade, TOGETHER, Visited};
-use crate::models::glacier::cell::{Cells, LANES, Rates, STEEPEST};
-use crate::models::glacier::land::{Around, Land};
+use crate::models::glacier::cascade::Cascade;
+use crate::models::glacier::cell::{Beyond, Rates, STEEPEST};
+use crate::models::glacier::land::Land;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::{Height, UNITS};
 
 /// Bytes a cell that a flow and a bed at work hold.
-pub const SCRATCH: u64 = 68;
+pub const SCRATCH: u64 = 76;
 
 /// Snow and melt.
 #[derive(Clone, Copy)]
@@ -30,7 +30,6 @@ pub struct Climate<'a> {
 
 impl Climate<'_> {
     /// Metres gained, or below zero lost, in a year by cell `k` with its surface at a level in units.
-    #[inline(always)]
     fn gain(&self, level: i32, k: usize) -> f64 {
         let lower = self.shade.map_or(0.0, |shade| f64::from(shade[k]));
         let rate = (self.gradient * (Height(level).metres() - self.snowline + lower)).min(self.most);
@@ -77,6 +76,8 @@ pub struct Flow {
     pub gave: Vec<[AtomicI32; 4]>,
     /// Units that melted there, or broke off.
     pub gone: Vec<AtomicI64>,
+    /// Units on their way to cells.
+    comes: Vec<AtomicI64>,
     /// Units of ice after the step.
     stays: Vec<AtomicI32>,
     /// Cells with ice, or with snow that stays; and those and the ones beside them.
@@ -93,6 +94,7 @@ impl Flow {
             surface: Field::new(grid.size, 0),
             gave: cells().map(|_| Default::default()).collect(),
             gone: cells().map(|_| AtomicI64::new(0)).collect(),
+            comes: cells().map(|_| AtomicI64::new(0)).collect(),
             stays: cells().map(|_| AtomicI32::new(0)).collect(),
             live: vec![false; grid.len()],
             matters: vec![false; grid.len()],
@@ -110,31 +112,33 @@ impl Flow {
         });
     }
 
-    /// Slopes down from cell `k`, which these lie around, to its west, east, north and south; none up, nor where there is no data or no cell.
+    /// Slopes down from cell `k` to its west, east, north and south; none up, nor where there is no data or no cell.
     #[inline(always)]
-    pub fn falls(&self, land: Land<'_>, k: usize, around: Around) -> [f64; 4] {
+    pub fn falls(&self, land: Land<'_>, k: usize) -> [f64; 4] {
         let level = self.surface.as_slice();
         let per = 1.0 / (land.grid.cell * UNITS);
-        around.map(|to| match to {
+        let around = land.around(k);
+        let fall = |side: usize| match around[side] {
             Some(to) if !land.is_void(to) => {
                 ((i64::from(level[k]) - i64::from(level[to])).max(0) as f64 * per).min(STEEPEST)
             }
             _ => 0.0,
-        })
+        };
+        // Not by `map`, which is not inlined here and would take as long again.
+        [fall(0), fall(1), fall(2), fall(3)]
     }
 
     /// The longest step in years that is steady, at most `longest`.
     fn steady(&self, land: Land<'_>, ice: &Field<Height>, rates: &Rates, longest: f64) -> f64 {
         let (cols, ice) = (land.grid.cols(), ice.as_slice());
         let row = |i: usize| {
-            let spread = |j: usize| {
-                let k = i * cols + j;
+            let spread = |k: usize| {
                 let h = ice[k].metres();
-                let [west, east, north, south] = self.falls(land, k, land.around_in(k, j));
+                let [west, east, north, south] = self.falls(land, k);
                 let (across, along) = (west.max(east), north.max(south));
                 (rates.creep * h * h + rates.slide) * h * h * h * (across * across + along * along)
             };
-            let icy = (0..cols).filter(|j| ice[i * cols + j].0 > 0 && !land.is_void(i * cols + j));
+            let icy = (i * cols..(i + 1) * cols).filter(|k| ice[*k].0 > 0 && !land.is_void(*k));
             icy.map(spread).fold(0.0, f64::max)
         };
         let most = (0..land.grid.rows()).into_par_iter().map(row).reduce(|| 0.0, f64::max);
@@ -152,9 +156,8 @@ impl Flow {
         });
         let live = &self.live;
         self.matters.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
-            for (j, matters) in row.iter_mut().enumerate() {
-                let k = i * cols + j;
-                let beside = || land.around_in(k, j).into_iter().flatten().any(|n| live[n]);
+            for (k, matters) in (i * cols..).zip(row) {
+                let beside = || land.around(k).into_iter().flatten().any(|n| live[n]);
                 *matters = live[k] || (beside() && !land.is_void(k));
             }
         });
@@ -177,13 +180,12 @@ impl Flow {
         let years = self.steady(land, ice, rates, longest);
         self.find(land, ice.as_slice(), climate);
         let mut cascade = std::mem::replace(&mut self.cascade, Cascade::new(0));
-        let flow = &*self;
-        let step = Step { land, ice: ice.as_slice(), rates, climate, years };
+        let (level, flow) = (self.surface.as_slice(), &*self);
         let sums = cascade.run(
             land,
             |k| flow.matters[k],
-            |k, _, to| flow.precedes(k, to),
-            |cells, spent| flow.visit(&step, cells, spent),
+            |k, _, to| (level[k], to) > (level[to], k),
+            |k, spent| flow.visit(land, ice.as_slice(), (rates, climate), years, k, spent),
         );
         self.cascade = cascade;
         sums.iter().for_each(|sum| spent.add(sum));
@@ -191,37 +193,21 @@ impl Flow {
         years
     }
 
-    /// Whether a cell has its turn before the one beside it.
-    #[inline(always)]
-    fn precedes(&self, k: usize, to: usize) -> bool {
-        let level = self.surface.as_slice();
-        (level[k], to) > (level[to], k)
-    }
-
-    /// Units that have come to a cell in this step, from those around it that have had their turns.
-    #[inline(always)]
-    fn comes(&self, around: Around, has_had: impl Fn(usize) -> bool) -> i64 {
-        let gives = |side: usize| match around[side] {
-            Some(from) if self.matters[from] && has_had(from) => self.gave[from][side ^ 1].load(Ordering::Relaxed),
-            _ => 0,
-        };
-        (0..4).map(|side| i64::from(gives(side))).sum()
-    }
-
     /// Takes over what stays and what has come to cells that were not visited; what has no room is returned.
-    fn settle(&self, land: Land<'_>, ice: &mut Field<Height>) -> i64 {
+    fn settle(&mut self, land: Land<'_>, ice: &mut Field<Height>) -> i64 {
         let cols = ice.cols();
-        let settled = ice.par_rows_mut().map(|(i, ice)| {
+        let rows = ice.par_rows_mut().zip(self.comes.par_chunks_mut(cols)).zip(self.stays.par_chunks(cols));
+        let rows = rows.zip(self.gave.par_chunks_mut(cols)).zip(self.gone.par_chunks_mut(cols));
+        let settled = rows.map(|(((((i, ice), comes), stays), gave), gone)| {
             let mut lost = 0;
             for (j, ice) in ice.iter_mut().enumerate() {
                 let k = i * cols + j;
+                let came = std::mem::take(comes[j].get_mut());
                 if self.matters[k] {
-                    ice.0 = self.stays[k].load(Ordering::Relaxed);
+                    ice.0 = stays[j].load(Ordering::Relaxed);
                     continue;
                 }
-                let came = self.comes(land.around_in(k, j), |_| true);
-                self.gave[k].iter().for_each(|gave| gave.store(0, Ordering::Relaxed));
-                self.gone[k].store(0, Ordering::Relaxed);
+                (gave[j], gone[j]) = Default::default();
                 let kept = came.min(i64::from(Height::MAX.0) - i64::from(land.ground[k].0) - i64::from(ice.0));
                 lost += came - kept;
                 ice.0 += kept as i32;
@@ -231,66 +217,47 @@ impl Flow {
         settled.sum()
     }
 
-    /// The turn of some cells.
-    fn visit(&self, step: &Step<'_>, visited: &[Visited], spent: &mut Spent) {
-        let mut cells = Cells::NONE;
-        let mut turns = [Turn::default(); TOGETHER];
-        for (l, (turn, cell)) in turns.iter_mut().zip(visited).enumerate() {
-            *turn = self.fall(step, *cell, spent);
-            if turn.there > 0 {
-                (cells.there[l], cells.guess[l]) = (turn.there as f64 / UNITS, step.ice[cell.0].metres());
-                self.look_beyond(step, *cell, l, &mut cells);
-            }
-        }
-        let is_ice = turns.iter().any(|turn| turn.there > 0);
-        let shares = is_ice.then(|| step.rates.share(&cells, step.land.grid.cell, step.years));
-        for (l, (turn, cell)) in turns.iter().zip(visited).enumerate() {
-            let share = shares.as_ref().map_or((0.0, [0.0; 4]), |s| (s.keeps[l], s.over.map(|over| over[l])));
-            self.pass_on(step, *cell, turn, share, spent);
-        }
-    }
-
-    /// Lets snow fall on a cell and ice melt.
-    #[inline(always)]
-    fn fall(&self, step: &Step<'_>, (k, around): Visited, spent: &mut Spent) -> Turn {
-        let Step { land, ice, climate, .. } = *step;
-        let moved = i64::from(ice[k].0) + self.comes(around, |from| self.precedes(from, k));
-        let depth = land.grid.sea_level.map_or(0, |sea| (i64::from(sea.0) - i64::from(land.ground[k].0)).max(0));
-        // Snow on the open sea is gone.
-        let gain =
-            if moved == 0 && depth > 0 { 0 } else { (climate.gain(self.surface[k], k) * step.years * UNITS) as i64 };
-        let melts = (-gain).clamp(0, moved);
-        spent.gained += gain.max(0);
-        Turn { there: moved + gain.max(0) - melts, melts, depth }
-    }
-
-    /// Passes on what a cell does not keep, and breaks off what floats.
-    #[inline(always)]
-    fn pass_on(
+    /// One cell's turn.
+    fn visit(
         &self,
-        step: &Step<'_>,
-        (k, around): Visited,
-        turn: &Turn,
-        (kept, over): (f64, [f64; 4]),
+        land: Land<'_>,
+        ice: &[Height],
+        (rates, climate): (&Rates, &Climate<'_>),
+        years: f64,
+        k: usize,
         spent: &mut Spent,
     ) {
-        let Turn { there, melts, depth } = *turn;
+        let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
+        let moved = i64::from(ice[k].0) + self.comes[k].load(Ordering::Relaxed);
+        let depth = land.grid.sea_level.map_or(0, |sea| (i64::from(sea.0) - i64::from(ground[k].0)).max(0));
+        // Snow on the open sea is gone.
+        let gain = if moved == 0 && depth > 0 { 0 } else { (climate.gain(level[k], k) * years * UNITS) as i64 };
+        let melts = (-gain).clamp(0, moved);
+        let there = moved + gain.max(0) - melts;
+        spent.gained += gain.max(0);
         let mut keeps = there;
         let mut gave = [0; 4];
-        let sum: f64 = over.iter().sum();
-        if there > 0 && sum > 0.0 {
+        if there > 0 {
+            let metres = |units: i64| units as f64 / UNITS;
+            let around = land.around(k);
+            let beyond = self.beyond(land, ice, k, around);
+            let (kept, over) = rates.share(metres(there), ice[k].metres(), &beyond, land.grid.cell, years);
+            let sum: f64 = over.iter().sum();
             let gives = there - ((kept * UNITS) as i64).clamp(0, there);
             for side in 0..4 {
-                if over[side] > 0.0 {
+                if sum > 0.0 && over[side] > 0.0 {
                     // Rounded down, the four are never more than what is given.
                     let units = ((gives as f64 * (over[side] / sum)) as i64).clamp(0, keeps).min(i32::MAX.into());
                     keeps -= units;
                     gave[side] = units as i32;
-                    spent.lost += if around[side].is_none() { units } else { 0 };
+                    match around[side] {
+                        Some(to) => _ = self.comes[to].fetch_add(units, Ordering::Relaxed),
+                        None => spent.lost += units,
+                    }
                 }
             }
         }
-        let room = (i64::from(Height::MAX.0) - i64::from(step.land.ground[k].0)).max(0);
+        let room = (i64::from(Height::MAX.0) - i64::from(ground[k].0)).max(0);
         let floats = keeps * ICE_DENSITY < depth * SEA_DENSITY;
         let stays = if floats { 0 } else { keeps.min(room) };
         spent.limited += u64::from(!floats && keeps > room);
@@ -303,45 +270,23 @@ impl Flow {
         self.stays[k].store(stays as i32, Ordering::Relaxed);
     }
 
-    /// What lies beyond the sides of a cell, into lane `l`.
+    /// What lies beyond the sides of a cell.
     #[inline(always)]
-    fn look_beyond(&self, step: &Step<'_>, (k, around): Visited, l: usize, cells: &mut Cells) {
-        let Step { land, ice, .. } = *step;
+    fn beyond(&self, land: Land<'_>, ice: &[Height], k: usize, around: [Option<usize>; 4]) -> Beyond {
         let (level, ground) = (self.surface.as_slice(), land.ground.as_slice());
+        let mut beyond = Beyond::WALLS;
         for (side, to) in around.into_iter().enumerate() {
             match to {
-                Some(to) if land.is_void(to) || self.precedes(to, k) => {}
+                Some(to) if land.is_void(to) || (level[to], k) > (level[k], to) => {}
                 Some(to) => {
-                    cells.levels[side][l] = (i64::from(level[to]) - i64::from(ground[k].0)) as f64 / UNITS;
-                    cells.ice[side][l] = ice[to].metres();
+                    beyond.levels[side] = (i64::from(level[to]) - i64::from(ground[k].0)) as f64 / UNITS;
+                    beyond.ice[side] = ice[to].metres();
                 }
                 // Over an open edge it falls on bare, level ground: by a slope from behind it would dam itself up.
-                None if land.opens(side) => cells.levels[side][l] = 0.0,
+                None if land.opens(side) => beyond.levels[side] = 0.0,
                 None => {}
             }
         }
+        beyond
     }
 }
-
-/// What a step of the ice goes by.
-struct Step<'a> {
-    land: Land<'a>,
-    ice: &'a [Height],
-    rates: &'a Rates,
-    climate: &'a Climate<'a>,
-    years: f64,
-}
-
-/// A cell's turn before it shares out, in units.
-#[derive(Clone, Copy, Default)]
-struct Turn {
-    /// Ice that there is.
-    there: i64,
-    /// What of it has melted before.
-    melts: i64,
-    /// How deep the sea is.
-    depth: i64,
-}
-
-/// A cell that is visited is a lane.
-const _: () = assert!(TOGETHER == LANES);

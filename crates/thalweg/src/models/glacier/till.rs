@@ -2,9 +2,8 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::models::glacier::cascade::Visited;
 use crate::models::glacier::flow::Flow;
-use crate::models::glacier::land::{Around, Land};
+use crate::models::glacier::land::Land;
 
 /// Sends `load` (units by cell) along with the ice of the last step and lays it down: `load` becomes what is laid on each
 /// cell; what left the world with the ice is returned.
@@ -15,14 +14,14 @@ pub fn carry(flow: &mut Flow, land: Land<'_>, load: &mut [AtomicI64]) -> i64 {
     let Flow { cascade, gave, gone, .. } = flow;
     let given = |k: usize, side: usize| i64::from(gave[k][side].load(Ordering::Relaxed));
     let loads = &*load;
-    let visit = |k: usize, around: Around, left: &mut i64| {
+    let visit = |k: usize, left: &mut i64| {
         let goes = [0, 1, 2, 3].map(|side| given(k, side));
         let all = i128::from(goes.iter().sum::<i64>() + gone[k].load(Ordering::Relaxed));
         let comes = i128::from(loads[k].load(Ordering::Relaxed));
         if all == 0 || comes == 0 {
             return;
         }
-        for (units, to) in goes.into_iter().zip(around) {
+        for (units, to) in goes.into_iter().zip(land.around(k)) {
             let share = (comes * i128::from(units) / all) as i64;
             loads[k].fetch_sub(share, Ordering::Relaxed);
             match to {
@@ -31,6 +30,5 @@ pub fn carry(flow: &mut Flow, land: Land<'_>, load: &mut [AtomicI64]) -> i64 {
             }
         }
     };
-    let visit = |cells: &[Visited], left: &mut i64| cells.iter().for_each(|(k, around)| visit(*k, *around, left));
     cascade.run(land, |k| !land.is_void(k), |k, side, _| given(k, side) > 0, visit).iter().sum()
 }
