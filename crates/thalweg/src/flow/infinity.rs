@@ -216,3 +216,61 @@ fn same_size(name: &str, size: [usize; 2], wanted: [usize; 2]) -> Result<()> {
     let allowed = || format!("{} × {} cells", wanted[0], wanted[1]);
     if size == wanted { Ok(()) } else { Err(Error::value(name, format!("{r} × {c} cells"), allowed())) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::Key;
+    use crate::flow::d8;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
+
+    /// The same of the eight facets side by side.
+    fn plain(land: &Land<'_>, directions: &Directions, [i, j]: [usize; 2]) -> Option<f32> {
+        let mut falls = [0.0; 9];
+        for (d, cell) in land.around(i, j) {
+            if directions[(cell[0], cell[1])] != VOID {
+                falls[(8 - d) % 8] = f64::from(land.ground[(i, j)].0) - f64::from(land.ground[(cell[0], cell[1])].0);
+            }
+        }
+        falls[8] = falls[0];
+        let facets: [Facet; 8] = std::array::from_fn(|k| facet(&falls, k));
+        let best = facets.iter().map(|facet| facet.slope).fold(0.0, f64::max);
+        let mut equals: Vec<Facet> = Vec::new();
+        for facet in facets.into_iter().filter(|facet| facet.slope == best && best > 0.0) {
+            if !equals.contains(&facet) {
+                equals.push(facet);
+            }
+        }
+        let facet = equals.get(land.pick(i, j, equals.len().max(1) as u32) as usize)?;
+        let angle = facet.multiple as f64 * FRAC_PI_4 + libm::atan(facet.tangent);
+        let angle = if angle < 0.0 { angle + 8.0 * FRAC_PI_4 } else { angle } as f32;
+        Some(if angle >= MULTIPLES[8] { 0.0 } else { angle })
+    }
+
+    #[test]
+    fn one_look_at_the_facets_finds_the_steepest_and_its_equals() {
+        for number in 0..60u64 {
+            let key = Key::new(number, "facets");
+            let size = [1, 2, 3, 17, 40].map(|n| n + (key.bits() % 3) as usize);
+            let size = [size[number as usize % 5], size[number as usize / 5 % 5]];
+            let grid = Grid::new(size, 10.0).unwrap();
+            let draw = |part: u64, i: usize, j: usize| key.and(part).cell([i as i64, j as i64]).bits() >> 20;
+            // Of few levels, so that many facets are equal.
+            let levels = [2, 4, 30][number as usize % 3];
+            let ground = Field::generate(size, |i, j| Height((draw(1, i, j) % levels) as i32));
+            let nodata = (number % 4 == 0).then(|| Field::generate(size, |i, j| draw(2, i, j) % 9 == 0));
+            let land = Land { grid: &grid, ground: &ground, nodata: nodata.as_ref(), outlets: &[] };
+            let directions = d8::directions(&land);
+            for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
+                if directions[(i, j)] != VOID {
+                    assert_eq!(
+                        steepest(&land, &directions, i, j),
+                        plain(&land, &directions, [i, j]),
+                        "{number}: {i}, {j}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -277,10 +277,48 @@ pub(crate) fn shadow_on(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::rng::Key;
+    use crate::pictures::sample::bilinear;
 
     /// A plane that rises `east` and `north` per metre, cells of 10 m by 20 m (south, east).
     fn plane(east: f32, north: f32) -> Field<f32> {
         Field::generate([9, 7], |i, j| 100.0 + east * 20.0 * j as f32 - north * 10.0 * i as f32)
+    }
+
+    /// What [`open_sky`] says of a cell of the finest level, cell by cell.
+    fn plain_sky(levels: &[Field<f32>], cell: [f32; 2], [i, j]: [usize; 2], k: usize) -> f32 {
+        let Some(level) = levels.get(k) else { return 1.0 };
+        let coarser =
+            levels.get(k + 1).map(|next| Field::generate(next.size(), |i, j| plain_sky(levels, cell, [i, j], k + 1)));
+        let above = coarser.map_or(1.0, |f| bilinear(&f, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0));
+        let reach = cell.map(|width| width * (2u32 << k) as f32);
+        let mut sum = 0.0;
+        for (di, dj) in [(-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1)] {
+            let (down, across) = (di as f32 * reach[0], dj as f32 * reach[1]);
+            let mut horizon = 0f32;
+            for far in 1..=2isize {
+                let [r, c] = [i as isize + di * far, j as isize + dj * far];
+                if (0..level.rows() as isize).contains(&r) && (0..level.cols() as isize).contains(&c) {
+                    let rise = (level[(r as usize, c as usize)] - level[(i, j)]).max(0.0) / far as f32;
+                    horizon = horizon.max(rise * rise / (down * down + across * across));
+                }
+            }
+            sum += horizon / (1.0 + horizon);
+        }
+        above * (1.0 - 0.6 * (sum / 8.0))
+    }
+
+    #[test]
+    fn the_sky_over_rows_is_that_over_their_cells() {
+        for size in [[1, 1], [1, 7], [6, 1], [13, 18]] {
+            let key = Key::new(size[1] as u64, "sky");
+            let heights = Field::generate(size, |i, j| 90.0 * key.cell([i as i64, j as i64]).unit() as f32);
+            let levels: Vec<_> = std::iter::once(heights.clone()).chain(coarser(&heights, 2)).collect();
+            let sky = open_sky(&levels, 0, None, [20.0, 15.0], 1.0).unwrap();
+            for (i, j) in (0..size[0]).flat_map(|i| (0..size[1]).map(move |j| (i, j))) {
+                assert_eq!(sky[(i, j)], plain_sky(&levels, [20.0, 15.0], [i, j], 0), "{size:?}: {i}, {j}");
+            }
+        }
     }
 
     #[test]

@@ -129,3 +129,48 @@ fn comes(pools: &Pools, rules: &Rules, depth: &Field<Height>, stream: &[f32]) ->
     }
     comes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Land;
+    use crate::terrain::grid::Grid;
+
+    #[test]
+    fn what_comes_is_what_each_step_of_the_way_leaves() {
+        for number in 0..30u64 {
+            let key = Key::new(number, "ways");
+            let size = [3 + (key.bits() % 40) as usize, 3 + (key.and(1).bits() % 40) as usize];
+            let grid = Grid::new(size, 30.0).unwrap();
+            let of = |part: u64, i: usize, j: usize| key.and(part).cell([i as i64, j as i64]).unit();
+            let ground = Field::generate(size, |i, j| Height::saturating(40.0 * of(2, i, j) + 5.0 * i as f64));
+            let land = Land { grid: &grid, ground: &ground, nodata: None, outlets: &[] };
+            let pools = Pools::of(&land);
+            let depth = Field::generate(size, |i, j| Height(i32::from(of(3, i, j) < 0.1)));
+            let stream = Field::generate(size, |i, j| of(4, i, j) as f32);
+            // Under so much evaporation that of some nothing is left.
+            let evaporation = [0.01, 0.3, 1.3][number as usize % 3];
+            let rules = Rules { evaporation, ..Rules::new(&Hydrology::default(), &grid) };
+            let comes = comes(&pools, &rules, &depth, stream.as_slice());
+            let (directions, leaf) = (pools.directions(), pools.hierarchy().leaf.as_slice());
+            for first in 0..comes.len() {
+                let (mut steps, mut at) = (Vec::new(), first);
+                while let Some(next) = downstream(at, directions[at], size[1]) {
+                    if leaf[next] != leaf[at] || depth[at].0 != 0 {
+                        break;
+                    }
+                    let diagonal = at % size[1] != next % size[1] && at / size[1] != next / size[1];
+                    let length = if diagonal { 1.0 } else { std::f32::consts::FRAC_1_SQRT_2 };
+                    let lost = length * rules.evaporation * (1.0 - rules.stream_evaporation * stream[at]);
+                    steps.push((1.0 - lost).max(0.0));
+                    at = next;
+                }
+                assert_eq!(
+                    comes[first],
+                    steps.into_iter().rev().fold(1.0, |share, left| share * left),
+                    "{number}: {first}"
+                );
+            }
+        }
+    }
+}
