@@ -193,8 +193,8 @@ impl ElevationFile {
     /// A window that cannot be read, a height outside ±16 000 m.
     pub fn heights(&self, window: Window, reading: &HeightReading) -> Result<Vec<i32>> {
         let piece = self.piece(window)?;
-        reading.check(&piece, window.start).map_err(|problem| self.refuse(problem))?;
-        Ok((0..piece.samples.len()).map(|k| reading.height(&piece, k).map_or(NO_HEIGHT, |height| height.0)).collect())
+        let heights = reading.heights(&piece, window.start).map_err(|problem| self.refuse(problem))?;
+        Ok(heights.into_iter().map(|height| height.0).collect())
     }
 
     /// All of it in memory, as [`thalweg::io::load`] has it; how its samples were read; and what is to be said of it.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::cell_words;
 use super::{Raster, SampleType, Sidecar, Unit};
-use crate::terrain::height::Height;
+use crate::terrain::height::{Height, NO_HEIGHT};
 
 /// Heights of the lowest and highest code of an unscaled file of which nothing else is known, in metres.
 pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
@@ -268,13 +268,13 @@ impl HeightReading {
         !sample.is_finite() || self.is_declared(sample) || self.is_stand_in(sample)
     }
 
-    /// The heights of a piece whose first sample is the cell `start`, in order; [`NO_HEIGHT`] where there is no data. The error is the
+    /// The heights of a piece whose first sample is the cell `start`, in order; of [`NO_HEIGHT`] units where there is no data. The error is the
     /// problem in words.
     ///
     /// # Errors
     /// As [`HeightReading::check`].
     pub fn heights(&self, piece: &Raster, start: [usize; 2]) -> Result<Vec<Height>, String> {
-        let mut heights = vec![NO_HEIGHT; piece.samples.len()];
+        let mut heights = vec![Height(NO_HEIGHT); piece.samples.len()];
         let parts = heights.par_chunks_mut(STRETCH).zip(stretches(piece.samples.len()));
         let is_right = parts.map(|(heights, some)| {
             let mut is_right = true;
@@ -339,9 +339,6 @@ impl HeightReading {
     }
 }
 
-/// In the place of a height where there is no data: lower than any.
-pub const NO_HEIGHT: Height = Height(i32::MIN);
-
 /// Samples that one task looks at.
 const STRETCH: usize = 1 << 14;
 
@@ -354,4 +351,47 @@ fn stretches(samples: usize) -> impl IndexedParallelIterator<Item = Range<usize>
 fn usual(sample: f64) -> Option<usize> {
     let named = USUAL.iter().position(|usual| *usual == sample);
     named.or_else(|| (sample.abs() > HUGE).then_some(USUAL.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::Key;
+    use crate::io::Samples;
+
+    #[test]
+    fn heights_of_a_piece_are_those_of_its_samples() {
+        let key = Key::new(5, "heights");
+        // More than a stretch, and not a whole number of them.
+        let size = [211, 157];
+        let count = size[0] * size[1];
+        let draw = |part: u64, k: usize| key.and(part).and(k as u64).unit();
+        let sample = |k: usize| match (draw(1, k) * 20.0) as u32 {
+            0 => f32::NAN,
+            1 => -9999.0,
+            2 => 77.0,
+            _ => (900.0 * draw(2, k)) as f32,
+        };
+        let mut raster = Raster::new(size, Samples::F32((0..count).map(sample).collect()));
+        raster.nodata = Some(77.0);
+        raster.mask = Some((0..count).map(|k| draw(3, k) < 0.1).collect());
+        let (reading, _) = {
+            let reading = HeightReading::of(&raster, None, &LoadOptions::default());
+            let look = reading.look(&raster, [0, 0]);
+            reading.settle(&look).unwrap()
+        };
+        let heights = reading.heights(&raster, [0, 0]).unwrap();
+        for (k, height) in heights.into_iter().enumerate() {
+            assert_eq!(height, reading.height(&raster, k).unwrap_or(Height(NO_HEIGHT)), "sample {k}");
+        }
+        // One that no height can be is named with its cell, if it is not masked.
+        for masked in [true, false] {
+            let Samples::F32(samples) = &mut raster.samples else { unreachable!() };
+            samples[157 * 3 + 4] = 99_999.0;
+            raster.mask = masked.then(|| vec![true; count]);
+            let told = reading.heights(&raster, [100, 200]);
+            assert_eq!(told.is_ok(), masked);
+            assert!(masked || told.unwrap_err().contains("99999 m at row 103, column 204"));
+        }
+    }
 }

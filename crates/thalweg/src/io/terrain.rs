@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use super::heights::HeightReading;
 pub use super::heights::{DEFAULT_HEIGHT, LoadOptions};
-use super::heights::{HeightReading, NO_HEIGHT};
 pub use super::save::{SaveOptions, save, save_layer, save_layer_as};
 use super::units::{self, Problem, Said, Unit};
 use super::{Format, Raster, SampleType, Sidecar, deterrace, geokeys, read};
@@ -13,7 +13,7 @@ use crate::base::error::{Error, Result};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Georeference, Grid};
-use crate::terrain::height::Height;
+use crate::terrain::height::{Height, NO_HEIGHT};
 
 /// Side of a cell in metres where nothing else is known: 1000 m of relief then look like mountains on a common size.
 pub const DEFAULT_CELL: f64 = 10.0;
@@ -249,9 +249,9 @@ fn cell_size(
 /// The heights; where there is no data, the lowest of the others.
 fn ground(raster: &Raster, reading: &HeightReading) -> Result<Field<Height>, String> {
     let mut heights = reading.heights(raster, [0, 0])?;
-    let known = heights.par_iter().filter(|height| **height != NO_HEIGHT);
+    let known = heights.par_iter().filter(|height| height.0 != NO_HEIGHT);
     let lowest = known.min().copied().ok_or("holds no data at all")?;
-    heights.par_iter_mut().filter(|height| **height == NO_HEIGHT).for_each(|height| *height = lowest);
+    heights.par_iter_mut().filter(|height| height.0 == NO_HEIGHT).for_each(|height| *height = lowest);
     Field::from_vec(raster.size, heights).map_err(|error| error.to_string())
 }
 

@@ -15,6 +15,9 @@ use crate::base::error::{Error, Result};
 #[repr(transparent)]
 pub struct Height(pub i32);
 
+/// In the place of units where there is no height: lower than any.
+pub const NO_HEIGHT: i32 = i32::MIN;
+
 /// Units in a metre.
 pub const UNITS: f64 = 65_536.0;
 

@@ -2,6 +2,7 @@
 
 use crate::io::SampleType;
 use crate::models::drainage::BASIN;
+pub use crate::terrain::height::NO_HEIGHT;
 use crate::terrain::height::UNITS;
 use crate::terrain::{CATCHMENT, LAKE};
 
@@ -31,9 +32,6 @@ pub enum TileLayer {
 
 /// What is declared of a layer: name, type of its samples, the value where there is nothing, unit, meaning.
 type Declared = (&'static str, SampleType, f64, &'static str, &'static str);
-
-/// Where there is no height.
-pub const NO_HEIGHT: i32 = i32::MIN;
 
 impl TileLayer {
     /// All of them, what is read first before what is made of it.
