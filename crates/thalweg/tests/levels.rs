@@ -430,7 +430,7 @@ fn memory_is_that_of_the_level_where_it_is_most() {
         recipe.memory(&recipe.grid().unwrap()) / (256 * 256)
     };
     // Ground and loose ground, and what rivers need; or what it takes to make them finer.
-    assert_eq!(need(""), 4 + 4 + 38);
+    assert_eq!(need(""), 4 + 4 + 50);
     assert_eq!(need("levels = \"first\""), 4 + 4 + 2 + 10);
     assert_eq!(need("muted = true"), 4 + 1 + 10);
 }

@@ -149,8 +149,12 @@ fn parts(ground: &[Height], levels: &[Height], loose: &[Height], water: &mut Wat
         part.layers.rotate_right(1);
         part.layers[0] = 0;
         part.below = part.cell.iter().map(|k| places[below(*k).unwrap_or(*k as usize)]).collect();
-        part.read(ground, levels, loose, &strength);
     });
+    // What all parts have read goes before they take more.
+    drop(places);
+    parts.par_iter_mut().for_each(|part| part.read_strength(&strength, loose));
+    drop(strength);
+    parts.par_iter_mut().for_each(|part| part.read_heights(ground, levels));
     parts.retain(|part| part.layers.len() > 1);
     parts
 }
@@ -174,14 +178,17 @@ impl Part {
         }
     }
 
-    /// Reads what is known of its cells.
-    fn read(&mut self, ground: &[Height], levels: &[Height], loose: &[Height], strength: &[f32]) {
-        let count = self.cell.len();
-        let cells = || self.cell.iter().map(|k| *k as usize);
-        self.ground = cells().map(|k| ground[k].0).collect();
-        self.level = cells().map(|k| levels[k].0).collect();
+    /// Reads how strongly its cells are cut.
+    fn read_strength(&mut self, strength: &[f32], loose: &[Height]) {
         let strength = |k: usize| if loose[k].0 > 0 { -strength[k] } else { strength[k] };
-        self.strength = cells().map(strength).collect();
+        self.strength = self.cell.iter().map(|k| strength(*k as usize)).collect();
+    }
+
+    /// Reads where its cells stand, and counts what drains through them.
+    fn read_heights(&mut self, ground: &[Height], levels: &[Height]) {
+        let count = self.cell.len();
+        self.ground = self.cell.iter().map(|k| ground[*k as usize].0).collect();
+        self.level = self.cell.iter().map(|k| levels[*k as usize].0).collect();
         (self.change, self.load) = (vec![0.0; count], vec![0.0; count]);
         self.drains = vec![1.0; count];
         for ends in self.layers.windows(2).skip(1).rev() {

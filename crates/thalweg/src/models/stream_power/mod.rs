@@ -274,8 +274,8 @@ impl Model for StreamPower {
 
     fn scratch(&self, grid: &Grid) -> u64 {
         // Rock and limit: 12. Filled heights, order, directions, masks: 10. What is gathered, and what comes of it: 12; with
-        // deposition then, in place of the order, places, and of the cells in layers their numbers, heights, levels, changes, loads, strengths: 40.
-        let at_work = if self.deposition > 0.0 { 36 } else { 12 };
+        // deposition then, in place of these and of the order, of cells in layers: who they are and where each drains, heights, levels, strengths, changes, loads, counts: 32.
+        let at_work = if self.deposition > 0.0 { 28 } else { 12 };
         (22 + at_work) * grid.len() as u64
     }
 
