@@ -44,9 +44,10 @@ impl ZarrArray {
         };
         let text = std::str::from_utf8(&text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
         let meta = Meta::parse(text).map_err(|problem| Error::file(&path, problem))?;
+        meta.check_upright().map_err(|problem| Error::file(folder, problem))?;
         let mut head = Head::new(meta.size, meta.kind);
         head.nodata = meta.nodata();
-        head.scale = meta.scale();
+        head.scale = meta.scale().map_err(|problem| Error::file(folder, problem))?;
         head.unit = meta.attributes.get("units").and_then(|unit| unit.as_str()).map(str::to_string);
         let beside = place::beside(folder, &meta.attributes, || coordinates(folder, &meta.dimensions));
         head.georeference = beside.map_err(|problem| Error::file(folder, problem))?;
@@ -284,6 +285,17 @@ pub fn missing(folder: &Path) -> Error {
 impl Raster for ZarrArray {
     fn head(&self) -> &Head {
         &self.head
+    }
+
+    fn memory(&self, window: Size) -> [u64; 2] {
+        let bytes = |size: Size| (size[0] * size[1] * self.meta.kind.bytes()) as u64;
+        let inner = match &self.meta.codecs {
+            Codecs::Plain(_) => self.meta.chunk,
+            Codecs::Sharded(shard) => shard.inner,
+        };
+        let met = |k: usize| (window[k].div_ceil(inner[k]) + 1).min(self.meta.chunk[k] / inner[k]).max(1);
+        // Of a shard all that a window meets, packed and unpacked, and of one that is being unpacked its bytes.
+        [0, bytes(inner).saturating_mul((2 * met(0) * met(1) + 1) as u64)]
     }
 
     fn read(&self, window: Window) -> Result<Samples> {

@@ -56,22 +56,27 @@ impl<'a> MapRows<'a> {
         &self.warnings
     }
 
+    /// Bytes that a source takes of which so many rows are read at once.
+    fn source_bytes(file: &ElevationFile, rows: usize) -> u64 {
+        let cols = file.grid().cols();
+        let [held, each] = file.memory([rows, cols]);
+        (rows as u64).saturating_mul(cols as u64 * SAMPLE).saturating_add(held).saturating_add(each)
+    }
+
     /// Bytes of memory that [`MapRows::of`] and [`MapRows::summary`] take at the most.
     pub fn bytes(file: &ElevationFile) -> u64 {
-        PROCESS + LOOK as u64 * file.grid().cols() as u64 * SAMPLE + file.bytes()
+        PROCESS + Self::source_bytes(file, LOOK)
     }
 
     /// Bytes of memory that [`MapRows::shaded`] takes at the most until its last row is drawn.
     pub fn shade_bytes(file: &ElevationFile) -> u64 {
-        let [rows, cols] = file.grid().size;
-        PROCESS + ShadedMap::bytes([rows, cols]) + 704 * cols as u64 * SAMPLE + file.bytes()
+        PROCESS + ShadedMap::bytes(file.grid().size) + Self::source_bytes(file, 704)
     }
 
     /// Bytes of memory that [`MapRows::measure`] takes at the most.
     pub fn measure_bytes(file: &ElevationFile, settings: &MeasureSettings) -> u64 {
         let cols = file.grid().cols();
-        let rows = (256 + 2 * settings.search) as u64;
-        PROCESS + measure_bytes(cols, settings) + rows * cols as u64 * SAMPLE + file.bytes()
+        PROCESS + measure_bytes(cols, settings) + Self::source_bytes(file, 256 + 2 * settings.search)
     }
 
     /// The map shaded, to be written by [`thalweg::io::save_shaded`]: the picture that [`thalweg::pictures::shade::shade`] draws.

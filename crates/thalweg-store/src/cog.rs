@@ -7,7 +7,7 @@ use thalweg::terrain::field::Window;
 use thalweg::{Error, Result};
 
 use crate::raster::Raster as _;
-use crate::store::Store;
+use crate::store::{Store, check_outside};
 
 /// What stands for no data among values that were scaled.
 const NODATA: f64 = -9999.0;
@@ -20,6 +20,7 @@ impl Store {
     /// # Errors
     /// A layer that is not there or not done, `coarser` of 0 or wider than the map, a file that cannot be written.
     pub fn save_cog(&self, layer: &str, path: &Path, coarser: usize) -> Result<()> {
+        check_outside(path)?;
         let about = self.spec().layer(layer)?;
         let [rows, cols] = self.spec().size;
         if !(1..=rows.max(cols)).contains(&coarser) {
@@ -29,14 +30,14 @@ impl Store {
         // What is whole and not scaled names things.
         let classes = about.scale.is_none() && !matches!(about.kind, SampleType::F32 | SampleType::F64);
         let kind = if about.scale.is_some() { SampleType::F32 } else { about.kind };
-        let nodata = if about.scale.is_some() { NODATA } else { about.fill };
+        let nodata = if about.scale.is_some() && about.fill_is_nodata { NODATA } else { about.fill };
         let mut place = self.placed();
         place.transform = place.transform.map(|[x, a, b, y, d, e]| {
             let wide = coarser as f64;
             [x, a * wide, b * wide, y, d * wide, e * wide]
         });
         let head = Head {
-            nodata: Some(nodata),
+            nodata: Some(nodata).filter(|_| about.fill_is_nodata),
             unit: Some(about.unit.clone()).filter(|unit| unit != "1"),
             georeference: Some(place),
             ..Head::new([rows.div_ceil(coarser), cols.div_ceil(coarser)], kind)
@@ -62,7 +63,9 @@ impl Store {
                         let across = first..(first + coarser).min(size[1]);
                         let cells = down.clone().flat_map(|row| across.clone().map(move |col| row * size[1] + col));
                         let samples = cells.map(|k| samples.get(k));
-                        let with_data = samples.filter(|sample| *sample != about.fill && !sample.is_nan());
+                        let with_data = samples.filter(|sample| {
+                            (*sample != about.fill || (!classes && !about.fill_is_nodata)) && !sample.is_nan()
+                        });
                         out.push(match classes {
                             true => value(with_data.take(1).fold(about.fill, |_, sample| sample)),
                             false => mean(with_data.map(value)).unwrap_or(nodata),

@@ -1,11 +1,12 @@
 //! [`Mark`]: that a tile of a layer is done.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use thalweg::io::{Samples, plain};
 use thalweg::{Error, Result};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::disk;
 
@@ -63,6 +64,22 @@ impl Mark {
 /// What a shard's bytes are known by.
 pub fn hash(shard: &[u8]) -> String {
     format!("{:032x}", xxh3_128(shard))
+}
+
+/// The length of a file, and what its bytes are known by.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn hash_file(path: &Path) -> Result<(u64, String)> {
+    let (mut file, length) = plain::open(path)?;
+    let mut hash = Xxh3::new();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece).map_err(Error::io(path, "read"))? {
+            0 => return Ok((length, format!("{:032x}", hash.digest128()))),
+            n => hash.update(&piece[..n]),
+        }
+    }
 }
 
 /// The least and greatest of the samples that are numbers and not the fill value.

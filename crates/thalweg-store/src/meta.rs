@@ -152,7 +152,7 @@ impl Meta {
 
     /// What stands for no data: an attribute says so, or every NaN is.
     pub fn nodata(&self) -> Option<f64> {
-        let stated = match self.attributes.get("_FillValue") {
+        let stated = match self.attributes.get("_FillValue").or_else(|| self.attributes.get("missing_value")) {
             Some(Value::Number(number)) => number.as_f64(),
             // xarray writes a float's bytes in base64.
             Some(Value::String(text)) => of_base64(text).or_else(|| text.parse().ok()),
@@ -162,11 +162,33 @@ impl Meta {
     }
 
     /// Factor and offset from sample to value.
-    pub fn scale(&self) -> [f64; 2] {
-        let number = |name: &str| self.attributes.get(name).and_then(Value::as_f64).filter(|x| x.is_finite());
-        [number("scale_factor").unwrap_or(1.0), number("add_offset").unwrap_or(0.0)]
+    pub fn scale(&self) -> Result<[f64; 2], String> {
+        let number = |name: &str, usual: f64, allowed: &str| {
+            let Some(told) = self.attributes.get(name) else { return Ok(usual) };
+            let number = told.as_f64().filter(|x| x.is_finite() && (*x != 0.0 || name == OFFSET));
+            number.ok_or_else(|| format!("has {name} = {}: allowed is {allowed}", short(told)))
+        };
+        Ok([number("scale_factor", 1.0, "a number other than 0")?, number(OFFSET, 0.0, "a number")?])
+    }
+
+    /// Refuses a map whose columns come first.
+    pub fn check_upright(&self) -> Result<(), String> {
+        let is = |k: usize, names: [&str; 5]| {
+            self.dimensions.get(k).is_some_and(|own| names.iter().any(|name| own.eq_ignore_ascii_case(name)))
+        };
+        let across = ["x", "lon", "longitude", "easting", "projection_x_coordinate"];
+        let down = ["y", "lat", "latitude", "northing", "projection_y_coordinate"];
+        if is(0, across) && is(1, down) {
+            let [first, second] = [&self.dimensions[0], &self.dimensions[1]];
+            return Err(format!(
+                "has the dimensions {first}, {second}; maps are read as {second}, {first}: transpose it"
+            ));
+        }
+        Ok(())
     }
 }
+
+const OFFSET: &str = "add_offset";
 
 /// A piece of a document, for a message.
 fn short(value: &Value) -> String {
@@ -202,6 +224,7 @@ pub fn of_layer(spec: &StoreSpec, layer: &LayerSpec) -> Value {
         put("add_offset", json!(0.0));
     }
     match layer.kind {
+        _ if !layer.fill_is_nodata => {}                               // a number as any other
         SampleType::F32 | SampleType::F64 if layer.fill.is_nan() => {} // NaN is no data without a word
         SampleType::F32 | SampleType::F64 => drop(put("_FillValue", json!(base64(layer.fill)))),
         kind => drop(put("_FillValue", fill_value(kind, layer.fill))),

@@ -3,17 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thalweg::io::apart::same;
 use thalweg::io::plain::read_text;
 use thalweg::io::write_text;
 use thalweg::{Error, Result};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::StoreSpec;
 use crate::disk::shown;
 use crate::jobs::Job;
+use crate::spec::MAX_SIDE;
+use crate::stage::beside;
+use crate::{Store, StoreSpec, check_outside};
 
 /// Sides of tiles that are tried where memory is short.
 const SIDES: [usize; 8] = [128, 256, 384, 512, 768, 1024, 1536, 2048];
+
+/// The least side of a tile: of smaller ones the files were more than the cells.
+const LEAST_SIDE: usize = 16;
 
 /// Bytes of memory that a process takes before it does anything: program, libraries, buffers.
 const PROCESS: u64 = 40 << 20;
@@ -22,7 +29,7 @@ const PROCESS: u64 = 40 << 20;
 const THREAD: u64 = 8 << 20;
 
 /// The version of plans that this program writes, and reads.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The longest plan that is read, in bytes.
 const MOST: u64 = 16 << 20;
@@ -84,9 +91,13 @@ impl Plan {
     /// The plan of a job into a store, in tiles of about `side` cells. Nothing is made.
     ///
     /// # Errors
-    /// A source that cannot be read, or that is the store itself; options that cannot be heeded; a store's path that is no name.
+    /// A source that cannot be read, or that is the store itself; a side of other than 16 to 16 384 cells; options that cannot be heeded; a store's path that
+    /// is no name.
     pub fn of(job: Job, store: &Path, side: usize) -> Result<Self> {
         let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
+        if !(LEAST_SIDE..=MAX_SIDE).contains(&side) {
+            return Err(Error::value("tile", side, format!("{LEAST_SIDE} to {MAX_SIDE} cells")));
+        }
         job.check_apart(&store)?;
         let made = job.layout(side)?;
         let stages = job.stages(&made, &store)?;
@@ -129,25 +140,81 @@ impl Plan {
     /// A file that cannot be read, is no plan, is of another version, or was edited.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_text(path, MOST)?;
-        let plan: Self =
-            serde_json::from_str(&text).map_err(|error| Error::file(path, format!("is no plan: {error}")))?;
+        let no_plan = |error| Error::file(path, format!("is no plan: {error}"));
+        let document: Value = serde_json::from_str(&text).map_err(no_plan)?;
+        // One of another version has other fields.
+        if let Some(other) = document["plan"].as_u64().filter(|version| *version != u64::from(VERSION)) {
+            let problem = format!("is a plan of version {other}; this program knows version {VERSION}");
+            return Err(Error::file(path, problem));
+        }
+        let plan: Self = serde_json::from_value(document).map_err(no_plan)?;
         plan.check().map_err(|problem| Error::file(path, problem))?;
         Ok(plan)
+    }
+
+    /// The plan that a store was made by, which lies beside it. Where the store was moved, so was what is to be done there.
+    ///
+    /// # Errors
+    /// As [`Plan::read`].
+    pub fn beside(store: &Path) -> Result<Self> {
+        let path = beside(store, PLAN);
+        if !path.exists() {
+            return Err(Error::file(path, "is not there: by it the store was made, and would be made whole"));
+        }
+        let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
+        Ok(Self { store, ..Self::read(&path)? })
+    }
+
+    /// Writes it beside its store, if it is not there.
+    pub(crate) fn keep(&self) -> Result<()> {
+        let path = beside(&self.store, PLAN);
+        if Self::read(&path).is_ok_and(|there| there.hash == self.hash) { Ok(()) } else { self.write(&path) }
+    }
+
+    /// Refuses a store of other work, with what is other as far as that can be told; one in which nothing was done yet gives way.
+    pub(crate) fn check_store(&self) -> Result<()> {
+        let Ok(there) = Store::open_read(&self.store) else { return Ok(()) };
+        if there.spec().recipe == self.hash || there.is_blank() {
+            return Ok(());
+        }
+        let what = self.differs().map_or(String::new(), |what| format!(" ({what})"));
+        Err(Error::file(&self.store, format!("is a store of other work{what}: name another output")))
+    }
+
+    /// In what it is another than the plan beside its store.
+    fn differs(&self) -> Option<String> {
+        let there = Self::read(&beside(&self.store, PLAN)).ok()?;
+        let [there, own] = [&there, self].map(|plan| {
+            let mut fields = Vec::new();
+            flat("", &serde_json::to_value(plan).unwrap_or_default(), &mut fields);
+            fields
+        });
+        let told = |name: &str| !["hash", "store", "stages"].contains(&name);
+        let (path, now) = own.iter().find(|field| told(&field.0) && !there.contains(field))?;
+        let name = path.rsplit('.').next().unwrap_or(path);
+        if name == "source_print" {
+            return Some("the source was changed since".to_string());
+        }
+        let had = there.iter().find(|field| field.0 == *path).map_or("nothing", |field| &field.1);
+        let short = |text: &str| text.chars().take(80).collect::<String>();
+        Some(format!("{name} was {}, and is {} now", short(had), short(now)))
     }
 
     /// Writes it, whole or not at all.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// A file that is read too, or lies in a store; the plan of a store of other work; a file that cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
+        self.job.check_apart(&std::path::absolute(path).map_err(Error::io(path, "find the place of"))?)?;
+        check_outside(path)?;
+        if same(path, &beside(&self.store, PLAN)) {
+            self.check_store()?;
+        }
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::file(path, error.to_string()))?;
         write_text(path, &(text + "\n"))
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.plan != VERSION {
-            return Err(format!("is a plan of version {}; this program knows version {VERSION}", self.plan));
-        }
         let reckoned = self.reckoned();
         if self.hash != reckoned {
             return Err(format!(
@@ -216,5 +283,16 @@ impl Plan {
         let bare = Self { hash: String::new(), store: PathBuf::new(), ..self.clone() };
         let text = serde_json::to_string(&bare).unwrap_or_default();
         format!("{:032x}", xxh3_128(text.as_bytes()))
+    }
+}
+
+/// Beside a store the plan that it was made by.
+const PLAN: &str = "plan.json";
+
+/// The fields of a document, those of fields of fields by both names.
+fn flat(name: &str, value: &Value, fields: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(all) => all.iter().for_each(|(own, value)| flat(&format!("{name}.{own}"), value, fields)),
+        value => fields.push((name.trim_start_matches('.').to_string(), value.to_string())),
     }
 }

@@ -23,6 +23,12 @@ pub trait Raster: Send + Sync {
         inside(self.size(), window).map(|()| None)
     }
 
+    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns is read.
+    fn memory(&self, window: Size) -> [u64; 2] {
+        let _ = window;
+        [0; 2]
+    }
+
     /// Rows and columns.
     fn size(&self) -> Size {
         self.head().size
@@ -81,6 +87,11 @@ impl Raster for Memory {
         };
         Ok(self.mask.as_ref().map(cut))
     }
+
+    fn memory(&self, _: Size) -> [u64; 2] {
+        let masked = self.mask.as_ref().map_or(0, Vec::len);
+        [(self.samples.len() * self.samples.kind().bytes() + masked) as u64, 0]
+    }
 }
 
 /// A map whose rows run from south to north, read from north to south.
@@ -131,6 +142,12 @@ impl<R: Raster> Raster for Turned<R> {
         let mask = self.own.mask(self.there(window)?)?;
         Ok(mask.map(|mask| mask.rchunks_exact(window.size[1].max(1)).flatten().copied().collect()))
     }
+
+    fn memory(&self, window: Size) -> [u64; 2] {
+        let [held, each] = self.own.memory(window);
+        // The window once more, as it lies in the file.
+        [held, each + (window[0] * window[1] * self.head.kind.bytes()) as u64]
+    }
 }
 
 impl Raster for TiffWindows {
@@ -145,6 +162,10 @@ impl Raster for TiffWindows {
     fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
         self.mask(window)
     }
+
+    fn memory(&self, window: Size) -> [u64; 2] {
+        self.memory(window)
+    }
 }
 
 impl Raster for VrtWindows {
@@ -158,5 +179,9 @@ impl Raster for VrtWindows {
 
     fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
         self.mask(window)
+    }
+
+    fn memory(&self, window: Size) -> [u64; 2] {
+        self.memory(window)
     }
 }

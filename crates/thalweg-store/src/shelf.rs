@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use thalweg::io::disk;
+use thalweg::io::{atomic, disk};
 use thalweg::tiled::Summaries;
 use thalweg::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
@@ -51,6 +51,11 @@ impl Shelf {
                 _ => {}
             }
         }
+    }
+
+    /// Takes away what writers that were ended left.
+    pub fn sweep(&self) {
+        atomic::sweep(&self.folder);
     }
 
     fn summary_path(&self, tile: usize) -> PathBuf {

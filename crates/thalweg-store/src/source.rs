@@ -1,14 +1,15 @@
 //! Maps that are named by a path, wherever they lie, and [`ElevationFile`]: one that is read by windows as heights.
 
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use thalweg::Terrain;
 use thalweg::base::memory;
 use thalweg::io::{
     Format, Head, HeightReading, LoadOptions, Placed, Raster as Whole, SampleLook, Samples, Sidecar, TiffWindows,
-    VrtWindows, needs_sidecar, placed_of,
+    VrtWindows, mask_path, needs_sidecar, placed_of, plain,
 };
-use thalweg::terrain::field::{Field, Window};
+use thalweg::terrain::field::{Field, Size, Window};
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
 use thalweg::tiled::TileLayer;
@@ -16,10 +17,10 @@ use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::{Error, Result};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::array::{ZarrArray, maps_of};
-use crate::meta::ZARR;
+use crate::array::{ZarrArray, maps_of, missing};
+use crate::meta::{MAX_BYTES, ZARR};
 use crate::raster::upright;
-use crate::store::{Store, is_store};
+use crate::store::{Store, is_ours, is_store};
 use crate::{Memory, Raster};
 
 /// Opens a map: a TIFF, a virtual raster, an array of Zarr, or a group of which one array is a map (of a store of ours its heights) by windows; a file of another
@@ -35,7 +36,7 @@ pub fn open_raster(path: &Path) -> Result<Box<dyn Raster>> {
             _ => Box::new(Memory::from(thalweg::io::read(path)?)),
         });
     }
-    if is_store(path) {
+    if is_ours(path) {
         let store = Store::open_read(path)?;
         return Ok(Box::new(store.layer(TileLayer::Height.name())?));
     }
@@ -64,24 +65,59 @@ pub fn is_zarr(path: &Path) -> bool {
     is_named || [ZARR, ".zgroup", ".zarray"].iter().any(|file| path.join(file).is_file())
 }
 
-/// What a source is known by: its length in bytes, of a virtual raster with those of all its files; of a map of Zarr the hash of what it, and the group about it, say of themselves.
+/// What a source is known by: a hash of the length and the time of the last change of its file, of the mask and the sidecar beside it, and of all files of
+/// a virtual raster. Of a map of Zarr that of what it, and the group about it, say of themselves, and of lengths and times of its chunks; a store of ours
+/// says which plan it is of.
 ///
 /// # Errors
 /// What is not there.
 pub fn print_of(path: &Path) -> Result<u64> {
-    if !is_zarr(path) && Format::of(path).is_ok_and(|format| format == Format::Vrt) {
-        return Ok(VrtWindows::open(path)?.bytes());
+    let mut print = Xxh3::new();
+    if is_zarr(path) {
+        let own = path.join(ZARR);
+        let Some(text) = plain::read_if_there(&own, MAX_BYTES)? else { return Err(missing(path)) };
+        print.update(&text);
+        let group = path.parent().filter(|folder| folder.join(ZARR).is_file());
+        if let Some(folder) = group {
+            print.update(&std::fs::read(folder.join(ZARR)).map_err(Error::io(folder, "read"))?);
+        }
+        if !(is_store(path) || group.is_some_and(is_store)) {
+            add_folder(&mut print, path)?;
+        }
+        return Ok(print.digest());
     }
-    if !is_zarr(path) {
-        return std::fs::metadata(path).map(|about| about.len()).map_err(Error::io(path, "read"));
+    let mut files = vec![path.to_path_buf()];
+    if Format::of(path).is_ok_and(|format| format == Format::Vrt) {
+        files.extend(VrtWindows::open(path)?.files().map(Path::to_path_buf));
     }
-    let mut hash = Xxh3::new();
-    let own = path.join(ZARR);
-    hash.update(&std::fs::read(&own).map_err(Error::io(&own, "read"))?);
-    if let Some(Ok(group)) = path.parent().map(|folder| std::fs::read(folder.join(ZARR))) {
-        hash.update(&group);
+    for file in &files {
+        add_file(&mut print, file)?;
+        let beside = [mask_path(file), Sidecar::path(file)];
+        beside.iter().filter(|path| path.is_file()).try_for_each(|path| add_file(&mut print, path))?;
     }
-    Ok(hash.digest())
+    Ok(print.digest())
+}
+
+fn add_file(print: &mut Xxh3, path: &Path) -> Result<()> {
+    let about = std::fs::metadata(path).map_err(Error::io(path, "read"))?;
+    print.update(&about.len().to_le_bytes());
+    // Some systems keep no times.
+    let since = about.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    print.update(&since.as_nanos().to_le_bytes());
+    Ok(())
+}
+
+/// The same of all files in a folder and below.
+fn add_folder(print: &mut Xxh3, folder: &Path) -> Result<()> {
+    let refused = Error::io(folder, "read");
+    let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(refused)?;
+    let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        print.update(path.file_name().unwrap_or_default().as_encoded_bytes());
+        if path.is_dir() { add_folder(print, &path)? } else { add_file(print, &path)? }
+    }
+    Ok(())
 }
 
 /// Refuses a source that is not what it was.
@@ -89,15 +125,13 @@ pub fn print_of(path: &Path) -> Result<u64> {
 /// # Errors
 /// When it is not, or is gone.
 pub fn unchanged(path: &Path, known: u64) -> Result<()> {
-    let now = print_of(path)?;
-    if now == known {
+    if print_of(path)? == known {
         return Ok(());
     }
-    let problem = match is_zarr(path) {
-        true => "is another map than it was when the work was planned".to_string(),
-        false => format!("has {now} bytes; when the work was planned it had {known}"),
-    };
-    Err(Error::file(path, problem))
+    Err(Error::file(
+        path,
+        "was changed since the work was planned: name another output, and what is there stays what it is",
+    ))
 }
 
 /// Rows that are looked at at once.
@@ -107,7 +141,6 @@ pub(crate) const LOOK: usize = 256;
 pub struct ElevationFile {
     path: PathBuf,
     raster: Box<dyn Raster>,
-    by_windows: bool,
     grid: Grid,
     reading: HeightReading,
     warnings: Vec<String>,
@@ -124,19 +157,19 @@ impl ElevationFile {
             let allowed = "nothing: terraces are smoothed over the whole file; smooth them away first, with `resample`";
             return Err(Error::value("deterrace", "asked for a file that is read by windows", allowed));
         }
-        let by_windows = is_zarr(path) || Format::of(path)?.reads_windows();
         let raster = open_raster(path)?;
         let mut head = head_of(&*raster)?;
         let sidecar = if !is_zarr(path) && needs_sidecar(&head) { Sidecar::beside(path)? } else { None };
         head.nodata = head.nodata.or(sidecar.as_ref().and_then(|sidecar| sidecar.nodata));
         let Placed { grid, warnings, overridden } = placed_of(path, &mut head, sidecar.as_ref(), options)?;
         let reading = HeightReading::of(&head, sidecar.as_ref(), options);
-        Ok(Self { path: path.to_path_buf(), raster, by_windows, grid, reading, warnings, overridden })
+        Ok(Self { path: path.to_path_buf(), raster, grid, reading, warnings, overridden })
     }
 
-    /// Bytes of memory that it holds as long as it is open: of a file that cannot be read by windows, all of it.
-    pub fn bytes(&self) -> u64 {
-        if self.by_windows { 0 } else { (self.grid.len() * 9) as u64 }
+    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns is read. Of a
+    /// file that cannot be read by windows it holds all.
+    pub fn memory(&self, window: Size) -> [u64; 2] {
+        self.raster.memory(window)
     }
 
     /// Where its cells lie.

@@ -17,9 +17,12 @@ pub struct LayerSpec {
     pub name: String,
     /// Type of its samples.
     pub kind: SampleType,
-    /// The sample that stands for no data, and fills the last tiles beyond the map.
+    /// The sample that stands for no data or for nothing, and fills the last tiles beyond the map.
     #[serde(with = "fill")]
     pub fill: f64,
+    /// Whether it stands for no data, and not for a number as any other: no lake, a depth of 0.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub fill_is_nodata: bool,
     /// Factor from sample to value: 1/65536 for heights in fixed point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f64>,
@@ -34,6 +37,14 @@ pub struct LayerSpec {
     pub description: String,
 }
 
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(it_is: &bool) -> bool {
+    *it_is
+}
+
 impl LayerSpec {
     /// A layer of which no more is known; the rest is set by name.
     pub fn new(name: &str, kind: SampleType, fill: f64) -> Self {
@@ -41,6 +52,7 @@ impl LayerSpec {
             name: name.to_string(),
             kind,
             fill,
+            fill_is_nodata: true,
             scale: None,
             unit: "1".to_string(),
             standard_name: None,
@@ -123,7 +135,7 @@ pub struct StoreSpec {
 const INNER: usize = 256;
 
 /// The greatest side of a tile: its samples are held whole while it is written.
-const MAX_SIDE: usize = 16_384;
+pub const MAX_SIDE: usize = 16_384;
 
 /// The side of tiles nearest to what is asked for, and not less: up to 256 itself, beyond that a multiple of 128.
 pub fn tile_side(asked: usize) -> usize {

@@ -41,6 +41,11 @@ pub trait Stage: Send + Sync {
     /// The layers of the store that it writes.
     fn writes(&self) -> Vec<String>;
 
+    /// The files that it writes beside the store when it is solved, by their names there ([`beside`]).
+    fn files(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Layers that it hands on to the next stage alone. They are not of the store: once the next stage is solved they are gone, and whoever needs
     /// them again has them made again.
     fn hands(&self) -> Vec<LayerSpec> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
+use thalweg::base::names;
 use thalweg::io::{Samples, atomic, disk as core_disk, plain};
 use thalweg::terrain::grid::Georeference;
 use thalweg::{Error, Result};
@@ -13,10 +14,11 @@ use thalweg::{Error, Result};
 use crate::array::{ZarrArray, missing};
 use crate::disk;
 use crate::lock::{Access, Lock};
-use crate::mark::Mark;
+use crate::mark::{self, Mark};
 use crate::meta::{MAX_BYTES, ZARR, document, of_layer};
-use crate::place::{coordinates, placed};
+use crate::place::{Coordinate, coordinates, placed};
 use crate::spec::{LayerSpec, MARKS, StoreSpec};
+use crate::stage;
 
 /// The attribute of the root that says that a store is ours, and what it holds.
 const OWN: &str = "thalweg";
@@ -42,6 +44,26 @@ pub fn is_store(path: &Path) -> bool {
     read_root(path).is_ok()
 }
 
+/// The same of a store that cannot be read: damaged, or of a later version.
+pub fn is_ours(path: &Path) -> bool {
+    let text = plain::read_if_there(&path.join(ZARR), MAX_BYTES).ok().flatten().unwrap_or_default();
+    serde_json::from_slice::<Value>(&text).is_ok_and(|document| !document["attributes"][OWN].is_null())
+}
+
+/// Refuses a file that is to be written into a store, where it would take the place of what is there.
+///
+/// # Errors
+/// When it lies in one.
+pub fn check_outside(path: &Path) -> Result<()> {
+    let path = std::path::absolute(path).map_err(Error::io(path, "find the place of"))?;
+    match path.ancestors().skip(1).find(|folder| folder.join(ZARR).is_file() && is_ours(folder)) {
+        Some(store) => {
+            Err(Error::file(&path, format!("lies in the store {}; name another output", names::shown(store))))
+        }
+        None => Ok(()),
+    }
+}
+
 impl Store {
     /// Makes a store in a folder that is empty or not there; or takes up one that was made with the same spec.
     ///
@@ -50,7 +72,7 @@ impl Store {
     /// writes into; what the system refuses.
     pub fn create(path: &Path, spec: StoreSpec, access: Access) -> Result<Self> {
         spec.check()?;
-        if path.join(ZARR).exists() {
+        if path.join(ZARR).exists() && !gives_way(path, &spec.recipe)? {
             let store = Self::open(path, Some(&spec.recipe), access)?;
             same(path, &store.spec, &spec)?;
             return Ok(store);
@@ -62,10 +84,9 @@ impl Store {
         let group = json!({"zarr_format": 3, "node_type": "group", "attributes": {}});
         write(&marks.join(ZARR), &group)?;
         let mut members = Map::new();
-        for (name, about, chunk, bytes) in coordinates(&spec) {
-            disk::put(&path.join(name).join(chunk), &bytes)?;
-            write(&path.join(name).join(ZARR), &about)?;
-            members.insert(name.to_string(), about);
+        for coordinate in coordinates(&spec) {
+            put_coordinate(path, &coordinate)?;
+            members.insert(coordinate.0.to_string(), coordinate.1);
         }
         for layer in &spec.layers {
             let about = of_layer(&spec, layer);
@@ -257,6 +278,65 @@ impl Store {
         Ok(mark)
     }
 
+    /// Whether nothing of its layers was done yet.
+    pub(crate) fn is_blank(&self) -> bool {
+        is_blank(&self.path, &self.spec)
+    }
+
+    /// Marks a file that lies beside the store ([`beside`](crate::beside)) as done.
+    ///
+    /// # Errors
+    /// A store that was opened for reading; what the system refuses.
+    pub(crate) fn mark_file(&self, name: &str) -> Result<()> {
+        self.writable()?;
+        let (bytes, hash) = mark::hash_file(&stage::beside(&self.path, name))?;
+        let recipe = self.spec.recipe.clone();
+        Mark { recipe, bytes, hash, minimum: None, maximum: None }.write(&self.file_mark(name))
+    }
+
+    /// Takes its mark away: it is to be made again.
+    pub(crate) fn forget_file(&self, name: &str) -> Result<()> {
+        self.writable()?;
+        let place = self.file_mark(name);
+        core_disk::remove(&place).map_err(Error::io(&place, "remove"))
+    }
+
+    pub(crate) fn file_mark(&self, name: &str) -> PathBuf {
+        self.path.join(MARKS).join(format!("{BESIDE}{name}.json"))
+    }
+
+    /// The files beside the store that are marked as done.
+    pub(crate) fn marked_files(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path.join(MARKS)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            Some(name.strip_prefix(BESIDE)?.strip_suffix(".json")?.to_string())
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// The coordinates that are not what the store was made with.
+    pub(crate) fn lost_coordinates(&self) -> Vec<PathBuf> {
+        let is_lost = |(name, about, chunk, bytes): &Coordinate| {
+            let folder = self.path.join(name);
+            let there = |path: PathBuf| fs::read(path).unwrap_or_default();
+            let document: Value = serde_json::from_slice(&there(folder.join(ZARR))).unwrap_or_default();
+            document != *about || there(folder.join(chunk)) != *bytes
+        };
+        coordinates(&self.spec).iter().filter(|one| is_lost(one)).map(|(name, ..)| self.path.join(name)).collect()
+    }
+
+    /// Writes coordinates anew.
+    ///
+    /// # Errors
+    /// A store that was opened for reading; what the system refuses.
+    pub(crate) fn mend_coordinates(&self) -> Result<()> {
+        self.writable()?;
+        coordinates(&self.spec).iter().try_for_each(|coordinate| put_coordinate(&self.path, coordinate))
+    }
+
     /// Takes a tile's mark away: it is to be done again.
     ///
     /// # Errors
@@ -275,6 +355,39 @@ impl Store {
             None => Err(Error::file(&self.path, "was opened for reading; open it for writing")),
         }
     }
+}
+
+/// Before the name of a file beside the store, in that of its mark. No layer's name has a hyphen.
+const BESIDE: &str = "beside-";
+
+fn put_coordinate(store: &Path, (name, about, chunk, bytes): &Coordinate) -> Result<()> {
+    disk::put(&store.join(name).join(chunk), bytes)?;
+    write(&store.join(name).join(ZARR), about)
+}
+
+/// Whether nothing of a store's layers was done yet.
+fn is_blank(path: &Path, spec: &StoreSpec) -> bool {
+    let folders = |layer: &LayerSpec| [path.join(&layer.name).join("c"), path.join(MARKS).join(&layer.name)];
+    !spec.layers.iter().flat_map(folders).any(|folder| folder.exists())
+}
+
+/// Whether a store of another recipe in which nothing was done yet, as one whose source was refused, was taken away.
+fn gives_way(path: &Path, recipe: &str) -> Result<bool> {
+    let Ok(spec) = read_root(path) else { return Ok(false) };
+    if spec.recipe == recipe || !is_blank(path, &spec) {
+        return Ok(false);
+    }
+    let _held = Lock::take(path, &path.join(MARKS), Access::Alone)?;
+    // Without its root it is no store any more, whatever else goes.
+    core_disk::remove(&path.join(ZARR)).map_err(Error::io(path, "remove"))?;
+    let layers = spec.layers.iter().map(|layer| layer.name.as_str());
+    for name in layers.chain(["x", "y", "spatial_ref"]) {
+        let folder = path.join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).map_err(Error::io(&folder, "remove"))?;
+        }
+    }
+    Ok(true)
 }
 
 /// Writes a document.
@@ -300,6 +413,9 @@ fn root(spec: &StoreSpec, members: Map<String, Value>) -> Result<Value> {
 /// What the store in a folder holds.
 fn read_root(folder: &Path) -> Result<StoreSpec> {
     let path = folder.join(ZARR);
+    if folder.is_file() {
+        return Err(Error::file(folder, "is a file; a store is a folder"));
+    }
     let Some(text) = plain::read_if_there(&path, MAX_BYTES)? else { return Err(missing(folder)) };
     let text = String::from_utf8(text).map_err(|_| Error::file(&path, "is no text in UTF-8"))?;
     let mut document = document(&text, "group").map_err(|problem| Error::file(&path, problem))?;

@@ -1,13 +1,16 @@
 //! Whether what a store says is done is there, whole and unaltered.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use rayon::prelude::*;
-use thalweg::Result;
+use thalweg::base::names::shown;
 use thalweg::io::plain;
+use thalweg::{Error, Result};
 
 use crate::mark::{self, Mark};
 use crate::raster::Raster as _;
+use crate::stage::beside;
 use crate::store::Store;
 
 /// How closely a store is looked at.
@@ -67,7 +70,63 @@ impl fmt::Display for Fault {
     }
 }
 
+/// A file of a store, or beside it, that is to be made anew.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FileFault {
+    /// The file, or the folder of a coordinate.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub harm: Harm,
+}
+
+impl fmt::Display for FileFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let harm = match self.harm {
+            Harm::Missing => "is missing: it was made, and is gone",
+            Harm::HalfWritten => "is shorter than when it was made",
+            Harm::OtherRecipe => "is of another recipe",
+            Harm::BadMark => "has a mark that cannot be read",
+            _ => "was altered since it was made",
+        };
+        write!(f, "{} {harm}", shown(&self.path))
+    }
+}
+
 impl Store {
+    /// What is wrong with the files that lie beside the store, streams and lakes, and with its coordinates.
+    ///
+    /// # Errors
+    /// A file that the system does not let us read.
+    pub fn verify_files(&self, level: Level) -> Result<Vec<FileFault>> {
+        let lost = self.lost_coordinates().into_iter().map(|path| FileFault { path, harm: Harm::Altered });
+        let mut faults: Vec<FileFault> = lost.collect();
+        for name in self.marked_files() {
+            faults.extend(self.check_file(&name, level)?);
+        }
+        Ok(faults)
+    }
+
+    /// What is wrong with a file that lies beside the store; one that was never made is missing.
+    pub(crate) fn check_file(&self, name: &str, level: Level) -> Result<Option<FileFault>> {
+        let path = beside(self.path(), name);
+        let harm = match Mark::read(&self.file_mark(name)) {
+            Err(_) => Some(Harm::BadMark),
+            Ok(None) => Some(Harm::Missing),
+            Ok(Some(_)) if !path.exists() => Some(Harm::Missing),
+            Ok(Some(mark)) if mark.recipe != self.spec().recipe => Some(Harm::OtherRecipe),
+            Ok(Some(mark)) => {
+                let length = std::fs::metadata(&path).map_err(Error::io(&path, "read"))?.len();
+                match () {
+                    () if length < mark.bytes => Some(Harm::HalfWritten),
+                    () if length > mark.bytes => Some(Harm::Altered),
+                    () if level >= Level::Bytes && mark::hash_file(&path)?.1 != mark.hash => Some(Harm::Altered),
+                    () => None,
+                }
+            }
+        };
+        Ok(harm.map(|harm| FileFault { path, harm }))
+    }
+
     /// What is wrong with a tile; `None` where it is done and well.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! [`Work`]: a plan that is carried out, tile by tile, by as many processes as there are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +12,9 @@ use thalweg::{Error, Result};
 
 use crate::shelf::Shelf;
 use crate::stage::{Need, Stage, TileInput, beside};
-use crate::{Access, Fault, Level, Plan, Raster as _, Store, StoreSpec, check_room, is_store};
+use crate::{
+    Access, Fault, FileFault, Level, Plan, Raster as _, Store, StoreSpec, check_outside, check_room, is_store,
+};
 
 /// How a part of the work ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,14 +59,23 @@ impl Work {
     /// # Errors
     /// A source that is not what it was, a store of other work, no room on the disk, a store that another process has for itself.
     pub fn open(plan: Plan, access: Access) -> Result<Self> {
+        plan.job.check_apart(&plan.store)?;
+        check_outside(&plan.store)?;
         let layout = plan.job.layout(plan.side)?;
         let spec = StoreSpec { recipe: plan.hash.clone(), ..layout.spec.clone() };
         let stages = plan.job.stages(&layout, &plan.store)?;
-        if !is_store(&plan.store) {
+        let is_new = !is_store(&plan.store);
+        if is_new {
             check_room(&plan.store, plan.disk_bytes.saturating_add(plan.beside_bytes) / LEAST)?;
         }
+        plan.check_store()?;
         let store = Store::create(&plan.store, spec, access)?;
-        let folder = work_folder(&plan.store);
+        plan.keep()?;
+        // What another plan's stages said is not heard by mistake.
+        let folder = work_folder(&plan.store).join(&plan.hash[..16]);
+        if is_new || access == Access::Alone {
+            sweep(&folder);
+        }
         let names = stages.iter().map(|stage| stage.name()).enumerate();
         let shelves: Vec<_> = names.map(|(k, name)| Shelf::new(folder.join(format!("{k}-{name}")))).collect();
         let tiling = Tiling::new(plan.size, plan.side)?;
@@ -95,9 +107,15 @@ impl Work {
         }
     }
 
+    /// Whether a stage is solved, and the files that it wrote beside the store are there.
+    fn is_solved(&self, stage: usize) -> bool {
+        let is_there = |name: &&str| self.store.check_file(name, Level::Lengths).is_ok_and(|fault| fault.is_none());
+        self.shelves[stage].is_solved() && self.stages[stage].files().iter().all(is_there)
+    }
+
     /// The parts that can be done now, in their order; none when all is done, or all that is left waits for parts that another process has begun.
     pub fn ready(&self) -> Vec<Task> {
-        let Some(stage) = (0..self.stages.len()).find(|stage| !self.shelves[*stage].is_solved()) else {
+        let Some(stage) = (0..self.stages.len()).find(|stage| !self.is_solved(*stage)) else {
             return Vec::new();
         };
         let shelf = &self.shelves[stage];
@@ -109,7 +127,7 @@ impl Work {
     /// How many parts are done, and how many there are.
     pub fn progress(&self) -> [usize; 2] {
         let all = self.stages.len() * (self.plan.tiles + 1);
-        let done = self.shelves.iter().map(|shelf| match shelf.is_solved() {
+        let done = self.shelves.iter().enumerate().map(|(stage, shelf)| match self.is_solved(stage) {
             true => self.plan.tiles + 1,
             false => shelf.count(),
         });
@@ -118,13 +136,13 @@ impl Work {
 
     /// The name of the stage that is not solved yet; nothing when all are.
     pub fn now(&self) -> &str {
-        let first = self.stages.iter().zip(&self.shelves).find(|(_, shelf)| !shelf.is_solved());
-        first.map_or("", |(stage, _)| stage.name())
+        let first = (0..self.stages.len()).find(|stage| !self.is_solved(*stage));
+        first.map_or("", |stage| self.stages[stage].name())
     }
 
     /// Whether all is done.
     pub fn is_done(&self) -> bool {
-        self.shelves.iter().all(Shelf::is_solved)
+        (0..self.stages.len()).all(|stage| self.is_solved(stage))
     }
 
     fn stage(&self, stage: usize) -> Result<(&dyn Stage, &Shelf)> {
@@ -281,12 +299,13 @@ impl Work {
 
     fn solve(&self, number: usize) -> Result<Outcome> {
         let (stage, shelf) = self.stage(number)?;
-        if shelf.is_solved() {
+        if self.is_solved(number) {
             return Ok(Outcome::Done);
         }
         if let Some(missing) = self.waits(number) {
             return Ok(Outcome::Waits(missing));
         }
+        shelf.sweep();
         let missing = (0..self.plan.tiles).filter(|tile| !shelf.has(*tile)).count();
         if missing > 0 {
             return Ok(Outcome::Waits(format!(
@@ -296,6 +315,7 @@ impl Work {
             )));
         }
         let answers = stage.solve(&shelf.summaries(self.plan.tiles), &self.plan.store)?;
+        stage.files().iter().try_for_each(|name| self.store.mark_file(name))?;
         shelf.note(&answers.found)?;
         shelf.solve(&answers.tiles)?;
         if let Some(before) = number.checked_sub(1) {
@@ -344,7 +364,8 @@ impl Work {
 
     /// Makes tiles anew that were lost or altered, and nothing else: the layer's stage is done again for this tile, from layers that are whole.
     /// Faults are mended in the order of their stages. What stages handed on to one another is gone by then: as much of it as the tiles need is
-    /// made anew, from the source on where it must be, and goes again.
+    /// made anew, from the source on where it must be, and goes again. Tiles whose stage was never done, or is not known to have been since the folder of
+    /// messages is gone, are left to whoever goes on with the work.
     ///
     /// # Errors
     /// As the stages' own work.
@@ -355,12 +376,35 @@ impl Work {
             for fault in faults.iter().filter(|fault| writes.contains(&fault.layer)) {
                 tiles.entry(fault.tile).or_default().push(&fault.layer);
             }
-            // What was not made yet is no harm to mend, but work to be done.
-            tiles.retain(|tile, _| self.shelves[number].has(*tile));
+            let (known, left): (BTreeMap<_, _>, BTreeMap<_, _>) =
+                tiles.into_iter().partition(|(tile, _)| self.shelves[number].has(*tile));
+            let forget = |(tile, layers): (usize, Vec<&str>)| {
+                layers.into_iter().try_for_each(|layer| self.store.forget(layer, tile))
+            };
+            left.into_iter().try_for_each(forget)?;
+            let tiles = known;
             self.provide(number, tiles.keys().copied().collect())?;
             tiles.into_iter().try_for_each(|(tile, layers)| self.make(number, tile, &layers))?;
         }
         self.retire_all();
+        Ok(())
+    }
+
+    /// Makes files beside the store anew, and its coordinates.
+    ///
+    /// # Errors
+    /// As the stages' own work.
+    pub fn mend_files(&self, faults: &[FileFault]) -> Result<()> {
+        if !faults.is_empty() {
+            self.store.mend_coordinates()?;
+        }
+        for (number, stage) in self.stages.iter().enumerate() {
+            let is_harmed = |name: &&str| faults.iter().any(|fault| fault.path == beside(self.store.path(), name));
+            if stage.files().iter().any(is_harmed) {
+                stage.files().iter().try_for_each(|name| self.store.forget_file(name))?;
+                self.solve(number)?;
+            }
+        }
         Ok(())
     }
 }
@@ -369,7 +413,16 @@ impl Work {
 /// room than this part the work is refused, and where the disk is full later it goes on once there is room.
 const LEAST: u64 = 4;
 
-/// Where the messages of a store's stages lie.
+/// Where the messages of a store's stages lie, those of each plan in a folder of its own.
 fn work_folder(store: &Path) -> PathBuf {
     beside(store, "work")
+}
+
+/// Takes away the messages of other plans.
+fn sweep(own: &Path) {
+    for entry in own.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten() {
+        if entry.path() != own {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }

@@ -32,12 +32,12 @@ pub struct ApplyJob {
     pub recipe: String,
     /// The elevation model.
     pub source: PathBuf,
-    /// Its length in bytes; of a map of Zarr the hash of what that says of itself: another file of its name is refused.
-    pub source_bytes: u64,
+    /// A hash of its length and of when it was changed last: one that was changed since is refused.
+    pub source_print: u64,
     /// What the file does not say.
     pub load: LoadOptions,
     /// The same of the layers' files.
-    pub layer_bytes: BTreeMap<String, u64>,
+    pub layer_prints: BTreeMap<String, u64>,
     /// Steps that a stage takes at once; so many as cost least, if it is not said. Nothing depends on it but time and memory.
     pub steps_at_once: Option<u32>,
     /// The layers that the model leaves, beside the ground.
@@ -54,11 +54,12 @@ impl ApplyJob {
     pub fn of(recipe: &Recipe, source: &Path, load: LoadOptions) -> Result<Self> {
         let recipe = recipe.absolute()?;
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
-        let source_bytes = print_of(&source)?;
+        let source_print = print_of(&source)?;
         let layers = files_of(&recipe)?;
-        let layer_bytes = layers.into_iter().map(|(name, path)| Ok((name, print_of(&path)?))).collect::<Result<_>>()?;
+        let layer_prints =
+            layers.into_iter().map(|(name, path)| Ok((name, print_of(&path)?))).collect::<Result<_>>()?;
         let (recipe, leaves) = (recipe.to_toml(), Vec::new());
-        let mut job = Self { recipe, source, source_bytes, load, layer_bytes, steps_at_once: None, leaves };
+        let mut job = Self { recipe, source, source_print, load, layer_prints, steps_at_once: None, leaves };
         let file = job.file()?;
         job.leaves = job.modelled(&file)?.leaves()?;
         Ok(job)
@@ -69,7 +70,7 @@ impl ApplyJob {
     }
 
     fn file(&self) -> Result<ElevationFile> {
-        unchanged(&self.source, self.source_bytes)?;
+        unchanged(&self.source, self.source_print)?;
         ElevationFile::open(&self.source, &self.load)
     }
 
@@ -111,7 +112,7 @@ impl ApplyJob {
         let mut given = Vec::new();
         for spec in about.needs.iter().chain(about.uses) {
             let Some((_, path)) = files.iter().find(|(name, _)| name == spec.name) else { continue };
-            unchanged(path, self.layer_bytes.get(spec.name).copied().unwrap_or_default())?;
+            unchanged(path, self.layer_prints.get(spec.name).copied().unwrap_or_default())?;
             given.push(GivenLayer::open(*spec, path, grid.size)?);
         }
         if let Some(spec) = about.needs.iter().find(|spec| !files.iter().any(|(name, _)| name == spec.name)) {
@@ -139,10 +140,16 @@ impl ApplyJob {
         let tiling = Tiling::new(layout.grid.size, side)?;
         let file = Arc::new(self.file()?);
         let modelled = Arc::new(self.modelled(&file)?);
+        // Files stay open to the end; layers are read with a margin, and so not as they lie.
+        let [own, each] = file.memory([side, side]);
+        let held =
+            modelled.given.iter().map(|given| given.memory([side + 1, side + 1])[0]).fold(own, u64::saturating_add);
         let elevations = modelled.given.iter().filter_map(GivenLayer::elevation);
         let files = std::iter::once(Arc::clone(&file)).chain(elevations).collect();
-        let mut stages: Vec<Box<dyn Stage>> =
-            vec![Box::new(Look { files, tiling }), Box::new(Ground { file, tiling, ground: modelled.ground() })];
+        let mut stages: Vec<Box<dyn Stage>> = vec![
+            Box::new(Look { files, tiling }),
+            Box::new(Ground { file, tiling, ground: modelled.ground(), held, each }),
+        ];
         let at_once = self.steps_at_once.unwrap_or_else(|| modelled.at_once(side)).max(1);
         // Where a model takes no step, its one stage is the ground as it is.
         let count = modelled.steps.div_ceil(at_once).max(1);
@@ -155,7 +162,16 @@ impl ApplyJob {
             let halo = modelled.reach.saturating_mul(steps.len()).min(tiling.size()[0].max(tiling.size()[1]));
             let ends = (number + 1 == count).then(|| self.leaves.clone());
             let is_first = number == 0;
-            stages.push(Box::new(Steps { modelled: Arc::clone(&modelled), tiling, name, steps, halo, is_first, ends }));
+            stages.push(Box::new(Steps {
+                modelled: Arc::clone(&modelled),
+                tiling,
+                name,
+                steps,
+                halo,
+                is_first,
+                held,
+                ends,
+            }));
         }
         Ok(stages)
     }
@@ -186,6 +202,9 @@ struct Ground {
     file: Arc<ElevationFile>,
     tiling: Tiling,
     ground: LayerSpec,
+    /// Bytes of files that are held, and that reading one takes.
+    held: u64,
+    each: u64,
 }
 
 /// What a tile of [`Ground`] says.
@@ -215,7 +234,7 @@ impl Stage for Ground {
     }
 
     fn bytes(&self) -> u64 {
-        40 * (self.tiling.side() * self.tiling.side()) as u64
+        40 * (self.tiling.side() * self.tiling.side()) as u64 + self.each
     }
 
     fn tile(&self, tile: usize, given: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
@@ -232,7 +251,7 @@ impl Stage for Ground {
     }
 
     fn solve_bytes(&self) -> u64 {
-        MESSAGE * self.tiling.count() as u64
+        self.held + MESSAGE * self.tiling.count() as u64
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {
@@ -271,6 +290,8 @@ struct Steps {
     steps: Range<u32>,
     halo: usize,
     is_first: bool,
+    /// Bytes of files that are held all the time.
+    held: u64,
     /// Of the last stage the layers that stay.
     ends: Option<Vec<String>>,
 }
@@ -330,7 +351,7 @@ impl Stage for Steps {
 
     fn solve_bytes(&self) -> u64 {
         // A summary at a time, with the things that it holds; and an answer for each tile.
-        self.modelled.bytes(self.tiling.side(), 0) + 2 * MESSAGE * self.tiling.count() as u64
+        self.held + self.modelled.bytes(self.tiling.side(), 0) + 2 * MESSAGE * self.tiling.count() as u64
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {

@@ -110,12 +110,7 @@ impl BuildJob {
         (grid.edges, grid.sea_level) = (world.frame().edges, world.frame().sea);
         let area =
             LayerSpec { unit: CATCHMENT.unit.to_string(), ..LayerSpec::new(CATCHMENT.name, SampleType::F32, 0.0) };
-        let layers = vec![
-            spec_of(TileLayer::Height),
-            spec_of(TileLayer::Direction),
-            area,
-            LayerSpec::new(LAKE.name, SampleType::U32, 0.0),
-        ];
+        let layers = vec![spec_of(TileLayer::Height), spec_of(TileLayer::Direction), area, spec_of(TileLayer::Lake)];
         let mut spec = StoreSpec::new(rect.size(), side, cell, "", layers);
         // A part lies where it does in the world, whose metres count southward.
         let placed = recipe.place.map(|place| place.georeference(cell));

@@ -32,8 +32,8 @@ use crate::stage::{Answers, Need, Stage, TileInput, beside};
 pub struct DrainJob {
     /// The file.
     pub source: PathBuf,
-    /// Its length in bytes; of a map of Zarr the hash of what that says of itself: another file of its name is refused.
-    pub source_bytes: u64,
+    /// A hash of its length and of when it was changed last: one that was changed since is refused.
+    pub source_print: u64,
     /// What the file does not say.
     pub load: LoadOptions,
     /// What happens at its sides.
@@ -64,8 +64,8 @@ impl DrainJob {
     /// A file that is not there.
     pub fn of(source: &Path, load: LoadOptions) -> Result<Self> {
         let source = std::path::absolute(source).map_err(Error::io(source, "find the place of"))?;
-        let source_bytes = print_of(&source)?;
-        Ok(Self { source, source_bytes, load, ..Self::default() })
+        let source_print = print_of(&source)?;
+        Ok(Self { source, source_print, load, ..Self::default() })
     }
 
     /// Takes outlets at points in the file's own coordinates.
@@ -83,7 +83,7 @@ impl DrainJob {
     }
 
     fn file(&self) -> Result<ElevationFile> {
-        unchanged(&self.source, self.source_bytes)?;
+        unchanged(&self.source, self.source_print)?;
         ElevationFile::open(&self.source, &self.load)
     }
 
@@ -114,13 +114,13 @@ impl DrainJob {
         let side = layout.spec.side;
         let tiling = Tiling::new(layout.grid.size, side)?;
         let file = Arc::new(self.file()?);
-        let held = file.bytes();
+        let [held, each] = file.memory([side, side]);
         let (threshold, outlets, depressions) = (self.threshold, self.outlets.clone(), self.depressions);
         let options = SurveyOptions { threshold, outlets, depressions, ..SurveyOptions::default() };
         let steps = drainage::steps(&layout.grid, side, &options)?;
         let mut stages: Vec<Box<dyn Stage>> = vec![
             Box::new(Look { files: vec![Arc::clone(&file)], tiling }),
-            Box::new(Heights { file, tiling, bytes: 40 * (side * side) as u64 }),
+            Box::new(Heights { file, tiling, held, bytes: 40 * (side * side) as u64 + each }),
         ];
         let outlines = !self.no_outlines;
         let drained =
@@ -142,6 +142,7 @@ const TREE: u64 = 250;
 struct Heights {
     file: Arc<ElevationFile>,
     tiling: Tiling,
+    held: u64,
     bytes: u64,
 }
 
@@ -170,7 +171,7 @@ impl Stage for Heights {
     }
 
     fn solve_bytes(&self) -> u64 {
-        0
+        self.held
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {
@@ -211,6 +212,16 @@ impl Stage for Drained {
         self.step.writes().iter().map(|layer| layer.name().to_string()).collect()
     }
 
+    fn files(&self) -> Vec<&'static str> {
+        match self.step.finds() {
+            Finding::Streams { .. } => vec![STREAMS],
+            Finding::Lakes { .. } if self.outlines => vec![LAKES, LAKE_LINES],
+            Finding::Lakes { .. } => vec![LAKES],
+            Finding::Depressions => vec![DEPRESSIONS],
+            _ => Vec::new(),
+        }
+    }
+
     fn bytes(&self) -> u64 {
         BYTES * (self.side * self.side) as u64
     }
@@ -247,13 +258,19 @@ impl Stage for Drained {
     }
 }
 
+/// The files beside the store.
+const STREAMS: &str = "streams.fgb";
+const LAKES: &str = "lakes.csv";
+const LAKE_LINES: &str = "lakes.geojson";
+const DEPRESSIONS: &str = "depressions.csv";
+
 /// Bytes that the writer of lines keeps of each: its place, its bounds, and these once more in the index.
 const LINK: u64 = 150;
 
 impl Drained {
     /// Writes streams beside the store as they are found.
     fn streams(&self, summaries: &dyn Summaries, store: &Path) -> Result<Answers> {
-        let mut file = LinkFile::new(beside(store, "streams.fgb"), &self.grid)?;
+        let mut file = LinkFile::new(beside(store, STREAMS), &self.grid)?;
         let (mut links, mut length, mut highest) = (0u32, 0.0, 0);
         let tiles = self.step.solve(summaries, &mut |product| {
             let Product::Stream(path) = product else { return Ok(()) };
@@ -270,7 +287,7 @@ impl Drained {
 
     /// Writes the table of lakes and their outlines beside the store as they are found.
     fn lakes(&self, summaries: &dyn Summaries, store: &Path) -> Result<Answers> {
-        let path = beside(store, "lakes.geojson");
+        let path = beside(store, LAKE_LINES);
         let mut answers = Answers::default();
         atomic(&path, |lines| {
             let mut lines = LakeFile::new(lines, &path, &self.grid)?;
@@ -296,7 +313,7 @@ impl Drained {
         store: &Path,
         mut also: impl FnMut(&Product) -> Result<()>,
     ) -> Result<Answers> {
-        let path = beside(store, "lakes.csv");
+        let path = beside(store, LAKES);
         let (mut count, mut answers) = (0u64, Answers::default());
         atomic(&path, |table| {
             let mut put = |line: &str| table.write_all(line.as_bytes()).map_err(Error::io(&path, "write"));
@@ -316,7 +333,7 @@ impl Drained {
 
     /// Writes the table of depressions beside the store as they are found.
     fn nested(&self, summaries: &dyn Summaries, store: &Path) -> Result<Answers> {
-        let path = beside(store, "depressions.csv");
+        let path = beside(store, DEPRESSIONS);
         let (mut count, mut answers) = (0u64, Answers::default());
         atomic(&path, |table| {
             let mut table = DepressionFile::new(table, &path, &self.grid)?;

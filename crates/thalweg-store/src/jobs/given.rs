@@ -60,6 +60,14 @@ impl GivenLayer {
         }
     }
 
+    /// Bytes that it holds, and that it takes beside the result while a window of so many rows and columns is read.
+    pub fn memory(&self, window: Size) -> [u64; 2] {
+        match &self.from {
+            Source::Samples(raster) => raster.memory(window),
+            Source::Heights(file) => file.memory(window),
+        }
+    }
+
     /// The cells of a window; `reading` is that of an elevation model.
     pub fn read(&self, window: Window, reading: Option<&HeightReading>) -> Result<Cells> {
         let file = match &self.from {

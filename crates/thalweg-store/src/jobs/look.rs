@@ -18,6 +18,15 @@ pub struct Look {
     pub tiling: Tiling,
 }
 
+impl Look {
+    /// What the files hold, and the most that one takes while a tile of it is read.
+    fn memory(&self) -> [u64; 2] {
+        let side = self.tiling.side();
+        let files = self.files.iter().map(|file| file.memory([side, side]));
+        files.fold([0, 0], |sum, one| [sum[0] + one[0], sum[1].max(one[1])])
+    }
+}
+
 /// The reading of the first file.
 pub fn first(readings: &[HeightReading]) -> Result<&HeightReading> {
     readings.first().ok_or_else(|| Error::value("the answer of `look`", "nothing", "the reading of each file"))
@@ -37,7 +46,8 @@ impl Stage for Look {
     }
 
     fn bytes(&self) -> u64 {
-        16 * (self.tiling.side() * self.tiling.side()) as u64
+        let side = self.tiling.side();
+        16 * (side * side) as u64 + self.memory()[1]
     }
 
     fn tile(&self, tile: usize, _: TileInput<'_>) -> Result<(Vec<Samples>, Vec<u8>)> {
@@ -47,7 +57,7 @@ impl Stage for Look {
     }
 
     fn solve_bytes(&self) -> u64 {
-        MESSAGE * (self.files.len() * self.tiling.count()) as u64
+        self.memory()[0] + MESSAGE * (self.files.len() * self.tiling.count()) as u64
     }
 
     fn solve(&self, summaries: &dyn Summaries, _: &Path) -> Result<Answers> {

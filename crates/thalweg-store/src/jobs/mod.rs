@@ -116,6 +116,7 @@ impl Job {
 fn spec_of(layer: TileLayer) -> LayerSpec {
     LayerSpec {
         scale: layer.scale(),
+        fill_is_nodata: layer.fill_is_nodata(),
         unit: layer.unit().to_string(),
         description: layer.about().to_string(),
         ..LayerSpec::new(layer.name(), layer.kind(), layer.fill())

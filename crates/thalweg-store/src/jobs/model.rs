@@ -122,7 +122,9 @@ impl Modelled {
         let wide = [0, 1].map(|axis| side.saturating_add(2 * halo).min(self.grid.size[axis]));
         let part = self.grid.window(Window { start: [0, 0], size: wide });
         let layers = 2 + self.state().len() as u64 + self.given.len() as u64;
-        self.model.scratch(&part).saturating_add((part.len() as u64).saturating_mul(4 + 12 * layers))
+        let read = self.given.iter().map(|given| given.memory(wide)[1]).max().unwrap_or(0);
+        let cells = (part.len() as u64).saturating_mul(4 + 12 * layers);
+        self.model.scratch(&part).saturating_add(cells).saturating_add(read)
     }
 
     /// The layers that are there in the end, found on a small piece of flat ground: which they are goes by parameters and steps.

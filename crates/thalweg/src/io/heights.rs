@@ -42,6 +42,22 @@ const FAR: f64 = 1000.0;
 /// The first cell of a kind in a file's row-major order: its row and column, and its sample.
 pub type FirstSample = Option<([usize; 2], f64)>;
 
+/// A sample as its bits: JSON knows no infinite numbers.
+mod first_sample {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::FirstSample;
+
+    pub fn serialize<S: Serializer>(first: &FirstSample, to: S) -> Result<S::Ok, S::Error> {
+        first.map(|(cell, sample)| (cell, sample.to_bits())).serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<FirstSample, D::Error> {
+        let first = Option::<([usize; 2], u64)>::deserialize(from)?;
+        Ok(first.map(|(cell, bits)| (cell, f64::from_bits(bits))))
+    }
+}
+
 /// What is seen of samples while it is not known yet what they mean. Parts of a file are looked at one by one and [merged](Self::merge).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -53,10 +69,12 @@ pub struct SampleLook {
     /// Those that are no number, infinite, or declared as no data, and not masked.
     pub missing: u64,
     /// The first of those that are infinite and not declared.
+    #[serde(with = "first_sample")]
     pub infinite: FirstSample,
     /// The least of all others that is no usual stand-in.
     pub plain: Option<f64>,
     /// The first of those outside 0 to 1.
+    #[serde(with = "first_sample")]
     pub outside: FirstSample,
     /// How many are each of the usual stand-ins, then how many are huge; with the first of each, and the least of those that are huge.
     pub usual: [StandIns; 4],
@@ -69,6 +87,7 @@ pub struct StandIns {
     /// How many.
     pub cells: u64,
     /// The first.
+    #[serde(with = "first_sample")]
     pub first: FirstSample,
     /// The least.
     pub least: Option<f64>,

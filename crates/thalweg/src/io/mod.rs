@@ -210,7 +210,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
 }
 
 /// Where GDAL puts the mask of a file that holds none: its name and `.msk`.
-fn mask_path(path: &Path) -> PathBuf {
+pub fn mask_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".msk");
     PathBuf::from(name)

@@ -91,6 +91,11 @@ impl TileLayer {
         self.declared().2
     }
 
+    /// Whether that stands for no data, and not for a number as any other: no lake, a depth of 0.
+    pub fn fill_is_nodata(self) -> bool {
+        !matches!(self, Self::Order | Self::Lake | Self::Depth)
+    }
+
     /// The unit of its values.
     pub fn unit(self) -> &'static str {
         self.declared().3

@@ -96,6 +96,17 @@ impl TiffWindows {
         self.image.layout.chunk
     }
 
+    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns, which
+    /// begins with a multiple of them, is read.
+    pub fn memory(&self, window: Size) -> [u64; 2] {
+        let mut sum = [0, 0];
+        for Image { layout, .. } in std::iter::once(&self.image).chain(&self.masks) {
+            let [held, each] = layout.memory(window);
+            sum = [sum[0] + held.min(self.kept().most), sum[1] + each];
+        }
+        sum
+    }
+
     /// The samples of a window in row-major order, as they stand in the file.
     ///
     /// # Errors
@@ -104,10 +115,8 @@ impl TiffWindows {
         inside(self.head.size, window)?;
         let problem = |problem: String| Error::file(&self.path, problem);
         let layout = &self.image.layout;
-        // Strips and tiles are decoded some at a time beside the window itself.
-        let chunk = (layout.chunk[0] * layout.chunk[1] * layout.coding.bands * self.head.kind.bytes()) as u64;
-        memory::room("a strip or tile", chunk.saturating_mul(2))?;
-        let batch = ((u64::from(1u32 << 26) / chunk.max(1)) as usize).clamp(1, BATCH);
+        memory::room("a strip or tile", layout.chunk_bytes().saturating_mul(2))?;
+        let batch = layout.batch();
         let mut samples = Samples::zeros(self.head.kind, window.size[0] * window.size[1]).map_err(problem)?;
         for batch in layout.chunks(window).chunks(batch) {
             let decoded = batch.par_iter().map(|k| self.decoded(*k, window)).collect::<Result<Vec<_>, _>>();
@@ -202,6 +211,34 @@ impl Cache {
 }
 
 impl Layout {
+    /// Bytes of a strip's or tile's samples.
+    fn chunk_bytes(&self) -> u64 {
+        (self.chunk[0] * self.chunk[1] * self.coding.bands * self.coding.kind.bytes()) as u64
+    }
+
+    /// Strips and tiles that are decoded at a time, beside the window itself.
+    fn batch(&self) -> usize {
+        ((u64::from(1u32 << 26) / self.chunk_bytes().max(1)) as usize).clamp(1, BATCH)
+    }
+
+    /// See [`TiffWindows::memory`].
+    fn memory(&self, window: Size) -> [u64; 2] {
+        let own = [self.rows, self.cols];
+        let is_met_in_part = (0..2).any(|k| !window[k].is_multiple_of(self.chunk[k]) && window[k] < own[k]);
+        // A window of whole ones begins with one.
+        let met = [0, 1].map(|k| {
+            let all = own[k].div_ceil(self.chunk[k].max(1));
+            let more = usize::from(!window[k].is_multiple_of(self.chunk[k]));
+            all.min(window[k].div_ceil(self.chunk[k].max(1)) + more) as u64
+        });
+        let chunk = self.chunk_bytes();
+        let packed = self.places.iter().map(|[_, length]| *length).max().unwrap_or(0);
+        let all = chunk.saturating_mul(self.places.len() as u64);
+        // What is decoded, and of one that is being so the packed bytes and the unpacked.
+        let each = chunk.saturating_mul((met[0] * met[1]).min(self.batch() as u64) + 1).saturating_add(packed);
+        [if is_met_in_part { all } else { 0 }, each]
+    }
+
     /// The same with long strips that are not compressed taken for several short ones: of a file of one strip, which some programs
     /// write, a window then reads its own rows.
     fn split(mut self) -> Self {

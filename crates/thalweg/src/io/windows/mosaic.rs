@@ -20,8 +20,6 @@ pub struct VrtWindows {
     path: PathBuf,
     head: Head,
     mosaic: Mosaic,
-    /// Bytes of the text and of all files.
-    bytes: u64,
     open: Mutex<VecDeque<(usize, Arc<FileWindows>)>>,
 }
 
@@ -50,10 +48,9 @@ impl VrtWindows {
         let text = plain::read_text(path, MAX_BYTES)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mosaic = Mosaic::parse(&text, folder).map_err(refuse)?;
-        let mut bytes = text.len() as u64;
         for part in &mosaic.parts {
             let about = std::fs::metadata(&part.path);
-            bytes += about.map_err(|problem| refuse(format!("lays {}: {problem}", part.path.display())))?.len();
+            about.map_err(|problem| refuse(format!("lays {}: {problem}", part.path.display())))?;
         }
         let mut head = Head {
             nodata: mosaic.nodata,
@@ -69,7 +66,7 @@ impl VrtWindows {
             head.warnings
                 .push("lays no file on some of its cells and names no value for no data: they are 0".to_string());
         }
-        let mut own = Self { path: path.to_path_buf(), head, mosaic, bytes, open: Mutex::default() };
+        let mut own = Self { path: path.to_path_buf(), head, mosaic, open: Mutex::default() };
         own.head.georeference = own.georeference()?;
         Ok(own)
     }
@@ -85,14 +82,24 @@ impl VrtWindows {
         first.map_or(CHUNK, |file| [0, 1].map(|k| file.chunk()[k].min(CHUNK[k])))
     }
 
+    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns is read: as if
+    /// all its files were like the first.
+    pub fn memory(&self, window: Size) -> [u64; 2] {
+        let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
+        let [held, each] = match first.as_deref() {
+            Some(FileWindows::Tiff(file)) => file.memory(window),
+            Some(FileWindows::Vrt(file)) => file.memory(window),
+            Some(file @ FileWindows::Whole(_)) => [file.bytes(), 0],
+            None => [0, 0],
+        };
+        // A piece of a file beside the window, and that in the raster's own type.
+        let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
+        [(held.saturating_mul(OPEN as u64)).min(WHOLE.max(held)), each.saturating_add(piece)]
+    }
+
     /// The files that it lays.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.mosaic.parts.iter().map(|part| part.path.as_path())
-    }
-
-    /// Bytes of its text and of all its files together.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
     }
 
     /// The samples of a window in row-major order.
