@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::json;
 use thalweg::Result;
 use thalweg::base::{memory, names::shown};
-use thalweg_store::{Access, Job, Plan, Pool, Work, beside};
+use thalweg_store::{Access, Job, Plan, Pool, Work};
 
 use crate::console::{Voice, list, texts};
 use crate::progress::Counting;
@@ -26,14 +26,10 @@ pub fn is_store_name(path: &Path) -> bool {
 pub fn worked(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     voice.warn_all(&job.warnings()?);
-    let (plan, threads) = match memory {
-        Some(memory) => Plan::within(&job, store, tile, memory, rayon::current_num_threads())?,
-        None => {
-            let plan = Plan::of(job, store, tile)?;
-            let threads = at_once(&plan);
-            (plan, threads)
-        }
-    };
+    // Tiles of the side that a store was begun with, however much memory was free then.
+    let tile = Plan::beside(store).map_or(tile, |begun| begun.side);
+    let memory = memory.or_else(memory::available).unwrap_or(u64::MAX);
+    let (plan, threads) = Plan::within(&job, store, tile, memory, rayon::current_num_threads())?;
     let mib = plan.bytes(threads).div_ceil(1 << 20);
     let [gib, more] = [plan.disk_bytes, plan.beside_bytes].map(|bytes| bytes as f64 / f64::from(1 << 30));
     let more = match plan.beside_bytes {
@@ -46,7 +42,6 @@ pub fn worked(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: V
     ));
     let work = Work::open(plan, Access::Alone)?;
     voice.warn_all(&work.store().warnings());
-    work.plan().write(&beside(store, "plan.json"))?;
     listen(voice);
     let mut pool = Pool::new(&work, threads)?;
     let mut show = Counting::new(voice);
@@ -66,12 +61,6 @@ pub fn worked(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: V
     voice.say(&format!("wrote in {:.1} s:\n  {}", start.elapsed().as_secs_f64(), list(&files)));
     voice.event(&json!({"event": "result", "files": texts(&files), "report": work.report()?}));
     Ok(ExitCode::SUCCESS)
-}
-
-/// As many tiles at once as there are threads, and as memory holds.
-fn at_once(plan: &Plan) -> usize {
-    let room = memory::available().unwrap_or(u64::MAX);
-    (1..=rayon::current_num_threads()).rev().find(|at_once| plan.bytes(*at_once) <= room).unwrap_or(1)
 }
 
 /// Says that work goes by tiles though nobody asked for it.

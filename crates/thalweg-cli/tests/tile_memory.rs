@@ -89,6 +89,81 @@ fn memory_is_what_was_said_on_noise_land_and_flats() {
     }
 }
 
+/// Whole maps in one strip and in one chunk, which are unpacked whole for each window that is read of them.
+#[test]
+fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
+    let place = Place::quick();
+    let [rows, cols] = [1100usize, 1300];
+    let metres = |k: usize| 300.0 + 90.0 * ((k / cols) as f64 / 211.0).sin() + 2.0 * noise(k / cols, k % cols);
+    let samples: Vec<u8> = (0..rows * cols).flat_map(|k| metres(k).to_le_bytes()).collect();
+    // Deflate that stores (RFC 1951, 3.2.4): as long packed as unpacked.
+    let mut packed = vec![0x78, 0x01];
+    let count = samples.chunks(65_535).count();
+    for (k, block) in samples.chunks(65_535).enumerate() {
+        let length = block.len() as u16;
+        packed.push(u8::from(k + 1 == count));
+        packed.extend([length, !length].map(u16::to_le_bytes).concat());
+        packed.extend(block);
+    }
+    let (a, b) = samples.iter().fold((1u32, 0u32), |(a, b), byte| {
+        let a = (a + u32::from(*byte)) % 65_521;
+        (a, (b + a) % 65_521)
+    });
+    packed.extend((b << 16 | a).to_be_bytes());
+    let tags: [(u16, u16, u32); 10] = [
+        (256, 4, cols as u32),
+        (257, 4, rows as u32),
+        (258, 3, 64),
+        (259, 3, 8),
+        (262, 3, 1),
+        (273, 4, 8),
+        (277, 3, 1),
+        (278, 4, rows as u32),
+        (279, 4, packed.len() as u32),
+        (339, 3, 3),
+    ];
+    let mut file = b"II*\0".to_vec();
+    file.extend((8 + packed.len() as u32).to_le_bytes());
+    file.extend(&packed);
+    file.extend((tags.len() as u16).to_le_bytes());
+    for (tag, kind, value) in tags {
+        file.extend([tag, kind].map(u16::to_le_bytes).concat());
+        file.extend([1, value].map(u32::to_le_bytes).concat());
+    }
+    file.extend([0; 4]);
+    fs::write(place.path("strip.tif"), file).unwrap();
+    let about = format!(
+        r#"{{"zarr_format": 3, "node_type": "array", "shape": [{rows}, {cols}], "data_type": "float64", "fill_value": 0,
+        "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [{rows}, {cols}]}}}},
+        "chunk_key_encoding": {{"name": "default"}}, "codecs": [{{"name": "bytes", "configuration": {{"endian": "little"}}}}]}}"#
+    );
+    fs::create_dir_all(place.path("chunk.zarr/c/0")).unwrap();
+    fs::write(place.path("chunk.zarr/zarr.json"), about).unwrap();
+    fs::write(place.path("chunk.zarr/c/0/0"), samples).unwrap();
+    for source in ["strip.tif", "chunk.zarr"] {
+        for work in ["drain", "apply thermal", "shade"] {
+            let _ = fs::remove_dir_all(place.path("a.zarr"));
+            let line = match work {
+                "shade" => format!("shade {source} -o a.png --cell-size 30"),
+                "drain" => format!("drain {source} -o a.zarr --cell-size 30 --threads 2 --memory 160M"),
+                _ => format!("{work} {source} -o a.zarr --cell-size 30 --set steps=4 --threads 2 --memory 160M"),
+            };
+            // What fits into memory is drawn as a whole.
+            if work == "shade" && source.ends_with(".tif") {
+                continue;
+            }
+            let (said, peak) = watched(place.command(&line));
+            let bound = told(&said);
+            println!("{line}: {} MiB of {} MiB", peak >> 20, bound >> 20);
+            assert!(peak <= bound, "{line}: {peak} of {bound}\n{said}");
+        }
+        // A strip that memory does not hold is refused before it is read.
+        let refused = place.run(&format!("drain {source} -o b.zarr --cell-size 30 --memory 50M"));
+        let said = text(&refused.stderr);
+        assert!(!refused.status.success() && said.contains("a tile at once"), "{said}");
+    }
+}
+
 /// So it is of maps that are drawn by rows, whatever the picture's pixels and wherever the sun stands.
 #[test]
 fn memory_by_rows_is_what_was_said() {

@@ -126,7 +126,8 @@ fn finish(work: &Work) {
 /// Folders of what stages handed on, below the store's.
 fn left_over(store: &Path) -> usize {
     let work = store.with_extension("work");
-    let stages = std::fs::read_dir(work).unwrap().flatten();
+    let plans = std::fs::read_dir(work).unwrap().flatten();
+    let stages = plans.flat_map(|plan| std::fs::read_dir(plan.path()).unwrap().flatten());
     stages
         .flat_map(|stage| std::fs::read_dir(stage.path()).unwrap().flatten())
         .filter(|entry| entry.path().is_dir())
@@ -358,7 +359,7 @@ fn what_cannot_be_done_by_tiles_is_refused_with_the_reason_before_anything_is_ma
     bytes.push(0);
     std::fs::write(&source, bytes).unwrap();
     let said = Work::open(plan, Access::Alone).err().unwrap().to_string();
-    assert!(said.contains("when the work was planned"), "{said}");
+    assert!(said.contains("since the work was planned"), "{said}");
 }
 
 #[test]

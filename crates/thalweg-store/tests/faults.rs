@@ -57,7 +57,7 @@ fn a_mark_never_speaks_of_another_shard() {
     assert!(!store.is_done("height", 0).unwrap());
 }
 
-/// All files below a folder, but for what tells of processes.
+/// All files below a folder, but for what tells of processes, and the plan, which says where it all lies.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut left = vec![folder.to_path_buf()];
@@ -66,7 +66,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let path = entry.path();
             if path.is_dir() {
                 left.push(path);
-            } else if !path.file_name().unwrap().to_string_lossy().starts_with('.') {
+            } else if !path.file_name().unwrap().to_string_lossy().starts_with('.') && !path.ends_with("a.plan.json") {
                 found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
             }
         }

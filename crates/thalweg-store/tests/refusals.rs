@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use made::Draw;
-use thalweg::io::{SampleType, Samples};
-use thalweg_store::{Access, LayerSpec, Memory, Raster as _, Store, StoreSpec, Window, ZarrArray, is_store};
+use thalweg::io::{LoadOptions, SampleType, Samples};
+use thalweg_store::{
+    Access, DrainJob, LayerSpec, Memory, Raster as _, Store, StoreSpec, Window, ZarrArray, is_store, open_raster,
+};
 
 fn spec() -> StoreSpec {
     let layers = vec![LayerSpec::new("height", SampleType::I16, -1.0), LayerSpec::new("basin", SampleType::U32, 0.0)];
@@ -33,7 +35,11 @@ fn says<T: std::fmt::Debug>(result: thalweg::Result<T>, words: &[&str]) {
 fn another_spec_is_refused_with_what_differs() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zarr");
-    drop(Store::create(&path, spec(), Access::Alone).unwrap());
+    // One in which nothing was done yet gives way to another recipe.
+    drop(Store::create(&path, StoreSpec { recipe: "recipe-0".into(), size: [9, 9], ..spec() }, Access::Alone).unwrap());
+    let store = Store::create(&path, spec(), Access::Alone).unwrap();
+    store.write_tile("basin", 1, &Samples::U32(vec![7; 64 * 26])).unwrap();
+    drop(store);
     assert!(is_store(&path) && !is_store(folder.path()));
     says(
         Store::create(&path, StoreSpec { recipe: "recipe-2".into(), ..spec() }, Access::Alone),
@@ -149,6 +155,48 @@ fn damaged_documents_are_answered() {
         says(Store::open(&path, None, Access::Alone), &["height", word]);
         assert!(ZarrArray::open(&path.join("height")).is_ok(), "what is plain Zarr can be read: {to}");
     }
+}
+
+/// Maps of other programs that are not what they seem.
+#[test]
+fn maps_that_would_be_read_wrongly_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dem.zarr");
+    fs::create_dir_all(path.join("c/0")).unwrap();
+    let put = |dimensions: &str, attributes: &str| {
+        let about = format!(
+            r#"{{"zarr_format": 3, "node_type": "array", "shape": [2, 3], "data_type": "int16", "fill_value": 0,
+            "dimension_names": {dimensions}, "attributes": {attributes},
+            "chunk_grid": {{"name": "regular", "configuration": {{"chunk_shape": [2, 3]}}}},
+            "chunk_key_encoding": {{"name": "default"}}, "codecs": [{{"name": "bytes", "configuration": {{"endian": "little"}}}}]}}"#
+        );
+        fs::write(path.join("zarr.json"), about).unwrap();
+    };
+    fs::write(path.join("c/0/0"), [1i16, 2, -5555, 4, 5, 6].map(i16::to_le_bytes).concat()).unwrap();
+    for (dimensions, attributes, words) in [
+        (r#"["x", "y"]"#, "{}", ["x, y", "transpose it"]),
+        (r#"["Longitude", "latitude"]"#, "{}", ["Longitude, latitude", "transpose it"]),
+        (r#"["y", "x"]"#, r#"{"scale_factor": 0.0}"#, ["scale_factor = 0.0", "other than 0"]),
+        (r#"["y", "x"]"#, r#"{"scale_factor": "two"}"#, ["scale_factor = \"two\"", "other than 0"]),
+        (r#"["y", "x"]"#, r#"{"add_offset": []}"#, ["add_offset = []", "a number"]),
+    ] {
+        put(dimensions, attributes);
+        says(open_raster(&path).map(|_| ()), &words);
+    }
+    put(r#"["y", "x"]"#, r#"{"missing_value": -5555, "add_offset": 0}"#);
+    assert_eq!(open_raster(&path).unwrap().head().nodata, Some(-5555.0));
+    // What is Zarr of another version, or a store of a later one, says so wherever it is read.
+    let job = |path: &Path| DrainJob::of(path, LoadOptions::default()).map(|_| ());
+    let old = folder.path().join("old.zarr");
+    fs::create_dir(&old).unwrap();
+    fs::write(old.join(".zarray"), "{\"zarr_format\": 2}").unwrap();
+    says(job(&old), &["Zarr of version 2", "version 3"]);
+    let later = folder.path().join("later.zarr");
+    drop(Store::create(&later, spec(), Access::Alone).unwrap());
+    let text = fs::read_to_string(later.join("zarr.json")).unwrap();
+    fs::write(later.join("zarr.json"), text.replace("\"format\": 1", "\"format\": 9")).unwrap();
+    says(open_raster(&later).map(|_| ()), &["format 9"]);
+    says(Store::open_read(&path.join("zarr.json")), &["is a file; a store is a folder"]);
 }
 
 #[test]

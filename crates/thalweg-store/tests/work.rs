@@ -184,7 +184,8 @@ fn what_was_ended_goes_on_and_what_was_spoiled_is_made_anew_alone() {
     assert!(before > 20, "{before}");
     // What is done is not done again.
     let written = || -> BTreeMap<PathBuf, SystemTime> {
-        let stages = std::fs::read_dir(folder.path().join("land.work")).unwrap().flatten();
+        let plans = std::fs::read_dir(folder.path().join("land.work")).unwrap().flatten();
+        let stages = plans.flat_map(|plan| std::fs::read_dir(plan.path()).unwrap().flatten());
         let files = stages.flat_map(|stage| std::fs::read_dir(stage.path()).unwrap().flatten());
         files.map(|file| (file.path(), file.metadata().unwrap().modified().unwrap())).collect()
     };
@@ -306,11 +307,214 @@ fn plans_that_were_edited_and_sources_that_changed_are_refused() {
     bytes.push(0);
     std::fs::write(&path, bytes).unwrap();
     let error = Work::open(plan, Access::Alone).err().unwrap().to_string();
-    assert!(error.contains("when the work was planned"), "{error}");
+    assert!(error.contains("since the work was planned"), "{error}");
     for broken in ["", "{}", "{\"plan\": 9}", "[1]"] {
         std::fs::write(&place, broken).unwrap();
         assert!(Plan::read(&place).is_err());
     }
+}
+
+/// A model in place of another, of as many bytes, at any time: what is there is not mixed with it.
+#[test]
+fn a_source_in_place_of_another_of_its_length_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = file(elsewhere.path(), &land(6, [100, 130]));
+    let path = file(folder.path(), &land(7, [100, 140]));
+    let store = folder.path().join("land.zarr");
+    let plan = Plan::of(job(&path), &store, 64).unwrap();
+    let work = Work::open(plan.clone(), Access::Alone).unwrap();
+    assert_eq!(work.carry_out(Task::Tile { stage: 0, tile: 0 }).unwrap(), Outcome::Done);
+    drop(work);
+    let mut bytes = std::fs::read(&other).unwrap();
+    bytes.resize(std::fs::metadata(&path).unwrap().len().try_into().unwrap(), 0);
+    std::fs::write(&path, &bytes).unwrap();
+    let said = Work::open(plan, Access::Shared).err().unwrap().to_string();
+    assert!(said.contains("land.tif") && said.contains("was changed since"), "{said}");
+    // Nothing of the store's layers was done: it gives way, and what was said of the first model is not heard.
+    finish(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
+    same(&Store::open_read(&store).unwrap(), &path);
+    // Now it is done; another source, and other options, are refused with what is other, also as a plan in place of its own.
+    std::fs::write(&path, std::fs::read(&path).unwrap()).unwrap();
+    let plan = Plan::of(job(&path), &store, 64).unwrap();
+    let said = Work::open(plan.clone(), Access::Alone).err().unwrap().to_string();
+    assert!(said.contains("the source was changed since"), "{said}");
+    let said = plan.write(&beside(&store, "plan.json")).unwrap_err().to_string();
+    assert!(said.contains("is a store of other work"), "{said}");
+    let Job::Drain(options) = job(&path) else { unreachable!() };
+    let wider = Job::Drain(DrainJob { threshold: Some(7.0e5), ..options });
+    let said = Work::open(Plan::of(wider, &store, 64).unwrap(), Access::Alone).err().unwrap().to_string();
+    assert!(said.contains("is a store of other work"), "{said}");
+}
+
+/// Messages of stages that lie there of a store that is gone belong to nobody.
+#[test]
+fn what_another_plan_left_is_not_heard() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(8, [100, 130]));
+    let store = folder.path().join("land.zarr");
+    finish(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
+    std::fs::remove_dir_all(&store).unwrap();
+    file(folder.path(), &land(9, [100, 130]));
+    let work = Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap();
+    finish(&work);
+    same(work.store(), &path);
+    assert_eq!(std::fs::read_dir(folder.path().join("land.work")).unwrap().count(), 1);
+}
+
+/// All files of a store and beside it, with their bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        // Locks and the list of who held them are no part of what was made.
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false if path.file_name().unwrap().to_string_lossy().starts_with('.') => {}
+            false => drop(found.insert(path.clone(), std::fs::read(&path).unwrap())),
+        }
+    }
+    found
+}
+
+#[test]
+fn files_beside_the_store_and_coordinates_are_seen_and_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(10, [150, 170]));
+    let store = folder.path().join("land.zarr");
+    let plan = || Plan::of(job(&path), &store, 64).unwrap();
+    let work = Work::open(plan(), Access::Alone).unwrap();
+    finish(&work);
+    let good = files(folder.path());
+    let spoil = || {
+        std::fs::remove_file(beside(&store, "streams.fgb")).unwrap();
+        std::fs::remove_file(beside(&store, "depressions.csv")).unwrap();
+        let lakes = std::fs::read_to_string(beside(&store, "lakes.csv")).unwrap();
+        std::fs::write(beside(&store, "lakes.csv"), lakes.replacen('1', "2", 1)).unwrap();
+        let lines = std::fs::read_to_string(beside(&store, "lakes.geojson")).unwrap();
+        std::fs::write(beside(&store, "lakes.geojson"), lines + " ").unwrap();
+        std::fs::remove_file(store.join("x/c/0")).unwrap();
+    };
+    spoil();
+    let found = |level: Level| {
+        let faults = Store::open_read(&store).unwrap().verify_files(level).unwrap();
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        faults.iter().map(|fault| (name(&fault.path), fault.harm)).collect::<Vec<_>>()
+    };
+    let bare = [
+        ("x", Harm::Altered),
+        ("land.depressions.csv", Harm::Missing),
+        ("land.lakes.csv", Harm::Altered),
+        ("land.lakes.geojson", Harm::Altered),
+        ("land.streams.fgb", Harm::Missing),
+    ];
+    assert_eq!(found(Level::Bytes), bare.map(|(name, harm)| (name.to_string(), harm)));
+    assert_eq!(found(Level::Lengths).len(), 4, "of one letter more than lengths tells");
+    work.mend_files(&Store::open_read(&store).unwrap().verify_files(Level::Bytes).unwrap()).unwrap();
+    assert!(found(Level::Bytes).is_empty() && files(folder.path()) == good);
+    drop(work);
+    // The same work again makes what is gone or of another length, too.
+    std::fs::remove_file(beside(&store, "streams.fgb")).unwrap();
+    std::fs::write(beside(&store, "lakes.csv"), "number").unwrap();
+    let work = Work::open(plan(), Access::Alone).unwrap();
+    assert!(!work.is_done());
+    finish(&work);
+    assert!(files(folder.path()) == good);
+}
+
+#[test]
+fn a_store_that_was_moved_is_mended_where_it_lies() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(11, [150, 170]));
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    [&first, &second].map(|folder| std::fs::create_dir(folder).unwrap());
+    let store = first.join("land.zarr");
+    finish(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
+    let good = files(&first);
+    for path in good.keys() {
+        let to = second.join(path.strip_prefix(&first).unwrap());
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(path, to).unwrap();
+    }
+    let moved = second.join("land.zarr");
+    std::fs::remove_file(moved.join("area/c/0/1")).unwrap();
+    std::fs::remove_file(store.join("area/c/1/1")).unwrap();
+    let work = Work::open(Plan::beside(&moved).unwrap(), Access::Alone).unwrap();
+    work.mend(&work.verify(Level::Bytes).unwrap()).unwrap();
+    assert!(
+        files(&moved)
+            .into_values()
+            .eq(good.iter().filter(|(path, _)| path.starts_with(&store)).map(|(_, bytes)| bytes.clone()))
+    );
+    assert!(!store.join("area/c/1/1").exists(), "the other one is not touched");
+    // Without what stages said nothing can be mended by itself: the work goes on with it.
+    std::fs::remove_dir_all(second.join("land.work")).unwrap();
+    std::fs::remove_file(moved.join("area/c/0/1")).unwrap();
+    drop(work);
+    let work = Work::open(Plan::beside(&moved).unwrap(), Access::Alone).unwrap();
+    work.mend(&work.verify(Level::Bytes).unwrap()).unwrap();
+    finish(&work);
+    assert_eq!(work.verify(Level::Samples).unwrap(), []);
+    same(work.store(), &path);
+    drop(work);
+    std::fs::remove_file(beside(&moved, "plan.json")).unwrap();
+    let said = Plan::beside(&moved).unwrap_err().to_string();
+    assert!(said.contains("land.plan.json") && said.contains("is not there"), "{said}");
+}
+
+/// A plan, or a layer, is not written over what is read, nor into a store.
+#[test]
+fn plans_and_layers_take_no_file_s_place_that_is_needed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(folder.path(), &land(12, [70, 90]));
+    let store = folder.path().join("land.zarr");
+    let work = Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap();
+    finish(&work);
+    let good = files(folder.path());
+    let refused = |result: thalweg::Result<()>, words: &str| {
+        let said = result.unwrap_err().to_string();
+        assert!(said.contains(words), "{said}");
+    };
+    refused(work.plan().write(&path), "is read too");
+    for inside in ["zarr.json", "height/zarr.json", "new.json"] {
+        refused(work.plan().write(&store.join(inside)), "lies in the store");
+        refused(work.store().save_cog("height", &store.join(inside), 1), "lies in the store");
+    }
+    let inner = Plan::of(job(&path), &store.join("inner.zarr"), 64).and_then(|plan| Work::open(plan, Access::Alone));
+    assert!(inner.err().unwrap().to_string().contains("lies in the store"));
+    for side in [0, 1, 15, 16_385, 999_999_999_999] {
+        refused(Plan::of(job(&path), &folder.path().join("b.zarr"), side).map(drop), "16 to 16384 cells");
+    }
+    assert!(files(folder.path()) == good);
+}
+
+/// What has no number in JSON, and is refused or left out as in memory.
+#[test]
+fn infinite_samples_are_told_as_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("land.tif");
+    let mut raster = thalweg::io::Raster::new([80, 90], Samples::F64((0..7200).map(|k| (k % 37) as f64).collect()));
+    let Samples::F64(samples) = &mut raster.samples else { unreachable!() };
+    samples[70 * 90 + 80] = f64::INFINITY;
+    thalweg::io::write(&path, &raster).unwrap();
+    let options = LoadOptions { cell_size: Some(10.0), ..LoadOptions::default() };
+    let store = folder.path().join("land.zarr");
+    let work = |options: LoadOptions| {
+        let job = Job::Drain(DrainJob::of(&path, options).unwrap());
+        Work::open(Plan::of(job, &store, 64).unwrap(), Access::Alone).unwrap()
+    };
+    let refused = work(options.clone());
+    let mut pool = Pool::new(&refused, 1).unwrap();
+    let said = std::iter::repeat_with(|| pool.step()).find_map(Result::err).unwrap().to_string();
+    assert_eq!(said, load(&path, &options).unwrap_err().to_string());
+    drop(refused);
+    let options = LoadOptions { infinite_is_nodata: true, ..options };
+    let heeded = work(options.clone());
+    finish(&heeded);
+    let terrain = load(&path, &options).unwrap().terrain;
+    let Samples::I32(heights) = whole(heeded.store(), "height") else { unreachable!() };
+    let void: Vec<bool> = heights.iter().map(|height| *height == i32::MIN).collect();
+    assert_eq!(void, terrain.nodata.unwrap().into_vec());
 }
 
 /// Whether a value's keys are those that its schema names, all the way down; what is wrong is told.

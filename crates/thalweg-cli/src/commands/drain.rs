@@ -63,7 +63,8 @@ fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
     }
     let Ok(file) = ElevationFile::open(&args.input, &args.load.options()) else { return Ok(None) };
     let cells = file.grid().size.into_iter().map(|n| n as u64).product::<u64>();
-    if memory::room("drain", cells.saturating_mul(NEED)).is_ok() {
+    let need = cells.saturating_mul(NEED);
+    if args.memory.map_or_else(|| memory::room("drain", need).is_ok(), |memory| need <= memory) {
         return Ok(None);
     }
     output::make_folder(&args.output)?;
@@ -79,7 +80,8 @@ const NEED: u64 = 80;
 fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
     for (name, asked) in [("--breach", args.breach.is_some()), ("--runoff", args.runoff.is_some())] {
         if asked {
-            return Err(Error::value(name, "asked for", "nothing, where the drainage goes into a store"));
+            let allowed = "a folder as the output, and a map that memory holds: it does not go by tiles";
+            return Err(Error::value(name, "asked for", allowed));
         }
     }
     let mut job = DrainJob {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::json;
+use thalweg::base::names::shown;
 use thalweg::io::Format;
 use thalweg::{Error, Result};
 use thalweg_store::{
@@ -132,31 +133,46 @@ pub fn verify(args: &args::Verify, voice: Voice) -> Result<ExitCode> {
         (_, true) => Level::Samples,
         _ => Level::Bytes,
     };
-    let faults = Store::open_read(&args.store)?.verify(level)?;
-    for fault in &faults {
-        voice.say(&fault.to_string());
+    let look = |store: &Store| Ok::<_, Error>((store.verify(level)?, store.verify_files(level)?));
+    let (faults, files) = look(&Store::open_read(&args.store)?)?;
+    let told: Vec<String> =
+        faults.iter().map(ToString::to_string).chain(files.iter().map(ToString::to_string)).collect();
+    told.iter().take(SHOWN).for_each(|fault| voice.say(fault));
+    if told.len() > SHOWN {
+        voice.say(&format!("and {} more", told.len() - SHOWN));
     }
-    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    let mended = args.mend && !faults.is_empty();
-    if mended {
-        let work = Work::open(Plan::read(&beside(&args.store, "plan.json"))?, Access::Alone)?;
+    let mut left = told.len();
+    if args.mend && left > 0 {
+        let work = Work::open(Plan::beside(&args.store)?, Access::Alone)?;
         work.mend(&faults)?;
-        let left = work.verify(level)?.len();
-        voice.say(&format!("made anew: {} of {}", faults.len() - left.min(faults.len()), faults.len()));
-        voice.event(&json!({"event": "result", "faults": told, "left": left}));
-        return Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        work.mend_files(&files)?;
+        let (faults, files) = look(work.store())?;
+        left = faults.len() + files.len();
+        voice.say(&format!("made anew: {} of {}", told.len().saturating_sub(left), told.len()));
+        if left > 0 {
+            voice.say(&format!(
+                "{left} are left: they were never made, or what stages said of them ({}) is gone; the command that made the store goes on with them",
+                shown(&beside(&args.store, "work"))
+            ));
+        }
+    } else if told.is_empty() {
+        voice.say("all tiles and files are whole");
     }
-    if faults.is_empty() {
-        voice.say("all tiles are whole");
-    }
-    voice.event(&json!({"event": "result", "faults": told, "left": told.len()}));
-    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    voice.event(&json!({"event": "result", "faults": told, "left": left}));
+    Ok(if left == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+/// Faults that are told one by one.
+const SHOWN: usize = 20;
 
 /// Writes a layer as a file.
 ///
 /// # Errors
 /// A folder that is no store, a layer that is not done, a file that cannot be written.
 pub fn layer(args: &args::Layer) -> Result<()> {
+    if Format::of(&args.output)? != Format::Tiff {
+        let problem = "is written as a cloud-optimised GeoTIFF: name it .tif";
+        return Err(Error::file(&args.output, problem));
+    }
     Store::open_read(&args.store)?.save_cog(&args.layer, &args.output, args.coarser)
 }
