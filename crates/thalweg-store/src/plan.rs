@@ -19,8 +19,8 @@ use crate::{Store, StoreSpec, check_outside};
 /// Sides of tiles that are tried where memory is short.
 const SIDES: [usize; 8] = [128, 256, 384, 512, 768, 1024, 1536, 2048];
 
-/// The least side of a tile: of smaller ones the files were more than the cells.
-const LEAST_SIDE: usize = 16;
+/// The least side of a tile: one of a cell is nothing but rim.
+const LEAST_SIDE: usize = 2;
 
 /// Bytes of memory that a process takes before it does anything: program, libraries, buffers.
 const PROCESS: u64 = 40 << 20;
@@ -91,7 +91,7 @@ impl Plan {
     /// The plan of a job into a store, in tiles of about `side` cells. Nothing is made.
     ///
     /// # Errors
-    /// A source that cannot be read, or that is the store itself; a side of other than 16 to 16 384 cells; options that cannot be heeded; a store's path that
+    /// A source that cannot be read, or that is the store itself; a side of other than 2 to 16 384 cells; options that cannot be heeded; a store's path that
     /// is no name.
     pub fn of(job: Job, store: &Path, side: usize) -> Result<Self> {
         let store = std::path::absolute(store).map_err(Error::io(store, "find the place of"))?;
