@@ -12,6 +12,8 @@ import time
 # A worker imports no more than this: all that it takes is the command's.
 THALWEG = os.environ.get("THALWEG", "thalweg")
 LIMIT = 500 * 2**20
+# From 3 km² on: what streams may take at the most goes by it.
+STREAMS = ["--threshold", "3000000"]
 
 
 def model(path, cells):
@@ -55,10 +57,10 @@ def shards(store):
 def test_two_workers_of_500_mib_finish_a_store(tmp_path):
     from long import long_or
 
-    cells, tile = long_or((700, 512), (17_408, 1024))
+    cells, tile = long_or((700, 512), (23_040, 1024))
     model(tmp_path / "a.tif", cells)
     plan = str(tmp_path / "two.json")
-    subprocess.run([THALWEG, "plan", "a.tif", "-o", plan, "--memory", "500M", "--tile", str(tile), "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run([THALWEG, "plan", "a.tif", "-o", plan, "--memory", "500M", "--tile", str(tile), *STREAMS, "--quiet"], cwd=tmp_path, check=True)
 
     def lower():
         # Of address space, as `ulimit -v` has it: what a worker starts has no more.
@@ -75,7 +77,7 @@ def test_two_workers_of_500_mib_finish_a_store(tmp_path):
     assert 0 < used * 1024 < LIMIT
     side = json.loads(pathlib.Path(plan).read_text())["side"]
     alone = str(tmp_path / "one.json")
-    subprocess.run([THALWEG, "plan", "a.tif", "-o", alone, "--tile", str(side), "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run([THALWEG, "plan", "a.tif", "-o", alone, "--tile", str(side), *STREAMS, "--quiet"], cwd=tmp_path, check=True)
     subprocess.run([sys.executable, __file__, alone, "0"], check=True, stdout=subprocess.DEVNULL)
     assert shards(store) == shards(tmp_path / "one.zarr") != {}
 

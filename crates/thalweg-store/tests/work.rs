@@ -427,7 +427,9 @@ fn a_store_that_was_moved_is_mended_where_it_lies() {
     let folder = tempfile::tempdir().unwrap();
     let path = file(folder.path(), &land(11, [150, 170]));
     let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
-    [&first, &second].map(|folder| std::fs::create_dir(folder).unwrap());
+    for folder in [&first, &second] {
+        std::fs::create_dir(folder).unwrap();
+    }
     let store = first.join("land.zarr");
     finish(&Work::open(Plan::of(job(&path), &store, 64).unwrap(), Access::Alone).unwrap());
     let good = files(&first);
