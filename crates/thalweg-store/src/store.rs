@@ -278,6 +278,12 @@ impl Store {
         Ok(mark)
     }
 
+    /// Takes away what writers of a layer that were ended left.
+    pub(crate) fn sweep(&self, layer: &str) {
+        sweep(&self.path.join(layer).join("c"));
+        atomic::sweep(&self.path.join(MARKS).join(layer));
+    }
+
     /// Whether nothing of its layers was done yet.
     pub(crate) fn is_blank(&self) -> bool {
         is_blank(&self.path, &self.spec)

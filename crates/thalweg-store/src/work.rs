@@ -305,7 +305,6 @@ impl Work {
         if let Some(missing) = self.waits(number) {
             return Ok(Outcome::Waits(missing));
         }
-        shelf.sweep();
         let missing = (0..self.plan.tiles).filter(|tile| !shelf.has(*tile)).count();
         if missing > 0 {
             return Ok(Outcome::Waits(format!(
@@ -314,6 +313,9 @@ impl Work {
                 stage.name()
             )));
         }
+        // All tiles are done: what a worker that was killed left is nobody's.
+        shelf.sweep();
+        stage.writes().iter().for_each(|layer| self.store.sweep(layer));
         let answers = stage.solve(&shelf.summaries(self.plan.tiles), &self.plan.store)?;
         stage.files().iter().try_for_each(|name| self.store.mark_file(name))?;
         shelf.note(&answers.found)?;
