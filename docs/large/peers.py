@@ -25,7 +25,10 @@ rd.FillDepressions(heights, epsilon=True, in_place=True)
 print(float(np.max(rd.FlowAccumulation(heights, method="D8"))))
 """
 
+# pysheds 0.5 names a function that NumPy 2.4 has no more.
 PYSHEDS = """
+import numpy as np
+np.in1d = getattr(np, "in1d", np.isin)
 from pysheds.grid import Grid
 grid = Grid.from_raster(SOURCE)
 heights = grid.fill_depressions(grid.read_raster(SOURCE))
@@ -94,6 +97,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, nargs="+", default=[4.0, 20.0], help="GiB")
     parser.add_argument("--longest", type=float, default=300.0, help="seconds")
     parser.add_argument("--folder", type=Path, default=None)
+    parser.add_argument("--only", nargs="+", default=None, help="programs whose name has one of these words")
     options = parser.parse_args()
     python = [sys.executable, "-c"]
     with tempfile.TemporaryDirectory(dir=options.folder) as place:
@@ -108,6 +112,8 @@ def main() -> None:
                     "pysheds": [*python, PYSHEDS.replace("SOURCE", repr(str(source)))],
                 }
                 for name, command in programs.items():
+                    if options.only and not any(word in name for word in options.only):
+                        continue
                     end, wall, used, peak = run(command, limit, options.longest)
                     print(f"| {name} | {cells}² | {limit:g} GiB | {end} | {wall:.1f} s | {used:.1f} s | {peak:.2f} GiB |", flush=True)
                 subprocess.run(["rm", "-rf", str(store), str(store.with_suffix(".work"))], check=True)
