@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -144,6 +145,67 @@ def test_a_killed_worker_and_a_client_that_begins_again_change_no_byte(tmp_path:
     assert _core.Work(store.with_suffix(".plan.json")).mend() == 2
     assert shards(store) == shards(tmp_path / "alone.zarr")
     assert {path for path in before if path.stat().st_mtime_ns != before[path]} == {spoiled, gone}
+
+
+CLIENT = """
+import sys
+from distributed import Client, LocalCluster
+from thalweg import dask as by_dask
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        by_dask.drain(sys.argv[1], sys.argv[2], client, tile=64)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_a_client_that_is_killed_midway_and_begun_again_changes_no_byte(tmp_path: Path) -> None:
+    source, store, script = tmp_path / "model.tif", tmp_path / "dask.zarr", tmp_path / "client.py"
+    model(source, 400, 500, 7)
+    alone(source, tmp_path / "alone.zarr", 64)
+    script.write_text(CLIENT)
+    # With all that it started: its workers do not outlive it for long, but may meet the next ones.
+    client = subprocess.Popen([sys.executable, str(script), str(source), str(store)], start_new_session=True)
+    while len(list((store / "marks").rglob("*.json"))) < 120:
+        assert client.poll() is None
+        time.sleep(0.01)
+    os.killpg(client.pid, signal.SIGKILL)
+    client.wait()
+    before = {path: path.stat().st_mtime_ns for path in (store / "marks").rglob("[0-9]*.json")}
+    assert before and len(before) < len(LAYERS) * 7 * 8
+    subprocess.run([sys.executable, str(script), str(source), str(store)], check=True)
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert shards(store) == shards(tmp_path / "alone.zarr")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_the_example_of_the_page_with_a_worker_killed(tmp_path: Path) -> None:
+    """What docs/large.md shows for a cluster, word for word but for where the scheduler and the disk are."""
+    page = (Path(__file__).resolve().parents[2] / "docs/large.md").read_text(encoding="utf-8")
+    example = next(block for block in page.split("```") if "by_dask.drain(" in block and "tls://" in block).partition("\n")[2]
+    here = {'"tls://scheduler:8786", security=security': "cluster", "/shared": str(tmp_path)}
+    for there, place in here.items():
+        assert there in example
+        example = example.replace(there, place)
+    model(tmp_path / "big.tif", 2100, 2200, 8)
+    alone(tmp_path / "big.tif", tmp_path / "alone.zarr", 1024)
+    marks = tmp_path / "big.zarr" / "marks"
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with Client(cluster) as client:
+            workers = list(client.run(os.getpid).values())
+        killed = threading.Event()
+
+        def kill() -> None:
+            while len(list(marks.rglob("*.json"))) < 12:
+                time.sleep(0.005)
+            os.kill(workers[0], signal.SIGKILL)
+            killed.set()
+
+        threading.Thread(target=kill, daemon=True).start()
+        names: dict[str, object] = {"cluster": cluster}
+        exec(example, names)
+        assert killed.is_set()
+        names["client"].close()  # type: ignore[attr-defined]
+    assert shards(tmp_path / "big.zarr") == shards(tmp_path / "alone.zarr")
 
 
 @pytest.mark.skipif("THALWEG" not in os.environ, reason="no command beside which to set it")
