@@ -70,6 +70,9 @@ impl Work {
         }
         plan.check_store()?;
         let store = Store::create(&plan.store, spec, access)?;
+        if access == Access::Alone && !store.lost_coordinates().is_empty() {
+            store.mend_coordinates()?;
+        }
         plan.keep()?;
         // What another plan's stages said is not heard by mistake.
         let folder = work_folder(&plan.store).join(&plan.hash[..16]);

@@ -416,6 +416,7 @@ fn files_beside_the_store_and_coordinates_are_seen_and_made_again() {
     // The same work again makes what is gone or of another length, too.
     std::fs::remove_file(beside(&store, "streams.fgb")).unwrap();
     std::fs::write(beside(&store, "lakes.csv"), "number").unwrap();
+    std::fs::remove_file(store.join("y/zarr.json")).unwrap();
     let work = Work::open(plan(), Access::Alone).unwrap();
     assert!(!work.is_done());
     finish(&work);
