@@ -93,7 +93,7 @@ fn memory_is_what_was_said_on_noise_land_and_flats() {
 #[test]
 fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
     let place = Place::quick();
-    let [rows, cols] = [1100usize, 1300];
+    let [rows, cols] = [1800usize, 2000];
     let metres = |k: usize| 300.0 + 90.0 * ((k / cols) as f64 / 211.0).sin() + 2.0 * noise(k / cols, k % cols);
     let samples: Vec<u8> = (0..rows * cols).flat_map(|k| metres(k).to_le_bytes()).collect();
     // Deflate that stores (RFC 1951, 3.2.4): as long packed as unpacked.
@@ -145,8 +145,8 @@ fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
             let _ = fs::remove_dir_all(place.path("a.zarr"));
             let line = match work {
                 "shade" => format!("shade {source} -o a.png --cell-size 30"),
-                "drain" => format!("drain {source} -o a.zarr --cell-size 30 --threads 2 --memory 160M"),
-                _ => format!("{work} {source} -o a.zarr --cell-size 30 --set steps=4 --threads 2 --memory 160M"),
+                "drain" => format!("drain {source} -o a.zarr --cell-size 30 --threads 2 --memory 320M"),
+                _ => format!("{work} {source} -o a.zarr --cell-size 30 --set steps=4 --threads 2 --memory 320M"),
             };
             // What fits into memory is drawn as a whole.
             if work == "shade" && source.ends_with(".tif") {
@@ -158,7 +158,7 @@ fn memory_is_what_was_said_on_strips_and_chunks_of_a_whole_map() {
             assert!(peak <= bound, "{line}: {peak} of {bound}\n{said}");
         }
         // A strip that memory does not hold is refused before it is read.
-        let refused = place.run(&format!("drain {source} -o b.zarr --cell-size 30 --memory 50M"));
+        let refused = place.run(&format!("drain {source} -o b.zarr --cell-size 30 --memory 60M"));
         let said = text(&refused.stderr);
         assert!(!refused.status.success() && said.contains("a tile at once"), "{said}");
     }

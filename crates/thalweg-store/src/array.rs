@@ -294,8 +294,8 @@ impl Raster for ZarrArray {
             Codecs::Sharded(shard) => shard.inner,
         };
         let met = |k: usize| (window[k].div_ceil(inner[k]) + 1).min(self.meta.chunk[k] / inner[k]).max(1);
-        // Of a shard all that a window meets, packed and unpacked, and of one that is being unpacked its bytes.
-        [0, bytes(inner).saturating_mul((2 * met(0) * met(1) + 1) as u64)]
+        // Of a shard all that a window meets, packed and unpacked, and of one that is being unpacked its bytes, before and after the last codec.
+        [0, bytes(inner).saturating_mul((2 * met(0) * met(1) + 2) as u64)]
     }
 
     fn read(&self, window: Window) -> Result<Samples> {
