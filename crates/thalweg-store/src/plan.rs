@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use thalweg::base::names::shown as named;
 use thalweg::io::apart::same;
 use thalweg::io::plain::read_text;
 use thalweg::io::write_text;
@@ -184,6 +185,11 @@ impl Plan {
     /// In what it is another than the plan beside its store.
     fn differs(&self) -> Option<String> {
         let there = Self::read(&beside(&self.store, PLAN)).ok()?;
+        let known = there.job.sources();
+        let is_changed = |(path, print): &(PathBuf, u64)| known.iter().any(|(own, had)| own == path && had != print);
+        if let Some((path, _)) = self.job.sources().into_iter().find(is_changed) {
+            return Some(format!("{} was changed since", named(&path)));
+        }
         let [there, own] = [&there, self].map(|plan| {
             let mut fields = Vec::new();
             flat("", &serde_json::to_value(plan).unwrap_or_default(), &mut fields);
@@ -192,9 +198,6 @@ impl Plan {
         let told = |name: &str| !["hash", "store", "stages"].contains(&name);
         let (path, now) = own.iter().find(|field| told(&field.0) && !there.contains(field))?;
         let name = path.rsplit('.').next().unwrap_or(path);
-        if name == "source_print" {
-            return Some("the source was changed since".to_string());
-        }
         let had = there.iter().find(|field| field.0 == *path).map_or("nothing", |field| &field.1);
         let short = |text: &str| text.chars().take(80).collect::<String>();
         Some(format!("{name} was {}, and is {} now", short(had), short(now)))

@@ -107,7 +107,7 @@ fn add_file(print: &mut Xxh3, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The same of all files in a folder and below.
+/// The same of all files in a folder and below. A link to a folder is one thing: it may lead round in a circle.
 fn add_folder(print: &mut Xxh3, folder: &Path) -> Result<()> {
     let refused = Error::io(folder, "read");
     let entries = std::fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(refused)?;
@@ -115,7 +115,7 @@ fn add_folder(print: &mut Xxh3, folder: &Path) -> Result<()> {
     paths.sort();
     for path in paths {
         print.update(path.file_name().unwrap_or_default().as_encoded_bytes());
-        if path.is_dir() { add_folder(print, &path)? } else { add_file(print, &path)? }
+        if path.is_dir() && !path.is_symlink() { add_folder(print, &path)? } else { add_file(print, &path)? }
     }
     Ok(())
 }

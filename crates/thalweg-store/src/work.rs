@@ -99,6 +99,11 @@ impl Work {
         &self.store
     }
 
+    /// The folder of what stages say to one another.
+    pub fn messages(&self) -> PathBuf {
+        work_folder(&self.plan.store)
+    }
+
     /// Does a part, if what it needs is there and it was not done before.
     ///
     /// # Errors

@@ -185,6 +185,15 @@ fn maps_that_would_be_read_wrongly_are_refused() {
     }
     put(r#"["y", "x"]"#, r#"{"missing_value": -5555, "add_offset": 0}"#);
     assert_eq!(open_raster(&path).unwrap().head().nodata, Some(-5555.0));
+    // Its chunks belong to what it is known by; a link that leads round in a circle is none of them.
+    let print = || DrainJob::of(&path, LoadOptions::default()).unwrap().source_print;
+    let before = print();
+    assert_eq!(print(), before);
+    fs::write(path.join("c/0/0"), [1i16, 2, -5555, 4, 5, 7].map(i16::to_le_bytes).concat()).unwrap();
+    assert_ne!(print(), before);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&path, path.join("c/round")).unwrap();
+    assert_eq!(print(), print());
     // What is Zarr of another version, or a store of a later one, says so wherever it is read.
     let job = |path: &Path| DrainJob::of(path, LoadOptions::default()).map(|_| ());
     let old = folder.path().join("old.zarr");

@@ -8,9 +8,7 @@ use serde_json::json;
 use thalweg::base::names::shown;
 use thalweg::io::Format;
 use thalweg::{Error, Result};
-use thalweg_store::{
-    Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task, Work, beside, is_zarr,
-};
+use thalweg_store::{Access, ApplyJob, BuildJob, DrainJob, Job, Level, Outcome, Plan, Store, Task, Work, is_zarr};
 
 use crate::args;
 use crate::console::Voice;
@@ -152,7 +150,7 @@ pub fn verify(args: &args::Verify, voice: Voice) -> Result<ExitCode> {
         if left > 0 {
             voice.say(&format!(
                 "{left} are left: they were never made, or what stages said of them ({}) is gone; the command that made the store goes on with them",
-                shown(&beside(&args.store, "work"))
+                shown(&work.messages())
             ));
         }
     } else if told.is_empty() {

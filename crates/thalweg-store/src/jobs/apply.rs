@@ -78,9 +78,11 @@ impl ApplyJob {
         Ok(self.file()?.warnings().to_vec())
     }
 
-    pub(super) fn reads(&self) -> Vec<PathBuf> {
+    pub(super) fn sources(&self) -> Vec<(PathBuf, u64)> {
         let layers = self.recipe().and_then(|recipe| files_of(&recipe)).unwrap_or_default();
-        std::iter::once(self.source.clone()).chain(layers.into_iter().map(|(_, path)| path)).collect()
+        let print = |name: &str| self.layer_prints.get(name).copied().unwrap_or_default();
+        let layers = layers.into_iter().map(|(name, path)| (path, print(&name)));
+        std::iter::once((self.source.clone(), self.source_print)).chain(layers).collect()
     }
 
     /// The model at work on the file's cells.

@@ -72,12 +72,12 @@ impl Job {
         }
     }
 
-    /// The files and stores that it reads.
-    fn reads(&self) -> Vec<PathBuf> {
+    /// The files and stores that it reads, and what each is known by.
+    pub(crate) fn sources(&self) -> Vec<(PathBuf, u64)> {
         match self {
-            Self::Drain(job) => vec![job.source.clone()],
+            Self::Drain(job) => vec![(job.source.clone(), job.source_print)],
             Self::Build(_) => Vec::new(),
-            Self::Apply(job) => job.reads(),
+            Self::Apply(job) => job.sources(),
         }
     }
 
@@ -86,7 +86,7 @@ impl Job {
     /// # Errors
     /// When it is, or does.
     pub(crate) fn check_apart(&self, store: &Path) -> Result<()> {
-        let reads = self.reads();
+        let reads: Vec<PathBuf> = self.sources().into_iter().map(|(path, _)| path).collect();
         for (read, folder) in reads.iter().flat_map(|read| store.ancestors().skip(1).map(move |folder| (read, folder)))
         {
             if same(read, folder) {

@@ -1,6 +1,10 @@
 //! Samples drawn for tests, and what is told of them without the library's help.
 #![allow(dead_code)] // each test uses a part
 
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use thalweg::io::{SampleType, Samples};
 use thalweg_store::Window;
 
@@ -101,4 +105,21 @@ pub fn same(a: &Samples, b: &Samples) {
         _ => a == b,
     };
     assert!(equal, "{} samples of type {} are not those written", a.len(), a.kind());
+}
+
+/// All files below a folder by their paths in it, with their bytes, but for those that tell of processes: locks, and who held them.
+pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut left = vec![folder.to_path_buf()];
+    while let Some(at) = left.pop() {
+        for entry in fs::read_dir(&at).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                left.push(path);
+            } else if !path.file_name().unwrap().to_string_lossy().starts_with('.') {
+                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
 }
