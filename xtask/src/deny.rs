@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::shell::{Outcome, cargo, cargo_command, root};
+use xtask::shell::{Outcome, cargo, cargo_command, root};
 
 /// Checks every dependency on every platform.
 pub fn check() -> Outcome {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Outcome, apt, cargo_command, is_there, program, root, run};
+use xtask::shell::{Outcome, apt, cargo_command, is_there, program, root, run};
 
 /// Coverage as libFuzzer wants it. Passes of LLVM may be named on any compiler; only sanitizers ask for a nightly.
 const FLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Outcome, built, root};
+use xtask::shell::{Outcome, built, root};
 
 /// What a test's file calls where it has a long form.
 const CALLS: [&str; 2] = ["long::or(", "long_or("];

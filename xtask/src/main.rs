@@ -1,24 +1,19 @@
 //! Development tasks: `cargo xtask TASK`.
 
-mod book;
 mod deny;
 mod fuzz;
-mod gallery;
-mod levels;
 mod long;
 mod peers;
 mod release;
 mod semver;
-mod shell;
-mod stubs;
-mod tables;
 mod test;
-mod typescript;
 mod wasm;
 mod web;
 mod wheel;
 
 use std::process::ExitCode;
+
+use xtask::shell;
 
 const HELP: &str = "\
 Tasks:
@@ -57,16 +52,9 @@ fn main() -> ExitCode {
         ["wheel", "--quick"] => wheel::build("dev").map(drop),
         ["release"] => release::release(),
         ["bless"] => test::bless(),
-        ["book"] => book::write()
-            .and_then(|()| tables::write())
-            .and_then(|()| stubs::write())
-            .and_then(|()| typescript::write()),
-        ["book", "--check"] => book::check().and_then(|()| stubs::check()).and_then(|()| typescript::check()),
-        ["gallery", names @ ..] => gallery::draw(names),
-        ["levels", rest @ ..] => match rest {
-            [names @ .., most] if most.parse::<usize>().is_ok() => levels::measure(names, most.parse().unwrap_or(4096)),
-            names => levels::measure(names, 4096),
-        },
+        ["book" | "gallery" | "levels", ..] => {
+            shell::cargo(&[&["run", "--quiet", "--package", "thalweg-book", "--"], words.as_slice()].concat())
+        }
         ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["bench", "--peers", rest @ ..] => peers::bench(rest),
         ["bench", rest @ ..] => {

@@ -5,8 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::shell::{Outcome, apt, cargo, is_there, program, root, run};
 use crate::{test, wheel};
+use xtask::shell::{Outcome, apt, cargo, is_there, program, root, run};
 
 /// Other packages, a line each.
 const PEERS: &str = "tests/peers/requirements.txt";

@@ -11,8 +11,8 @@ use std::process::Command;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 use crate::wheel;
+use xtask::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
 /// The command's package and program.
 const PACKAGE: &str = "thalweg-cli";

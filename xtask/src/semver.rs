@@ -3,7 +3,7 @@
 //! The API is compared with that of the commit which last changed `crates/thalweg/api-baseline.md`. A break that is meant is an entry of
 //! that file, and of the changelog; so the next comparison starts from there.
 
-use crate::shell::{Outcome, cargo, cargo_command, program};
+use xtask::shell::{Outcome, cargo, cargo_command, program};
 
 /// The file whose last change is the version to compare with.
 const BASELINE: &str = "crates/thalweg/api-baseline.md";

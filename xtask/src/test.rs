@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::long::List;
-use crate::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
 use crate::{deny, fuzz, peers, release, semver, wasm, web, wheel};
+use xtask::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
@@ -16,20 +16,24 @@ const REQUIREMENTS: [&str; 2] = ["tests/interop/requirements.txt", "tests/python
 /// With the studio, which the command has only where it is asked for.
 const STUDIO: &str = "thalweg-cli/studio";
 
-/// All tests. What they need comes first: to find it missing after half an hour would be a pity.
+/// All tests. What they need comes first: to find it missing after half an hour would be a pity. Everything runs whatever fails
+/// before; what failed stands at the end.
 pub fn test() -> Outcome {
     let python = python_with_peers()?;
     validator()?;
     screen()?;
     fuzz::ready()?;
-    rust(&mut cargo_command(), &[])?;
-    interop(&mut program(&python))?;
-    wheel::test(&python)?;
+    let mut parts = vec![
+        ("the tests in Rust", rust(&mut cargo_command())),
+        ("the tests with other programs", interop(&mut program(&python))),
+        ("the Python package", wheel::test(&python)),
+    ];
     if cfg!(windows) {
         println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
-        return Ok(());
+    } else {
+        parts.push(("readers, by the fuzzer", fuzz::fuzz(&[])));
     }
-    fuzz::fuzz(&[])
+    all_of(problems(parts))
 }
 
 /// All tests, those that have a long form in it, and what is too long for every change: other machines, dependencies. Everything
@@ -42,7 +46,7 @@ pub fn long() -> Outcome {
     fuzz::ready()?;
     let list = List::begin()?;
     let parts = [
-        ("the tests in Rust", rust(list.tell(&mut cargo_command()), &["--no-fail-fast"])),
+        ("the tests in Rust", rust(list.tell(&mut cargo_command()))),
         ("the tests with other programs", interop(list.tell(&mut program(&python)))),
         ("files in the programs that they are for", opened(&python)),
         ("the Python package", wheel::test(&python)),
@@ -53,14 +57,22 @@ pub fn long() -> Outcome {
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
         ("a release", release::release()),
     ];
-    let mut problems: Vec<String> =
-        parts.into_iter().filter_map(|(part, done)| Some(format!("{part}: {}", done.err()?))).collect();
+    let mut problems = problems(parts);
     problems.extend(list.end()?);
-    if problems.is_empty() { Ok(()) } else { Err(format!("in the long run:\n{}", problems.join("\n"))) }
+    all_of(problems)
 }
 
-fn rust(cargo: &mut Command, more: &[&str]) -> Outcome {
-    run(cargo.args(["test", "--workspace", "--features", STUDIO]).args(more))
+/// What failed, and why.
+fn problems<'a>(parts: impl IntoIterator<Item = (&'a str, Outcome)>) -> Vec<String> {
+    parts.into_iter().filter_map(|(part, done)| Some(format!("{part}: {}", done.err()?))).collect()
+}
+
+fn all_of(problems: Vec<String>) -> Outcome {
+    if problems.is_empty() { Ok(()) } else { Err(format!("failed:\n{}", problems.join("\n"))) }
+}
+
+fn rust(cargo: &mut Command) -> Outcome {
+    run(cargo.args(["test", "--workspace", "--features", STUDIO, "--no-fail-fast"]))
 }
 
 fn interop(python: &mut Command) -> Outcome {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Outcome, apt, built, cargo, cargo_command, is_there, program, root, run};
+use xtask::shell::{Outcome, apt, built, cargo, cargo_command, is_there, program, root, run};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{Outcome, built, program, root, run};
 use crate::wasm::{glue, module, on_the_wire};
+use xtask::shell::{Outcome, built, program, root, run};
 
 /// A package whose module pages load.
 struct Face {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::shell::{Outcome, built, program, root, run};
 use crate::test::{python, python_of};
+use xtask::shell::{Outcome, built, program, root, run};
 
 /// Builds the wheel with a profile of cargo's, and gives its path.
 pub fn build(profile: &str) -> Outcome<PathBuf> {

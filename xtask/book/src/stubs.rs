@@ -8,7 +8,7 @@ use thalweg::declare::params::{ParamKind, Value};
 use thalweg::model::{Family, Model};
 use thalweg::models;
 
-use crate::shell::{Outcome, root};
+use xtask::shell::{Outcome, root};
 
 const HEAD: &str = "\
 # Generated from the models' declarations by `cargo xtask book`.

@@ -12,7 +12,7 @@ use thalweg::pictures::picture::Picture;
 use thalweg::presets::{self, PRESETS};
 use thalweg::recipe::{Coarsest, Recipe};
 
-use crate::shell::{Outcome, built, cargo, cargo_command, program, root, run};
+use xtask::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
 /// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
 const PICTURES: &[(&str, &str)] = &[

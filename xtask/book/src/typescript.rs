@@ -10,9 +10,9 @@ use thalweg::models;
 use thalweg::presets::PRESETS;
 use thalweg::products::textures::MATERIALS;
 
-use crate::shell::{Outcome, root};
+use xtask::shell::{Outcome, root};
 
-const HEAD: &str = include_str!("../web/head.d.ts");
+const HEAD: &str = include_str!("../../web/head.d.ts");
 
 /// Writes the types.
 pub fn write() -> Outcome {

@@ -10,7 +10,7 @@ use thalweg::products::agreement::agreement;
 use thalweg::recipe::{Coarsest, Recipe};
 use thalweg::terrain::Terrain;
 
-use crate::shell::{Outcome, built, cargo, program, root, run};
+use xtask::shell::{Outcome, built, cargo, program, root, run};
 
 /// Cells on the long side; each is compared with the first.
 const SIZES: [usize; 4] = [512, 1024, 2048, 4096];

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use thalweg::{model::page, models, presets};
 
-use crate::shell::{Outcome, root};
+use xtask::shell::{Outcome, root};
 
 /// Writes every page and removes those of models that are gone.
 pub fn write() -> Outcome {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::shell::{Outcome, root};
+use xtask::shell::{Outcome, root};
 
 /// A page, and what makes the tables in it.
 type Page = (&'static str, &'static [fn() -> String]);

@@ -1,0 +1,47 @@
+//! What of the documents is made from the library's declarations, and what is drawn with it: `cargo xtask book`, `gallery` and
+//! `levels` run this program. It stands apart so that `cargo xtask test` begins without a library compiled for it.
+
+mod gallery;
+mod levels;
+mod models;
+mod stubs;
+mod tables;
+mod typescript;
+
+use std::process::ExitCode;
+
+use xtask::shell::Outcome;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match done(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("xtask: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn done(words: &[&str]) -> Outcome {
+    match words {
+        ["book"] => {
+            models::write()?;
+            tables::write()?;
+            stubs::write()?;
+            typescript::write()
+        }
+        ["book", "--check"] => {
+            models::check()?;
+            stubs::check()?;
+            typescript::check()
+        }
+        ["gallery", names @ ..] => gallery::draw(names),
+        ["levels", names @ .., most] if most.parse::<usize>().is_ok() => {
+            levels::measure(names, most.parse().unwrap_or(4096))
+        }
+        ["levels", names @ ..] => levels::measure(names, 4096),
+        _ => Err("tasks: book [--check], gallery [NAME…], levels [NAME… [CELLS]]".into()),
+    }
+}

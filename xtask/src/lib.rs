@@ -1,0 +1,3 @@
+//! What the programs of developers share.
+
+pub mod shell;
