@@ -16,7 +16,7 @@ fn with_real() -> Place {
     place
 }
 
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     "filled.tif",
     "lake_depth.tif",
     "directions.tif",
@@ -27,6 +27,7 @@ const FILES: [&str; 11] = [
     "streams.geojson",
     "streams.fgb",
     "map.png",
+    "map.pgw",
     "drain.json",
 ];
 

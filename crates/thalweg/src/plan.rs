@@ -22,7 +22,7 @@ use crate::declare::params::ParamType;
 use crate::model::{Blend, Family};
 use crate::products::resample::resample;
 use crate::recipe::{Beyond, Coarsest, LocalFrom, Recipe, Stage, When};
-use crate::terrain::field::Size;
+use crate::terrain::field::{Size, Window};
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
 use crate::terrain::{CATCHMENT, LAKE, POOL, RECEIVER, Terrain};
@@ -47,7 +47,7 @@ pub struct Turn {
     pub level: usize,
     /// Number of the stage in the recipe; `None` where the ground is made finer, the whole level is a local one, or the margin is cut away.
     pub stage: Option<usize>,
-    /// Whether the margin is cut away.
+    /// Whether the margin, and what is cut of the map, is cut away.
     pub trims: bool,
     /// On how many coarser levels the stage has run.
     pub pass: u32,
@@ -155,7 +155,11 @@ impl Recipe {
         let cell = width.max(height) / (self.cells >> halvings) as f64;
         let size = [height, width].map(|side| whole(side, cell));
         // If the map is too large, its size is the one that was asked for.
-        Grid::new(size.map(|n| n << halvings), cell / f64::from(1u32 << halvings))?;
+        let map = Grid::new(size.map(|n| n << halvings), cell / f64::from(1u32 << halvings))?.size;
+        if self.cut[0] >= map[1] || self.cut[1] >= map[0] {
+            let allowed = format!("fewer than the map's {} columns and {} rows", map[1], map[0]);
+            return Err(Error::value("cut", format!("{:?}", self.cut), allowed));
+        }
         let margin = (self.margin * size[0].min(size[1]) as f64).ceil() as usize;
         let global = halvings - self.local_levels()?.min(halvings);
         let level = |k: u32| {
@@ -170,11 +174,35 @@ impl Recipe {
         (0..halvings).map(level).chain([Ok(last)]).collect()
     }
 
-    /// The grid of the map that a level of the recipe holds: without its margin, open where that was.
+    /// The map that a level of the recipe holds: without its margin, and without what is cut away of the last level.
+    pub(crate) fn map_window(&self, level: &Grid) -> Option<Window> {
+        let mut window = level.map_window()?;
+        if self.cut != [0, 0] && self.map_size().is_ok_and(|size| size == window.size) {
+            let [cols, rows] = self.cut;
+            window.size = [window.size[0].saturating_sub(rows).max(1), window.size[1].saturating_sub(cols).max(1)];
+        }
+        Some(window)
+    }
+
+    /// Rows and columns of the map on its last level, before anything is cut away.
+    fn map_size(&self) -> Result<Size> {
+        let halvings = self.halvings()?;
+        let [width, height] = self.extent.unwrap_or_default();
+        let cell = width.max(height) / (self.cells >> halvings) as f64;
+        Ok([height, width].map(|side| whole(side, cell) << halvings))
+    }
+
+    /// The grid of that map, open where something was taken away.
     pub(crate) fn map(&self, level: &Grid) -> Grid {
-        let mut grid = level.map_window().map_or_else(|| level.clone(), |map| level.window(map));
-        if level.first != [0, 0] {
-            (grid.origin, grid.first, grid.world, grid.edges) = ([0, 0], [0, 0], grid.size, [Edge::Open; 4]);
+        let mut grid = self.map_window(level).map_or_else(|| level.clone(), |map| level.window(map));
+        let has_margin = level.first != [0, 0];
+        let is_cut = [0, 1].map(|axis| !has_margin && grid.size[axis] < level.size[axis]);
+        if has_margin || is_cut != [false; 2] {
+            (grid.origin, grid.first, grid.world) = ([0, 0], [0, 0], grid.size);
+            let sides = [has_margin, has_margin || is_cut[1], has_margin || is_cut[0], has_margin];
+            for (edge, _) in grid.edges.iter_mut().zip(sides).filter(|(_, opens)| *opens) {
+                *edge = Edge::Open;
+            }
         }
         grid
     }
@@ -272,7 +300,7 @@ impl Recipe {
     ///
     /// # Errors
     /// When `cells` is no such number, or the first level that the recipe names does not fit the short side.
-    fn halvings(&self) -> Result<u32> {
+    pub(crate) fn halvings(&self) -> Result<u32> {
         let local = self.local_levels()?;
         Ok(local + self.global_halvings(self.cells >> local)?)
     }
@@ -342,7 +370,7 @@ impl Recipe {
                     passes[number] += 1;
                 }
             }
-            if self.margin > 0.0 && level + 1 == counts[0] {
+            if (self.margin > 0.0 || self.cut != [0, 0]) && level + 1 == counts[0] {
                 turns.push(Turn { level, stage: None, trims: true, pass: 0 });
             }
         }

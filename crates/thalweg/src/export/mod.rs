@@ -23,6 +23,7 @@
 
 mod beside;
 mod encode;
+mod fit;
 mod job;
 mod layout;
 mod levels;
@@ -53,6 +54,7 @@ use crate::terrain::field::{Size, Window};
 use crate::terrain::grid::Georeference;
 use crate::terrain::height::Height;
 
+pub use self::fit::fit;
 pub use self::job::Export;
 pub use self::layout::{ExportLayout, ExportTiles};
 pub use self::manifest::MANIFEST;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::atomic::write_text;
+use super::atomic::{folder_of, write_text};
 use super::staging::{self, Staging};
 use crate::base::error::Result;
 use crate::base::names::to_text;
@@ -41,7 +41,7 @@ pub struct Draft {
     reports: Vec<PathBuf>,
     whole: Vec<PathBuf>,
     is_sealed: bool,
-    /// What the reports say, an object; their member `files` is added when they are written.
+    /// What the reports say, an object; their member `files` is added when they are written, relative to each one's folder.
     pub report: Value,
 }
 
@@ -121,17 +121,20 @@ impl Draft {
         if std::mem::replace(&mut self.is_sealed, true) {
             return Ok(());
         }
-        self.report["files"] = json!(self.files().iter().map(|file| to_text(file)).collect::<Vec<_>>());
-        let text = format!("{:#}\n", self.report);
+        let files = self.files();
         for path in &self.reports {
+            // A folder may be moved: a report names what lies in its folder, or below, from there on.
+            let folder = folder_of(path);
+            let told = files.iter().map(|file| to_text(file.strip_prefix(folder).unwrap_or(file)));
+            self.report["files"] = json!(told.collect::<Vec<_>>());
             let place = self.staging.place(path)?;
-            write_text(&place, &text).map_err(|error| self.staging.error(error))?;
+            write_text(&place, &format!("{:#}\n", self.report)).map_err(|error| self.staging.error(error))?;
         }
         Ok(())
     }
 
     /// Gives all files their names, the reports last; see [`Staging::commit`]. Files in `keep` stay, whoever speaks for them. Gives
-    /// the report as it was written.
+    /// the last report as it was written.
     ///
     /// # Errors
     /// What the system refuses. Files may then have their names already, but no report speaks for them.

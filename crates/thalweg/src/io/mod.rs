@@ -47,6 +47,7 @@ mod save;
 mod tiff;
 pub(crate) mod units;
 mod windows;
+mod world_file;
 
 use std::ffi::OsString;
 use std::fmt;
@@ -68,6 +69,7 @@ pub use textures::{check_textures, draft_textures};
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
 pub use windows::{FileWindows, VrtWindows};
+pub use world_file::{MapPixels, save_world_file};
 
 use crate::base::error::{Error, Result};
 use crate::base::memory;

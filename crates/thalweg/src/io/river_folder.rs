@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::apart::apart;
 use super::rivers::save_network;
-use super::{Draft, Saved, atomic, output, save_picture};
+use super::{Draft, MapPixels, Saved, atomic, output, save_picture, save_world_file};
 use crate::base::error::{Error, Result};
-use crate::pictures::picture::Picture;
+use crate::pictures::picture::{Picture, size_within};
 use crate::pictures::rivers::draw_lines;
 use crate::pictures::shade::{SCREEN, ShadeOptions, shade};
 use crate::pictures::water::Water;
@@ -19,14 +19,14 @@ use crate::products::ribbon::ribbons;
 use crate::rivers::network::{FLOW, Mouth, Network};
 use crate::rivers::{Carved, Vertex, drained};
 use crate::terrain::Terrain;
-use crate::terrain::field::Field;
+use crate::terrain::field::{Field, Size};
 use crate::terrain::height::{Height, UNITS};
 
 /// What speaks for the other files.
 pub const REPORT: &str = "rivers.json";
 
 /// The files that are written.
-const FILES: [&str; 18] = [
+const FILES: [&str; 19] = [
     "height.tif",
     "rivers.tif",
     "paths.tif",
@@ -44,6 +44,7 @@ const FILES: [&str; 18] = [
     "network.json",
     "water.glb",
     "rivers.png",
+    "rivers.pgw",
     REPORT,
 ];
 
@@ -96,6 +97,13 @@ fn save_water_and_map(at: &Path, terrain: &Terrain, network: &Network, carved: &
     }
     let map = at.join("rivers.png");
     save_picture(&map, &river_map(terrain, network)?)?;
+    let drawn = drawn_size(terrain.grid.size);
+    let pixels = size_within(drawn, SCREEN);
+    let step = [0, 1].map(|k| between(terrain.grid.size[k], drawn[k]) * drawn[k] as f64 / pixels[k] as f64);
+    // The first sample lies on the middle of the first cell.
+    let half = [0, 1].map(|k| 0.5 - 0.5 * between(terrain.grid.size[k], drawn[k]));
+    let first = [0, 1].map(|k| half[k] + 0.5 * step[k]);
+    saved.add(save_world_file(&map, &terrain.grid, MapPixels { first, step })?);
     saved.add(map);
     Ok(saved)
 }
@@ -127,6 +135,18 @@ fn summary(terrain: &Terrain, network: &Network, carved: &Carved) -> Value {
     })
 }
 
+/// Rows and columns of samples that a map of rivers is drawn of: of few cells more.
+fn drawn_size([rows, cols]: Size) -> Size {
+    let scale = RIVER_MAP as f64 / rows.max(cols) as f64;
+    let finer = scale > 1.0 && rows.min(cols) > 1;
+    [rows, cols].map(|n| if finer { ((n - 1) as f64 * scale).round() as usize + 1 } else { n })
+}
+
+/// Cells from one of so many samples to the next.
+fn between(cells: usize, samples: usize) -> f64 {
+    (cells.max(2) - 1) as f64 / (samples.max(2) - 1) as f64
+}
+
 /// Longer side in pixels that a map of rivers has at least.
 const RIVER_MAP: usize = 1600;
 
@@ -137,13 +157,11 @@ const RIVER_MAP: usize = 1600;
 pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     let bare = Terrain { layers: Default::default(), tables: Default::default(), ..terrain.clone() };
     let [rows, cols] = bare.grid.size;
-    let scale = RIVER_MAP as f64 / rows.max(cols) as f64;
-    let finer = scale > 1.0 && rows.min(cols) > 1;
-    let size = |n: usize| ((n - 1) as f64 * scale).round() as usize + 1;
-    let drawn = if finer { resample(&bare, [size(rows), size(cols)])? } else { bare };
+    let size = drawn_size(bare.grid.size);
+    let drawn = if size == bare.grid.size { bare } else { resample(&bare, size)? };
     let [tall, wide] = drawn.grid.size;
     // Samples at the corners stay where they are: cells' middles lie at whole multiples.
-    let step = [0, 1].map(|k| (network.size[k].max(2) - 1) as f64 / (drawn.grid.size[k].max(2) - 1) as f64);
+    let step = [0, 1].map(|k| between(network.size[k], drawn.grid.size[k]));
     let lakes = Field::generate([tall, wide], |i, j| {
         let at = [i as f64 * step[0], j as f64 * step[1]].map(|x| x.round() as usize);
         let near = |at: usize, n: usize| at.saturating_sub(1)..(at + 2).min(n);

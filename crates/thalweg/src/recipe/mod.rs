@@ -65,7 +65,7 @@ pub use levels::{Beyond, Coarsest, LocalFrom, When};
 pub use scatter::Scatter;
 pub use source::{From, LayerSource};
 pub use stage::{ModelAt, Stage};
-pub use text::schema;
+pub use text::{RECIPE_FILE, SCHEMA_FILE, schema};
 
 /// The largest number of stages accepted.
 pub(crate) const MAX_STAGES: usize = 1000;
@@ -89,6 +89,8 @@ pub struct Recipe {
     pub local_from: LocalFrom,
     /// Width of the margin that is built round the extent and cut away, as a share of the extent's shorter side; `extent` only.
     pub margin: f64,
+    /// Columns and rows that are cut away in the end, at the eastern and the southern side; `extent` only.
+    pub cut: [usize; 2],
     /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
     pub seed: u64,
     /// North, east, south, west.
@@ -135,6 +137,7 @@ impl Recipe {
             beyond: Beyond::Global,
             local_from: LocalFrom::Auto,
             margin: 0.0,
+            cut: [0, 0],
             seed: 1,
             edges: Edges::default(),
             sea_level: None,

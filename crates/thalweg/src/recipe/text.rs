@@ -1,6 +1,6 @@
 //! A recipe's text: read, written, and described to editors.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
@@ -8,8 +8,9 @@ use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::declare::keys::{self, File, Form, Key, Maybe, Named, Pair, Text, key};
 use crate::declare::params::ParamKind;
-use crate::io::plain;
-use crate::models::Models;
+use crate::io::{plain, write_text};
+use crate::model::Model;
+use crate::models::{self, Models};
 use crate::pictures::ramps::{RAMPS, Ramp};
 use crate::products::textures::Textured;
 use crate::recipe::laid::Laid;
@@ -21,6 +22,11 @@ use crate::rocks::{self, Rock};
 use crate::sketch::PathOrLines;
 use crate::terrain::grid::{self, Edge, Edges, SIDES};
 
+/// The recipe of a world's folder, and the schema of it that lies beside.
+pub const RECIPE_FILE: &str = "recipe.toml";
+/// See [`RECIPE_FILE`].
+pub const SCHEMA_FILE: &str = "recipe.schema.json";
+
 /// The longest recipe that is read: room for as many strokes as a stage may have.
 const MAX_BYTES: u64 = 16 << 20;
 
@@ -29,6 +35,9 @@ const TEXT: u64 = 76;
 
 /// Characters that are said of a broken recipe, which may hold names of any length.
 const MESSAGE: usize = 1200;
+
+/// Most columns and rows that are cut away.
+const MOST_CUT: usize = 1 << 20;
 
 /// Cells on the long side where an extent is given and no number of them.
 const USUAL_CELLS: usize = 1024;
@@ -51,7 +60,7 @@ const RAMP: Named<Ramp> =
 /// The key of the stages, which are read with the models at hand.
 const STAGE: &str = "stage";
 
-const KEYS: [Key<Recipe>; 18] = [
+const KEYS: [Key<Recipe>; 19] = [
     key!(Recipe, name, Text, "Its name."),
     key!(Recipe, about, Text, "A paragraph about the landform.").rare(),
     key!(Recipe, extent, EXTENT, "Width and height in metres."),
@@ -82,6 +91,13 @@ const KEYS: [Key<Recipe>; 18] = [
         margin,
         MARGIN,
         "Width of what is built round the extent, and cut away in the end, as a share of the extent's shorter side."
+    )
+    .rare(),
+    key!(
+        Recipe,
+        cut,
+        Cut,
+        "Columns and rows that are cut away in the end, at the eastern and the southern side: engines take sizes that levels do not come to."
     )
     .rare(),
     key!(Recipe, seed, Seed, "The world's seed."),
@@ -121,6 +137,29 @@ impl Form<u64> for Seed {
 
     fn schema(&self) -> Json {
         json!({"type": "integer"})
+    }
+}
+
+/// How columns and rows that are cut away stand in a recipe.
+struct Cut;
+
+impl Form<[usize; 2]> for Cut {
+    fn read(&self, name: &str, value: &toml::Value) -> Result<[usize; 2]> {
+        let count = |value: &toml::Value| usize::try_from(value.as_integer()?).ok().filter(|n| *n <= MOST_CUT);
+        let found = match value.as_array().map(Vec::as_slice) {
+            Some([cols, rows]) => count(cols).zip(count(rows)).map(|(cols, rows)| [cols, rows]),
+            _ => None,
+        };
+        found.ok_or_else(|| Error::value(name, value, format!("[columns, rows], each 0 to {MOST_CUT}")))
+    }
+
+    fn write(&self, cut: &[usize; 2]) -> Option<String> {
+        Some(format!("{cut:?}"))
+    }
+
+    fn schema(&self) -> Json {
+        let count = json!({"type": "integer", "minimum": 0, "maximum": MOST_CUT});
+        json!({"type": "array", "items": count, "minItems": 2, "maxItems": 2})
     }
 }
 
@@ -214,6 +253,11 @@ impl Recipe {
             recipe.check_margin()?;
         }
         let is_looped = recipe.edges.contains(&Edge::Looped);
+        let is_whole = recipe.extent.is_some() && !is_looped && recipe.continents.is_none();
+        if recipe.cut != [0, 0] && (!is_whole || recipe.beyond != Beyond::Global) {
+            let refusal = "`cut` goes with `extent` of one world whose edges end, and that is solved as a whole";
+            return Err(Error::Recipe(refusal.into()));
+        }
         if is_looped && (recipe.continents.is_some() || recipe.beyond != Beyond::Global) {
             return Err(Error::Recipe(
                 "`continents` and `beyond` go with `edges` that end: looped ones have no beyond".into(),
@@ -281,6 +325,32 @@ impl Recipe {
         Ok(recipe)
     }
 
+    /// Writes the recipe into a file of its own in `folder`, and beside it the schema that its first line names: editors that know such
+    /// a line complete and check by it.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(crate) fn write(&self, folder: &Path) -> Result<[PathBuf; 2]> {
+        let files = [RECIPE_FILE, SCHEMA_FILE].map(|name| folder.join(name));
+        let is_own = |model: &dyn Model| models::find(model.about().name).is_err();
+        let mut own: Vec<_> = self.stages.iter().filter(|stage| is_own(&*stage.model)).collect();
+        own.dedup_by_key(|stage| stage.model.about().name);
+        let schema = schema_of(models::all().chain(own.into_iter().map(|stage| stage.model.clone())));
+        write_text(&files[0], &self.to_file())?;
+        write_text(&files[1], &schema.to_string())?;
+        Ok(files)
+    }
+
+    /// What it says of rock and ground cover, as the text of a recipe that says nothing else.
+    pub fn cover_text(&self) -> String {
+        Self { textures: self.textures.clone(), rock: self.rock, ..Self::blank() }.to_toml()
+    }
+
+    /// The text of its file in a world's folder.
+    pub fn to_file(&self) -> String {
+        format!("#:schema ./{SCHEMA_FILE}\n\n{}", self.to_toml())
+    }
+
     /// The recipe as TOML with every parameter spelt out; reading it back gives the same recipe.
     pub fn to_toml(&self) -> String {
         let mut out = keys::lines(keys::write(self, &Self::blank(), &KEYS));
@@ -309,15 +379,19 @@ fn broken(text: &str, error: &toml::de::Error) -> Error {
 
 /// The JSON Schema of recipes (draft 2020-12) of these models, from their declarations; editors complete and check by it.
 pub fn schema(models: &Models) -> Json {
+    schema_of(models.all())
+}
+
+fn schema_of(models: impl Iterator<Item = Box<dyn Model>>) -> Json {
     let mut properties = keys::schema(&Recipe { cells: USUAL_CELLS, ..Recipe::blank() }, &KEYS);
-    let stages: Vec<_> = models.all().map(Stage::schema).collect();
+    let stages: Vec<_> = models.map(Stage::schema).collect();
     properties.insert(STAGE.into(), json!({"type": "array", "maxItems": MAX_STAGES, "items": {"oneOf": stages}}));
     let mut schema = keys::table_schema(properties);
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
     schema["title"] = "thalweg recipe".into();
     schema["oneOf"] = json!([{"required": ["extent"]}, {"required": ["from"]}]);
     schema["dependentRequired"] = json!({
-        "coarsest": ["extent"], "beyond": ["extent"], "local_from": ["beyond"], "continents": ["extent", "sea_level"]
+        "coarsest": ["extent"], "margin": ["extent"], "cut": ["extent"], "beyond": ["extent"], "local_from": ["beyond"], "continents": ["extent", "sea_level"]
     });
     schema["$defs"] = json!({"strokes": strokes::schema()});
     schema

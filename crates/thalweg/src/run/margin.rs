@@ -18,7 +18,7 @@ impl Run {
 
 /// The map of a terrain: the same where it has no margin.
 pub(super) fn trimmed(recipe: &Recipe, terrain: &Terrain) -> Terrain {
-    match terrain.grid.map_window() {
+    match recipe.map_window(&terrain.grid) {
         Some(map) => Terrain { grid: recipe.map(&terrain.grid), ..terrain.window(map) },
         None => terrain.clone(),
     }

@@ -138,7 +138,7 @@ impl Recipe {
                 continue;
             }
             if turn.trims {
-                text += "trim\n";
+                let _ = writeln!(text, "trim {:?}", self.cut);
                 continue;
             }
             let Some(stage) = stage(turn) else {

@@ -12,7 +12,10 @@ use crate::io::apart::apart;
 use crate::io::depression_file::DepressionFile;
 use crate::io::features::save_links;
 use crate::io::water::{self, save_water};
-use crate::io::{Draft, Samples, SaveOptions, Saved, atomic, output, save, save_layer, save_picture, save_samples};
+use crate::io::{
+    Draft, MapPixels, Samples, SaveOptions, Saved, atomic, output, save, save_layer, save_picture, save_samples,
+    save_world_file,
+};
 use crate::models::drainage::{ACCUMULATION, LAKE_DEPTH};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{SCREEN, ShadeOptions, shade};
@@ -25,7 +28,7 @@ use crate::terrain::{Cells, DISCHARGE, POOL, Terrain};
 pub const REPORT: &str = "drain.json";
 
 /// The files of every survey, beside the layers' and the report.
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "filled.tif",
     "directions.tif",
     "angles.tif",
@@ -34,6 +37,7 @@ const FILES: [&str; 8] = [
     "streams.geojson",
     "streams.fgb",
     "map.png",
+    "map.pgw",
 ];
 
 /// The table of depressions, where they were asked for.
@@ -147,7 +151,9 @@ impl Survey {
         let said = save_links(&files[0], &self.links, &terrain.grid)?;
         save_links(&files[1], &self.links, &terrain.grid)?;
         save_picture(&files[2], &self.map(terrain)?)?;
-        Ok(Saved { files: files.into(), said })
+        let pixels = MapPixels::shaded(terrain.grid.size, Some(SCREEN));
+        let place = save_world_file(&files[2], &terrain.grid, pixels)?;
+        Ok(Saved { files: files.into_iter().chain([place]).collect(), said })
     }
 
     /// Writes the table of depressions, if it is asked for.

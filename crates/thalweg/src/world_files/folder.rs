@@ -57,7 +57,7 @@ impl TileFolder {
             }
         } else {
             output::make_folder(folder)?;
-            write_text(folder.join("recipe.toml"), &recipe.absolute()?.to_toml())?;
+            recipe.absolute()?.write(folder)?;
             write_text(&path, &format!("{manifest:#}\n"))?;
         }
         Ok(Self { folder: folder.to_path_buf(), world: world.clone(), rects })

@@ -8,7 +8,7 @@ use crate::base::error::{Error, Result};
 use crate::flow::OUT;
 use crate::io::features::{Feature, Geometry, Property, save_features};
 use crate::io::output::{check_names, make_folder};
-use crate::io::{Draft, Samples, SaveOptions, save, save_map, save_samples};
+use crate::io::{Draft, MapPixels, Samples, SaveOptions, save, save_map, save_samples, save_world_file};
 use crate::local::{Frame, LocalWindow, Rect};
 use crate::pictures::shade::{SCREEN, ShadeOptions};
 use crate::recipe::Recipe;
@@ -18,7 +18,8 @@ use crate::terrain::{Cells, DISCHARGE, Terrain};
 use crate::world::World;
 
 /// The files of a tile, the report last.
-const FILES: [&str; 6] = ["height.tif", "rec.tif", "area.tif", "rivers.geojson", "shaded.png", "report.json"];
+const FILES: [&str; 7] =
+    ["height.tif", "rec.tif", "area.tif", "rivers.geojson", "shaded.png", "shaded.pgw", "report.json"];
 
 /// Least catchment of rivers that are written, in cells: a tile of 512 cells then has some hundred of them.
 const RIVER_CELLS: f64 = 400.0;
@@ -36,15 +37,15 @@ pub fn tile_rect(world: &World, level: u32, [x, y]: [f64; 2]) -> Result<Rect> {
 /// # Errors
 /// When the folder cannot be written, when one is, or stands in the place of something else.
 pub fn check_folder(folder: &Path) -> Result<()> {
-    let report = folder.join(FILES[5]);
+    let report = folder.join(FILES[6]);
     let is_tile = |text: String| {
         serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|value| value.get("first_cell").is_some())
     };
     if report.exists() && !std::fs::read_to_string(&report).is_ok_and(is_tile) {
-        return Err(Error::file(folder, format!("holds a {} that is of no tile: give another folder", FILES[5])));
+        return Err(Error::file(folder, format!("holds a {} that is of no tile: give another folder", FILES[6])));
     }
     make_folder(folder)?;
-    check_names(folder, FILES[5], &FILES.map(String::from))
+    check_names(folder, FILES[6], &FILES.map(String::from))
 }
 
 /// A window as a terrain, in the world's own place, with the water that runs through it at `runoff` metres a year.
@@ -79,7 +80,7 @@ pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder
     let land = terrain(frame, &window, world.runoff())?;
     Draft::new(|draft| {
         let at = draft.folder(folder)?;
-        let [height, receivers, area, lines, map, _] = FILES.map(|name| at.join(name));
+        let [height, receivers, area, lines, map, ..] = FILES.map(|name| at.join(name));
         let exact = SaveOptions { sample: Some(crate::io::SampleType::F64), ..SaveOptions::default() };
         let said = save(&height, &land, &exact)?;
         save_samples(&receivers, &land.grid, Samples::U8(window.receivers.as_slice().to_vec()), None)?;
@@ -87,9 +88,10 @@ pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder
         let features: Vec<Feature> = rivers.iter().map(|river| feature(river, &land.grid)).collect();
         save_features(&lines, &features, &land.grid)?;
         save_map(&map, &land, ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
-        draft.take(crate::io::Saved { files: vec![height, receivers, area, lines, map], said });
+        let place = save_world_file(&map, &land.grid, MapPixels::shaded(land.grid.size, Some(SCREEN)))?;
+        draft.take(crate::io::Saved { files: vec![height, receivers, area, lines, map, place], said });
         draft.report = report(world, recipe, &window, rivers.len());
-        draft.report_to(&folder.join(FILES[5]), true);
+        draft.report_to(&folder.join(FILES[6]), true);
         Ok(())
     })
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::lock;
-use super::{Frames, HEIGHT, MAP, RECIPE, REPORT, TREES};
+use super::{Frames, HEIGHT, MAP, MAP_PLACE, REPORT, TREES};
 use crate::base::error::{Error, Result};
 use crate::base::names;
 use crate::io::apart::apart;
@@ -16,12 +16,13 @@ use crate::io::staging::{JOURNAL, LAYERS};
 use crate::io::trees::save_trees;
 use crate::io::water::{self, save_water};
 use crate::io::{
-    Draft, SampleType, SaveOptions, Saved, Sidecar, save, save_layer_as, save_map, write_text, writes_sidecar,
+    Draft, MapPixels, SampleType, SaveOptions, Saved, Sidecar, save, save_layer_as, save_map, save_world_file,
+    writes_sidecar,
 };
 use crate::pictures::shade::{SCREEN, ShadeOptions};
 use crate::presets;
 use crate::process::forest::{self, Forest};
-use crate::recipe::Recipe;
+use crate::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
 use crate::run::Run;
 use crate::terrain::{Cells, LOOSE, Terrain};
 
@@ -131,7 +132,18 @@ impl Ending {
     pub fn writes(&self, recipe: &Recipe) -> Result<Vec<PathBuf>> {
         Ok(match self {
             Self::World { dir, .. } => {
-                let own = [HEIGHT, "height.png", "height.png.json", MAP, RECIPE, REPORT, lock::NAME, JOURNAL];
+                let own = [
+                    HEIGHT,
+                    "height.png",
+                    "height.png.json",
+                    MAP,
+                    MAP_PLACE,
+                    RECIPE_FILE,
+                    SCHEMA_FILE,
+                    REPORT,
+                    lock::NAME,
+                    JOURNAL,
+                ];
                 let own = own.into_iter().chain(TREES).chain(water::FILES).map(|name| dir.join(name));
                 let mut files: Vec<PathBuf> = own.chain(self.lays()).collect();
                 let layers = layers_in(dir, recipe).into_iter().filter(|layer| !files.contains(layer));
@@ -224,6 +236,7 @@ fn world(
     let map = at.join(MAP);
     let options = ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
     save_map(&map, terrain, options)?;
+    saved.add(save_world_file(&map, &terrain.grid, MapPixels::shaded(terrain.grid.size, Some(SCREEN)))?);
     saved.add(map);
     // The folder it is written to is not the one it was read from.
     let mut recipe = recipe.within(dir)?;
@@ -235,9 +248,7 @@ fn world(
     if recipe.from.as_deref() == Some(Path::new(presets::ELEVATION_MODEL.0)) {
         saved.add(at.join(presets::ELEVATION_MODEL.0));
     }
-    let path = at.join(RECIPE);
-    write_text(&path, &recipe.to_toml())?;
-    saved.add(path);
+    saved.files.extend(recipe.write(at)?);
     Ok(saved)
 }
 

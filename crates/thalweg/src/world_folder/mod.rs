@@ -23,12 +23,14 @@ mod frames;
 mod layer;
 mod lock;
 mod read;
+mod states;
 
 pub use ending::{Ending, export};
 pub use frames::{Frames, FramesOptions};
 pub use layer::draw_layer;
 pub use lock::Lock;
 pub use read::{cover_of, heights_in, is_of_another, read, read_shown, reads_of, recipe_of, rules_of, trees_of};
+pub use states::{StateEvery, States};
 
 use crate::terrain::{DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER};
 
@@ -38,11 +40,11 @@ pub const REPORT: &str = "report.json";
 /// The heights.
 const HEIGHT: &str = "height.tif";
 
-/// The recipe.
-const RECIPE: &str = "recipe.toml";
-
 /// The map.
 const MAP: &str = "shaded.png";
+
+/// Where the map lies.
+const MAP_PLACE: &str = "shaded.pgw";
 
 /// Trees, as a table and as points.
 const TREES: [&str; 2] = ["trees.csv", "trees.geojson"];

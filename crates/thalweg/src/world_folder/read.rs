@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{HEIGHT, MORE, RECIPE, REPORT, SHOWN, TREES};
+use super::{HEIGHT, MORE, REPORT, SHOWN, TREES};
 use crate::base::error::{Error, Result};
 use crate::io::trees::load_trees;
 use crate::io::{Format, LoadOptions, Sidecar, VrtWindows, load, load_layer_of, plain};
 use crate::process::forest::{Forest, Tree};
 use crate::products::textures::{GroundCover, TextureRules};
-use crate::recipe::Recipe;
+use crate::recipe::{RECIPE_FILE, Recipe};
 use crate::rocks::Rock;
 use crate::terrain::{LayerSpec, Terrain};
 
@@ -76,7 +76,7 @@ pub fn reads_of(path: &Path) -> Vec<PathBuf> {
         return Sidecar::files(path).into_iter().chain(laid).collect();
     }
     let layers = SHOWN.iter().chain(&MORE).map(|spec| format!("{}.tif", spec.name));
-    let names = layers.chain([HEIGHT, RECIPE, TREES[0]].map(String::from));
+    let names = layers.chain([HEIGHT, RECIPE_FILE, TREES[0]].map(String::from));
     names.filter_map(|name| file_in(path, &name)).collect()
 }
 
@@ -103,7 +103,7 @@ pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
 /// # Errors
 /// When it cannot be read.
 pub fn recipe_of(path: &Path) -> Result<Option<Recipe>> {
-    file_in(path, RECIPE).as_deref().map(Recipe::read).transpose()
+    file_in(path, RECIPE_FILE).as_deref().map(Recipe::read).transpose()
 }
 
 /// Whether the world of another recipe lies in a folder.
