@@ -30,8 +30,13 @@ def test_a_worlds_report(tmp_path):
     code, _, err = run(tmp_path, "build", "hills", "--cells", "48", "--out", "w", "--report", "own.json")
     assert code == 0, err
     report = checked(json.loads((tmp_path / "w/report.json").read_text()), "report")
-    assert report == json.loads((tmp_path / "own.json").read_text())
-    assert all(pathlib.Path(file).exists() for file in report["files"])
+    own = json.loads((tmp_path / "own.json").read_text())
+    assert report | {"files": []} == own | {"files": []}
+    # Each names the files from its own folder on, so folders may be moved.
+    assert sorted(f"w/{file}" for file in report["files"] if not pathlib.Path(file).is_absolute()) == sorted(
+        file for file in own["files"] if file != "own.json")
+    (tmp_path / "w").rename(tmp_path / "elsewhere")
+    assert all((tmp_path / "elsewhere" / file).exists() for file in report["files"])
     # A schema that takes anything would prove nothing.
     with pytest.raises(jsonschema.ValidationError):
         checked(report | {"seeds": 1}, "report")
@@ -194,3 +199,20 @@ def test_plans(tmp_path):
         (tmp_path / "edited.json").write_text(json.dumps(plan | {"side": 32}))
         code, _, err = run(tmp_path, "stage", "edited.json", plan["stages"][0]["name"], "0")
         assert code == 1 and "was changed after it was written" in err, err
+
+
+def test_a_recipe_names_the_schema_that_lies_beside_it(tmp_path):
+    code, _, err = run(tmp_path, "build", "hills", "--cells", "48", "--out", "w")
+    assert code == 0, err
+    text = (tmp_path / "w/recipe.toml").read_text(encoding="utf-8")
+    first = text.splitlines()[0]
+    assert first.startswith("#:schema ./")
+    schema = json.loads((tmp_path / "w" / first.removeprefix("#:schema ./")).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    recipe = tomllib.loads(text)
+    jsonschema.validate(recipe, schema, cls=jsonschema.Draft202012Validator)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(recipe | {"sede": 1}, schema, cls=jsonschema.Draft202012Validator)
+    # It is the one that the command prints.
+    code, out, _ = run(tmp_path, "schema")
+    assert code == 0 and json.loads(out) == schema

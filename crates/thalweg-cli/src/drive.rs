@@ -145,10 +145,13 @@ pub fn steps<T>(
     Ok(true)
 }
 
-/// Draws the frame and saves the checkpoint that are due after a step; without either the run goes on.
+/// Draws the frame, keeps the state and saves the checkpoint that are due after a step; without any of them the run goes on.
 fn after_step(job: &mut Job, saved: &mut Instant, run: &Run, progress: &Progress, voice: Voice) {
     if let Some(Err(error)) = job.frames.as_mut().map(|frames| frames.step(run, progress)) {
         voice.warn(&format!("no frame: {error}"));
+    }
+    if let Some(Err(error)) = job.states.as_mut().map(|states| states.step(run, progress)) {
+        voice.warn(&format!("no state: {error}"));
     }
     let is_due = job.every.is_some_and(|every| saved.elapsed().as_secs_f64() >= every);
     if is_due && !run.is_done() {

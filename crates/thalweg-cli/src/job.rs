@@ -11,7 +11,7 @@ use thalweg::io::output::{self, absolute};
 use thalweg::recipe::Recipe;
 use thalweg::run::Run;
 use thalweg::run::checkpoint::{Glance, glance, is_checkpoint};
-use thalweg::world_folder::{Ending, Frames, Lock};
+use thalweg::world_folder::{Ending, Frames, Lock, States};
 use thalweg::{Error, Result};
 
 use crate::args::RunArgs;
@@ -37,6 +37,9 @@ pub struct Job {
     /// Pictures drawn under way.
     #[serde(default)]
     pub frames: Option<Frames>,
+    /// Heights kept under way.
+    #[serde(default)]
+    pub states: Option<States>,
     /// What the elevation model says of its units that was overridden.
     #[serde(default)]
     pub units_overridden: Vec<String>,
@@ -52,6 +55,7 @@ impl Job {
     /// # Errors
     /// When a folder is missing or may not be written, an ending names no format, or frames are wanted of no stage.
     pub fn new(ending: Ending, args: &RunArgs, recipe: &Recipe, reads: &[PathBuf]) -> Result<Self> {
+        let states = args.states.of(&ending, recipe).map_err(as_typed)?;
         let by_itself = match &ending {
             Ending::World { dir, .. } => dir.join("checkpoint.thalweg"),
             Ending::File { output, .. } => {
@@ -68,6 +72,7 @@ impl Job {
             keep: named,
             every: args.every.or(named.then_some(300.0)),
             frames: args.frames.options().map(|options| Frames::new(options, recipe)).transpose()?,
+            states,
             units_overridden: Vec::new(),
             reads: reads.iter().map(|path| Ok(names::to_text(&absolute(path)?))).collect::<Result<_>>()?,
         };
@@ -84,6 +89,7 @@ impl Job {
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         self.ending.check(recipe).map_err(as_typed)?;
         self.frames.as_ref().map_or(Ok(()), |frames| frames.check(recipe))?;
+        self.states.as_ref().map_or(Ok(()), |states| states.check(recipe))?;
         self.report.as_deref().map_or(Ok(()), output::check)?;
         output::check(&self.checkpoint)
     }
@@ -101,6 +107,12 @@ impl Job {
         {
             let problem = "is read, and a frame of that name would replace it; name another --frames";
             return Err(Error::file(frame, problem));
+        }
+        if let Some(states) = &self.states
+            && let Some(state) = reads.iter().find(|path| states.may_be(path))
+        {
+            let problem = "is read, and a state of that name would replace it; name another --states";
+            return Err(Error::file(state, problem));
         }
         let mut writes = self.ending.writes(recipe)?;
         writes.extend(self.frames.as_ref().and_then(|frames| frames.animation().map(Path::to_path_buf)));
@@ -145,6 +157,9 @@ impl Job {
             voice.warn(&Error::io(&self.checkpoint, "remove")(error).to_string());
         }
         voice.say(&format!("wrote in {seconds:.1} s:\n  {}", list(&files)));
+        if let Some((folder, count)) = self.states.as_ref().map(States::kept) {
+            voice.say(&format!("kept {count} states in {}", names::shown(folder)));
+        }
         voice.event(&json!({"event": "result", "files": texts(&files), "report": report}));
         Ok(())
     }
@@ -185,10 +200,13 @@ pub fn locked(folder: &Path, voice: Voice) -> Result<Lock> {
     Ok(lock)
 }
 
-/// An error of the library in the words that are typed: its `sample type` is `--type` here.
+/// An error of the library in the words that are typed: its `sample type` is `--type` here, its `states` are `--save-every`.
 pub fn as_typed(error: Error) -> Error {
+    let options = [("sample type", "--type"), ("for", "--for"), ("states", "--save-every")];
     match error {
-        Error::Value { name, value, allowed } if name == "sample type" => Error::value("--type", value, allowed),
+        Error::Value { name, value, allowed } if let Some((_, option)) = options.iter().find(|(of, _)| *of == name) => {
+            Error::value(*option, value, allowed)
+        }
         other => other,
     }
 }

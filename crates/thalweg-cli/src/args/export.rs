@@ -83,6 +83,7 @@ impl Export {
     }
 }
 
-fn targets() -> PossibleValuesParser {
+/// The programs that are written for.
+pub fn targets() -> PossibleValuesParser {
     TARGETS.iter().map(|target| PossibleValue::new(target.name).help(target.about)).collect::<Vec<_>>().into()
 }

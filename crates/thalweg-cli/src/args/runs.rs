@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use thalweg::world_folder::FramesOptions;
+use thalweg::Result;
+use thalweg::recipe::Recipe;
+use thalweg::world_folder::{Ending, FramesOptions, StateEvery, States};
 
+use super::export::targets;
 use super::knobs::KnobArgs;
 use super::pictures::LookArgs;
 use super::shared::{LoadArgs, VoiceArgs};
@@ -30,6 +33,9 @@ pub struct Build {
     /// Take that elevation model, or the recipe's own, in this unit, whatever it says; degrees stay refused.
     #[arg(long, value_name = "UNIT")]
     pub unit: Option<UnitWord>,
+    /// Build it of a size that this program takes, the nearest to its cells, so that `export --for` it writes each cell as it is.
+    #[arg(long = "for", value_name = "TARGET", value_parser = targets(), conflicts_with_all = ["preview", "from", "tile_dir", "level", "rect"])]
+    pub target: Option<String>,
     /// Build the first levels only, up to the first with more than 256 cells on the long side: the same land, coarser.
     #[arg(long)]
     pub preview: bool,
@@ -204,7 +210,52 @@ pub struct RunArgs {
     #[command(flatten)]
     pub frames: FramesArgs,
     #[command(flatten)]
+    pub states: StatesArgs,
+    #[command(flatten)]
     pub voice: VoiceArgs,
+}
+
+impl RunArgs {
+    /// What was asked for that a map written by tiles, into a store or a folder, has no place for.
+    pub fn of_a_whole(&self) -> Option<&'static str> {
+        let asked = [
+            ("--checkpoint", self.checkpoint.is_some()),
+            ("--fresh", self.fresh),
+            ("--every", self.every.is_some()),
+            ("--report", self.report.is_some()),
+            ("--frames", self.frames.frames.is_some()),
+            ("--save-every", self.states.save_every.is_some()),
+        ];
+        asked.into_iter().find(|(_, asked)| *asked).map(|(name, _)| name)
+    }
+}
+
+/// Heights of a run under way.
+#[derive(Args)]
+pub struct StatesArgs {
+    /// Keep the heights as the run goes, as GeoTIFFs with a table of their times: every so many steps of a stage (20), or simulated years (5000y).
+    /// Of a world in levels those of the last one are kept.
+    #[arg(long, value_name = "STEPS|YEARSy")]
+    pub save_every: Option<StateEvery>,
+    /// The folder that they go into [default: `states` in the world's folder; of a file NAME_states].
+    #[arg(long, value_name = "DIR", requires = "save_every")]
+    pub states: Option<PathBuf>,
+}
+
+impl StatesArgs {
+    /// As the library takes it, if states are wanted.
+    pub fn of(&self, ending: &Ending, recipe: &Recipe) -> Result<Option<States>> {
+        let Some(every) = self.save_every else { return Ok(None) };
+        let (by_itself, sample) = match ending {
+            Ending::World { dir, sample, .. } => (dir.join("states"), *sample),
+            Ending::File { output, sample, .. } => {
+                let mut name = output.with_extension("").into_os_string();
+                name.push("_states");
+                (name.into(), *sample)
+            }
+        };
+        States::new(self.states.as_deref().unwrap_or(&by_itself), every, sample, recipe).map(Some)
+    }
 }
 
 /// Pictures of a run under way.

@@ -50,17 +50,9 @@ pub fn apply(args: &Apply, voice: Voice) -> Result<ExitCode> {
 
 /// The same over a map of any size, into a store.
 fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
-    let RunArgs { checkpoint, fresh, every, report, frames, .. } = &args.run;
-    let asked = [
-        ("--layers", args.model.layers.is_some()),
-        ("--type", args.model.sample.is_some()),
-        ("--checkpoint", checkpoint.is_some()),
-        ("--fresh", *fresh),
-        ("--every", every.is_some()),
-        ("--report", report.is_some()),
-        ("--frames", frames.frames.is_some()),
-    ];
-    if let Some((name, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+    let asked = [("--layers", args.model.layers.is_some()), ("--type", args.model.sample.is_some())];
+    let asked = asked.into_iter().find(|(_, asked)| *asked).map(|(name, _)| name);
+    if let Some(name) = asked.or_else(|| args.run.of_a_whole()) {
         let allowed = "nothing, where the result goes into a store: its layers and report lie there, and the same command goes on";
         return Err(Error::value(name, "asked for", allowed));
     }

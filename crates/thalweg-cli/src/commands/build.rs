@@ -7,11 +7,12 @@ use std::time::Instant;
 
 use serde_json::json;
 use thalweg::base::names::shown;
+use thalweg::export::{ExportTarget, fit};
 use thalweg::io::apart::same;
 use thalweg::io::atomic::Temporary;
 use thalweg::io::{LoadOptions, output};
 use thalweg::presets::{ELEVATION_MODEL, laid};
-use thalweg::recipe::{Recipe, WorldPlace};
+use thalweg::recipe::{RECIPE_FILE, Recipe, WorldPlace};
 use thalweg::run::Run;
 use thalweg::world::World;
 use thalweg::world_files::{TileFolder, TileRange};
@@ -23,7 +24,7 @@ use crate::args::values::UnitWord;
 use crate::args::{Build, TILE};
 use crate::console::Voice;
 use crate::drive::drive;
-use crate::job::{Job, locked, sample_type};
+use crate::job::{Job, as_typed, locked, sample_type};
 use crate::progress::Counting;
 use crate::recipes::{borrowed, each_once, found, recipe_file, set};
 use crate::signals::{INTERRUPTED, is_asked, listen};
@@ -36,6 +37,12 @@ use crate::worlds::solved;
 /// No such recipe, a recipe that cannot be, a folder that cannot be written or is in use.
 pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     let Asked { recipe, own_model, dir } = asked(args)?;
+    let by_tiles = args.tile_dir.is_some() || is_store_name(&dir);
+    if let Some(name) = args.run.of_a_whole().filter(|_| by_tiles) {
+        let allowed =
+            "nothing, where a world goes into tiles or a store: the same command goes on, and their reports lie there";
+        return Err(Error::value(name, "asked for", allowed));
+    }
     if let Some(dir) = &args.tile_dir {
         let recipe = if own_model { borrowed(recipe)? } else { recipe };
         return tiles(args, &recipe, dir, voice);
@@ -70,9 +77,9 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     output::make_folder(&dir)?;
     let _lock = locked(&dir, voice)?;
     // A world may be built anew from the recipe in its own folder, if that stays as it is.
-    let own = run.recipe().within(&dir).map(|recipe| recipe.to_toml());
+    let own = run.recipe().within(&dir).map(|recipe| recipe.to_file());
     let stays = |path: &PathBuf| {
-        same(path, &dir.join("recipe.toml")) && std::fs::read_to_string(path).ok() == own.as_ref().ok().cloned()
+        same(path, &dir.join(RECIPE_FILE)) && std::fs::read_to_string(path).ok() == own.as_ref().ok().cloned()
     };
     let reads: Vec<PathBuf> = recipe_file(&args.recipe).into_iter().filter(|path| !stays(path)).collect();
     let ending = Ending::World { dir: dir.clone(), sample: args.sample.map(sample_type), model: own_model };
@@ -166,6 +173,9 @@ fn asked(args: &Build) -> Result<Asked> {
         set(&mut recipe, key, value)?;
     }
     args.until.as_deref().map_or(Ok(()), |label| recipe.end_at(label))?;
+    if let Some(target) = &args.target {
+        fit(&mut recipe, ExportTarget::find(target)?).map_err(as_typed)?;
+    }
     let by_itself = || folder(args, &recipe);
     let dir = args.out.clone().map_or_else(by_itself, Ok)?;
     if args.preview {
@@ -185,7 +195,7 @@ fn folder(args: &Build, recipe: &Recipe) -> Result<PathBuf> {
     let mut name = OsString::from("worlds/");
     name.push(Path::new(&args.recipe).file_stem().unwrap_or("world".as_ref()));
     name.push(format!("-{}", recipe.seed));
-    let is_changed = args.from.is_some() || args.until.is_some() || !args.set.is_empty();
+    let is_changed = args.from.is_some() || args.until.is_some() || args.target.is_some() || !args.set.is_empty();
     if is_changed || !args.knobs.turns()?.is_empty() {
         name.push(format!("-{:.6}", recipe.hash()));
     }

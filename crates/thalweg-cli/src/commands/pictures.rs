@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use thalweg::base::names::shown;
-use thalweg::io::{output, save_picture, save_shaded};
+use thalweg::io::{MapPixels, output, save_picture, save_shaded, save_world_file};
 use thalweg::pictures::perspective::{self, DrawnLand, ViewOptions};
 use thalweg::pictures::shade::{self, ShadeOptions};
 use thalweg::pictures::sheet::{Shown, sheet};
 use thalweg::terrain::Terrain;
+use thalweg::terrain::grid::Grid;
 use thalweg::world_folder::{cover_of, draw_layer, recipe_of};
 use thalweg::{Error, Result};
 use thalweg_store::{ElevationFile, MapRows, is_zarr};
@@ -39,11 +40,18 @@ pub fn shade(args: &Shade, voice: Voice) -> Result<()> {
     memory::SHADE.over("shade", &terrain)?;
     args.water.lay(&mut terrain)?;
     if let Some(name) = &args.layer {
-        return save_picture(&args.output, &draw_layer(&terrain, name, args.scale, args.max_size)?);
+        save_picture(&args.output, &draw_layer(&terrain, name, args.scale, args.max_size)?)?;
+        return lies(args, &terrain.grid);
     }
     let trees = trees(&args.input, args.trees.as_deref(), &terrain, voice)?;
     let options = ShadeOptions { water: args.water.over(&terrain), trees: &trees, ..shade_options(args)? };
-    save_picture(&args.output, &shade::shade(&terrain, &options)?)
+    save_picture(&args.output, &shade::shade(&terrain, &options)?)?;
+    lies(args, &terrain.grid)
+}
+
+/// Says where the map lies, beside it.
+fn lies(args: &Shade, grid: &Grid) -> Result<()> {
+    save_world_file(&args.output, grid, MapPixels::shaded(grid.size, args.max_size)).map(drop)
 }
 
 /// The same of a map that need not fit into memory: the same bytes.
@@ -54,7 +62,8 @@ fn shade_rows(args: &Shade, file: &ElevationFile, voice: Voice) -> Result<()> {
     memory::by_rows("shade", file.grid(), bytes)?;
     let map = MapRows::of(file, sea_of(args.sea_level)?)?;
     voice.warn_all(map.warnings());
-    save_shaded(&args.output, map.shaded(options)?)
+    save_shaded(&args.output, map.shaded(options)?)?;
+    lies(args, file.grid())
 }
 
 /// What was asked for of the map itself.
