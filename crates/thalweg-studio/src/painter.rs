@@ -13,8 +13,10 @@ use thalweg::terrain::field::Field;
 use web_time::Instant;
 
 use crate::platform;
-use crate::view::surface::{Surface, Wanted};
+use crate::view::surface::{Natural, Surface, Wanted};
+use thalweg::models::Models;
 use thalweg::products::overlay::Overlay;
+use thalweg::recipe::Recipe;
 
 /// Most droplets that are followed for the eye.
 const MOST: usize = 1500;
@@ -59,6 +61,8 @@ pub struct Wants {
     pub light: Option<f32>,
     /// The layer over the ground.
     pub overlay: Option<Overlay>,
+    /// A recipe that says of what the land's natural colours depend, where it is to have these.
+    pub natural: Option<String>,
     /// Whether to work out, for the probe, to which basin each cell belongs: while the run stands still.
     pub basins: bool,
 }
@@ -195,6 +199,8 @@ impl Drop for Painter {
 /// Makes a terrain ready for the view.
 pub(crate) fn paint(job: Job) -> Result<Painted, String> {
     let Job { version, revision, terrain, before, eroding, falling, compare, wants, .. } = job;
+    let rules = |text: &String| Recipe::parse_stages(text, &Models::default()).map_err(|error| error.to_string());
+    let natural = wants.natural.as_ref().map(rules).transpose()?.map(|recipe| Natural::of(&recipe));
     let surface = |terrain: &Terrain, overlay: Option<Overlay>| {
         let wanted = Wanted {
             most: wants.most,
@@ -202,6 +208,7 @@ pub(crate) fn paint(job: Job) -> Result<Painted, String> {
             exaggeration: wants.exaggeration,
             light: wants.light,
             overlay,
+            natural: natural.clone(),
             start: Some(&before),
             ..Wanted::default()
         };

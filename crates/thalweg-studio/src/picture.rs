@@ -7,7 +7,7 @@ use crate::view::camera::Camera;
 use crate::view::gpu::Gpu;
 use crate::view::look::{Look, Shot};
 use crate::view::renderer::Renderer;
-use crate::view::surface::{Surface, Wanted};
+use crate::view::surface::{Natural, Surface, Wanted};
 use crate::view::target::Target;
 use thalweg::products::overlay::Overlay;
 
@@ -77,6 +77,8 @@ pub struct PictureOptions<'a> {
     pub exaggeration: Option<f32>,
     /// Data laid over the land.
     pub overlay: Option<Overlay>,
+    /// Of what the land's natural colours depend, where it is to have these in place of colours by height.
+    pub natural: Option<Natural>,
     /// The terrain at the start, for overlays that compare with it.
     pub start: Option<&'a Terrain>,
     /// All else; its exaggeration is not heeded.
@@ -93,6 +95,7 @@ impl Default for PictureOptions<'_> {
             zoom: 1.0,
             exaggeration: None,
             overlay: None,
+            natural: None,
             start: None,
             look: Look::default(),
         }
@@ -131,6 +134,7 @@ pub fn draw(gpu: &Gpu, terrain: &Terrain, options: &PictureOptions<'_>) -> Resul
         sun: options.look.sun,
         exaggeration: options.exaggeration.unwrap_or(0.0),
         overlay: options.overlay.clone(),
+        natural: options.natural.clone(),
         start: options.start,
         ..Wanted::default()
     };

@@ -87,8 +87,15 @@ impl Pair {
 
     fn painted(&mut self, overlay: Option<Overlay>, compare: bool) -> Painted {
         let latest = self.link.latest().unwrap();
-        let wants =
-            Wants { most: 1024, sun: Default::default(), exaggeration: 1.5, light: None, overlay, basins: true };
+        let wants = Wants {
+            most: 1024,
+            sun: Default::default(),
+            exaggeration: 1.5,
+            light: None,
+            overlay,
+            natural: None,
+            basins: true,
+        };
         self.link.ask(Job {
             version: latest.version,
             revision: latest.revision,

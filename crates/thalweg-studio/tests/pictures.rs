@@ -9,6 +9,8 @@ use std::path::Path;
 use thalweg::pictures::picture::Picture;
 use thalweg::process::forest::{Forest, KINDS, Tree};
 use thalweg::products::overlay::Overlay;
+use thalweg::products::textures::TextureRules;
+use thalweg::rocks::Rock;
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
@@ -18,7 +20,7 @@ use thalweg_studio::view::camera::Camera;
 use thalweg_studio::view::gpu::Gpu;
 use thalweg_studio::view::look::{Dot, Line, Look, Shot};
 use thalweg_studio::view::renderer::Renderer;
-use thalweg_studio::view::surface::{Surface, Wanted};
+use thalweg_studio::view::surface::{Natural, Surface, Wanted};
 use thalweg_studio::view::target::Target;
 
 /// Codes of 255 that a channel may be off on average, and those by which a pixel is said to differ.
@@ -248,4 +250,29 @@ fn dots_and_lines_are_drawn_and_hidden_by_hills() {
     assert!(reds(&[], &[Line { to: behind, ..line }]) > 0);
     let many: Vec<_> = (0..100_000).map(|n| dot([(n % 300) as f32, (n / 300) as f32, 1.1 * top])).collect();
     assert!(reds(&many, &[]) > 100);
+}
+
+/// Colours that a recipe gives its ground are seen, whatever its heights are.
+#[test]
+fn natural_colours_are_drawn() {
+    let gpu = gpu();
+    let land = land(64);
+    let shares = |natural: Option<Natural>| {
+        let look = Look { haze: false, sides: false, ..Look::default() };
+        let options = PictureOptions { size: [128, 128], view: View::Map, natural, look, ..PictureOptions::default() };
+        let picture = draw(&gpu, &land, &options).unwrap();
+        let middle = (20..108).flat_map(|i| (20..108).map(move |j| [i, j]));
+        let sum = middle
+            .map(|[i, j]| picture.rgb[(i, j)].map(f64::from))
+            .fold([0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]));
+        sum.map(|channel| channel / sum.iter().sum::<f64>())
+    };
+    let of = |colour: [u8; 3]| {
+        let mut rules = TextureRules::default();
+        rules.colours = rules.colours.map(|_| Some([colour; 2]));
+        Some(Natural { rules, rock: Rock::usual() })
+    };
+    let (red, blue, tint) = (shares(of([160, 32, 32])), shares(of([32, 32, 160])), shares(None));
+    assert!(red[0] > 0.6 && blue[2] > 0.5, "{red:?} {blue:?}");
+    assert!(tint[0] < 0.5 && tint[2] < 0.45, "{tint:?}");
 }

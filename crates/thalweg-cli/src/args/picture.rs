@@ -41,6 +41,9 @@ pub struct Picture {
     /// Data laid over the land, such as height, slope, catchment or basins, or a layer's name.
     #[arg(long, value_name = "NAME")]
     pub overlay: Option<String>,
+    /// Show the land's natural colours: what covers the ground, by its recipe.
+    #[arg(long, conflicts_with = "overlay")]
+    pub natural: bool,
     /// The terrain at the start, for overlays that compare with it.
     #[arg(long, value_name = "FILE")]
     pub start: Option<PathBuf>,

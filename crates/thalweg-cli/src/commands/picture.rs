@@ -10,10 +10,11 @@ use thalweg::pictures::ramps::Ramp;
 use thalweg::products::overlay::Overlay;
 use thalweg::recipe::Recipe;
 use thalweg::terrain::Terrain;
-use thalweg::world_folder::{reads_of, recipe_of};
+use thalweg::world_folder::{reads_of, recipe_of, rules_of};
 use thalweg::{Error, Result};
 use thalweg_studio::picture::{PictureOptions, picture as draw};
 use thalweg_studio::view::look::Look;
+use thalweg_studio::view::surface::Natural;
 
 use crate::args::picture::Picture;
 use crate::console::Voice;
@@ -32,12 +33,16 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     let mut reads: Vec<PathBuf> = inputs.flat_map(|input| reads_of(input)).collect();
     reads.extend(recipe.iter().flat_map(Recipe::reads));
     apart(&reads, std::slice::from_ref(&args.output))?;
+    let natural = if args.natural { Some(natural(args, recipe.as_ref())?) } else { None };
     let (terrain, ramp) = terrain(args, recipe, voice)?;
     let begun = args.start.as_deref().map(|path| shown(path, &args.load, None, voice)).transpose()?;
     let [height, width] = args.size;
     let what =
         format!("picture of {} × {} cells at {width} × {height} pixels", terrain.grid.cols(), terrain.grid.rows());
     memory::PICTURE.check(&what, terrain.grid.size, args.size)?;
+    if args.natural {
+        memory::NATURAL.check("a natural picture", terrain.grid.size, [0, 0])?;
+    }
     let overlay = args.overlay.as_deref().map(|name| Overlay::find(name, &terrain)).transpose()?;
     let side = |n: usize| u32::try_from(n).map_err(|_| Error::value("size", n, "1 to 16384 pixels"));
     let [azimuth, altitude] = args.sun;
@@ -49,6 +54,7 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
         zoom: args.zoom,
         exaggeration: args.exaggeration,
         overlay,
+        natural,
         start: begun.as_ref(),
         look: Look {
             sun: Sun { azimuth, altitude },
@@ -62,6 +68,15 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     };
     let picture = draw(&terrain, &options).map_err(|problem| Error::file(&args.output, problem))?;
     save_picture(&args.output, &picture)
+}
+
+/// Of what natural colours depend: as the recipe says that is built, or that lies in the folder.
+fn natural(args: &Picture, recipe: Option<&Recipe>) -> Result<Natural> {
+    if let Some(recipe) = recipe {
+        return Ok(Natural::of(recipe));
+    }
+    let (rules, rock) = rules_of(&args.input)?;
+    Ok(Natural { rules, rock })
 }
 
 /// The recipe of a world that is to be built first, if one was named.

@@ -154,6 +154,7 @@ impl Studio {
             exaggeration: if self.fits > 0.0 { self.exaggeration() } else { 0.0 },
             light: None,
             overlay: self.settings.overlay.clone(),
+            natural: self.settings.natural.then(|| self.recipe.cover_text()),
             basins: !self.snapshot.playing,
         };
         let compare = self.settings.compare != Compare::Off || self.held_before;

@@ -24,6 +24,8 @@ pub struct Settings {
     pub exaggeration: Option<f32>,
     /// The layer over the ground.
     pub overlay: Option<Overlay>,
+    /// Whether the ground has its natural colours, where no layer lies over it; else colours by height.
+    pub natural: bool,
     /// The terrain before, beside.
     pub compare: Compare,
     /// Where the swipe's line is, 0 to 1.
@@ -38,6 +40,7 @@ impl Default for Settings {
             look: Look::default(),
             exaggeration: None,
             overlay: None,
+            natural: false,
             compare: Compare::Off,
             swipe: 0.5,
             droplets: true,
@@ -59,6 +62,16 @@ pub enum AppearanceAct {
 pub fn show(ui: &mut Ui, settings: &mut Settings, overlays: &[Overlay], fits: f32) -> Option<AppearanceAct> {
     let mut wish = None;
     ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        ui.label(RichText::new("Colours").strong());
+        ui.horizontal(|ui| {
+            for (natural, title, about) in [
+                (false, "by height", "A tint for each height, as on a map"),
+                (true, "natural", "What covers the ground: rock, scree, soil, grass, woods, sand, snow"),
+            ] {
+                ui.selectable_value(&mut settings.natural, natural, title).on_hover_text(about);
+            }
+        });
+        ui.add_space(8.0);
         ui.label(RichText::new("Overlay").strong());
         let title = settings.overlay.as_ref().map_or("none".to_string(), Overlay::title);
         ComboBox::from_id_salt("overlay")

@@ -14,7 +14,10 @@ pub(super) struct Facts {
     pub range: [f32; 2],
     pub relief_light: f32,
     pub holes: bool,
+    /// Whether there is an overlay.
     pub has_data: bool,
+    /// Whether the ground has colours of its own.
+    pub natural: bool,
 }
 
 impl Facts {
@@ -29,7 +32,8 @@ impl Facts {
             range: surface.range,
             relief_light: surface.relief_light,
             holes: surface.holes,
-            has_data: surface.data.is_some(),
+            has_data: surface.data.is_some() && !surface.natural,
+            natural: surface.natural,
         }
     }
 }

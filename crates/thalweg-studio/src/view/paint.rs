@@ -64,7 +64,7 @@ impl Paint {
                 share(look.overlay) * on(facts.has_data),
             ],
             shown: [on(look.streams), on(look.sediment), on(look.trees), on(look.water)],
-            rows: [row(look.ramp), row(Ramp::sea()), 0.0, 0.0],
+            rows: [row(look.ramp), row(Ramp::sea()), on(facts.natural), 0.0],
         }
     }
 }

@@ -15,7 +15,7 @@ struct Paint {
     snow: vec4f,
     // Whether streams, loose ground, crowns' shadows and other water are drawn.
     shown: vec4f,
-    // Rows of the ramps of land and sea.
+    // Rows of the ramps of land and sea; whether the ground has colours of its own.
     rows: vec4f,
 }
 
@@ -108,6 +108,11 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
     let line = paint.snow.x + shade;
     let white = smoothstep(line - paint.snow.y, line + paint.snow.y, height) * (1.0 - smoothstep(1.3, 2.6, cliff));
     colour = mix(colour, SNOW, white);
+    let natural = paint.rows.z > 0.5;
+    if natural {
+        // Albedo is darker than a tint of heights: it takes more light.
+        colour = textureLoad(data_at, at, 0).rgb * 1.35;
+    }
     colour = mix(vec3f(GREY), colour, paint.snow.z);
     var dry = colour * light;
 
@@ -120,7 +125,8 @@ fn bake(@builtin(position) position: vec4f) -> Painted {
     let water = paint.shown.w;
     let film = ramp(paint.rows.y, 0.70) * mix(1.0, under, 0.6);
     dry = mix(dry, film, light_here.a * water);
-    dry = mix(dry, STREAM * mix(1.0, under, 0.45), lines.r * paint.shown.x);
+    let shine = select(1.0, 0.5, natural);
+    dry = mix(dry, STREAM * mix(1.0, under, 0.45) * shine, lines.r * paint.shown.x * shine);
 
     // Standing water: where the shore cuts the ground's slope.
     let across = slope * paint.grid.zw;

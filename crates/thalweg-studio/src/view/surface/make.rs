@@ -10,12 +10,13 @@ use thalweg::pictures::sample::{bilinear, quantile};
 use thalweg::pictures::water::Water;
 use thalweg::process::forest::Forest;
 use thalweg::products::overlay::{Overlay, OverlayLegend};
+use thalweg::products::textures::GroundCover;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::{Field, Size};
 use thalweg::{Error, Result};
 
 use crate::view::patches::Pyramid;
-use crate::view::surface::{DRY, HOLE, Surface, Wanted};
+use crate::view::surface::{DRY, HOLE, Natural, Surface, Wanted};
 use crate::view::woods;
 
 /// Depth in metres from which flowing water has a surface of its own.
@@ -68,12 +69,13 @@ impl Surface {
             let crowns = under.as_ref().map_or(255, |under| byte(under[(i, j)]));
             [byte(streams[(i, j)]), crowns, byte(ice / (ice + VEIL)), 0]
         });
-        let (data, legend) = match &wanted.overlay {
-            Some(overlay) => {
+        let (data, legend) = match (&wanted.overlay, &wanted.natural) {
+            (Some(overlay), _) => {
                 let (data, legend) = data(terrain, overlay, wanted.start, size)?;
                 (Some(data), Some(legend))
             }
-            None => (None, None),
+            (None, Some(natural)) => (Some(albedo(terrain, natural, size)?), None),
+            (None, None) => (None, None),
         };
         let depths = relief.sorted(|i, j| relief.sea.map(|sea| sea - relief.heights[(i, j)]).filter(|d| *d > 0.0));
         let sea = relief.sea;
@@ -89,6 +91,7 @@ impl Surface {
             level,
             light,
             lines,
+            natural: wanted.overlay.is_none() && data.is_some(),
             data,
             legend,
             sea,
@@ -178,6 +181,16 @@ fn data(
         [r, g, b, byte(cover)]
     });
     Ok((colours, legend))
+}
+
+/// The ground's own colours by sample, as seen from the air.
+fn albedo(terrain: &Terrain, natural: &Natural, size: Size) -> Result<Field<[u8; 4]>> {
+    let cover = GroundCover::of(terrain, &natural.rules, natural.rock)?.resized(size)?;
+    let ground = cover.from_air();
+    Ok(ground.albedo.map(|colour| {
+        let [r, g, b] = srgb(*colour);
+        [r, g, b, 255]
+    }))
 }
 
 /// 0 to 1 as 0 to 255; what is beyond is held, NaN is 0.

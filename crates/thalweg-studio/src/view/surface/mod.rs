@@ -9,6 +9,9 @@ use glam::vec3;
 use serde::{Deserialize, Serialize};
 use thalweg::pictures::light::Sun;
 use thalweg::products::overlay::{Overlay, OverlayLegend};
+use thalweg::products::textures::TextureRules;
+use thalweg::recipe::Recipe;
+use thalweg::rocks::Rock;
 use thalweg::terrain::Terrain;
 use thalweg::terrain::field::{Field, Size};
 
@@ -24,6 +27,22 @@ pub const HOLE: f32 = -2e30;
 /// Depth of the block under its lowest ground, as a share of its longer side.
 pub(super) const FOOT: f32 = 0.045;
 
+/// Of what natural colours depend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Natural {
+    /// Climate and colours.
+    pub rules: TextureRules,
+    /// The rock that walls and scree show.
+    pub rock: &'static Rock,
+}
+
+impl Natural {
+    /// As a recipe says.
+    pub fn of(recipe: &Recipe) -> Self {
+        Self { rules: recipe.textures.clone(), rock: recipe.rock }
+    }
+}
+
 /// What a surface is made for.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
@@ -37,6 +56,8 @@ pub struct Wanted<'a> {
     pub exaggeration: f32,
     /// Data to be laid over the land.
     pub overlay: Option<Overlay>,
+    /// What the land's natural colours depend on, where it is to have these and no overlay: in place of colours by height.
+    pub natural: Option<Natural>,
     /// The terrain at the start, for what compares with it.
     pub start: Option<&'a Terrain>,
     /// Heights in metres of the land's first and last colour; `None` takes them from the ground.
@@ -56,6 +77,7 @@ impl Default for Wanted<'_> {
             sun: Sun::default(),
             exaggeration: 0.0,
             overlay: None,
+            natural: None,
             start: None,
             range: None,
             light: None,
@@ -78,9 +100,11 @@ pub struct Surface {
     /// Cover of streams, light under crowns, cover of ice; the fourth is free.
     #[serde(with = "raw::field")]
     pub(super) lines: Field<[u8; 4]>,
-    /// Colour (sRGB) and cover of the overlay.
+    /// Colour (sRGB) and cover of the overlay, or of the ground itself.
     #[serde(with = "raw::maybe")]
     pub(super) data: Option<Field<[u8; 4]>>,
+    /// Whether the data are the ground's own colours.
+    pub(super) natural: bool,
     /// Its colours are no bytes: who sends a surface elsewhere sends the legend in its own way.
     #[serde(skip)]
     pub(super) legend: Option<OverlayLegend>,

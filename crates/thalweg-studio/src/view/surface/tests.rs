@@ -1,6 +1,11 @@
 //! Surfaces, by what is asked of them.
 
 use glam::{Vec3, vec3};
+use thalweg::models::Models;
+use thalweg::pictures::colour::srgb;
+use thalweg::products::overlay::Overlay;
+use thalweg::products::textures::GroundCover;
+use thalweg::recipe::Recipe;
 use thalweg::terrain::field::{Field, Size};
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
@@ -8,7 +13,7 @@ use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
 
 use crate::view::camera::Camera;
 use crate::view::space::{Bounds, Ray};
-use crate::view::surface::{Surface, Wanted};
+use crate::view::surface::{Natural, Surface, Wanted};
 
 fn terrain(size: Size, height: impl Fn(usize, usize) -> f64) -> Terrain {
     let mut terrain = Terrain::new(Grid::new(size, 10.0).unwrap());
@@ -127,4 +132,26 @@ fn holes_are_no_ground() {
     land.nodata = Some(Field::new([40, 40], true));
     let none = Surface::of(&land, &Wanted::default()).unwrap();
     assert!(none.hit(&down(0.0), 1.0).is_none());
+}
+
+#[test]
+fn natural_colours_are_those_of_the_ground_cover() {
+    let land = terrain([50, 64], |i, j| 4.0 * i as f64 + 900.0 * (j as f64 / 9.0).sin());
+    let recipe =
+        Recipe::parse_stages("rock = \"sandstone\"\n[textures]\nmoisture = 0.1\n", &Models::default()).unwrap();
+    let natural = Natural::of(&Recipe::parse_stages(&recipe.cover_text(), &Models::default()).unwrap());
+    assert_eq!(natural, Natural { rules: recipe.textures.clone(), rock: recipe.rock });
+    let wanted = Wanted { natural: Some(natural.clone()), ..Wanted::default() };
+    let surface = Surface::of(&land, &wanted).unwrap();
+    let cover = GroundCover::of(&land, &recipe.textures, recipe.rock).unwrap().from_air();
+    let data = surface.data.as_ref().unwrap();
+    for (colour, expected) in data.as_slice().iter().zip(cover.albedo.as_slice()) {
+        let [r, g, b] = srgb(*expected);
+        assert_eq!(*colour, [r, g, b, 255]);
+    }
+    assert!(surface.natural && surface.legend.is_none());
+    // An overlay lies over all colours.
+    let surface = Surface::of(&land, &Wanted { overlay: Some(Overlay::Height), ..wanted }).unwrap();
+    assert!(!surface.natural && surface.legend.is_some());
+    assert!(Surface::of(&land, &Wanted::default()).unwrap().data.is_none());
 }
