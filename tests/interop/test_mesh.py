@@ -370,13 +370,14 @@ def test_water_lies_apart_from_the_ground(lakes, tmp_path):
     middle = points.mean(axis=1)[:, [0, 2]]
     steps = np.hypot(*np.diff(middle, axis=0).T)[joined]
     assert abs(steps.sum() / along.sum() - 1) < 0.1
-    # They show: at most one point in a hundred lies under the drawn ground.
+    # They show, and most lie near the ground: few points lie under it as it is drawn, and a quarter at most more than two metres above it.
     y, x = at(read["POSITION"])
     i, j = np.clip(y.astype(int), 0, height.shape[0] - 2), np.clip(x.astype(int), 0, height.shape[1] - 2)
     a, b = y - i, x - j
     nw, ne, sw, se = height[i, j], height[i, j + 1], height[i + 1, j], height[i + 1, j + 1]
     drawn = np.where(a + b <= 1, nw + b * (ne - nw) + a * (sw - nw), se + (1 - b) * (sw - se) + (1 - a) * (ne - se))
-    assert (read["POSITION"][:, 1] >= drawn - 1e-3).mean() > 0.99
+    over = read["POSITION"][:, 1] - drawn
+    assert (over >= -1e-3).mean() > 0.95 and (over < 2.0).mean() > 0.75, ((over >= -1e-3).mean(), (over < 2.0).mean())
     # Nothing of it in a bare mesh, or in that of the heights alone.
     thalweg("mesh", lakes, "-o", tmp_path / "b.glb", "--bare")
     thalweg("mesh", lakes / "height.tif", "-o", tmp_path / "c.glb")

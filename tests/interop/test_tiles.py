@@ -111,7 +111,7 @@ def test_a_tile_says_where_it_lies_and_where_its_water_goes(place):
             assert np.all(np.diff(line["properties"]["area_m2"]) >= 0)
         with Image.open(folder / "shaded.png") as picture:
             assert picture.size == (size, size)
-        assert sorted(report["files"]) and len(list(folder.iterdir())) == 6
+        assert sorted(report["files"]) and len(list(folder.iterdir())) == 7
 
 
 def test_neighbouring_tiles_join_bit_for_bit(place):

@@ -4,12 +4,13 @@ use thalweg::flow::hydraulic;
 use thalweg::pictures::light::{Sun, hillshade};
 use thalweg::products::normals::Depth;
 use thalweg::products::slope::gradient;
+use thalweg::products::textures::maps::flow;
 use thalweg::products::textures::{
     COUNT, GroundCover, MATERIALS, Material, SeenFrom, TextureOptions, TextureRules, Textures, least_river,
 };
 use thalweg::recipe::Recipe;
 use thalweg::rocks::Rock;
-use thalweg::terrain::{DISCHARGE, POOL};
+use thalweg::terrain::{Cells, DISCHARGE, MOMENTUM_X, MOMENTUM_Y, POOL};
 use thalweg::{Field, Grid, Height, Run, Terrain, presets};
 
 fn built(preset: &str, cells: usize) -> (Terrain, Recipe) {
@@ -192,4 +193,24 @@ fn correlation(pairs: &[(f64, f64)]) -> f64 {
         [xx + (x - a) * (x - a), yy + (y - b) * (y - b), xy + (x - a) * (y - b)]
     });
     sums[2] / (sums[0] * sums[1]).sqrt().max(1e-12)
+}
+
+#[test]
+fn flow_goes_with_the_water_but_never_up_the_ground() {
+    let size = [20, 20];
+    let ground = Field::generate(size, |i, _| Height::saturating(100.0 - 2.0 * i as f64));
+    let mut terrain = Terrain::from_ground(Grid::new(size, 10.0).unwrap(), ground).unwrap();
+    let toward = |terrain: &mut Terrain, east: f32, south: f32| {
+        for (spec, part) in [(&MOMENTUM_X, east), (&MOMENTUM_Y, south)] {
+            terrain.insert(spec, Cells::Float(Field::new(size, part))).unwrap();
+        }
+        flow(terrain, 0.3)[(9, 9)]
+    };
+    // Down the slope, or aslant.
+    assert_eq!(toward(&mut terrain, 0.0, 0.0)[..2], [0.0, 1.0]);
+    let [east, south, _] = toward(&mut terrain, 3.0, 3.0);
+    assert!((east - 0.5f32.sqrt()).abs() < 1e-6 && (south - 0.5f32.sqrt()).abs() < 1e-6);
+    // Momentum of water that ran before the ground was shaped.
+    assert_eq!(toward(&mut terrain, 0.0, -5.0)[..2], [0.0, 1.0]);
+    assert_eq!(toward(&mut terrain, 2.0, -5.0)[..2], [0.0, 1.0]);
 }

@@ -42,7 +42,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     /// Build a world from a preset or a recipe into a folder.
-    Build(Build),
+    Build(Box<Build>),
     /// Make one tile of a world of any size: heights, where water goes, rivers, a map.
     Tile(Tile),
     /// Serve a world's tiles to web maps and engines as they ask for them.

@@ -1,5 +1,7 @@
 //! `mesh` and `normals`: a terrain for game engines.
 
+use std::path::Path;
+
 use thalweg::io::apart::apart;
 use thalweg::io::meshes::{MESH_ENDINGS, MESH_FILES, MeshFile, draft_scene};
 use thalweg::io::{atomic, output};
@@ -32,7 +34,12 @@ pub fn mesh(args: &Mesh, voice: Voice) -> Result<()> {
     let ending = output::check_ending(&args.output, &MESH_ENDINGS)?;
     let kind = MeshFile::of(ending).unwrap_or(MESH_FILES[0]);
     let reads = [files_of(&args.input), args.trees.iter().cloned().collect()].concat();
-    apart(&reads, &kind.files(&args.output, args.texture.is_some()))?;
+    let files = kind.files(&args.output, args.texture.is_some());
+    apart(&reads, &files)?;
+    // Nor over the picture of a world that lies there.
+    let folder = args.output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names: Vec<String> = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string())).collect();
+    output::check_names(folder, "", &names)?;
     if args.trees.is_some() && !kind.nodes {
         return Err(Error::file(&args.output, "holds no trees: they are nodes that share a few shapes; write .glb"));
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use thalweg::base::names::shown;
 use thalweg::io::apart::apart;
-use thalweg::io::classes::{load_classes, resample_classes};
+use thalweg::io::classes::{crop_raster, load_classes, load_layer_map, resample_classes};
 use thalweg::io::terrain::{Loaded, SaveOptions, load, save};
 use thalweg::io::{Format, SampleType, Sidecar, output, write, writes_sidecar};
 use thalweg::products::resample::{crop as cropped, resample as resampled};
@@ -60,6 +60,12 @@ pub fn resample(args: &Resample, voice: Voice) -> Result<()> {
 /// As [`resample`]; a window that reaches beyond the terrain.
 pub fn crop(args: &Crop, voice: Voice) -> Result<()> {
     let [col, row, cols, rows] = args.window;
+    let by_itself = !is_zarr(&args.input) && !is_store_name(&args.output);
+    if by_itself && let Some(map) = load_layer_map(&args.input, &args.load.options())? {
+        output::check(&args.output)?;
+        apart(&Sidecar::files(&args.input), std::slice::from_ref(&args.output))?;
+        return write(&args.output, &crop_raster(&map, Window { start: [row, col], size: [rows, cols] })?);
+    }
     if let Some(file) = source(&args.input, &args.output, &args.load, |_| cols.saturating_mul(rows))? {
         let how = Reshape::Crop(Window { start: [row, col], size: [rows, cols] });
         return windows(&file, how, &args.input, &args.output, args.sample, voice);

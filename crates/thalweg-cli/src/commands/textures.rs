@@ -2,7 +2,7 @@
 
 use thalweg::Result;
 use thalweg::io::apart::apart;
-use thalweg::io::{check_textures, draft_textures, output};
+use thalweg::io::{check_textures, draft_textures, output, texture_files};
 use thalweg::products::normals::Depth;
 use thalweg::products::textures::{SeenFrom, TextureOptions, Textures};
 use thalweg::world_folder::{reads_of, rules_of};
@@ -19,7 +19,7 @@ use crate::terrains::input;
 pub fn textures(args: &args::Textures, voice: Voice) -> Result<()> {
     check_textures(&args.output)?;
     let reads = [reads_of(&args.input), args.start.as_deref().map(reads_of).unwrap_or_default()].concat();
-    apart(&reads, &[args.output.join(thalweg::io::textures::MANIFEST)])?;
+    apart(&reads, &texture_files(&args.output))?;
     let terrain = input(&args.input, &args.load, args.sea_level, voice)?;
     let start = args.start.as_deref().map(|path| input(path, &args.load, None, voice)).transpose()?;
     let cells = [terrain.grid.size.map(|n| n.max(args.size.unwrap_or(0))), terrain.grid.size];

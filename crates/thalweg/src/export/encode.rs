@@ -8,7 +8,7 @@ use super::target::HeightFile;
 use crate::base::error::{Error, Result};
 use crate::io::sidecar::RowOrder;
 use crate::io::{Format, Head, Overviews, Raster, SampleType, Samples, write, write_cog};
-use crate::terrain::field::Field;
+use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::Georeference;
 
 /// What is seen of the values of an export.
@@ -19,6 +19,8 @@ pub(super) struct Seen {
     /// Samples, and those of them without data.
     pub cells: u64,
     pub missing: u64,
+    /// Those without data, each once where tiles share samples.
+    pub once: u64,
     /// Of whole numbers all that there are, as long as they are few.
     pub classes: Option<BTreeSet<i64>>,
     /// Of all values.
@@ -29,14 +31,18 @@ pub(super) struct Seen {
 const MOST_CLASSES: usize = 4096;
 
 impl Seen {
-    /// What is seen of a window.
-    pub fn of(piece: &Piece, whole: bool) -> Self {
-        let mut seen = Self { range: None, cells: 0, missing: 0, classes: whole.then(BTreeSet::new), digest: 0 };
+    /// What is seen of a window, of which the first rows and columns, `own`, belong to no other tile.
+    pub fn of(piece: &Piece, whole: bool, own: Size) -> Self {
+        let cols = piece.values.cols();
+        let is_own = |k: usize| k / cols < own[0] && k % cols < own[1];
+        let mut seen =
+            Self { range: None, cells: 0, missing: 0, once: 0, classes: whole.then(BTreeSet::new), digest: 0 };
         let mut digest = xxhash_rust::xxh3::Xxh3::new();
         for (k, value) in piece.values.as_slice().iter().enumerate() {
             seen.cells += 1;
             if is_missing(piece, k) {
                 seen.missing += 1;
+                seen.once += u64::from(is_own(k));
                 digest.update(&f64::NAN.to_le_bytes());
                 continue;
             }
@@ -62,6 +68,7 @@ impl Seen {
         };
         self.cells += other.cells;
         self.missing += other.missing;
+        self.once += other.once;
         self.classes = match (self.classes, other.classes) {
             (Some(mut all), Some(more)) => {
                 all.extend(more);
@@ -185,6 +192,14 @@ pub(super) fn write_picture(path: &Path, samples: Samples, cols: usize) -> Resul
     write(path, &Raster::new(size, samples))
 }
 
+/// What a map's band says of itself.
+pub(super) struct MapBand<'a> {
+    pub name: &'a str,
+    pub unit: &'a str,
+    /// Whether its values are classes.
+    pub whole: bool,
+}
+
 /// Writes a cloud-optimised GeoTIFF.
 pub(super) fn write_map(
     path: &Path,
@@ -192,12 +207,13 @@ pub(super) fn write_map(
     cols: usize,
     place: Option<Georeference>,
     nodata: Option<f64>,
-    unit: &str,
-    whole: bool,
+    about: MapBand<'_>,
 ) -> Result<()> {
     let size = [samples.len() / cols, cols];
+    let MapBand { name, unit, whole } = about;
     let unit = Some(unit.to_string()).filter(|unit| unit != "1");
-    let head = Head { nodata, georeference: place, unit, ..Head::new(size, samples.kind()) };
+    let description = Some(name.to_string());
+    let head = Head { nodata, georeference: place, unit, description, ..Head::new(size, samples.kind()) };
     let overviews = if whole { Overviews::Classes } else { Overviews::Means };
     write_cog(path, &head, overviews, |window| samples.window(size, window))
 }
@@ -243,9 +259,9 @@ mod tests {
     #[test]
     fn what_is_seen_in_parts_is_what_is_seen_in_all() {
         let [a, b] = [piece(&[1.0, 5.0], Some(0)), piece(&[-2.0, 3.0], None)];
-        let both = Seen::of(&a, true).merge(Seen::of(&b, true));
+        let both = Seen::of(&a, true, [1, 9]).merge(Seen::of(&b, true, [1, 9]));
         assert_eq!((both.range, both.cells, both.missing), (Some([-2.0, 5.0]), 4, 1));
         assert_eq!(both.classes, Some(BTreeSet::from([-2, 3, 5])));
-        assert_ne!(both.digest, Seen::of(&b, true).merge(Seen::of(&a, true)).digest);
+        assert_ne!(both.digest, Seen::of(&b, true, [1, 9]).merge(Seen::of(&a, true, [1, 9])).digest);
     }
 }

@@ -18,6 +18,16 @@ pub enum ExportTiles {
     Side(usize),
 }
 
+impl std::fmt::Display for ExportTiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Whole => f.write_str("1"),
+            Self::Count([rows, cols]) => write!(f, "{cols}x{rows}"),
+            Self::Side(side) => write!(f, "{side}px"),
+        }
+    }
+}
+
 impl FromStr for ExportTiles {
     type Err = Error;
 
@@ -84,7 +94,11 @@ impl ExportLayout {
         let layout = match tiles {
             ExportTiles::Whole => Self { tiles: [1, 1], side: single(target, source, size)?, shared },
             _ if size.is_some() => {
-                return Err(Error::value("size", "given", "nothing beside tiles: their side is --tiles 1009px"));
+                return Err(Error::value(
+                    "size",
+                    size.map_or(String::new(), shown),
+                    "nothing beside tiles: these have a side of their own, as --tiles 513px",
+                ));
             }
             ExportTiles::Count(tiles) => {
                 let most = if target.numbering == Numbering::Regions { MOST_REGIONS } else { MOST_TILES };
@@ -203,7 +217,9 @@ fn of_count(target: &ExportTarget, source: Size, tiles: [usize; 2], shared: bool
             _ => target.tile_sides.nearest(want),
         }
     });
-    Ok(if target.square { [side[0].max(side[1]); 2] } else { side })
+    // Regions have as many rows as columns.
+    let is_square = target.square || target.numbering == Numbering::Regions;
+    Ok(if is_square { [side[0].max(side[1]); 2] } else { side })
 }
 
 /// The side nearest to `want` of which `tiles` beside one another make a file that the target takes.

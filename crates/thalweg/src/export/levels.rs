@@ -61,7 +61,7 @@ impl SheetLevels {
         }
         let count = self.band().min(rows - self.looked);
         let piece = self.sheet.piece(Window { start: [self.looked, 0], size: [count, cols] })?;
-        let seen = Seen::of(&piece, false);
+        let seen = Seen::of(&piece, false, piece.values.size());
         let part = means(&numbers(piece));
         let whole = Window { start: [0, 0], size: part.size() };
         self.means[0].paste(&part, whole, [self.looked / 2, 0]);

@@ -1,8 +1,10 @@
 //! The folder of an export: whose it is, what is there already, and the manifest that comes last.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -15,6 +17,9 @@ pub const MANIFEST: &str = "manifest.json";
 /// The list of files that are being written. What has its name is whole.
 const LIST: &str = ".thalweg-export.json";
 
+/// A line to each file that has its name: length, CRC-32, name. What lies there and is another was harmed since.
+const DONE: &str = ".thalweg-export.done";
+
 /// Longest manifest that is read.
 const MOST: u64 = 64 << 20;
 
@@ -23,8 +28,9 @@ pub(super) struct Claimed {
     folder: PathBuf,
     /// What the export is, in a number: the same plan makes the same files.
     pub plan: String,
-    /// Whether another run has put files of this export there.
-    pub goes_on: bool,
+    /// Length and checksum of the files of this export that another run has put there.
+    there: BTreeMap<String, (u64, u32)>,
+    done: Mutex<fs::File>,
 }
 
 /// What a folder holds of a former export: its plan, its target, and the names of its files.
@@ -32,6 +38,8 @@ struct Former {
     plan: String,
     target: String,
     files: Vec<String>,
+    /// Length and checksum of those of which it says so.
+    sums: BTreeMap<String, (u64, u32)>,
 }
 
 impl Former {
@@ -46,7 +54,13 @@ impl Former {
         let files = value["files"].as_array().into_iter().flatten();
         // Names in this folder, and no ways out of it.
         let files = files.filter_map(|file| file.as_str().or(file["file"].as_str())).filter(|name| is_inside(name));
-        Ok(Some(Self { plan, target, files: files.map(String::from).collect() }))
+        let files = files.map(String::from).collect();
+        let sum = |file: &Value| {
+            let crc = u32::from_str_radix(file["crc32"].as_str()?, 16).ok()?;
+            Some((file["file"].as_str()?.to_string(), (file["bytes"].as_u64()?, crc)))
+        };
+        let sums = value["files"].as_array().into_iter().flatten().filter_map(sum).collect();
+        Ok(Some(Self { plan, target, files, sums }))
     }
 }
 
@@ -96,13 +110,14 @@ impl Claimed {
     /// # Errors
     /// Another export in the folder, or other files of these names; what the system refuses.
     pub fn take(folder: &Path, plan: &str, target: &str, files: &[String], fresh: bool) -> Result<Self> {
-        let mut goes_on = false;
+        let (mut goes_on, mut there) = (false, BTreeMap::new());
         for name in [MANIFEST, LIST] {
             let Some(former) = Former::read(&folder.join(name))? else { continue };
             if former.plan == plan && !fresh {
                 goes_on = true;
+                there.extend(former.sums);
             } else if fresh {
-                let gone = former.files.iter().map(String::as_str).chain([name]);
+                let gone = former.files.iter().map(String::as_str).chain([name, DONE]);
                 let gone = gone.filter(|file| is_there(folder, file)).map(|file| folder.join(file));
                 gone.into_iter().try_for_each(|path| disk::remove(&path).map_err(Error::io(&path, "remove")))?;
             } else {
@@ -115,12 +130,32 @@ impl Claimed {
         }
         let text = json!({"thalweg": env!("CARGO_PKG_VERSION"), "target": target, "plan": plan, "files": files});
         write_text(folder.join(LIST), &format!("{text}\n"))?;
-        Ok(Self { folder: folder.to_path_buf(), plan: plan.to_string(), goes_on })
+        let path = folder.join(DONE);
+        if goes_on && let Some(bytes) = plain::read_if_there(&path, MOST)? {
+            there.extend(String::from_utf8_lossy(&bytes).lines().filter_map(sum_of));
+        } else {
+            disk::remove(&path).map_err(Error::io(&path, "remove"))?;
+        }
+        let done = fs::File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
+        Ok(Self { folder: folder.to_path_buf(), plan: plan.to_string(), there, done: Mutex::new(done) })
     }
 
-    /// Whether a file is there, and so whole.
+    /// Whether a file is there as it was written.
     pub fn has(&self, name: &str) -> bool {
-        self.goes_on && is_there(&self.folder, name)
+        let was = self.there.get(name).filter(|_| is_there(&self.folder, name));
+        was.is_some_and(|was| checksum(&self.folder.join(name)).is_ok_and(|is| is == *was))
+    }
+
+    /// Writes down that a file has its name.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn note(&self, name: &str) -> Result<()> {
+        let (bytes, crc) = checksum(&self.folder.join(name))?;
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whole in one write: tiles are written side by side.
+        done.write_all(format!("{bytes} {crc:08x} {name}\n").as_bytes())
+            .map_err(Error::io(&self.folder.join(DONE), "write"))
     }
 
     /// Writes the manifest: all files are there.
@@ -130,10 +165,19 @@ impl Claimed {
     pub fn finish(self, manifest: &Value) -> Result<PathBuf> {
         let path = self.folder.join(MANIFEST);
         write_text(&path, &format!("{manifest:#}\n"))?;
-        let list = self.folder.join(LIST);
-        disk::remove(&list).map_err(Error::io(&list, "remove"))?;
+        for name in [LIST, DONE] {
+            let list = self.folder.join(name);
+            disk::remove(&list).map_err(Error::io(&list, "remove"))?;
+        }
         Ok(path)
     }
+}
+
+/// A line of [`DONE`], if it is whole.
+fn sum_of(line: &str) -> Option<(String, (u64, u32))> {
+    let mut parts = line.splitn(3, ' ');
+    let (bytes, crc, name) = (parts.next()?, parts.next()?, parts.next()?);
+    Some((name.to_string(), (bytes.parse().ok()?, u32::from_str_radix(crc, 16).ok()?)))
 }
 
 /// Length and CRC-32 of a file, as zip has it.
@@ -163,18 +207,27 @@ mod tests {
         let dir = place.path();
         let files = ["a.png", "b.png"].map(String::from);
         let claimed = Claimed::take(dir, "1", "unity", &files, false).unwrap();
-        assert!(!claimed.goes_on && !claimed.has("a.png"));
+        assert!(!claimed.has("a.png"));
         fs::write(dir.join("a.png"), "first").unwrap();
+        claimed.note("a.png").unwrap();
         // Stopped here: the same goes on, another does not.
         let claimed = Claimed::take(dir, "1", "unity", &files, false).unwrap();
         assert!(claimed.has("a.png") && !claimed.has("b.png"));
+        // What was harmed since is not there, nor is what nobody wrote down.
+        for (file, harm) in [("a.png", "worst"), ("a.png", ""), ("b.png", "x")] {
+            fs::write(dir.join(file), harm).unwrap();
+            assert!(!Claimed::take(dir, "1", "unity", &files, false).unwrap().has(file), "{file} {harm}");
+        }
+        fs::write(dir.join("a.png"), "first").unwrap();
+        fs::remove_file(dir.join("b.png")).unwrap();
         assert!(Claimed::take(dir, "2", "unity", &files, false).is_err() && check(dir, "unreal", false).is_err());
         claimed
             .finish(&json!({"plan": "1", "target": "unity", "files": [{"file": "a.png"}, {"file": "../x"}]}))
             .unwrap();
+        assert!(!dir.join(DONE).exists());
         assert!(!dir.join(LIST).exists() && check(dir, "unity", false).is_ok());
         assert!(Claimed::take(dir, "2", "unity", &files, false).is_err());
-        assert!(!Claimed::take(dir, "2", "unity", &files, true).unwrap().goes_on);
+        assert!(!Claimed::take(dir, "2", "unity", &files, true).unwrap().has("a.png"));
         assert!(!dir.join("a.png").exists() && !dir.join(MANIFEST).exists());
     }
 

@@ -14,6 +14,7 @@ use super::manifest::{self, Claimed, MANIFEST, checksum};
 use super::source::Ground;
 use super::{ExportOptions, ExportProgress, ExportTiles, Exported};
 use crate::base::error::{Error, Result};
+use crate::io::atomic::sweep;
 use crate::io::{atomic, has_crs, output, save_place, write_text};
 use crate::web::{
     KNOWN_CODES, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, MeshTile, PAGE, SIDE,
@@ -113,10 +114,14 @@ impl MapExport {
             );
         }
         if options.tiles != ExportTiles::Whole {
-            return refused("tiles", format!("{:?}", options.tiles), "whose tiles are those of Web Mercator");
+            return refused("tiles", options.tiles.to_string(), "whose tiles are those of Web Mercator");
         }
         if options.shared.is_some() {
-            return refused("edges", "given".to_string(), "whose tiles share nothing");
+            return refused(
+                "edges",
+                if options.shared == Some(true) { "shared" } else { "adjacent" }.to_string(),
+                "whose tiles share nothing",
+            );
         }
         if let Some([low, high]) = options.range {
             return refused("range", format!("{low},{high}"), "whose tiles hold metres");
@@ -232,6 +237,10 @@ impl MapExport {
                 .collect();
             tiles.extend(known);
         }
+        if !self.mesh && low < DEEPEST {
+            let allowed = format!("{DEEPEST} m and more, which colours of terrain-rgb hold");
+            return Err(Error::value("heights", format!("{low} m"), allowed));
+        }
         let digest = self.seen.as_ref().map_or(0, |seen| seen.digest);
         let about = (self.options.target.name, &self.name, self.mesh, &self.place, self.land.width(self.land.finest()));
         let told = format!("{about:?} {zooms:?} {digest}");
@@ -239,6 +248,10 @@ impl MapExport {
         let target = self.options.target.name;
         let files = [names(&tiles), self.others()].concat();
         let claimed = Claimed::take(&self.folder, &plan, target, &files, self.options.fresh)?;
+        // What a killed run has left in the folders of its tiles.
+        let folders: BTreeSet<PathBuf> =
+            files.iter().filter_map(|file| Some(self.folder.join(file).parent()?.to_path_buf())).collect();
+        folders.iter().for_each(|folder| sweep(folder));
         Ok(Plan { claimed, zooms, tiles, range: [low, if high > low { high } else { low + 1.0 }] })
     }
 
@@ -279,6 +292,7 @@ impl MapExport {
             let folder = path.parent().unwrap_or(&self.folder);
             fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
             atomic(&path, |out| out.write_all(&bytes).map_err(Error::io(&path, "write")))?;
+            plan.claimed.note(file)?;
         }
         Ok(true)
     }
@@ -423,6 +437,9 @@ impl MapExport {
 fn names(tiles: &[Part]) -> Vec<String> {
     tiles.iter().flat_map(|part| part.files()).map(|(_, file)| file).collect()
 }
+
+/// Metres below which terrain-rgb has no colours.
+const DEEPEST: f64 = -10_000.0;
 
 /// Where the ground lies, its system in words, and whether the place is invented.
 fn placed(ground: &Ground, origin: Option<[f64; 2]>, warnings: &mut Vec<String>) -> Result<(MapPlace, String, bool)> {

@@ -42,7 +42,7 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use self::beside::{Drawn, style_name, write_lines, write_style};
-use self::encode::{Coding, Seen, write_heights, write_map, write_picture};
+use self::encode::{Coding, MapBand, Seen, write_heights, write_map, write_picture};
 use self::manifest::{Claimed, checksum};
 use self::sampling::{Between, Piece, Sampling};
 use self::source::{GoingLayer, Ground};
@@ -59,7 +59,7 @@ pub use self::job::Export;
 pub use self::layout::{ExportLayout, ExportTiles};
 pub use self::manifest::MANIFEST;
 pub use self::sides::SideRule;
-pub use self::target::{ExportTarget, HeightFile, LayerPlace, Numbering, Seams, TARGETS};
+pub use self::target::{ExportTarget, HeightFile, LayerPlace, NameRule, Numbering, Seams, TARGETS};
 pub use self::words::table;
 
 /// What is exported, and how.
@@ -252,13 +252,16 @@ impl SheetExport {
         };
         let said = self.warnings.len();
         self.warn_of_holes(&plan);
-        let first = self.file_name(&plan.sheets[0], self.tiles[0]);
+        // One that holds something.
+        let full = self.seen.iter().position(|seen| seen[0].range.is_some()).unwrap_or(0);
+        let first = self.file_name(&plan.sheets[0], self.tiles[full]);
         let facts = Facts {
             layout: &self.layout,
             spacing: self.spacing,
             range: plan.range,
             sea: self.ground.grid.sea_level.map(Height::metres),
             file: &first,
+            name: &plan.sheets[0].head,
             metres: self.file.sample == SampleType::F32,
             crs: &self.crs(),
         };
@@ -295,7 +298,12 @@ impl SheetExport {
 
     fn look(&self, tile: [usize; 2]) -> Result<Vec<Seen>> {
         let whole = |of: usize| of.checked_sub(1).is_some_and(|k| self.layers[k].whole);
-        (0..=self.layers.len()).map(|of| Ok(Seen::of(&self.piece(of, tile)?, whole(of)))).collect()
+        // Samples that neighbours share are the one's that lies before.
+        let own = [0, 1].map(|k| {
+            let last = tile[k] + 1 == self.layout.tiles[k];
+            self.layout.side[k] - usize::from(self.layout.shared && !last)
+        });
+        (0..=self.layers.len()).map(|of| Ok(Seen::of(&self.piece(of, tile)?, whole(of), own))).collect()
     }
 
     /// What all tiles are, and what becomes of them; the folder is taken.
@@ -307,7 +315,9 @@ impl SheetExport {
         if let Some([minimum, maximum]) = self.options.range
             && (low < minimum || high > maximum)
         {
-            let allowed = format!("a range that holds all heights, {low:.3} to {high:.3} m");
+            // As wide as the words say it.
+            let [low, high] = [(low * 1e3).floor() / 1e3, (high * 1e3).ceil() / 1e3];
+            let allowed = format!("a range that holds all heights, {low} to {high} m");
             return Err(Error::value("range", format!("{minimum},{maximum}"), allowed));
         }
         // Of flat land any range tells the height.
@@ -444,11 +454,14 @@ impl SheetExport {
                         // A map without holes needs no number for them.
                         let holes = self.seen.iter().any(|seen| seen[of].missing > 0);
                         let nodata = sheet.coding.nodata().filter(|_| holes);
-                        write_map(&path, &samples, cols, self.place(self.layout.window(tile)), nodata, unit, whole)?;
+                        let name = of.checked_sub(1).map_or("height", |k| self.layers[k].name.as_str());
+                        let about = MapBand { name, unit, whole };
+                        write_map(&path, &samples, cols, self.place(self.layout.window(tile)), nodata, about)?;
                     }
                     (_, 0) => write_heights(&path, self.file, self.options.target.rows, samples, cols)?,
                     _ => write_picture(&path, samples, cols)?,
                 }
+                plan.claimed.note(&self.file_name(sheet, tile))?;
             }
         }
         Ok(())
@@ -523,7 +536,7 @@ impl SheetExport {
             "sample": self.file.sample,
             "byte_order": if self.file.ending == "png" { "big" } else { "little" },
             "first_row": target.rows,
-            "nodata": plan.heights.missing,
+            "nodata": plan.heights.once,
             "crs": self.crs(),
             "source_samples": [self.ground.grid.size[1], self.ground.grid.size[0]],
             "layers": layers,
@@ -584,7 +597,7 @@ impl SheetExport {
     }
 
     fn warn_of_holes(&mut self, plan: &Plan) {
-        if plan.heights.missing == 0 || self.file.format == Format::Tiff {
+        if plan.heights.missing == 0 {
             return;
         }
         let empty: Vec<String> = self
@@ -595,7 +608,8 @@ impl SheetExport {
             .map(|(tile, _)| self.file_name(&plan.sheets[0], *tile))
             .collect();
         let of = if empty.is_empty() { String::new() } else { format!("; no data at all in {}", empty.join(", ")) };
-        let said = format!("{} samples without data stand at the lowest height{of}", plan.heights.missing);
+        let stand = if self.file.format == Format::Tiff { "are nodata" } else { "stand at the lowest height" };
+        let said = format!("{} samples without data {stand}{of}", plan.heights.once);
         self.warnings.push(said);
     }
 }

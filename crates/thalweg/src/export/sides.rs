@@ -47,7 +47,16 @@ impl SideRule {
             Self::Any(least, most) => samples.clamp(least, most),
             Self::Power(least, most) => among(&mut powers(least, most)),
             Self::PowerPlusOne(least, most) => among(&mut powers(least - 1, most - 1).map(|n| n + 1)),
-            Self::Components { usual, .. } => among(&mut usual.iter().copied()),
+            // What it takes stays; what lies far from all that is recommended takes what is allowed beside it.
+            Self::Components { usual, .. } => {
+                let near = among(&mut usual.iter().copied());
+                let is_near = near.abs_diff(samples) <= samples / 16 || Some(&near) == usual.last() && samples > near;
+                if self.allows(samples) || !is_near {
+                    self.beside(samples).min(usual.last().copied().unwrap_or(near))
+                } else {
+                    near
+                }
+            }
         }
     }
 
@@ -99,7 +108,15 @@ mod tests {
             assert!(!unreal.allows(n), "{n}");
             assert!(unreal.allows(unreal.beside(n)), "{n}");
         }
-        assert_eq!([512, 1024, 4096, 1, 9999].map(|n| unreal.nearest(n)), [505, 1009, 4033, 127, 8129]);
+        assert_eq!([512, 1024, 4096, 9999].map(|n| unreal.nearest(n)), [505, 1009, 4033, 8129]);
+        // What is taken stays, and nothing is blown up or cut down by half to what is recommended.
+        for n in [64, 993, 1021, 300, 1500, 100, 700] {
+            let near = unreal.nearest(n);
+            assert!(
+                unreal.allows(near) && near.abs_diff(n) <= n / 16 && (!unreal.allows(n) || near == n),
+                "{n} {near}"
+            );
+        }
         let unity = SideRule::PowerPlusOne(33, 4097);
         assert_eq!([20, 512, 1024, 700, 9000].map(|n| unity.nearest(n)), [33, 513, 1025, 513, 4097]);
         assert!(unity.allows(33) && unity.allows(4097) && !unity.allows(17) && !unity.allows(8193) && !unity.allows(0));

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::sampling::{Piece, Sheet};
 use crate::base::error::{Error, Result};
+use crate::io::has_crs;
 use crate::io::{
     FileWindows, Format, HeightReading, LoadOptions, Placed, SampleLook, SampleType, Sidecar, load, needs_sidecar,
     placed_of,
 };
 use crate::models::Models;
 use crate::terrain::field::{Field, Size, Window};
-use crate::terrain::grid::Grid;
+use crate::terrain::grid::{Georeference, Grid};
 use crate::terrain::height::Height;
 use crate::terrain::{CellType, Cells, LOOSE, Terrain};
 use crate::world_folder::{heights_in, recipe_of};
@@ -115,6 +116,12 @@ impl Ground {
             );
             return Err(Error::layer(name, problem));
         }
+        if let (Some(own), Some(given)) = (&self.grid.georeference, &head.georeference)
+            && !lies_there(own, given)
+        {
+            let problem = format!("{} lies elsewhere: its coordinates are not those of the heights", path.display());
+            return Err(Error::layer(name, problem));
+        }
         let declared = Models::default().layer(&name);
         let is_whole = !matches!(head.samples.kind(), SampleType::F32 | SampleType::F64) && head.scale == [1.0, 0.0];
         let whole = is_whole || declared.is_some_and(|spec| spec.cells == CellType::Count);
@@ -122,6 +129,17 @@ impl Ground {
         let sheet = Box::new(LayerWindows { nodata: head.nodata, scale: head.scale, windows });
         Ok(GoingLayer { name, unit: said.unwrap_or_else(|| "1".to_string()), whole, sheet })
     }
+}
+
+/// Whether two maps of one size that say where they lie say the same, to a tenth of a cell.
+fn lies_there(own: &Georeference, given: &Georeference) -> bool {
+    if !has_crs(own) || !has_crs(given) {
+        return true;
+    }
+    let (Some(a), Some(b)) = (own.transform, given.transform) else { return true };
+    let tenth = 0.1 * a[1].abs().max(a[5].abs());
+    let same_system = own.epsg().is_none() || given.epsg().is_none() || own.epsg() == given.epsg();
+    same_system && [0, 3].iter().all(|k| (a[*k] - b[*k]).abs() <= tenth)
 }
 
 /// The rasters in a folder, by name.

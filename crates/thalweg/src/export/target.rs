@@ -30,6 +30,8 @@ pub struct ExportTarget {
     pub rows: RowOrder,
     /// How tiles are numbered in names.
     pub numbering: Numbering,
+    /// What of a name it would read as something else.
+    pub names: NameRule,
     /// What becomes of layers.
     pub layers: LayerPlace,
     /// What to click and type, `{…}` standing for the numbers.
@@ -77,6 +79,19 @@ pub enum Numbering {
     Pyramid,
 }
 
+/// What of a file's name a program reads as something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameRule {
+    /// Nothing: letters of any script and spaces are good.
+    Free,
+    /// A size, `1009x1009`, or a tile's number, `_x0_y0`.
+    Sizes,
+    /// Two numbers at the end, `_0_0`.
+    Numbers,
+    /// Nothing, but it takes plain letters alone.
+    Plain,
+}
+
 /// What becomes of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerPlace {
@@ -122,10 +137,11 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[PNG, R16],
         rows: RowOrder::North,
         numbering: Numbering::ColumnRow,
+        names: NameRule::Sizes,
         layers: LayerPlace::Masks,
         how: "Landscape mode, Manage, New, Import from File: choose {file}. Scale X {scale_x}, Y {scale_y}, Z {scale_z}; \
-              Location Z {location_z}. The landscape then spans {width} × {length} m, from {minimum} to {maximum} m.",
-        how_tiles: "Say yes when it asks whether to use the tiled path: all {tiles} tiles have one range and one scale. {seams}",
+              Location Z {location_z}. The landscape then spans {span_x} × {span_y} m, from {minimum} to {maximum} m.",
+        how_tiles: "All {tiles} tiles have one range and one scale. {seams}",
         verdict: "by formula",
         source: "Epic Games, Landscape Technical Guide; Importing and Exporting Landscape Heightmaps",
     },
@@ -141,6 +157,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[RAW],
         rows: RowOrder::South,
         numbering: Numbering::Plane,
+        names: NameRule::Numbers,
         layers: LayerPlace::Texels,
         how: "Terrain, Terrain Settings, Import Raw: {file}; Depth Bit 16, Resolution {columns}, Byte Order Windows, Flip Vertically \
               off (the southern row comes first). Terrain Size X {tile_width}, Y {terrain_height}, Z {tile_length}; Position Y {minimum}.",
@@ -162,12 +179,13 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[EXR, R16],
         rows: RowOrder::North,
         numbering: Numbering::Regions,
+        names: NameRule::Numbers,
         layers: LayerPlace::None,
-        how: "Set Vertex Spacing to {spacing} on the Terrain3D node. Then addons/terrain_3d/tools/importer.tscn: Height File {file}; \
-              Import Scale 1, Height Offset 0. An .exr holds metres; of an .r16 type R16 Range {minimum}, {maximum} and R16 Size \
-              {columns}, {rows}.",
-        how_tiles: "Tiles are regions: set Region Size to {columns}, and import each with Import Position ({tile_width} · X, 0, \
-                    {tile_length} · Z), X and Z the two numbers of its name. Regions share no samples.",
+        how: "addons/terrain_3d/tools/importer.tscn, with Vertex Spacing 1: Height File {file}; Import Scale 1, Height Offset 0. An .exr \
+              holds metres; of an .r16 type R16 Range {minimum}, {maximum} and R16 Size {columns}, {rows}. A single file wants Region Size \
+              {region}. When all is imported set Vertex Spacing to {spacing} on the Terrain3D node.",
+        how_tiles: "Tiles are regions: set Region Size to {columns}, and import each with Import Position {columns} · X - {middle_x}, \
+                    {rows} · Z - {middle_z}, X and Z the two numbers of its name. Regions share no samples.",
         verdict: "by formula",
         source: "Tokisan Games, Terrain3D, Importing & Exporting Data",
     },
@@ -183,6 +201,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[RAW],
         rows: RowOrder::North,
         numbering: Numbering::ColumnRow,
+        names: NameRule::Plain,
         layers: LayerPlace::None,
         how: "Terrain menu, Import maps: Heightmap {file}, 16 bits, little-endian; Min Height {minimum}, Max Height {maximum}. Set Map \
               Scale to ({spacing_x}, 1, {spacing_y}).",
@@ -203,6 +222,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[EXR, PNG],
         rows: RowOrder::North,
         numbering: Numbering::ColumnRow,
+        names: NameRule::Free,
         layers: LayerPlace::Pictures,
         how: "Add, Mesh, Grid: X Subdivisions {quads_x}, Y Subdivisions {quads_y}, scaled to {tile_width} × {tile_length} m, Z {z}. In \
               its UVs set u to u · {uv_scale_x} + {uv_shift_x} and v to v · {uv_scale_y} + {uv_shift_y}: vertices then lie on the middles \
@@ -224,6 +244,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[R16, PNG],
         rows: RowOrder::North,
         numbering: Numbering::ColumnRow,
+        names: NameRule::Free,
         layers: LayerPlace::Pictures,
         how: "Bevy reads no height maps by itself. {file} holds {columns} × {rows} samples of 16 bits, least byte first, the northern row \
               first: y = {minimum} + sample / 65535 · {relief}, x = column · {spacing_x}, z = row · {spacing_y}, all metres. A mesh with \
@@ -244,6 +265,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[PNG],
         rows: RowOrder::North,
         numbering: Numbering::ColumnRow,
+        names: NameRule::Free,
         layers: LayerPlace::Pictures,
         how: "File, Import new world, From height map: {file}, Scale 100 %: a pixel is a block and stands for {spacing} m. Image values \
               0 and 65535 become levels {block_low} and {block_high}: a block up stands for {block} m. Water level {block_water}.",
@@ -263,9 +285,10 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[TIFF],
         rows: RowOrder::North,
         numbering: Numbering::ColumnRow,
+        names: NameRule::Free,
         layers: LayerPlace::Rasters,
         how: "Open {file}: a cloud-optimised GeoTIFF, metres in 32-bit floats, {columns} × {rows} cells of {spacing} m; {crs}.",
-        how_tiles: "Tiles: `gdalbuildvrt all.vrt *.tif` joins them; they share no cells.",
+        how_tiles: "Tiles: `gdalbuildvrt {name}.vrt {name}_x*_y*.tif` joins those of the heights; they share no cells.",
         verdict: "opened",
         source: "Open Geospatial Consortium, OGC GeoTIFF Standard; Cloud Optimized GeoTIFF Standard",
     },
@@ -281,6 +304,7 @@ pub const TARGETS: [ExportTarget; 9] = [
         heights: &[RGB, MESH],
         rows: RowOrder::North,
         numbering: Numbering::Pyramid,
+        names: NameRule::Plain,
         layers: LayerPlace::None,
         how: "See it: `python3 -m http.server` in the folder, then http://localhost:8000 in a browser; any server of plain files does. For \
               a map of your own: MapLibre's source raster-dem with tiles {file}, encoding mapbox, tileSize 256; {crs}. Beside them terrarium \
@@ -315,13 +339,28 @@ impl ExportTarget {
     /// Refuses a name that the program, or a disk, would take for something else.
     ///
     /// # Errors
-    /// What is no run of letters, digits, `_` and `-`; for [`Numbering::ColumnRow`] one with `4033x4033` in it, or which ends like a tile's, as
-    /// `_x0_y0`; for the others one that ends with two numbers, as `_0_0`.
+    /// What is no run of letters, digits, `_` and `-`, or is a device's; what else by the target's [`NameRule`].
     pub fn check_name(&self, name: &str) -> Result<()> {
         let refuse = |allowed: &str| Err(Error::value("name", name, allowed));
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || name.len() > 100 || !name.chars().all(is_plain) {
-            return refuse("1 to 100 letters a to z, digits, _ and -; --name gives another");
+        let is_ours = |c: char| is_plain(c) || c == ' ' || (c.is_alphanumeric() && !c.is_ascii());
+        let is_legal = match self.names {
+            NameRule::Free => name.chars().all(is_ours) && name.trim() == name,
+            _ => name.chars().all(is_plain),
+        };
+        if name.is_empty() || name.len() > 100 || !is_legal {
+            return refuse(match self.names {
+                NameRule::Free => "1 to 100 bytes of letters, digits, _, - and spaces; --name gives another",
+                _ => "1 to 100 letters a to z, digits, _ and -; --name gives another",
+            });
+        }
+        // What Windows takes for a device, whatever its ending.
+        let upper = name.to_ascii_uppercase();
+        let is_port = upper.len() == 4 && (upper.starts_with("COM") || upper.starts_with("LPT"));
+        if ["CON", "PRN", "AUX", "NUL"].contains(&upper.as_str())
+            || (is_port && upper.ends_with(|c: char| c.is_ascii_digit()))
+        {
+            return refuse("a name that Windows takes for no device; --name gives another");
         }
         let parts: Vec<String> = name.to_ascii_lowercase().rsplitn(3, '_').map(String::from).collect();
         let number = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
@@ -329,11 +368,11 @@ impl ExportTarget {
             let part = |k: usize, head: &str| parts.get(k).and_then(|text| text.strip_prefix(head)).is_some_and(number);
             parts.len() == 3 && part(1, first) && part(0, second)
         };
-        match self.numbering {
-            Numbering::ColumnRow if ends("x", "y") || is_size(name) => {
+        match self.names {
+            NameRule::Sizes if ends("x", "y") || is_size(name) => {
                 refuse("a name without a tile's number in it, as _x0_y0 and 1009x1009 are read; --name gives another")
             }
-            Numbering::Plane | Numbering::Regions if ends("", "") => {
+            NameRule::Numbers if ends("", "") => {
                 refuse("a name that does not end with two numbers, which are read as a tile's; --name gives another")
             }
             _ => Ok(()),
@@ -377,6 +416,14 @@ mod tests {
             target("unity").check_name("hill_0_12").is_err() && target("unity").check_name("hill_1009x1009").is_ok()
         );
         assert!(target("terrain3d").check_name("a_00_01").is_err() && target("terrain3d").check_name("a_1").is_ok());
+        let gis = target("gis");
+        for name in ["Höhe 1", "dem_10x10", "富士", "a_x0_y0"] {
+            assert!(gis.check_name(name).is_ok() && unreal.check_name(name).is_err(), "{name}");
+        }
+        for name in ["a/b", "..", "a.b", " a", "a\u{0}", "", "con", "COM1", "nul"] {
+            assert!(gis.check_name(name).is_err() && target("hterrain").check_name(name).is_err(), "{name}");
+        }
+        assert!(gis.check_name("console").is_ok() && gis.check_name("COMA").is_ok());
     }
 
     #[test]

@@ -14,8 +14,9 @@ pub(super) struct Facts<'a> {
     pub range: [f64; 2],
     /// Sea level in metres, if there is a sea.
     pub sea: Option<f64>,
-    /// The (first) file of heights.
+    /// The (first) file of heights, and what the names of all begin with.
     pub file: &'a str,
+    pub name: &'a str,
     /// Whether it holds metres, not codes.
     pub metres: bool,
     /// The reference system in words.
@@ -42,21 +43,24 @@ pub(super) fn numbers(facts: &Facts<'_>) -> Vec<(&'static str, String)> {
     let ([scale_u, shift_u], [scale_v, shift_v]) = (uv(columns), uv(rows));
     let seams = if layout.shared {
         format!(
-            "Neighbours hold the same edge samples: each tile is a landscape of its own, x · {} and y · {} cm from the first. To paste \
-             them into one landscape, as World Partition does, which lays tiles side by side, export with --edges adjacent",
+            "Neighbours hold the same edge samples, so say no when it asks whether to use the tiled path: each tile is a landscape of its \
+             own, x · {} and y · {} cm from the first. For one landscape, as World Partition lays tiles side by side, export with \
+             --edges adjacent",
             number(100.0 * step(1, across)),
             number(100.0 * step(0, down))
         )
     } else {
         let [rows, columns] = layout.total();
         format!(
-            "Neighbours share no samples: World Partition lays them side by side, into one landscape of {columns} × {rows} samples"
+            "Say yes when it asks whether to use the tiled path: neighbours share no samples, and World Partition lays them side by side, into \
+             one landscape of {columns} × {rows} samples"
         )
     };
     let text = |name: &'static str, value: f64| (name, number(value));
     let word = |name: &'static str, value: String| (name, value);
     vec![
         word("file", facts.file.to_string()),
+        word("name", facts.name.to_string()),
         word("crs", facts.crs.to_string()),
         word("tiles", format!("{} × {}", layout.tiles[1], layout.tiles[0])),
         word("seams", seams + "."),
@@ -72,6 +76,12 @@ pub(super) fn numbers(facts: &Facts<'_>) -> Vec<(&'static str, String)> {
         text("spacing_y", down),
         text("width", length(layout.total(), 1, across)),
         text("length", length(layout.total(), 0, down)),
+        // What is one landscape: a tile that shares its edges is one of its own.
+        text("span_x", if layout.shared { step(1, across) } else { length(layout.total(), 1, across) }),
+        text("span_y", if layout.shared { step(0, down) } else { length(layout.total(), 0, down) }),
+        text("region", region(layout.total()) as f64),
+        text("middle_x", (columns * (layout.tiles[1] / 2)) as f64),
+        text("middle_z", (rows * (layout.tiles[0] / 2)) as f64),
         text("tile_width", step(1, across)),
         text("tile_length", step(0, down)),
         text("scale_x", 100.0 * across),
@@ -90,6 +100,11 @@ pub(super) fn numbers(facts: &Facts<'_>) -> Vec<(&'static str, String)> {
         text("block", block),
         text("block_water", water),
     ]
+}
+
+/// Samples along a region of Terrain3D, of which 16 lie along each side from the middle of the map on: what it takes by itself, or more.
+fn region(total: Size) -> usize {
+    [256, 512, 1024].into_iter().find(|region| total.iter().all(|n| n.div_ceil(*region) <= 16)).unwrap_or(2048)
 }
 
 /// Levels of the lowest and of the highest code, of the water, and metres to a block upwards: as many as to a block along the ground, or
@@ -186,6 +201,7 @@ mod tests {
                     range: [12.5, 1200.0],
                     sea: None,
                     file: "a.b",
+                    name: "a",
                     metres: false,
                     crs: "no CRS",
                 };
@@ -206,6 +222,7 @@ mod tests {
             range: [-37.5, 1234.25],
             sea: Some(0.0),
             file: "",
+            name: "",
             metres: false,
             crs: "",
         };

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::{Format, LoadOptions, Raster, SampleType, Samples, Sidecar, TiffWindows, read};
-use crate::base::error::Result;
+use crate::base::error::{Error, Result};
 use crate::models::Models;
 use crate::products::resample::resampled;
 use crate::terrain::CellType;
-use crate::terrain::field::Size;
+use crate::terrain::field::{Size, Window};
 use crate::terrain::filter::{Axis, Kernel};
 use crate::terrain::grid::Grid;
 
@@ -37,6 +37,46 @@ fn is_count(path: &Path) -> bool {
     let name = path.file_stem().and_then(|stem| stem.to_str());
     let spec = name.and_then(|name| Models::default().layer(name));
     spec.is_some_and(|spec| spec.cells == CellType::Count)
+}
+
+/// The raster in a file that is a map of something else than heights: of classes, as [`load_classes`] finds them, or called as a layer that is declared in
+/// another unit than metres.
+///
+/// # Errors
+/// As [`read`].
+pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Option<Raster>> {
+    let path = path.as_ref();
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    let spec = name.and_then(|name| Models::default().layer(name));
+    if spec.is_some_and(|spec| spec.unit != "m") && Format::of(path)? == Format::Tiff && options.unit.is_none() {
+        return read(path).map(Some);
+    }
+    load_classes(path, options, false)
+}
+
+/// A window of a raster, each sample as it is: type, unit, nodata stay.
+///
+/// # Errors
+/// A window that is empty or reaches beyond the raster.
+pub fn crop_raster(raster: &Raster, window: Window) -> Result<Raster> {
+    let ([rows, cols], [first, left], [height, width]) = (raster.size, window.start, window.size);
+    let fits =
+        |start: usize, size: usize, all: usize| size > 0 && start.checked_add(size).is_some_and(|end| end <= all);
+    if !fits(first, height, rows) || !fits(left, width, cols) {
+        let allowed = format!("a window within {cols} × {rows} (columns × rows)");
+        return Err(Error::value("window", format!("{left},{first},{width},{height}"), allowed));
+    }
+    let from = (first..first + height).flat_map(|i| (left..left + width).map(move |j| i * cols + j));
+    let mask = raster.mask.as_ref().map(|mask| from.clone().map(|k| mask[k]).collect());
+    let georeference = raster.georeference.clone().map(|mut place| {
+        if let Some([x, x_j, x_i, y, y_j, y_i]) = place.transform {
+            let (i, j) = (first as f64, left as f64);
+            place.transform = Some([x + j * x_j + i * x_i, x_j, x_i, y + j * y_j + i * y_i, y_j, y_i]);
+        }
+        place
+    });
+    let samples = raster.samples.window(raster.size, window)?;
+    Ok(Raster { size: window.size, samples, mask, georeference, ..raster.clone() })
 }
 
 /// The raster with `size` samples over the same extent between its corner samples, each the nearest old one as it is: type, unit, nodata stay.

@@ -122,11 +122,14 @@ impl Draft {
             return Ok(());
         }
         let files = self.files();
+        let told = |from: &Path| {
+            let path = |file: &PathBuf| to_text(file.strip_prefix(from).unwrap_or(file));
+            json!(files.iter().map(path).collect::<Vec<_>>())
+        };
+        self.report["files"] = told(Path::new(""));
         for path in &self.reports {
             // A folder may be moved: a report names what lies in its folder, or below, from there on.
-            let folder = folder_of(path);
-            let told = files.iter().map(|file| to_text(file.strip_prefix(folder).unwrap_or(file)));
-            self.report["files"] = json!(told.collect::<Vec<_>>());
+            self.report["files"] = told(folder_of(path));
             let place = self.staging.place(path)?;
             write_text(&place, &format!("{:#}\n", self.report)).map_err(|error| self.staging.error(error))?;
         }

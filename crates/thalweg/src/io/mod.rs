@@ -65,7 +65,7 @@ pub use raster::{Head, Raster, SampleType, Samples};
 pub use save::{SaveOptions, save, save_layer, save_layer_as, save_place, save_samples, writes_sidecar};
 pub use sidecar::Sidecar;
 pub use terrain::{LoadOptions, Loaded, Placed, cell_of, load, needs_sidecar, placed_of, terrain_of};
-pub use textures::{check_textures, draft_textures};
+pub use textures::{check_textures, draft_textures, texture_files};
 pub use tiff::{Overviews, TiffWindows, write_cog};
 pub use units::Unit;
 pub use windows::{FileWindows, VrtWindows};

@@ -48,24 +48,24 @@ pub fn save_network(
     let options = SaveOptions { sample: Some(SampleType::F64), nodata, ..SaveOptions::default() };
     let mut said = save(path("height.tif"), terrain, &options)?;
     let counts = |field: &Field<u32>| Samples::U32(field.as_slice().to_vec());
-    save_samples(path("rivers.tif"), grid, counts(&carved.river), Some(0.0))?;
-    save_samples(path("paths.tif"), grid, counts(&paths(network)), Some(0.0))?;
-    save_samples(path("lakes.tif"), grid, counts(&network.lake), Some(0.0))?;
+    save_samples(path("rivers.tif"), grid, ["river", "1"], counts(&carved.river), Some(0.0))?;
+    save_samples(path("paths.tif"), grid, ["path of a river", "1"], counts(&paths(network)), Some(0.0))?;
+    save_samples(path("lakes.tif"), grid, ["lake", "1"], counts(&network.lake), Some(0.0))?;
     let wet = |k: usize| carved.river[k] > 0 || network.lake[k] > 0;
     let levels = |of: &dyn Fn(usize) -> i64| {
         let level = |k: usize| if wet(k) { of(k) as f64 / UNITS } else { DRY };
         Samples::F64((0..grid.len()).map(level).collect())
     };
     let ground = |k: usize| i64::from(terrain.ground[k].0);
-    save_samples(path("bed.tif"), grid, levels(&ground), Some(DRY))?;
+    save_samples(path("bed.tif"), grid, ["bed of the river", "m"], levels(&ground), Some(DRY))?;
     let surface = levels(&|k| ground(k) + i64::from(carved.water[k].0));
-    save_samples(path("water_surface.tif"), grid, surface, Some(DRY))?;
-    save_samples(path("wet.tif"), grid, Samples::F32(carved.share.as_slice().to_vec()), None)?;
+    save_samples(path("water_surface.tif"), grid, ["water surface", "m"], surface, Some(DRY))?;
+    save_samples(path("wet.tif"), grid, ["wet share", "1"], Samples::F32(carved.share.as_slice().to_vec()), None)?;
     let near = distance::to_set(&carved.river.map(|river| *river > 0), grid.cell);
     let near = near.map(|metres| if metres.is_finite() { *metres } else { -1.0 });
-    save_samples(path("distance.tif"), grid, Samples::F32(near.into_vec()), Some(-1.0))?;
+    save_samples(path("distance.tif"), grid, ["distance to water", "m"], Samples::F32(near.into_vec()), Some(-1.0))?;
     let catchments = catchments(terrain, network)?;
-    save_samples(path("catchments.tif"), grid, counts(&catchments), Some(0.0))?;
+    save_samples(path("catchments.tif"), grid, ["catchment", "1"], counts(&catchments), Some(0.0))?;
     let rivers = reaches(network);
     let lakes = lakes(network, grid.cell_area());
     let basins = basins_of(network, &catchments, grid.cell_area());

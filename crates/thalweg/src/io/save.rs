@@ -5,7 +5,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::sidecar::{ByteOrder, Engines, RowOrder};
-use super::{Format, Overviews, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write, write_as};
+use super::{Format, Overviews, Raster, SampleType, Samples, Sidecar, check_sample, geokeys, write_as};
 use crate::base::error::{Error, Result};
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Georeference, Grid, PixelIs};
@@ -32,7 +32,7 @@ pub struct SaveOptions {
 /// it is for R32 and NPY, which cannot hold a cell size. A GeoTIFF without CRS still holds the cell size.
 ///
 /// # Errors
-/// As [`write()`]; a terrain without any data.
+/// As [`write()`](super::write); a terrain without any data.
 pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
     let ground = terrain.ground.as_slice();
     let sheet = Sheet {
@@ -52,7 +52,7 @@ pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) ->
 /// `name` is said in messages; a layer of that name in the terrain tells the unit.
 ///
 /// # Errors
-/// As [`write()`]; cells of another size than the terrain.
+/// As [`write()`](super::write); cells of another size than the terrain.
 pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
     let path = path.as_ref();
     let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
@@ -83,6 +83,9 @@ pub fn save_layer_as(
         Cells::Count(field) => f64::from(field[k]),
     };
     let mask = terrain.nodata.as_ref();
+    if let (Cells::Count(counts), Format::Tiff) = (cells, Format::of(path)?) {
+        return save_counts(path, terrain, name, counts);
+    }
     let valid = (0..terrain.grid.len()).filter(|k| mask.is_none_or(|m| !m[*k])).map(value);
     let range = valid.filter(|v| v.is_finite()).fold(None, |range: Option<[f64; 2]>, v| match range {
         None => Some([v, v]),
@@ -94,12 +97,37 @@ pub fn save_layer_as(
     sheet.save(path, &SaveOptions { sample, ..SaveOptions::default() }).map(drop)
 }
 
-/// Writes one sample to a cell as they are, with the terrain's georeference; `nodata` is the sample that stands for no data.
+/// Writes whole numbers as such, in as many bits as they need; the highest code stands for no data.
+fn save_counts(path: &Path, terrain: &Terrain, name: &str, counts: &Field<u32>) -> Result<()> {
+    let mask = terrain.nodata.as_ref();
+    let is_missing = |k: usize| mask.is_some_and(|mask| mask[k]);
+    let known = (0..counts.len()).filter(|k| !is_missing(*k)).map(|k| counts[k]);
+    let is_small = known.max().is_none_or(|most| most < u32::from(u8::MAX));
+    let none = if is_small { u32::from(u8::MAX) } else { u32::MAX };
+    let codes = (0..counts.len()).map(|k| if is_missing(k) { none } else { counts[k] });
+    let samples = match is_small {
+        true => Samples::U8(codes.map(|code| code as u8).collect()),
+        false => Samples::U32(codes.collect()),
+    };
+    let unit = terrain.layers.get(name).map_or("1", |layer| layer.unit.as_str());
+    save_samples(path, &terrain.grid, [name, unit], samples, mask.map(|_| f64::from(none)))
+}
+
+/// Writes one sample to a cell as they are, with the terrain's georeference; `name` and `unit` say what they are (`1`: they have none), `nodata` is the
+/// sample that stands for no data.
 ///
 /// # Errors
-/// As [`write()`]; another number of samples than the grid has cells.
-pub fn save_samples(path: impl AsRef<Path>, grid: &Grid, samples: Samples, nodata: Option<f64>) -> Result<()> {
-    write(path, &Raster { nodata, georeference: Some(placed(grid)), ..Raster::new(grid.size, samples) })
+/// As [`write()`](super::write); another number of samples than the grid has cells.
+pub fn save_samples(
+    path: impl AsRef<Path>,
+    grid: &Grid,
+    [name, unit]: [&str; 2],
+    samples: Samples,
+    nodata: Option<f64>,
+) -> Result<()> {
+    let (unit, overviews) = ((unit != "1").then(|| unit.to_string()), Overviews::of(samples.kind()));
+    let raster = Raster { nodata, unit, georeference: Some(placed(grid)), ..Raster::new(grid.size, samples) };
+    write_as(path.as_ref(), &raster, overviews, Some(name))
 }
 
 /// Whether [`save()`] writes a sidecar beside such a file; `sample` as in [`SaveOptions`].
@@ -152,8 +180,8 @@ impl Sheet<'_> {
         if format != Format::Tiff && self.grid.georeference.as_ref().is_some_and(geokeys::has_crs) {
             warnings.push(format!("{format} keeps no coordinate reference system; write .tif to keep it"));
         }
-        // Codes are no metres: the sidecar tells what they mean. Other units are not those of heights, which a reader takes a map for.
-        let unit = (kind.full().is_none() && self.unit == "m").then(|| self.unit.to_string());
+        // Codes are no metres: the sidecar tells what they mean.
+        let unit = (kind.full().is_none() && self.unit != "1").then(|| self.unit.to_string());
         // A nodata code needs no tag where the sidecar says it and no reader looks for one.
         let raster = Raster { nodata, unit, georeference: Some(georeference), ..Raster::new(self.grid.size, samples) };
         write_as(path, &raster, Overviews::Means, Some(self.name))?;

@@ -23,10 +23,11 @@ pub const JOURNAL: &str = ".thalweg-journal.json";
 pub const LAYERS: &str = ".thalweg-layers.json";
 
 /// The reports that speak for the files of a folder, and files that each of them always names.
-const REPORTS: [(&str, &[&str]); 4] = [
+const REPORTS: [(&str, &[&str]); 5] = [
     ("report.json", &["height.tif", "recipe.toml"]),
     ("drain.json", &["filled.tif", "directions.tif"]),
     ("rivers.json", &["height.tif", "network.json"]),
+    ("textures.json", &["weights_0.png", "albedo.png"]),
     (LAYERS, &[]),
 ];
 

@@ -1,6 +1,6 @@
 //! A folder of textures: weights of ground cover, albedo, roughness and maps as PNG, and the manifest that says what they are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use png::{BitDepth, ColorType};
 use serde_json::{Value, json};
@@ -32,6 +32,11 @@ fn names() -> Vec<String> {
 
 fn weights_name(number: usize) -> String {
     format!("weights_{number}.png")
+}
+
+/// All files that textures may have in a folder.
+pub fn texture_files(folder: &Path) -> Vec<PathBuf> {
+    names().into_iter().map(|name| folder.join(name)).collect()
 }
 
 /// Whether textures may come into `folder`: nothing that another report speaks for is among their files. Nothing is made.

@@ -158,6 +158,9 @@ fn flowing(
     Ok(mesh)
 }
 
+/// Metres that ground between a stream's cells raises it at most.
+const OVER: f64 = 1.0;
+
 /// The line of a stream, its own levels, and metres from its beginning.
 fn course(
     terrain: &Terrain,
@@ -169,23 +172,26 @@ fn course(
     // A junction has the water of all that meets there; the stream's own is what it had before.
     let own = if stream.link.downstream.is_some() { cells.len() - 1 } else { cells.len() };
     let mut flow = 0.0f32;
-    let mut points: Vec<[f64; 3]> = Vec::new();
+    // Row, column, discharge, and the ground of the stream's own cells, in units.
+    let mut points: Vec<[f64; 4]> = Vec::new();
     for (n, [i, j]) in cells.iter().enumerate() {
         if n < own {
             flow = flow.max(discharge[(*i, *j)]);
         }
-        points.push([*i as f64 + 0.5, *j as f64 + 0.5, f64::from(flow)]);
+        let bed = f64::from(terrain.ground[(*i, *j)].0);
+        points.push([*i as f64 + 0.5, *j as f64 + 0.5, f64::from(flow), bed]);
     }
     for _ in 0..ROUNDS {
-        let between = |a: [f64; 3], b: [f64; 3], t: f64| [0, 1, 2].map(|k| a[k] + t * (b[k] - a[k]));
+        let between = |a: [f64; 4], b: [f64; 4], t: f64| [0, 1, 2, 3].map(|k| a[k] + t * (b[k] - a[k]));
         let cut = points.windows(2).flat_map(|pair| [0.25, 0.75].map(|t| between(pair[0], pair[1], t)));
         points = [points[0]].into_iter().chain(cut).chain([points[points.len() - 1]]).collect();
     }
     let places: Vec<[f64; 2]> = points.iter().map(|p| [p[0], p[1]]).collect();
-    let level = |p: &[f64; 3]| {
+    let level = |p: &[f64; 4]| {
         let place = [p[0], p[1]];
         let deep = f64::from(hydraulic::depth(p[2] as f32)) * UNITS;
-        let ground = drawn::height(&terrain.ground, place);
+        // Between cells a line cuts corners, and ground may be a dam that no stream has: what would raise all upstream hides it.
+        let ground = drawn::height(&terrain.ground, place).min(p[3] + OVER * UNITS);
         (ground + deep.max(f64::from(drawn::CLOSE))).max(stands(place).unwrap_or(f64::NEG_INFINITY))
     };
     let mut along = vec![0.0];

@@ -16,7 +16,7 @@ use crate::io::{
     Draft, MapPixels, Samples, SaveOptions, Saved, atomic, output, save, save_layer, save_picture, save_samples,
     save_world_file,
 };
-use crate::models::drainage::{ACCUMULATION, LAKE_DEPTH};
+use crate::models::drainage::{ACCUMULATION, BASIN, LAKE_DEPTH};
 use crate::pictures::picture::Picture;
 use crate::pictures::shade::{SCREEN, ShadeOptions, shade};
 use crate::pictures::water::Water;
@@ -129,15 +129,21 @@ impl Survey {
         let depths = Cells::Height(self.lake_depth.clone());
         save_layer(path(LAKE_DEPTH.name), &surface, LAKE_DEPTH.name, &depths)?;
         let directions = Samples::U8(streams::esri(&self.directions).into_vec());
-        save_samples(path("directions"), grid, directions, Some(255.0))?;
+        save_samples(path("directions"), grid, ["direction", "1"], directions, Some(255.0))?;
         let none = Some(f64::from(infinity::NONE));
-        save_samples(path("angles"), grid, Samples::F32(self.angles.as_slice().to_vec()), none)?;
+        save_samples(path("angles"), grid, ["flow angle", "rad"], Samples::F32(self.angles.as_slice().to_vec()), none)?;
         let area = grid.cell_area();
         let areas = Samples::F64(self.cells.as_slice().iter().map(|n| f64::from(*n) * area).collect());
-        save_samples(path(ACCUMULATION.name), grid, areas, Some(0.0))?;
-        save_samples(path("basins"), grid, Samples::U32(self.basins.as_slice().to_vec()), Some(0.0))?;
+        save_samples(path(ACCUMULATION.name), grid, [ACCUMULATION.name, "m2"], areas, Some(0.0))?;
+        save_samples(
+            path("basins"),
+            grid,
+            [BASIN.name, "1"],
+            Samples::U32(self.basins.as_slice().to_vec()),
+            Some(0.0),
+        )?;
         let orders = self.orders.as_slice().iter().map(|order| u8::try_from(*order).unwrap_or(u8::MAX)).collect();
-        save_samples(path("streams"), grid, Samples::U8(orders), Some(0.0))?;
+        save_samples(path("streams"), grid, ["stream order", "1"], Samples::U8(orders), Some(0.0))?;
         if let Some(cut) = &self.cut {
             save_layer(path("cut"), &surface, "cut", &Cells::Height(cut.clone()))?;
         }

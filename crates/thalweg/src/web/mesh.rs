@@ -67,7 +67,7 @@ impl MeshTile {
     pub fn bytes(&self, land: &dyn MapLand, place: &MapPlace, range: [f64; 2]) -> Result<Vec<u8>> {
         // One more on each side: normals along an edge are the neighbour's too.
         let parts = libm::exp2(f64::from(self.zoom)) * CELLS as f64;
-        let at = |first: u32, k: usize| f64::from(first) * CELLS as f64 + k as f64 - 1.0;
+        let at = |first: u32, k: usize| f64::from(first) * CELLS as f64 + coded(k as f64 - 1.0);
         // Poles themselves have no tangent.
         let latitudes: Vec<f64> =
             (0..SIDE + 2).map(|k| ((at(self.row, k) / parts - 0.5) * PI).clamp(-MOST, MOST)).collect();
@@ -88,6 +88,13 @@ impl MeshTile {
         });
         Ok(encoded(&codes, &points, range))
     }
+}
+
+/// Where the vertex of that number lies, in cells of a tile: where its code says, which is whole. Those of the tiles beside lie so too.
+fn coded(vertex: f64) -> f64 {
+    let side = CELLS as f64;
+    let tile = (vertex / side).floor() * side;
+    tile + ((vertex - tile) * FULL / side).round() / FULL * side
 }
 
 /// Metres from the Earth's middle: towards 0° N 0° E, 0° N 90° E and the North Pole.

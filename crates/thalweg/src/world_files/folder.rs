@@ -97,8 +97,20 @@ impl TileFolder {
         let folder = height.parent().unwrap_or(&self.folder);
         std::fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
         let land = terrain(self.world.frame(), window, 0.0)?;
-        save_samples(path(".rec"), &land.grid, Samples::U8(window.receivers.as_slice().to_vec()), None)?;
-        save_samples(path(".area"), &land.grid, Samples::F32(window.area.as_slice().to_vec()), None)?;
+        save_samples(
+            path(".rec"),
+            &land.grid,
+            ["receiver", "1"],
+            Samples::U8(window.receivers.as_slice().to_vec()),
+            None,
+        )?;
+        save_samples(
+            path(".area"),
+            &land.grid,
+            ["catchment", "m2"],
+            Samples::F32(window.area.as_slice().to_vec()),
+            None,
+        )?;
         save(height, &land, &SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() }).map(drop)
     }
 }

@@ -83,8 +83,14 @@ pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder
         let [height, receivers, area, lines, map, ..] = FILES.map(|name| at.join(name));
         let exact = SaveOptions { sample: Some(crate::io::SampleType::F64), ..SaveOptions::default() };
         let said = save(&height, &land, &exact)?;
-        save_samples(&receivers, &land.grid, Samples::U8(window.receivers.as_slice().to_vec()), None)?;
-        save_samples(&area, &land.grid, Samples::F32(window.area.as_slice().to_vec()), None)?;
+        save_samples(
+            &receivers,
+            &land.grid,
+            ["receiver", "1"],
+            Samples::U8(window.receivers.as_slice().to_vec()),
+            None,
+        )?;
+        save_samples(&area, &land.grid, ["catchment", "m2"], Samples::F32(window.area.as_slice().to_vec()), None)?;
         let features: Vec<Feature> = rivers.iter().map(|river| feature(river, &land.grid)).collect();
         save_features(&lines, &features, &land.grid)?;
         save_map(&map, &land, ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() })?;

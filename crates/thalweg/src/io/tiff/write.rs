@@ -127,8 +127,16 @@ pub fn metadata(head: &Head) -> Option<String> {
         item("SCALE", &head.scale[0].to_string());
         item("OFFSET", &head.scale[1].to_string());
     }
-    let plain =
-        |words: &str| words.chars().filter(|c| c.is_ascii_alphanumeric() || " _".contains(*c)).collect::<String>();
+    // The tag is ASCII, in XML.
+    let ascii = |c: char| match c {
+        '²' => '2',
+        '³' => '3',
+        '·' => ' ',
+        other => other,
+    };
+    let plain = |words: &str| {
+        words.chars().map(ascii).filter(|c| c.is_ascii_alphanumeric() || " _/.-%".contains(*c)).collect::<String>()
+    };
     if let Some(unit) = &head.unit {
         item("UNITTYPE", &plain(unit));
     }

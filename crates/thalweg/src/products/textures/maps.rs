@@ -55,7 +55,8 @@ pub fn curvature(terrain: &Terrain) -> Field<f32> {
 }
 
 /// Where water goes: unit vector east and south, and speed in m/s; zeros without data and where it goes nowhere. The
-/// direction is that of the momentum that the terrain's water has, if it has any; else down the slope of the ground with its depressions filled.
+/// direction is that of the momentum that the terrain's water has, if it has any and the ground does not rise that way (it may have been shaped since); else down
+/// the slope of the ground with its depressions filled.
 /// The speed is that of a river of the cell's discharge, or of water that runs down the slope, whichever is greater.
 pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
     let momentum = terrain.float(&MOMENTUM_X).zip(terrain.float(&MOMENTUM_Y));
@@ -76,7 +77,7 @@ pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
             let k = next[i * cols + j]?;
             STEPS.into_iter().find(|step| topology.cell([i, j], *step) == Some([k / cols, k % cols]))
         };
-        let toward = match (passing.iter().any(|x| *x != 0.0), bed()) {
+        let toward = match (passes(terrain, [i, j], passing), bed()) {
             (true, _) => passing,
             (false, Some([south, east])) => [east as f32, south as f32],
             (false, None) => [-east as f32, north as f32],
@@ -88,6 +89,18 @@ pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
         let speed = hydraulic::velocity(discharge[(i, j)]).max((SHEET * steep.sqrt().min(1.0)) as f32);
         [toward[0] / length, toward[1] / length, speed]
     })
+}
+
+/// Whether water that passes a cell with this momentum, eastward and southward, can go on: the next cell on its way is no higher.
+fn passes(terrain: &Terrain, [i, j]: [usize; 2], momentum: [f32; 2]) -> bool {
+    let [east, south] = momentum;
+    let most = east.abs().max(south.abs());
+    if !(most > 0.0 && most.is_finite()) {
+        return false;
+    }
+    let step = [south, east].map(|part| (part / most).round() as isize);
+    let ahead = terrain.grid.topology().cell([i, j], step);
+    ahead.is_none_or(|[r, c]| terrain.is_nodata(r, c) || terrain.ground[(r, c)] <= terrain.ground[(i, j)])
 }
 
 const STEPS: [[isize; 2]; 8] = [[-1, -1], [-1, 0], [-1, 1], [0, -1], [0, 1], [1, -1], [1, 0], [1, 1]];
