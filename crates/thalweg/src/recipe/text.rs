@@ -334,6 +334,7 @@ impl Recipe {
         let files = [RECIPE_FILE, SCHEMA_FILE].map(|name| folder.join(name));
         let is_own = |model: &dyn Model| models::find(model.about().name).is_err();
         let mut own: Vec<_> = self.stages.iter().filter(|stage| is_own(&*stage.model)).collect();
+        own.sort_by_key(|stage| stage.model.about().name);
         own.dedup_by_key(|stage| stage.model.about().name);
         let schema = schema_of(models::all().chain(own.into_iter().map(|stage| stage.model.clone())));
         write_text(&files[0], &self.to_file())?;
