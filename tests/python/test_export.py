@@ -10,9 +10,9 @@ LAND = 100 + 0.7 * I - 0.4 * J + 9 * np.sin(I / 9)
 
 
 def test_heights_in_memory_come_back(tmp_path):
-    with pytest.warns(UserWarning, match="65 × 65 samples become 127 × 127"):
+    with pytest.warns(UserWarning, match="65 × 65 samples become 64 × 64"):
         told = tw.export(LAND, "unreal", tmp_path / "u", cell_size=10.0)
-    assert told["samples"] == [127, 127] and "Scale X 507.936507937" in told["import"]
+    assert told["samples"] == [64, 64] and "Scale X 1015.873015873" in told["import"]
     told = tw.export(LAND, "unity", tmp_path / "t", cell_size=10.0, tiles=(2, 2), range=(0, 300), name="hill")
     assert [file["file"] for file in told["files"]] == ["hill_0_1.raw", "hill_1_1.raw", "hill_0_0.raw", "hill_1_0.raw"]
     codes = np.fromfile(tmp_path / "t/hill_0_0.raw", "<u2").reshape(33, 33)
