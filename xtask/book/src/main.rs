@@ -2,6 +2,7 @@
 //! `levels` run this program. It stands apart so that `cargo xtask test` begins without a library compiled for it.
 
 mod gallery;
+mod generated;
 mod levels;
 mod models;
 mod stubs;

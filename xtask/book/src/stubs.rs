@@ -1,14 +1,14 @@
 //! `cargo xtask book`: the types of the Python package's model functions, from the models' declarations.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::PathBuf;
 
 use thalweg::declare::params::{ParamKind, Value};
 use thalweg::model::{Family, Model};
 use thalweg::models;
 
-use xtask::shell::{Outcome, root};
+use xtask::shell::Outcome;
+
+use crate::generated;
 
 const HEAD: &str = "\
 # Generated from the models' declarations by `cargo xtask book`.
@@ -35,22 +35,16 @@ const COMMON: &str = "    cell_size: float | None = None,
     progress: _Progress = None,
 ";
 
+const FILE: &str = "crates/thalweg-py/python/thalweg/models.pyi";
+
 /// Writes the stubs.
 pub fn write() -> Outcome {
-    fs::write(path(), text()).map_err(|error| format!("{}: {error}", path().display()))
+    generated::write(FILE, &text())
 }
 
 /// Whether the stubs that are there are those that [`write()`] would leave.
 pub fn check() -> Outcome {
-    let present = fs::read_to_string(path()).map_err(|error| format!("{}: {error}", path().display()))?;
-    if present.replace("\r\n", "\n") == text() {
-        return Ok(());
-    }
-    Err(format!("{} is stale: run `cargo xtask book`", path().display()))
-}
-
-fn path() -> PathBuf {
-    root().join("crates/thalweg-py/python/thalweg/models.pyi")
+    generated::check(FILE, &text())
 }
 
 fn text() -> String {

@@ -1,8 +1,6 @@
 //! `cargo xtask book`: the types of the npm package, what is the same for all from `head.d.ts`, the rest from the models' declarations.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::PathBuf;
 
 use thalweg::declare::params::{Param, ParamKind, Value};
 use thalweg::model::Model;
@@ -10,26 +8,22 @@ use thalweg::models;
 use thalweg::presets::PRESETS;
 use thalweg::products::textures::MATERIALS;
 
-use xtask::shell::{Outcome, root};
+use xtask::shell::Outcome;
+
+use crate::generated;
 
 const HEAD: &str = include_str!("../../web/head.d.ts");
 
+const FILE: &str = "crates/thalweg-web/npm/thalweg.d.ts";
+
 /// Writes the types.
 pub fn write() -> Outcome {
-    fs::write(path(), text()).map_err(|error| format!("{}: {error}", path().display()))
+    generated::write(FILE, &text())
 }
 
 /// Whether the types that are there are those that [`write()`] would leave.
 pub fn check() -> Outcome {
-    let present = fs::read_to_string(path()).map_err(|error| format!("{}: {error}", path().display()))?;
-    if present.replace("\r\n", "\n") == text() {
-        return Ok(());
-    }
-    Err(format!("{} is stale: run `cargo xtask book`", path().display()))
-}
-
-fn path() -> PathBuf {
-    root().join("crates/thalweg-web/npm/thalweg.d.ts")
+    generated::check(FILE, &text())
 }
 
 fn text() -> String {
