@@ -5,6 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
 use std::path::Path;
 
+use thalweg::io::atomic::lives;
 use thalweg::{Error, Result};
 
 /// Who else may write into a store meanwhile.
@@ -72,7 +73,7 @@ impl Lock {
 fn holding(list: &str) -> String {
     let all: BTreeSet<u32> = list.lines().filter_map(|line| line.trim().parse().ok()).collect();
     // Those of another machine or container have numbers of their own, so where none lives here all may.
-    let here: Vec<_> = all.iter().filter(|process| Path::new("/proc").join(process.to_string()).exists()).collect();
+    let here: Vec<_> = all.iter().filter(|process| lives(**process) == Some(true)).collect();
     let shown = |list: &[&u32]| list.iter().take(8).map(|process| process.to_string()).collect::<Vec<_>>().join(", ");
     let elsewhere: Vec<_> = all.iter().collect();
     match (here.as_slice(), elsewhere.as_slice()) {

@@ -169,16 +169,30 @@ fn is_dead(path: &Path, process: u32) -> bool {
     // there is a moment, in which the number tells.
     let Ok(file) = fs::File::open(path) else { return false };
     match file.try_lock() {
-        Ok(()) => process == std::process::id() || !lives(process),
+        Ok(()) => process == std::process::id() || !may_live(process),
         Err(fs::TryLockError::WouldBlock) => false,
-        Err(fs::TryLockError::Error(_)) => process != std::process::id() && !lives(process),
+        Err(fs::TryLockError::Error(_)) => process != std::process::id() && !may_live(process),
     }
 }
 
-/// Whether a process of this number lives here; where that cannot be asked, it may.
-fn lives(process: u32) -> bool {
+/// Where processes cannot be asked about, locks alone tell; Windows renames no locked file, so there nothing does.
+fn may_live(process: u32) -> bool {
+    lives(process).unwrap_or(cfg!(windows))
+}
+
+/// Whether a process of this number lives on this machine and in this container; `None` where that cannot be asked.
+///
+/// One that has ended is dead, though its parent never asked how and its number is still taken: a container's first
+/// process often asks after no one.
+pub fn lives(process: u32) -> Option<bool> {
     let all = Path::new("/proc");
-    if all.join("self").exists() { all.join(process.to_string()).exists() } else { cfg!(windows) }
+    if !all.join("self").exists() {
+        return None;
+    }
+    let Ok(text) = fs::read_to_string(all.join(process.to_string()).join("stat")) else { return Some(false) };
+    // "number (name) state …", and a name may hold brackets of its own.
+    let state = text.rsplit_once(')').map(|(_, after)| after.trim_start());
+    Some(!state.is_some_and(|state| state.starts_with(['Z', 'X'])))
 }
 
 impl Drop for Temporary {
@@ -258,6 +272,25 @@ mod tests {
         assert!(!fs::symlink_metadata(&path).unwrap().is_symlink());
         sweep(folder.path());
         assert!(own.exists() && link(0).exists());
+    }
+
+    /// Ended, and nobody has asked how: its number is taken until somebody does.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_process_that_has_ended_is_dead_though_its_parent_has_not_asked() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let left = folder.path().join(format!("{HEAD}{}-0{TAIL}", child.id()));
+        fs::write(&left, "half").unwrap();
+        sweep(folder.path());
+        assert!(left.exists() && lives(child.id()) == Some(true));
+        child.kill().unwrap();
+        while lives(child.id()) != Some(false) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        sweep(folder.path());
+        assert!(!left.exists() && Path::new("/proc").join(child.id().to_string()).exists());
+        child.wait().unwrap();
     }
 
     #[test]
