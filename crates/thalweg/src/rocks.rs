@@ -23,7 +23,7 @@ pub struct Rock {
     pub creep: f64,
     /// How many times as fast as the rock itself its debris is cut.
     pub debris: f64,
-    /// Its colour without light, sRGB: where it is dark and where it is light.
+    /// Its colour without light, sRGB (red, green, blue): first where it is dark, then where it is light.
     pub albedo: [[u8; 3]; 2],
     /// Share of its variation of colour that goes with height, in beds: 0 to 1.
     pub bedded: f32,
@@ -148,13 +148,13 @@ impl Rock {
     /// The rock of that name.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is none; the names that there are are said.
     pub fn find(name: &str) -> Result<&'static Self> {
         ROCKS.iter().find(|rock| rock.name == name).ok_or_else(|| Error::unknown("rock", name, names()))
     }
 
-    /// One of its figures, slopes as rise over run; 1 for a knob that is none of a rock's. Parameters go with the ratio of two
-    /// rocks' figures.
+    /// One of its figures, in the unit of its field, but angles as rise over run; 1 for a knob that is none of a rock's. Parameters go with
+    /// the ratio of two rocks' figures.
     pub fn figure(&self, knob: Knob) -> f64 {
         let tan = |degrees: f64| libm::tan(degrees.to_radians());
         match knob {
@@ -168,7 +168,7 @@ impl Rock {
     }
 }
 
-/// The names, in the order of the list.
+/// The rocks' names, in the order of [`ROCKS`].
 pub fn names() -> impl Iterator<Item = &'static str> {
     ROCKS.iter().map(|rock| rock.name)
 }
@@ -193,7 +193,7 @@ impl Rock {
     }
 }
 
-/// The rocks with their figures, as a table of the book.
+/// The rocks with their figures as a table in Markdown, a row a rock, for the book.
 pub fn table() -> String {
     let mut out = format!("| {} |\n{}|\n", HEADS.join(" | "), "|---".repeat(HEADS.len()));
     for rock in &ROCKS {

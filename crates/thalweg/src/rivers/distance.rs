@@ -7,7 +7,7 @@ use crate::terrain::field::Field;
 /// No cell.
 const NOWHERE: u32 = u32::MAX;
 
-/// Metres from each cell's middle to the nearest one that is set, exactly; infinite where none is. `cell` is the side of a cell.
+/// Metres from each cell's middle to the nearest one that is set, exactly; infinite where none is. `cell` is the side of a cell in metres.
 pub fn to_set(set: &Field<bool>, cell: f64) -> Field<f32> {
     let nearest = nearest(set);
     let cols = set.cols();

@@ -10,7 +10,8 @@ use crate::terrain::height::Height;
 /// that has one, come to the edge, to missing data or to a cell where water `rests` (sea, lakes). Nothing is filled, and nothing
 /// is let pass for being small.
 ///
-/// `heights` are taken as they are, so give them as they stand in a file; `known` says where there is data. All are of one size.
+/// `heights` are taken as they are, so give them as they stand in a file, in any unit; `known` says where there is data. All are of one
+/// size. A cell without data does not drain.
 pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -> Field<bool> {
     let size = heights.size();
     let [rows, cols] = size;
@@ -46,7 +47,7 @@ pub fn drained(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -
     drains
 }
 
-/// The share of a land with data that drains, 0 to 1; 1 where there is none.
+/// The share of the cells with data that drain, 0 to 1; 1 where there are none. As [`drained`].
 pub fn share(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -> f64 {
     let drains = drained(heights, known, rests);
     let all = known.as_slice().iter().filter(|known| **known).count();
@@ -54,8 +55,8 @@ pub fn share(heights: &Field<f32>, known: &Field<bool>, rests: &Field<bool>) -> 
     if all == 0 { 1.0 } else { well as f64 / all as f64 }
 }
 
-/// The [`share`] of a terrain that drains under the heights of `ground`, as files of 32-bit floats hold them; the sea and `lakes` (their
-/// numbers) take what comes.
+/// The [`share`] of a terrain that drains under the heights of `ground`, as files of 32-bit floats hold them; the sea and `lakes` (a
+/// number a cell, 0 where there is none) take what comes. Both are of the terrain's size.
 pub fn of_terrain(ground: &Field<Height>, terrain: &Terrain, lakes: Option<&Field<u32>>) -> f64 {
     let sea = terrain.grid.sea_level;
     let known = Field::generate(ground.size(), |i, j| !terrain.is_nodata(i, j));

@@ -2,7 +2,6 @@
 //!
 //! [`plan()`] finds where rivers run and what they are: [`River`]s, lines from a source or a lake down to another river, a lake,
 //! the sea or the edge, with discharge, width and depth at every [`Vertex`], and [`Lake`]s with their levels. [`carve()`] cuts them
-//!
 //! into the ground and gives each vertex its levels; it raises nothing but the levees that are asked for.
 //!
 //! Lines never touch but where one joins another, and each has a path of cells of its own: so what holds of lines (no crossing,
@@ -64,11 +63,11 @@ pub struct Design {
     pub lake: f64,
     /// Width in metres of a river of 1 m³/s.
     pub width: f64,
-    /// Its depth in metres.
+    /// Depth in metres of a river of 1 m³/s.
     pub depth: f64,
     /// How far rivers wander, as a factor: 0 not at all, 1 as is usual.
     pub meander: f64,
-    /// Breadth of floodplains on either side, as a factor on what is usual.
+    /// Breadth of floodplains on either side, as a factor on what is usual; 0 makes none.
     pub floodplain: f64,
     /// Height of levees beside meandering rivers, as a share of their depth; 0 raises none.
     pub levees: f64,
@@ -80,11 +79,11 @@ pub struct Design {
     pub grading: f64,
     /// Discharge in m³/s from which on a gentle river parts into arms at the sea; 0 parts none.
     pub delta: f64,
-    /// How many widths a river of gentle slope has at the sea, beyond its own.
+    /// How many widths a river of gentle slope has at the sea, beyond its own; 0 widens none.
     pub estuary: f64,
 }
 
-/// Fewer cells drain no river: they are noise.
+/// Fewest cells of a catchment that has a river: what fewer cells drain is noise.
 pub const LEAST_CELLS: u32 = 16;
 
 impl Default for Design {
@@ -110,10 +109,10 @@ impl Default for Design {
 }
 
 impl Design {
-    /// Checks it.
+    /// Checks its numbers.
     ///
     /// # Errors
-    /// When a number is negative, none, or beyond reason.
+    /// As [`Limits::check`]; a number below 0, over 1e15 or NaN, by name.
     pub fn check(&self) -> Result<()> {
         self.breach.check()?;
         let values = [
@@ -144,18 +143,18 @@ impl Design {
 pub struct Pass {
     /// Row and column.
     pub cell: [usize; 2],
-    /// Metres from which water is drawn to it.
+    /// Metres from which water is drawn to it, 0 to [`MAX_REACH`](waypoints::MAX_REACH).
     pub reach: f64,
 }
 
-/// The land that a network is made for, and what is given of its rivers.
+/// The land that a network is made for, and what is given of its rivers. Its layers are of the grid's size.
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
     /// Ground, sea and edges; its outlets are the mouths that were asked for.
     pub land: Land<'a>,
-    /// Share of the runoff that each cell gives, 0 to 1.
+    /// Share of the runoff that each cell gives, 0 to 1; without it each gives all.
     pub rain: Option<&'a Field<f32>>,
-    /// How hard bedrock is, 0 to 1: where it is hard waterfalls stay and floodplains are narrow.
+    /// How hard bedrock is, 0 to 1: where it is hard waterfalls stay and floodplains are narrow. Without it all is soft (0).
     pub hardness: Option<&'a Field<f32>>,
     /// Where the ground is protected, 0 to 1: from a half on rivers go round it if there is a way.
     pub protect: Option<&'a Field<f32>>,
@@ -174,7 +173,8 @@ impl<'a> Site<'a> {
     /// Checks what a caller may have got wrong.
     ///
     /// # Errors
-    /// As [`Land::check`]; a layer of another size; a spring or a pass outside the land, in the sea or where there is no data.
+    /// As [`Land::check`]; a layer of another size; a spring or a pass outside the land, in the sea or where there is no data; a reach of a
+    /// pass that is negative or over [`MAX_REACH`](waypoints::MAX_REACH).
     pub fn check(&self) -> Result<()> {
         self.land.check()?;
         let [rows, cols] = self.land.grid.size;

@@ -5,7 +5,7 @@ use crate::flow::streams;
 use crate::terrain::field::Field;
 use crate::terrain::height::Height;
 
-/// Parts of a cubic metre a second that discharges are counted in: sums of them are exact.
+/// Parts to a cubic metre a second, 2³⁶, in which discharges are counted: sums of them are exact.
 pub const FLOW: f64 = 68_719_476_736.0;
 
 /// A point of a river.
@@ -14,9 +14,9 @@ pub const FLOW: f64 = 68_719_476_736.0;
 pub struct Vertex {
     /// Row and column in cells; cell (i, j) reaches from i to i + 1 and from j to j + 1.
     pub place: [f64; 2],
-    /// Discharge in parts of 1 m³/s ([`FLOW`]).
+    /// Discharge in parts of 1 m³/s ([`FLOW`] to one). Of sampled rivers it is the drainage, a number of points, in the same parts.
     pub flow: i64,
-    /// Catchment in parts of a cell ([`SHARES`]).
+    /// Catchment in parts of a cell ([`SHARES`] to one).
     pub area: i64,
     /// Width of the water in metres.
     pub width: f64,
@@ -24,7 +24,7 @@ pub struct Vertex {
     pub depth: f64,
     /// Fall over length, in metres per metre, smoothed along the river.
     pub slope: f64,
-    /// Level valley floor on either side, in metres from the line.
+    /// How far the level valley floor reaches to either side, in metres from the line.
     pub floor: f64,
     /// What kind of river it is here.
     pub kind: RiverKind,
@@ -32,7 +32,8 @@ pub struct Vertex {
     pub surface: Height,
     /// Level of the bed; known once it is carved.
     pub bed: Height,
-    /// Levels of water and bed in the cells that have their levels from here; known once it is carved.
+    /// Levels of water and bed, in this order, in the cells that have their levels from here; known once it is carved, and of sampled
+    /// rivers never.
     pub pool: [Height; 2],
 }
 
@@ -42,22 +43,22 @@ impl Vertex {
         self.flow as f64 / FLOW
     }
 
-    /// The cell that it lies in, of so many rows and columns.
+    /// The cell (row, column) that it lies in, on a grid of `size`; of a place outside the nearest one on that side.
     pub fn cell(&self, size: [usize; 2]) -> [usize; 2] {
         [0, 1].map(|k| (self.place[k].max(0.0) as usize).min(size[k] - 1))
     }
 }
 
 /// What kind of river (Montgomery & Buffington 1997, doi:10.1130/0016-7606(1997)109<0596:CRMICD>2.3.CO;2; braiding after
-/// Leopold & Wolman 1957, USGS Prof. Paper 282-B).
+/// Leopold & Wolman 1957, USGS Prof. Paper 282-B). Slopes are in metres per metre.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RiverKind {
-    /// A mountain torrent: steeper than 0.065.
+    /// A mountain torrent: a slope of 0.065 and more.
     Torrent,
-    /// Steps and pools: steeper than 0.02.
+    /// Steps and pools: a slope of 0.02 and more.
     StepPool,
-    /// Many arms on a broad bed: steeper than 0.0125·Q^−0.44, on a broad floor.
+    /// Many arms on a broad bed: steeper than 0.0125·Q^−0.44, Q in m³/s, on a floor of over two widths to a side.
     Braided,
     /// All else.
     #[default]
@@ -65,7 +66,7 @@ pub enum RiverKind {
 }
 
 impl RiverKind {
-    /// As it stands in files.
+    /// Its name as it stands in files.
     pub fn word(self) -> &'static str {
         match self {
             Self::Torrent => "torrent",
@@ -82,13 +83,13 @@ impl RiverKind {
 pub enum Source {
     /// Of itself, or at a spring.
     Head,
-    /// Out of the lake of that index.
+    /// Out of the lake of that index in [`Network::lakes`].
     Lake(u32),
     /// As an arm of another run.
     Parts {
-        /// That run's index.
+        /// That run's index in [`Network::rivers`].
         river: u32,
-        /// Index of the vertex.
+        /// Index of the vertex of that run at which it parts.
         vertex: u32,
     },
 }
@@ -99,12 +100,12 @@ pub enum Source {
 pub enum Mouth {
     /// In a vertex of another run.
     Joins {
-        /// That run's index.
+        /// That run's index in [`Network::rivers`].
         river: u32,
-        /// Index of the vertex.
+        /// Index of that vertex in it.
         vertex: u32,
     },
-    /// In the lake of that index.
+    /// In the lake of that index in [`Network::lakes`].
     Lake(u32),
     /// In the sea.
     Sea,
@@ -114,27 +115,28 @@ pub enum Mouth {
     Outlet,
 }
 
-/// A river from its source or a lake down to where it ends; tributaries join it on the way.
+/// A run: a river from its source or a lake down to where it ends; tributaries join it on the way.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct River {
-    /// Number of its name: what lies above and below a lake, and the arms of a delta, share it.
+    /// Index of its name in [`Network::names`]: what lies above and below a lake, and the arms of a delta, share it.
     pub number: u32,
     /// Its beginning.
     pub source: Source,
     /// Its end.
     pub mouth: Mouth,
-    /// Its line, downstream.
+    /// Its line, downstream; at least two vertices.
     pub vertices: Vec<Vertex>,
-    /// Its own cells (index in row-major order), downstream, and for each the vertex whose levels it has: the lowest one in it. Of
-    /// sampled rivers it is the vertex that the cell comes after.
+    /// Its own cells (index in row-major order), downstream, and for each the index of the vertex whose levels it has: the lowest one in
+    /// it. Of sampled rivers it is the vertex that the cell comes after.
     pub path: Vec<(u32, u32)>,
     /// The same of cells beside the path into which the line only cuts, or by which the ground under it is drawn.
     pub aside: Vec<(u32, u32)>,
-    /// For each vertex the one downstream at whose level water stands in the cells that have their levels from it; where there is none,
-    /// the vertex itself.
+    /// For each vertex the index of the one downstream at whose level water stands in the cells that have their levels from it; where
+    /// there is none, its own. Empty for sampled rivers.
     pub low: Vec<u32>,
-    /// The lowest level that its water comes to: that of the lake or the sea in which it ends at last.
+    /// The lowest level that its water comes to: that of the lake or the sea in which it ends at last. `None` where it leaves over an
+    /// edge or at an outlet, and for sampled rivers.
     pub base: Option<Height>,
 }
 
@@ -142,9 +144,9 @@ pub struct River {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Lake {
-    /// Its level.
+    /// Level of its water.
     pub level: Height,
-    /// A cell in it: the lowest one of its hollow.
+    /// Index, in row-major order, of a cell in it: the lowest one of its hollow.
     pub seed: u32,
 }
 
@@ -158,9 +160,9 @@ pub struct Network {
     pub order: Vec<u32>,
     /// The lakes.
     pub lakes: Vec<Lake>,
-    /// For each cell the number of its lake, from 1 on; 0 where there is none.
+    /// For each cell the number of its lake, one more than its index in `lakes`; 0 where there is none.
     pub lake: Field<u32>,
-    /// A number for each river that stays the same as long as its mouth does.
+    /// For each river name ([`River::number`]) a hash of the world cell of its mouth: it stays the same as long as that does.
     pub names: Vec<u32>,
     /// Rows and columns of the grid.
     pub size: [usize; 2],
@@ -168,29 +170,29 @@ pub struct Network {
     pub cell: f64,
     /// At how many cells directions were taken across ground that rivers were to keep off: places without a way round.
     pub barred: u64,
-    /// At how many cells lines still met other water, themselves or the edge when all tries were done, if only in passing; the
-    /// document's lines are not asked.
+    /// At how many cells lines still met other water, themselves or the edge when all tries were done, if only in passing; 0 of
+    /// sampled rivers, which are not asked.
     pub met: u64,
 }
 
-/// A part of a run without tributaries.
+/// A part of a run between two places where a tributary joins or an arm parts, or where the run begins or ends.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RiverReach {
-    /// Index of its run.
+    /// Index of its run in [`Network::rivers`].
     pub river: u32,
     /// Indices of its first and last vertex in the run.
     pub vertices: [u32; 2],
     /// Strahler's order, from 1.
     pub order: u32,
-    /// Number of the reach that it runs into, if it does.
+    /// Index of the reach that it runs into; `None` where it ends in a lake, the sea, over an edge or at an outlet.
     pub downstream: Option<u32>,
-    /// Number of the reach at whose end it parts from another run, if it does.
+    /// Index of the reach at whose end it parts from another run; `None` where it parts from none.
     pub parts_from: Option<u32>,
 }
 
 impl Network {
-    /// The runs cut where tributaries join, numbered run by run downstream, with their orders.
+    /// The runs cut where tributaries join and arms part, in the order of `rivers` and downstream, with their Strahler orders.
     pub fn reaches(&self) -> Vec<RiverReach> {
         let mut cuts: Vec<Vec<u32>> =
             self.rivers.iter().map(|river| vec![0, river.vertices.len() as u32 - 1]).collect();
@@ -257,7 +259,7 @@ impl Network {
         }
     }
 
-    /// Metres along a run's vertices, from the first on.
+    /// Metres along a run from its first vertex, for each of its vertices; the first is 0.
     pub fn lengths(&self, river: &River) -> Vec<f64> {
         let mut sum = 0.0;
         let mut lengths = vec![0.0];

@@ -26,7 +26,7 @@ const LEAKS: [usize; 2] = [16, 6];
 /// [`carve()`](crate::rivers::carve()).
 ///
 /// # Errors
-/// As [`Site::check`] and [`Design::check`]; more water than can be counted.
+/// As [`Site::check`] and [`Design::check`].
 pub fn plan(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
     site.check()?;
     design.check()?;

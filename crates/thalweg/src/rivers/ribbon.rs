@@ -5,7 +5,7 @@ use crate::rivers::network::{Mouth, Network, River};
 use crate::terrain::field::Field;
 use crate::terrain::height::Height;
 
-/// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in cells.
+/// How far inside its last cell of water a ribbon, or a lake's sheet, ends, in widths of a cell.
 pub const MARGIN: f64 = 1.0 / 1024.0;
 
 /// Steps in which the ground under a ribbon is looked at, in cells.
@@ -14,6 +14,10 @@ const STEP: f64 = 1.0 / 16.0;
 /// For each run the places to the left and the right of its vertices (rows and columns, in cells) where its water ends: half a width
 /// away, or where the cells end whose ground lies under the vertex's level and that are water, or where the ground as it is drawn
 /// between the middles of cells comes out of the water. A vertex that is itself under the drawn ground has what the cells give.
+///
+/// There is a list for each of [`Network::rivers`], and in it for each vertex left and right, facing downstream. `numbers` is for each cell
+/// one more than the index of the run whose water it is, else 0, and `ground` the ground with its beds, as a
+/// [`Carved`](crate::rivers::Carved) has both.
 pub fn edges(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Vec<Vec<[[f64; 2]; 2]>> {
     let wet = |k: usize| numbers[k] > 0 || network.lake[k] > 0;
     let sides = |river: &River| {
@@ -86,7 +90,7 @@ fn reached(size: [usize; 2], from: [f64; 2], to: [f64; 2], holds: impl Fn(usize)
     }
 }
 
-/// How much of each cell is water, 0 to 1: of cells of rivers what their ribbons cover, of lakes all.
+/// How much of each cell is water, 0 to 1: of cells of rivers what their ribbons cover, of lakes all. It takes what [`edges`] takes.
 pub fn share(network: &Network, numbers: &Field<u32>, ground: &Field<Height>) -> Field<f32> {
     let [rows, cols] = network.size;
     let mut covered = Field::new(network.size, 0.0f64);

@@ -10,10 +10,10 @@ use crate::rivers::Pass;
 use crate::terrain::grid::Grid;
 use crate::terrain::{Column, Table, Terrain, within};
 
-/// The table of places where rivers end. Its columns are `row` and `column` (world cell).
+/// Name of the table of places where rivers end. Its columns are `row` and `column` (world cell).
 pub const MOUTHS: &str = "mouths";
 
-/// The table of places that rivers pass through. Its columns are `row`, `column` (world cell) and `reach` (m).
+/// Name of the table of places that rivers pass through. Its columns are `row`, `column` (world cell) and `reach` (m).
 pub const PASSES: &str = "passes";
 
 /// The largest number of either in a stage.
@@ -28,7 +28,7 @@ const REACH: Entry =
 /// A place in the world, whatever its cells, that is to be the mouth of a river.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MouthPlace {
-    /// Metres eastward from the world's north-western corner.
+    /// Metres eastward from the map's north-western corner.
     pub x: f64,
     /// Metres southward from there.
     pub y: f64,
@@ -37,11 +37,11 @@ pub struct MouthPlace {
 /// A place in the world, whatever its cells, that a river is to pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waypoint {
-    /// Metres eastward from the world's north-western corner.
+    /// Metres eastward from the map's north-western corner.
     pub x: f64,
     /// Metres southward from there.
     pub y: f64,
-    /// Metres from which water is drawn to it.
+    /// Metres from which water is drawn to it, 0 to [`MAX_REACH`].
     pub reach: f64,
 }
 
@@ -130,18 +130,18 @@ fn table(name: &str, places: impl Iterator<Item = [f64; 2]>, grid: &Grid) -> Res
     Ok(Table::at(cells))
 }
 
-/// The mouths of a terrain's table, as cells (row, column); none without one.
+/// The mouths of a terrain's table, as cells (row, column) of its window; empty without a table.
 ///
 /// # Errors
-/// When the table is none of places in this terrain.
+/// A table without the columns `row` and `column` of whole numbers and one length; a cell outside of the terrain, by row and column.
 pub fn mouths(terrain: &Terrain) -> Result<Vec<[usize; 2]>> {
     cells(terrain, MOUTHS)
 }
 
-/// The passes of a terrain's table, as cells (row, column); none without one.
+/// The passes of a terrain's table, in its order; empty without a table.
 ///
 /// # Errors
-/// As [`mouths`].
+/// As [`mouths`]; a table without the column `reach`.
 pub fn passes(terrain: &Terrain) -> Result<Vec<Pass>> {
     let cells = cells(terrain, PASSES)?;
     let Some(table) = terrain.tables.get(PASSES) else { return Ok(Vec::new()) };

@@ -95,9 +95,9 @@ struct State<'a> {
 /// What a checkpoint says of its run, without the run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Glance {
-    /// The recipe's name.
+    /// The recipe's name; `a recipe` in files of older versions.
     pub name: String,
-    /// The world's seed.
+    /// The world's seed; 0 in files of older versions.
     pub seed: u64,
     /// Number of steps done and of steps in all; `None` in files of older versions.
     pub steps: Option<[u64; 2]>,
@@ -181,7 +181,7 @@ impl Run {
     /// messages.
     ///
     /// # Errors
-    /// When they are no checkpoint.
+    /// A header or a section that is cut off, cannot be read or does not fit the others; a recipe or a grid that is refused.
     pub fn from_checkpoint(bytes: &[u8], path: &Path, models: &Models) -> Result<(Self, serde_json::Value)> {
         let bad = |what: &str| Error::file(path, format!("is no usable checkpoint: {}", plain::clipped(what)));
         let length = bytes.get(16..24).and_then(|b| b.try_into().ok()).map_or(u64::MAX, u64::from_le_bytes);
@@ -339,7 +339,7 @@ pub fn glance(path: &Path) -> Result<Glance> {
     Ok(Glance { name, seed, steps: header.steps })
 }
 
-/// Whether a file begins as a checkpoint does, be it damaged or not.
+/// Whether a file begins as a checkpoint does, be it damaged or not; false where it cannot be read.
 pub fn is_checkpoint(path: &Path) -> bool {
     let mut magic = [0; 16];
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());

@@ -30,7 +30,7 @@ impl Mark {
         &self.terrain
     }
 
-    /// Number of the turn that was running or about to begin, from 0, among [`Run::turns`].
+    /// Number of the turn that was running or about to begin, from 0, among [`Run::turns`]; of turns in all when all was done.
     pub fn turn(&self) -> usize {
         self.turn
     }
@@ -92,7 +92,7 @@ impl Run {
 }
 
 impl Recipe {
-    /// Whether another recipe gives the same terrain up to after `step` steps of turn number `turn`, before the strokes
+    /// Whether another recipe gives the same terrain up to after `step` steps of turn number `turn`, from 0, before the strokes
     /// that are made there: the same start, seed, levels and turns before; of the turn's stage, if it has taken a step, the same
     /// but for strokes from there on. False where one of them has no such turn.
     pub fn same_until(&self, other: &Self, turn: usize, step: u32) -> bool {

@@ -29,19 +29,19 @@ use crate::sketch::Sketch;
 use crate::terrain::grid::Grid;
 use crate::terrain::{STANDING, Terrain};
 
-/// What one stage did.
+/// What one turn did: a stage on one level, or a step from level to level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StageReport {
-    /// The stage's label.
+    /// The stage's label; of a turn without a stage as [`Run::label`].
     pub label: String,
-    /// Its model.
+    /// Name of its model; of a turn without a stage `finer`, `local` or `trim`.
     pub model: String,
-    /// Its parameters.
+    /// Its parameters: an object of their values by name; empty without a stage.
     pub parameters: serde_json::Value,
-    /// Wall-clock seconds spent in its steps.
+    /// Wall-clock seconds spent in its steps and strokes.
     pub seconds: f64,
-    /// Cells of the grid.
+    /// Number of cells of its level's grid.
     pub cells: u64,
     /// Number of steps taken.
     pub steps: u32,
@@ -77,13 +77,14 @@ pub struct Change {
 pub struct Progress {
     /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage.
     pub turn: usize,
-    /// Number of turns.
+    /// Number of turns in all.
     pub turns: usize,
-    /// Number of the stage in the recipe; `None` where the ground is made finer.
+    /// Number of the stage in the recipe, from 0; `None` where the ground is made finer, the whole level is a local one, or the margin is
+    /// cut away.
     pub stage: Option<usize>,
     /// The level, from 0, the coarsest, and how many there are.
     pub level: [usize; 2],
-    /// The stage's label.
+    /// What the turn is called ([`Run::label`]).
     pub label: String,
     /// Number of steps done in this turn.
     pub step: u32,
@@ -122,7 +123,7 @@ pub struct Input {
     pub warnings: Vec<String>,
     /// What the file says of its units that was overridden ([`io::Loaded::overridden`]).
     pub overridden: Vec<String>,
-    /// The sample that stood for no data in the file, in the file's own unit.
+    /// The sample that stood for no data in the file, in the file's own unit; `None` where none did, and without a file.
     pub nodata: Option<f64>,
 }
 
@@ -130,7 +131,8 @@ impl Run {
     /// A run from the recipe's own start: flat ground of its extent on the coarsest level, or its elevation model.
     ///
     /// # Errors
-    /// When the elevation model cannot be read, the levels do not come to the cells, or a stage's parameters contradict a grid.
+    /// As [`Recipe::grids`], or, from an elevation model, as [`Run::over_file`]; when a stage's parameters or the sketch contradict a grid,
+    /// or the sketch cannot be read.
     pub fn new(recipe: Recipe) -> Result<Self> {
         let Some(path) = &recipe.from else {
             let grids = recipe.grids()?;
@@ -145,7 +147,7 @@ impl Run {
     /// the reader said is kept: [`Run::input`].
     ///
     /// # Errors
-    /// When the file cannot be read, there is no memory for the run, or a stage's parameters contradict the grid.
+    /// When the file cannot be read, the recipe's cells cannot be had of it, there is no memory for the run; as [`Run::over`].
     pub fn over_file(recipe: Recipe, path: &Path, options: &io::LoadOptions) -> Result<Self> {
         let io::Loaded { terrain, warnings, nodata, overridden, .. } = io::load(path, options)?;
         recipe.check_memory(&Grid::new(recipe.size_over(terrain.grid.size), terrain.grid.cell)?)?;
@@ -164,7 +166,7 @@ impl Run {
     /// A run over a given terrain, whose grid it keeps: the recipe's levels do not count.
     ///
     /// # Errors
-    /// When a stage's parameters contradict the grid.
+    /// When a stage's parameters or the sketch contradict the grid, or the sketch cannot be read.
     pub fn over(mut recipe: Recipe, terrain: Terrain) -> Result<Self> {
         (recipe.coarsest, recipe.beyond, recipe.local_from) = (Coarsest::None, Beyond::Global, LocalFrom::Auto);
         recipe.margin = 0.0;
@@ -175,7 +177,7 @@ impl Run {
     /// Checks a recipe that fixes its extent, as [`Run::new`] does, without beginning.
     ///
     /// # Errors
-    /// As [`Run::new`].
+    /// As [`Run::new`]; a recipe without an extent.
     pub fn check(recipe: &Recipe) -> Result<()> {
         let grids = recipe.grids()?;
         sketched::read(recipe, &grids)?;
@@ -268,7 +270,7 @@ impl Run {
         self.recipe.stages.get(self.turns.get(turn)?.stage?)
     }
 
-    /// What a turn is called: its stage's label.
+    /// What a turn is called: its stage's label; without a stage `finer ground`, `local level` or `margin`.
     pub fn label(&self, turn: Turn) -> &str {
         let stage = turn.stage.and_then(|stage| self.recipe.stages.get(stage));
         stage.map_or_else(|| self.unstaged(turn).0, |stage| &stage.label)
@@ -294,7 +296,7 @@ impl Run {
         }
     }
 
-    /// What is done, in order.
+    /// What is done, turn by turn, in order.
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
@@ -366,13 +368,13 @@ impl Run {
         (self.step, self.strokes) = (0, 0);
     }
 
-    /// Number of the running turn, that of all turns when done, and the steps taken in it. Where there is one level, turns
-    /// are the recipe's stages.
+    /// Number of the running turn, from 0, and the steps taken in it; when done the number of all turns, and 0. Where there is one level,
+    /// turns are the recipe's stages.
     pub fn position(&self) -> (usize, u32) {
         (self.turn, self.step)
     }
 
-    /// Whether all stages are done.
+    /// Whether all turns are done.
     pub fn is_done(&self) -> bool {
         self.turn >= self.turns.len()
     }
@@ -453,7 +455,8 @@ impl Run {
     /// Lets a spring rise from here on, until the running stage ends. A checkpoint keeps it.
     ///
     /// # Errors
-    /// When the stage's model reads no springs, or the spring is none or lies outside the world.
+    /// When the stage's model reads no springs, a number of the spring is out of its range, it lies outside the world, or the terrain's
+    /// table of springs has other columns.
     pub fn add_spring(&mut self, spring: Spring) -> Result<()> {
         match self.stage_of(self.turn) {
             Some(stage) if stage.takes_springs() => springs::add(&mut self.terrain, &[spring]),
@@ -469,7 +472,7 @@ impl Run {
         &self.recipe
     }
 
-    /// What the stages did so far.
+    /// What the turns did so far, one for each that has begun, in order.
     pub fn reports(&self) -> &[StageReport] {
         &self.reports
     }

@@ -48,7 +48,7 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
     Ok(())
 }
 
-/// Takes some steps of `model` over a part of a terrain, its grid a window of the whole.
+/// Takes some steps of `model`, numbered from 0, over a part of a terrain, its grid a window of the whole.
 ///
 /// A step reaches so many cells ([`Model::reach`]), and k steps k times as many: what lies farther than that from the part's own rim, or at
 /// the world's, is as it would be in the whole. The rest is not to be kept. Things that have left the part are taken out, and things
@@ -78,8 +78,8 @@ pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32
     Ok(())
 }
 
-/// Puts the rows of a table of one part behind those of the parts before. A table of no places, such as the kinds of soil, is whole in every
-/// part.
+/// Puts the rows of table `name` of one part behind those of the parts before, which `all` has by name. A table of no places, such as the
+/// kinds of soil, is whole in every part.
 pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) {
     match all.get_mut(name) {
         None => drop(all.insert(name.to_string(), part.clone())),
@@ -124,7 +124,7 @@ fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) {
     }
 }
 
-/// Puts things in the order of their numbers, if they have any.
+/// Puts things, a row each, in the order of the column `number`; leaves them as they are without one.
 pub fn sort_by_number(table: &mut Table) {
     let Some(numbers) = table.ints("number").map(<[i64]>::to_vec) else { return };
     let mut order: Vec<usize> = (0..numbers.len()).collect();

@@ -41,7 +41,7 @@ impl Session {
     /// Draws a ridge, a river, a coast or a height ([`Recipe::draw`]): an edit, by which the run begins anew.
     ///
     /// # Errors
-    /// What is refused, in words; as [`Session::edit`]. Nothing is changed then.
+    /// As [`Recipe::draw`] and [`Session::edit`]. Nothing is changed then.
     pub fn draw(&mut self, feature: SketchFeature) -> Result<()> {
         let mut recipe = self.run.recipe().clone();
         recipe.draw(feature, &self.run.terrain().grid)?;

@@ -33,7 +33,7 @@ impl Session {
         self.goal = Goal { steps: Some(steps).filter(|steps| *steps > 0), ..Goal::default() };
     }
 
-    /// Goes on until that place is reached or passed.
+    /// Goes on until that place is reached or passed; stands where it is already.
     pub fn play_until(&mut self, place: Position) {
         self.goal = Goal { place: Some((place, 0)).filter(|_| self.position() < place), ..Goal::default() };
     }

@@ -99,7 +99,7 @@ impl Session {
         Run::from_mark(recipe, &self.run.mark())
     }
 
-    /// Number of strokes made so far.
+    /// Number of strokes made so far, those that were undone among them.
     pub fn strokes(&self) -> u64 {
         self.hand.count
     }
@@ -126,8 +126,8 @@ impl Session {
         Ok(recipe)
     }
 
-    /// The path that one droplet takes from `place` (metres eastward and southward from the north-western corner) over the ground
-    /// as it stands, which it leaves as it is; as [`trace`].
+    /// The path that one droplet takes from `place` (metres eastward and southward from the map's north-western corner) over the ground
+    /// as it stands, which it leaves as it is; as [`trace`], of at most 100 000 points.
     ///
     /// # Errors
     /// As [`trace`].

@@ -141,7 +141,7 @@ impl Session {
     /// gone to until something is done.
     ///
     /// # Errors
-    /// When the place lies before the first mark. Nothing is changed then.
+    /// When the place lies before the first mark; as [`Run::from_mark`]. Nothing is changed then.
     pub fn go_to(&mut self, to: Position) -> Result<Position> {
         let number = self.marks.kept.iter().rposition(|kept| place(kept) <= to);
         let number = number.ok_or_else(|| Error::value("place", format!("{to:?}"), "the first mark, or later"))?;

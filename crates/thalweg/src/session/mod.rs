@@ -51,13 +51,13 @@ use undo::Acts;
 /// Bytes that a new session's marks may take: 192 MiB.
 pub const MEMORY: u64 = 192 << 20;
 
-/// Most cells on a side of a snapshot.
+/// Most cells on a side of a [snapshot](Session::snapshot).
 pub const SHOWN: usize = 4096;
 
 /// Where a run stands, or stood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
-    /// Number of the turn among [`Run::turns`]: where there is one level, that of the stage. The number of turns when all is
+    /// Number of the turn, from 0, among [`Run::turns`]: where there is one level, that of the stage. The number of turns when all is
     /// done.
     pub turn: usize,
     /// Number of steps taken in it.
@@ -195,7 +195,7 @@ impl Session {
         terrain
     }
 
-    /// The stage that runs, or comes next; `None` when all is done or the ground is made finer.
+    /// The stage that runs, or comes next; `None` when all is done or the turn has no stage ([`Turn::stage`](crate::plan::Turn::stage)).
     pub fn stage(&self) -> Option<&Stage> {
         self.stage_of(self.position().turn)
     }

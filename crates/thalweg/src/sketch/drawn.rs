@@ -21,7 +21,7 @@ pub enum SketchFrom {
 }
 
 impl SketchFrom {
-    /// The file's path as written.
+    /// The file's path as written; `None` where the recipe itself has the sketch.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),

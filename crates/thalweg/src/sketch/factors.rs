@@ -10,7 +10,8 @@ const RIVER: [f64; 2] = [2.5, 0.85];
 const RIDGE: [f64; 2] = [0.75, 1.25];
 
 impl Sketch {
-    /// Factors of erodibility and of uplift for stages that read them; `None` where no line is drawn.
+    /// Factors of erodibility and of uplift, in this order and of the terrain's size, for stages that read them: 1 away from lines. `None`
+    /// where no river and no ridge is drawn. `coarse` is the width of the first level's cells in metres.
     pub fn factors(&self, terrain: &Terrain, coarse: f64) -> Option<[Field<f32>; 2]> {
         let (grid, scale) = (&terrain.grid, Scale::of(terrain, coarse));
         let lines: Vec<_> = self

@@ -27,7 +27,7 @@ const FOLLOWS: f64 = 1.6;
 
 impl Sketch {
     /// Lays land on flat ground, by which water and crests begin as they are drawn; nothing where the ground is not flat. `coarse` is the
-    /// width of the first level's cells in metres.
+    /// width of the first level's cells in metres. The change is returned as a ledger.
     pub fn lay(&self, terrain: &mut Terrain, coarse: f64) -> Budget {
         if relief(terrain) > 0.0 {
             return Budget::default();
@@ -36,8 +36,9 @@ impl Sketch {
         self.bend(terrain, coarse, &vec![true; count], &vec![Vec::new(); count], Pass::Lay)
     }
 
-    /// Brings back what the ground does not keep of it; what it keeps is left alone. `coarse` is the width of the first level's cells.
-    /// `heights` says whether heights are met to the last cell: while a stage works on it the land about them is lifted, and wears as it will.
+    /// Brings back what the ground does not keep of it; what it keeps is left alone. `coarse` is the width of the first level's cells in
+    /// metres. `heights` says whether heights are met to the last cell: while a stage works on it the land about them is lifted, and wears
+    /// as it will. The change is returned as a ledger.
     pub fn hold(&self, terrain: &mut Terrain, coarse: f64, heights: bool) -> Budget {
         let mut budget = Budget::default();
         for pass in [Pass::Smooth, Pass::Near, Pass::Near] {

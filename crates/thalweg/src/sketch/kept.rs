@@ -22,20 +22,21 @@ const ON_CREST: f64 = 4.0;
 pub struct Keeping {
     /// What the feature is.
     pub kind: SketchKind,
-    /// Of a river: the share of its line that has the water from its head within two of the first level's cells. Of a ridge: the share of its
-    /// line that is a divide: higher than the ground three such cells to either side, and without water of more land than four of them. Of a
-    /// coast: the share of land and sea that lies on the right side, further than two such cells from it. Of a height: 1 less what is missing, as a share of the relief.
+    /// How much of it, 0 to 1. Of a river: the share of its line on land that has the water from its head within two of the first level's
+    /// cells. Of a ridge: the share of its line that is a divide: higher than the ground three such cells to either side, and without water
+    /// of more land than four of them. Of a coast: the share of the cells further than two such cells from it that are land or sea as they
+    /// should be. Of a height: 1 less what the ground is off, as a share of the relief.
     pub share: f64,
 }
 
 impl Sketch {
-    /// What a terrain keeps of each feature; `coarse` is the width of the first level's cells in metres.
+    /// What a terrain keeps of each feature, in their order; `coarse` is the width of the first level's cells in metres.
     pub fn keeping(&self, terrain: &Terrain, coarse: f64) -> Vec<Keeping> {
         self.kept_within(terrain, coarse, FOLLOWS).into_iter().map(|(kept, _)| kept).collect()
     }
 
-    /// The same, but that rivers may run so many of those cells from their lines; of ridges with every half cell of the line, and whether it is
-    /// a divide there.
+    /// The same, but that rivers may run so many of those cells from their lines; of ridges with every half cell of the line, and whether
+    /// it is a divide there.
     pub(super) fn kept_within(&self, terrain: &Terrain, coarse: f64, follows: f64) -> Vec<(Keeping, Vec<bool>)> {
         let coarse = coarse.max(terrain.grid.cell);
         let drains = |feature: &SketchFeature| matches!(feature.kind, SketchKind::River | SketchKind::Ridge);

@@ -47,13 +47,13 @@ const MAX_POINTS: usize = 20_000;
 /// What a feature of a sketch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SketchKind {
-    /// A divide.
+    /// The line of a divide.
     Ridge,
-    /// Water, from the first point to the last.
+    /// The line of a river, from its head, the first point, down to the last.
     River,
-    /// Between land and sea.
+    /// The line between land and sea: land within a closed one, or to the left of an open one.
     Coast,
-    /// The elevation of a place.
+    /// The elevation of a place, one point.
     Height,
 }
 
@@ -77,11 +77,12 @@ impl SketchKind {
 pub struct SketchFeature {
     /// What it is.
     pub kind: SketchKind,
-    /// Metres from the north-western corner of the map, eastward and southward; of a coast all round the first is the last.
+    /// Its points: metres from the north-western corner of the map, eastward and southward; of a coast all round the first is the last.
     pub points: Vec<[f64; 2]>,
-    /// Metres: none, one, or one to each point.
+    /// Elevations in metres, −16 000 to 16 000: none, one (of a ridge's whole crest, a river's first point, a height), or one to each
+    /// point; a coast has none.
     pub heights: Vec<f64>,
-    /// Width of the land that is formed along it, in metres; `None` for the usual one.
+    /// Width of the land that is formed along it, both sides together, in metres, 0.01 to 1e7; `None` for the usual one.
     pub width: Option<f64>,
     /// Share of the change that is made, 0 to 1.
     pub strength: f64,
@@ -117,7 +118,7 @@ pub struct Sketch {
 pub struct SketchWorld {
     /// Width and height of the map in metres.
     pub extent: [f64; 2],
-    /// Metres.
+    /// Sea level in metres; `None` where there is no sea.
     pub sea_level: Option<f64>,
 }
 
@@ -125,7 +126,7 @@ pub struct SketchWorld {
 const LEAVES: f64 = 0.005;
 
 impl Sketch {
-    /// Lines that leave the map go on straight through the margin round it.
+    /// Continues lines that end at the map's edge, straight through the margin round it; `grid` is that of a level with its margin.
     pub fn go_on(&mut self, grid: &Grid) {
         if grid.first == [0, 0] {
             return;
@@ -174,8 +175,8 @@ impl Sketch {
     /// Reads a sketch and checks it.
     ///
     /// # Errors
-    /// A file that cannot be read, is no GeoJSON, or says what contradicts itself or the world: with the number of the feature, and what is
-    /// allowed.
+    /// A file that cannot be read, is no GeoJSON, is longer than 16 MiB, has no features or over 1000, or over 20 000 points, or says what
+    /// contradicts itself or the world: with the number of the feature, and what is allowed.
     pub fn read(path: &Path, world: &SketchWorld) -> Result<Self> {
         let text = plain::read_text(path, MAX_BYTES)?;
         Self::parse(&text, world).map_err(|problem| Error::file(path, plain::clipped_to(&problem, 600)))
@@ -184,7 +185,7 @@ impl Sketch {
     /// Reads the text of a sketch and checks it; what is wrong comes back in words.
     ///
     /// # Errors
-    /// As [`Sketch::read`].
+    /// As [`Sketch::read`], but for the file and its length.
     pub fn parse(text: &str, world: &SketchWorld) -> Result<Self, String> {
         let sketch = read::parse(text)?;
         sketch.check(world)?;

@@ -148,7 +148,7 @@ impl Sketch {
         parse(&self.to_geojson())
     }
 
-    /// The text of a file that [`Sketch::read`] reads, a feature to a line.
+    /// The GeoJSON text of a file that [`Sketch::read`] reads, a feature to a line.
     pub fn to_geojson(&self) -> String {
         let lines: Vec<String> = self.features.iter().map(|feature| feature.json().to_string()).collect();
         format!("{{\"type\": \"FeatureCollection\", \"features\": [\n{}\n]}}\n", lines.join(",\n"))

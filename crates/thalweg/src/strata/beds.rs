@@ -16,13 +16,13 @@ const PILE: usize = 1 << 16;
 /// What beds are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BedSettings {
-    /// Contrast of hard and soft beds: erodibility is e^(± this) times what it is without them.
+    /// Contrast of hard and soft beds: erodibility is up to e^(± this) times what it is without them.
     pub contrast: f64,
     /// Mean thickness of a bed, m.
     pub thickness: f64,
-    /// How steeply beds lean, rise over run.
+    /// How steeply beds dip, as rise over run.
     pub dip: f64,
-    /// Towards where they lean, degrees clockwise from north.
+    /// Dip direction, towards which they fall, in degrees clockwise from north.
     pub direction: f64,
 }
 
@@ -35,7 +35,7 @@ pub struct Beds {
 }
 
 impl Beds {
-    /// Beds of this key.
+    /// Beds whose thickness and softness this key draws.
     pub fn new(settings: &BedSettings, key: Key) -> Self {
         // Thickness from 0.7 to 1.3 of the mean, softness from a half to the whole of the contrast, in turn hard and soft.
         let mut left = PILE;
@@ -53,12 +53,13 @@ impl Beds {
         Self { pile, dip: [-settings.dip * sin, settings.dip * cos] }
     }
 
-    /// The pile.
+    /// The pile; a bed's weight is its factor of erodibility.
     pub fn pile(&self) -> &Pile {
         &self.pile
     }
 
-    /// Height of one of the pile's copies at (x, y) metres, where the rock has risen by so many units since it lay level at 0, in units.
+    /// Height of the bottom of one of the pile's copies, in units from 0 to less than the pile's height, at a place (world metres eastward
+    /// and southward) where the rock has risen by `risen` units since it lay level at 0.
     #[inline]
     pub fn bottom(&self, risen: f64, place: [f64; 2]) -> i64 {
         self.pile.within(self.height(risen, place).ceil() as i64)
@@ -70,18 +71,18 @@ impl Beds {
     }
 }
 
-/// By how much rock has risen: log-normal about a middle.
+/// By how much rock has risen: log-normal about a median.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Risen {
-    /// The middle, m.
+    /// The median, m.
     pub metres: f64,
-    /// Deviation of its logarithm.
+    /// Standard deviation of its natural logarithm.
     pub variation: f64,
-    /// Distance over which it varies, m.
+    /// Wavelength of its largest forms, m.
     pub wavelength: f64,
-    /// Along which it varies less.
+    /// The direction along which it varies less.
     pub strike: Strike,
-    /// Of the noise.
+    /// Key of the noise.
     pub key: Key,
 }
 
@@ -130,15 +131,16 @@ impl StandingBeds {
         Self { beds, risen, cell, softness }
     }
 
-    /// Softness, as a factor, of the rock at a height in units over a cell of this phase ([`StandingBeds::phases`]).
+    /// Softness, as a factor of erodibility, of the rock at an elevation of `height` units in a cell of this phase
+    /// ([`StandingBeds::phases`]).
     #[inline(always)]
     pub fn softness(&self, height: i32, phase: u32) -> f32 {
         // A grain is 2¹⁷ units and the pile 2¹⁶ grains: half units that wrap are heights within the pile.
         self.softness[(((height >> 1) as u32).wrapping_sub(phase) >> 16) as usize]
     }
 
-    /// Where in the pile cells of `width` metres lie: of `size` rows and columns from world cell `first` on, row by row, the height of
-    /// the pile's bottom in half units, that wraps round as the pile does.
+    /// Where in the pile cells of `width` metres lie: of `size` rows and columns from world cell (row, column) `first` on, row by row, the
+    /// height of the pile's bottom in steps of two units, that wraps round as the pile does.
     pub fn phases(&self, first: [i64; 2], size: [usize; 2], width: f64) -> Vec<u32> {
         let centre = |k: i64| (k as f64 + 0.5) * width;
         // The lattice's cells about the window's, their centres on both sides.

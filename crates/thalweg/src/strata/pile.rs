@@ -37,7 +37,8 @@ impl Pile {
     /// Metres of rock to a grain, the least that a bed is thick.
     pub const GRAIN: f64 = 2.0;
 
-    /// A pile of beds, each so many grains thick and of such a weight; of one bed of weight 1 if there are none.
+    /// A pile of beds from the bottom up, each so many grains thick and of such a weight, held within 1/64 to 64; of one bed of weight 1 if
+    /// there are none.
     pub fn new(thickness_and_weight: impl IntoIterator<Item = (usize, f64)>) -> Self {
         let mut pile = Self { grains: Vec::new(), beds: Vec::new(), whole: [0; 2] };
         for (count, weight) in thickness_and_weight.into_iter().filter(|(count, _)| *count > 0) {
@@ -72,7 +73,7 @@ impl Pile {
         self.beds[self.bed(height).1].weight as f64 / ONE as f64
     }
 
-    /// A height within the pile at which the beds lie as they do at `height`.
+    /// A height within the pile, in units from 0 to less than its own height, at which the beds lie as they do at `height` units.
     #[inline]
     pub fn within(&self, height: i64) -> i64 {
         height.rem_euclid(self.whole[0])
@@ -83,7 +84,7 @@ impl Pile {
         self.beds.iter().map(|bed| bed.weight).max().unwrap_or(ONE) as f64 / ONE as f64
     }
 
-    /// What climbing from the pile's bottom to `height` counts for, in units; it never falls as height rises.
+    /// What climbing from the pile's bottom to `height` units counts for, in units; it never falls as height rises.
     #[inline]
     pub fn counted(&self, height: i64) -> i64 {
         let (copy, bed) = self.bed(height);
@@ -91,7 +92,8 @@ impl Pile {
         copy * self.whole[1] + counted + (height - copy * self.whole[0] - bottom) * weight / ONE
     }
 
-    /// The height that a climb which counts for `by` units reaches from `height`, but no more than `most`.
+    /// The height that a climb which counts for `by` units reaches from `height`, but no more than `most`; all in units over the pile's
+    /// bottom.
     #[inline]
     pub fn climbed(&self, height: i64, by: i64, most: i64) -> i64 {
         let goal = self.counted(height).saturating_add(by);

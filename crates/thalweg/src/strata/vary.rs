@@ -25,7 +25,7 @@ pub enum Vary {
 }
 
 impl Vary {
-    /// The value at cell `k`.
+    /// The value at cell `k`, an index in row-major order.
     #[inline]
     pub fn at(&self, k: usize) -> f32 {
         match self {
@@ -40,7 +40,7 @@ impl Vary {
 pub struct Strike {
     /// The direction as a unit vector, east and south.
     pub direction: [f64; 2],
-    /// Length over width.
+    /// Length over width, 1 or more.
     pub times: f64,
 }
 
@@ -48,8 +48,8 @@ impl Strike {
     /// Rock that lies the same in all directions.
     pub const NONE: Self = Self { direction: [1.0, 0.0], times: 1.0 };
 
-    /// A direction drawn by a key: from 25° to 40° off one of the axes, for land that is drawn out along them or along the diagonals reads
-    /// as a trace of the grid.
+    /// A direction drawn by a key, `times` as long as wide: from 25° to 40° off one of the axes, for land that is drawn out along them or
+    /// along the diagonals reads as a trace of the grid.
     pub fn drawn(times: f64, key: Key) -> Self {
         let [turn, quarter] = key.pair();
         let degrees = 25.0 + 15.0 * (2.0 * turn).fract() + if turn < 0.5 { 0.0 } else { 25.0 };
@@ -58,7 +58,7 @@ impl Strike {
         Self { direction: [east, south], times }
     }
 
-    /// So many times as long.
+    /// The same, so many times as long.
     pub fn longer(self, times: f64) -> Self {
         Self { times: times * self.times, ..self }
     }
@@ -77,8 +77,8 @@ pub struct Octaves {
 const STEEPNESS: f64 = 1.4;
 
 impl Octaves {
-    /// Octaves from `wavelength` metres down, a red spectrum, e to the power of whose sum has logarithms of deviation `variation`; none
-    /// of no deviation.
+    /// Octaves from `wavelength` metres down, a red spectrum, whose sum, a natural logarithm, has the standard deviation `variation`;
+    /// `None` where that is not above 0.
     pub fn red(variation: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
         (variation > 0.0).then(|| Self::new(variation, wavelength, RED, key, plane.into()))
     }
@@ -89,8 +89,8 @@ impl Octaves {
         Self { noise, scale: (3.0 * variation * std::f64::consts::LOG2_E) as f32, lines: None }
     }
 
-    /// Lines that bend, about `wavelength` metres apart and `width` wide, in whose middle the logarithm is `strength`; none
-    /// of no strength.
+    /// Lines that bend, about `wavelength` metres apart and `width` metres wide, in whose middle the natural logarithm is `strength`;
+    /// `None` where that is not above 0.
     pub fn lines(strength: f64, wavelength: f64, width: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
         let noise = || Fractal::new(&FractalSettings::fbm(3, wavelength, 0.4), None, key, plane);
         let half = (0.5 * STEEPNESS * width / wavelength).max(1e-6) as f32;
@@ -106,13 +106,13 @@ impl Octaves {
         Self { noise: self.noise.drawn_out(strike.direction, strike.times), ..self }
     }
 
-    /// Octaves that each have the deviation `variation`.
+    /// Octaves from `wavelength` metres down, of which each has the standard deviation `variation` of the natural logarithm.
     pub fn of_one_size(variation: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Self {
         Self::new(variation * f64::from(OCTAVES).sqrt(), wavelength, 1.0, key, plane.into())
     }
 }
 
-/// `middle` times e to the power of the sum of the noises.
+/// `middle` times e to the power of the sum of the noises, for each cell of `grid`; in the unit of `middle`, one value without noises.
 pub fn log_normal(grid: &Grid, middle: f64, noises: &[Option<Octaves>]) -> Vary {
     if noises.iter().all(Option::is_none) {
         return Vary::Everywhere(middle as f32);

@@ -24,7 +24,7 @@ use crate::terrain::field::Field;
 use crate::terrain::height::Height;
 use crate::terrain::{Cells, DISCHARGE, POOL, Terrain};
 
-/// The file that speaks for the others.
+/// Name of the report's file, which speaks for the others.
 pub const REPORT: &str = "drain.json";
 
 /// The files of every survey, beside the layers' and the report.
@@ -68,14 +68,14 @@ pub fn check_files(folder: &Path, options: &SurveyOptions, reads: &[PathBuf]) ->
 
 impl Survey {
     /// Writes its files for `folder`, which is there, of the `terrain` that it was made of; `nodata` is the value that stands for no
-    /// data in heights, if one is asked for. Files get their names by [`Draft::commit`]; until then a face may add to the report.
+    /// data in `filled`, if one is asked for. Files get their names by [`Draft::commit`]; until then a face may add to the report.
     ///
-    /// Rasters (GeoTIFF): `filled`, `lake_depth`, `directions` (ESRI's codes), `angles` (radians), `accumulation` (m²), `basins`,
-    /// `streams` (orders), and `cut` where channels were. `streams.geojson` and `.fgb`, `map.png`, `depressions.csv` if asked for, and [`REPORT`]. With runoff:
-    /// `height`, `pool`, `discharge`, and the files of [`save_water`].
+    /// Rasters (GeoTIFF): `filled` (m), `lake_depth` (m), `directions` (ESRI's codes), `angles` (radians), `accumulation` (m²), `basins`,
+    /// `streams` (orders), and `cut` (m) where channels were to be. `streams.geojson` and `.fgb`, `map.png` and `.pgw`, `depressions.csv`
+    /// if asked for, and [`REPORT`]. With runoff: `height` (m), `pool` (m), `discharge` (m³/s), and the files of [`save_water`].
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// A file that cannot be written; a terrain of another size than the one that it was made of.
     pub fn draft(&self, folder: &Path, terrain: &Terrain, nodata: Option<f64>) -> Result<Draft> {
         Draft::new(|draft| {
             let at = draft.folder(folder)?;
@@ -95,7 +95,7 @@ impl Survey {
     /// Its map: relief, lakes filled, streams drawn.
     ///
     /// # Errors
-    /// When the terrain is another one than it was made of.
+    /// When the terrain is of another size than the one that it was made of.
     pub fn map(&self, terrain: &Terrain) -> Result<Picture> {
         let water = Water { pools: Some(&self.lake_depth), ..Water::default() };
         let options = ShadeOptions { water, rivers: &self.links, max_size: Some(SCREEN), ..ShadeOptions::default() };
@@ -106,7 +106,7 @@ impl Survey {
     /// and [`DISCHARGE`] in m³/s, as a built world has them.
     ///
     /// # Errors
-    /// When the terrain is another one than it was made of.
+    /// When the terrain is of another size than the one that it was made of.
     pub fn flooded(&self, terrain: &Terrain, millimetres: f64) -> Result<Terrain> {
         let each = terrain.grid.cell_area() * millimetres / 1000.0 / YEAR;
         let mut flooded = bare(terrain, terrain.ground.clone())?;

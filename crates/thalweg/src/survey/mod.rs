@@ -55,9 +55,9 @@ pub struct SurveyOptions {
     pub threshold: Option<f64>,
     /// Cells (row, column), counted from 0 in the north-west, where water leaves.
     pub outlets: Vec<[usize; 2]>,
-    /// Channels are cut out of depressions within these limits before the rest is filled.
+    /// Channels are cut out of depressions within these limits before the rest is filled; `None` cuts none.
     pub breach: Option<breach::Limits>,
-    /// Water that runs off in a year, 0 to 1e15 mm; then the [folder](Survey::draft) holds the running water too.
+    /// Water that runs off in a year, 0 to 1e15 mm; then the [folder](Survey::draft) holds the running water too, else not.
     pub runoff: Option<f64>,
     /// Whether the tree of depressions is to be told ([`Survey::depressions`]).
     pub depressions: bool,
@@ -80,7 +80,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All of them.
+    /// All of them, in order.
     pub const ALL: [Self; 5] = [Self::Breach, Self::Directions, Self::Accumulation, Self::Streams, Self::Files];
 
     /// A word for it.
@@ -107,7 +107,7 @@ pub struct Survey {
     pub cut: Option<Field<Height>>,
     /// For each cell the one of eight neighbours that it drains to.
     pub directions: Directions,
-    /// Direction of the steepest descent, 0 to 2π counter-clockwise from the east, or [`infinity::NONE`] (Tarboton 1997; see
+    /// Direction of the steepest descent in radians, 0 to 2π counter-clockwise from the east, or [`infinity::NONE`] (Tarboton 1997; see
     /// [`infinity::angles`]).
     pub angles: Field<f32>,
     /// Number of cells that drain through each cell, itself among them; 0 where there is no data.
@@ -129,7 +129,8 @@ impl SurveyOptions {
     /// Whether they can be heeded on this terrain: outlets lie inside, limits and numbers are in range, and there is memory for it.
     ///
     /// # Errors
-    /// What cannot be, by name and value.
+    /// By name and value: an outlet outside of the terrain or without data, a limit below 0, a threshold or a runoff out of its range; too
+    /// little memory.
     pub fn check(&self, terrain: &Terrain) -> Result<()> {
         let grid = &terrain.grid;
         memory::room(

@@ -23,15 +23,15 @@ pub struct Summary {
     pub columns: usize,
     /// Side of a cell in metres.
     pub cell_size: f64,
-    /// The coordinate reference system as `EPSG:code`, if it has one.
+    /// The coordinate reference system as `EPSG:code`; `None` where the grid names none.
     pub crs: Option<String>,
-    /// Cells without data.
+    /// Number of cells without data.
     pub nodata_cells: usize,
-    /// Sea level in metres.
+    /// Sea level in metres; `None` where there is no sea.
     pub sea_level: Option<f64>,
     /// Catchment in m² from which on there is a stream.
     pub threshold_m2: f64,
-    /// Land in m².
+    /// Area of the land, in m²: of all cells that have a basin.
     pub land_m2: f64,
     /// Depressions, full to their brims.
     pub lakes: LakeSummary,
@@ -49,7 +49,7 @@ pub struct Summary {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LakeSummary {
-    /// Cells under water.
+    /// Number of cells under water.
     pub cells: usize,
     /// What they hold in m³.
     pub volume_m3: f64,
@@ -63,7 +63,7 @@ pub struct LakeSummary {
 pub struct BasinSummary {
     /// How many there are.
     pub count: usize,
-    /// The largest in m².
+    /// Area of the largest in m².
     pub largest_m2: f64,
 }
 
@@ -71,15 +71,15 @@ pub struct BasinSummary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StreamSummary {
-    /// Cells in which there is one.
+    /// Number of cells in which there is one.
     pub cells: usize,
-    /// Links, from source or junction to junction or outlet.
+    /// Number of links, from source or junction to junction or outlet.
     pub links: usize,
-    /// Their length in metres.
+    /// Length of all links together, in metres.
     pub length_m: f64,
-    /// Their length over the area of the land, in km/km².
+    /// That length over the area of the land, in km/km²; 0 without land.
     pub density_km_per_km2: f64,
-    /// The links of each of Strahler's orders, from the first.
+    /// The links of each of Strahler's orders, from 1 to the highest.
     pub orders: Vec<OrderSummary>,
 }
 
@@ -91,7 +91,7 @@ pub struct OrderSummary {
     pub order: u32,
     /// How many links are of it.
     pub links: usize,
-    /// Their length in metres.
+    /// Their length together, in metres.
     pub length_m: f64,
 }
 
@@ -99,9 +99,9 @@ pub struct OrderSummary {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ChannelSummary {
-    /// Pits that were given a way out.
+    /// Number of pits that were given a way out.
     pub pits: usize,
-    /// Pits to which the limits left none.
+    /// Number of pits to which the limits left none.
     pub kept: usize,
     /// What was cut away in m³.
     pub volume_m3: f64,

@@ -31,7 +31,7 @@ impl<T: Clone> Field<T> {
         Self { size, data: vec![value; size[0] * size[1]] }
     }
 
-    /// The cells of `window`, copied.
+    /// The cells of `window`, which lies inside this field, copied.
     pub fn window(&self, window: Window) -> Self {
         let [i0, j0] = window.start;
         let [rows, cols] = window.size;
@@ -64,7 +64,7 @@ impl<T> Field<T> {
         Ok(Self { size, data })
     }
 
-    /// A field computed cell by cell, rows in parallel.
+    /// A field computed cell by cell, rows in parallel; `cell` is given row and column.
     pub fn generate(size: Size, cell: impl Fn(usize, usize) -> T + Sync) -> Self
     where
         T: Send + Clone + Default,
@@ -108,7 +108,7 @@ impl<T> Field<T> {
         &self.data[i * self.size[1]..(i + 1) * self.size[1]]
     }
 
-    /// Row `i`, to be written.
+    /// Row `i`, west to east, to be written.
     pub fn row_mut(&mut self, i: usize) -> &mut [T] {
         &mut self.data[i * self.size[1]..(i + 1) * self.size[1]]
     }
@@ -123,12 +123,12 @@ impl<T> Field<T> {
         &mut self.data
     }
 
-    /// The cells themselves.
+    /// The cells themselves, in row-major order.
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }
 
-    /// Rows in parallel, each with its number.
+    /// Rows in parallel, north to south, each with its number from 0.
     pub fn par_rows_mut(&mut self) -> impl IndexedParallelIterator<Item = (usize, &mut [T])>
     where
         T: Send,

@@ -22,7 +22,7 @@ pub enum Edge {
 /// The four sides, north, east, south, west.
 pub type Edges = [Edge; 4];
 
-/// Names of the four sides.
+/// Names of the four sides, in the order of [`Edges`].
 pub const SIDES: [&str; 4] = ["north", "east", "south", "west"];
 
 /// Which cells lie beside which: so many rows and columns, of which the last touch the first where they are looped.
@@ -53,7 +53,7 @@ impl Topology {
         self.looped[0] | self.looped[1]
     }
 
-    /// The row (`axis` 0) or column (1) that stands at a place counted from the first one, if there is one.
+    /// The row (`axis` 0) or column (1) that stands at a place counted from the first one, which is 0; `None` where that is beyond an end.
     #[inline(always)]
     pub fn line(self, axis: usize, at: isize) -> Option<usize> {
         let count = self.size[axis];
@@ -63,13 +63,13 @@ impl Topology {
         (self.looped[axis] && count > 0).then(|| at.rem_euclid(count as isize) as usize)
     }
 
-    /// The cell that lies so many rows and columns from a cell, if there is one.
+    /// The cell that lies so many rows (southward) and columns (eastward) from a cell; `None` where that is beyond an end.
     #[inline(always)]
     pub fn cell(self, [i, j]: [usize; 2], [di, dj]: [isize; 2]) -> Option<[usize; 2]> {
         Some([self.line(0, i as isize + di)?, self.line(1, j as isize + dj)?])
     }
 
-    /// Index of the cell that lies so many rows and columns from cell `k`, where there is one; else none of this field, or a wrong one.
+    /// Index, row-major, of the cell so many rows and columns from cell `k`, where there is one; else none of this field, or a wrong one.
     #[inline(always)]
     pub fn beside(self, k: usize, [di, dj]: [isize; 2]) -> usize {
         let cols = self.size[1];
@@ -112,7 +112,8 @@ pub enum PixelIs {
 /// Georeference of a real elevation model, carried from input to output untouched.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Georeference {
-    /// GDAL-style affine transform of pixel corners: x = t0 + j·t1 + i·t2, y = t3 + j·t4 + i·t5, in CRS units.
+    /// GDAL-style affine transform of pixel corners: x = t0 + j·t1 + i·t2, y = t3 + j·t4 + i·t5, in CRS units, for column j and row i;
+    /// `None` where none is known.
     pub transform: Option<[f64; 6]>,
     /// Area or point.
     pub pixel: PixelIs,
@@ -125,7 +126,8 @@ pub struct Georeference {
 }
 
 impl Georeference {
-    /// The EPSG code among the GeoKeys: of the projected system (3072), else of the geographic one (2048).
+    /// The EPSG code among the GeoKeys: of the projected system (3072), else of the geographic one (2048). `None` where neither is there,
+    /// or it is that of a system of the user's own (32 767).
     pub fn epsg(&self) -> Option<u16> {
         // Four numbers of head, then four to each key: name, where it stands (0: right here), count, value.
         let entries = self.keys.as_chunks::<4>().0;
@@ -136,9 +138,10 @@ impl Georeference {
 
 /// Geometry of a terrain: a window of `size` cells at `origin` in a world of `world` cells, each `cell` metres wide.
 ///
-/// A whole terrain has `origin = [0, 0]` and `world = size`; a tile is the same world seen through a smaller window,
-/// so that whatever is keyed by world cell or world metre agrees between tiles. A looped axis has no first cell: a window of all of it
-/// may begin anywhere, and world cells and metres are counted round.
+/// A whole terrain has `origin = first` ([0, 0] without a margin) and `world = size`; a tile is the same world seen through a smaller
+/// window, so that whatever is keyed by world cell or world metre agrees between tiles. World metres are counted from the map's
+/// north-western corner. A looped axis has no first cell: a window of all of it may begin anywhere, and world cells and metres are
+/// counted round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grid {
     /// Rows and columns of this window.
@@ -152,11 +155,11 @@ pub struct Grid {
     /// World row and column of the world's own first cell: below zero where it has a margin round the map, whose first cell is [0, 0].
     #[serde(default)]
     pub first: [i64; 2],
-    /// North, east, south, west.
+    /// What happens at its sides: north, east, south, west.
     pub edges: Edges,
-    /// Below it there is sea.
+    /// Level of the sea, under which lower ground lies; `None` where there is no sea.
     pub sea_level: Option<Height>,
-    /// Where on Earth, if anywhere.
+    /// Where on Earth it lies; `None` where that is not known.
     pub georeference: Option<Georeference>,
 }
 
@@ -167,7 +170,7 @@ impl Grid {
     /// A whole world of `size` cells of `cell` metres with open edges and no sea.
     ///
     /// # Errors
-    /// When a side is zero, the cells are too many, or `cell` is not a positive number up to 100 km.
+    /// When a side is zero, the cells are more than [`MAX_CELLS`], or `cell` is not 0.001 to 100 000 m.
     pub fn new(size: Size, cell: f64) -> Result<Self> {
         let cells = (size[0] as u64).checked_mul(size[1] as u64);
         if size.contains(&0) || cells.is_none_or(|n| n > MAX_CELLS) {
@@ -183,7 +186,7 @@ impl Grid {
     /// As [`Grid::new`], of so many cells that perhaps only windows of it fit into memory.
     ///
     /// # Errors
-    /// When a side is zero, the cells are more than 2⁶², or `cell` is not a positive number up to 100 km.
+    /// When a side is zero, the cells are more than 2⁶², or `cell` is not 0.001 to 100 000 m.
     pub fn of_windows(size: Size, cell: f64) -> Result<Self> {
         const MOST: u64 = 1 << 62;
         let cells = (size[0] as u64).checked_mul(size[1] as u64);
@@ -208,9 +211,9 @@ impl Grid {
     /// Checks a grid that was read from somewhere.
     ///
     /// # Errors
-    /// When its world is none that [`Grid::new`] makes, its window is empty or not inside the world, or its sea level is
-    /// outside the accepted elevations, or one side is looped and the opposite one is not, or so few cells are looped that both neighbours
-    /// of one are the same.
+    /// When its world is none that [`Grid::new`] makes, its margin leaves no map, its window is empty or not inside the world, its sea
+    /// level is outside the accepted elevations, one side is looped and the opposite one is not, or fewer cells than
+    /// [`Topology::FEWEST`] are looped.
     pub fn check(&self) -> Result<()> {
         Self::new(self.world, self.cell)?;
         check_edges("edges", self.edges)?;
@@ -234,17 +237,17 @@ impl Grid {
         self.sea_level.map_or(Ok(()), |sea| Height::from_metres(sea.metres()).map(|_| ()))
     }
 
-    /// Number of rows.
+    /// Number of rows of this window.
     pub fn rows(&self) -> usize {
         self.size[0]
     }
 
-    /// Number of columns.
+    /// Number of columns of this window.
     pub fn cols(&self) -> usize {
         self.size[1]
     }
 
-    /// Number of cells.
+    /// Number of cells of this window.
     pub fn len(&self) -> usize {
         self.size[0] * self.size[1]
     }
@@ -274,7 +277,7 @@ impl Grid {
         [0, 1].map(|axis| (self.world[axis] as i64 + 2 * self.first[axis]) as f64 * self.cell)
     }
 
-    /// The map's cells in this window, if the window holds all of them.
+    /// The map's cells in this window; `None` where the window does not hold all of them.
     pub fn map_window(&self) -> Option<Window> {
         let start = self.origin.map(|origin| usize::try_from(-origin).ok());
         let size = [0, 1].map(|axis| usize::try_from(self.world[axis] as i64 + 2 * self.first[axis]).ok());
@@ -283,7 +286,7 @@ impl Grid {
         holds.then_some(Window { start: [top, left], size: [rows, cols] })
     }
 
-    /// The place in world metres, southward and eastward, at shares of the world's height and width.
+    /// The place in world metres, southward and eastward, at shares (0 to 1 from north and west) of the world's height and width.
     pub fn place(&self, shares: [f64; 2]) -> [f64; 2] {
         let (extent, corner) = (self.extent(), self.corner());
         [0, 1].map(|axis| shares[axis] * extent[axis] + corner[axis])
@@ -296,7 +299,8 @@ impl Grid {
         format!("{from} to {} m (the world's {side})", from + self.extent()[axis])
     }
 
-    /// The axis (0 is north–south) along which a place in world metres lies outside of the world, if it does; its far sides belong to it.
+    /// The axis (0 is north–south) along which a place in world metres, southward and eastward, lies outside of the world, whose far sides
+    /// belong to it; `None` inside.
     pub fn outside(&self, place: [f64; 2]) -> Option<usize> {
         let (extent, corner) = (self.extent(), self.corner());
         (0..2).find(|axis| !(corner[*axis]..=corner[*axis] + extent[*axis]).contains(&place[*axis]))
@@ -353,7 +357,7 @@ impl Grid {
         Self { edges: self.edges.map(|edge| if edge == Edge::Looped { Edge::Open } else { edge }), ..self.clone() }
     }
 
-    /// Row and column of a world cell, if it lies in the window.
+    /// Row and column in this window of a world cell; `None` where it lies outside.
     #[inline]
     pub fn local(&self, [row, col]: [i64; 2]) -> Option<[usize; 2]> {
         let local = |cell: i64, axis: usize| {
@@ -363,7 +367,7 @@ impl Grid {
         Some([local(row, 0)?, local(col, 1)?])
     }
 
-    /// The same world through a smaller window.
+    /// The same world through a smaller window, counted from this one's first cell.
     pub fn window(&self, window: Window) -> Self {
         Self {
             size: window.size,

@@ -15,7 +15,7 @@ use crate::base::error::{Error, Result};
 #[repr(transparent)]
 pub struct Height(pub i32);
 
-/// In the place of units where there is no height: lower than any.
+/// Stands in place of a number of units where there is no height: lower than any.
 pub const NO_HEIGHT: i32 = i32::MIN;
 
 /// Units in a metre.
@@ -25,11 +25,11 @@ pub const UNITS: f64 = 65_536.0;
 pub const UNITS_F32: f32 = 65_536.0;
 
 impl Height {
-    /// Sea level, or nothing.
+    /// 0 m: as an elevation the datum, as a thickness nothing.
     pub const ZERO: Self = Self(0);
-    /// The lowest elevation accepted.
+    /// The lowest elevation accepted: −16 000 m.
     pub const MIN: Self = Self(-16_000 * 65_536);
-    /// The highest elevation accepted.
+    /// The highest elevation accepted: 16 000 m.
     pub const MAX: Self = Self(16_000 * 65_536);
 
     /// From metres, rounded to the nearest unit (halves away from zero).
@@ -61,7 +61,7 @@ impl Height {
         self.metres() as f32
     }
 
-    /// Held within the accepted elevations.
+    /// The same, held within the accepted elevations.
     pub fn clamped(self) -> Self {
         Self(self.0.clamp(Self::MIN.0, Self::MAX.0))
     }
@@ -79,7 +79,7 @@ impl fmt::Display for Height {
     }
 }
 
-/// The whole of a weight in [`split`].
+/// Parts to the whole in the weights of [`split`].
 pub const WHOLE: i32 = 1 << 15;
 
 /// Splits `amount` ≥ 0 units by cumulated `weights` (rising, in parts of [`WHOLE`], the last one the whole): each part

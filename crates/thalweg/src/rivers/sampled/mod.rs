@@ -21,11 +21,11 @@ pub use draw::Rule;
 /// How the report's network is made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
-    /// Least distance r of two points in metres; where points lie closest it counts as four cells at least.
+    /// Least distance r of two points in metres, 0 to 1e6; where points lie closest it counts as four cells at least.
     pub spacing: f64,
-    /// By how much closer points lie where the ground is steep, 0 to 0.75.
+    /// By how much closer points lie where the ground is steep, as a share of the distance, 0 to 0.75.
     pub relief: f64,
-    /// The factor C: what a climb costs more, and a fall less.
+    /// The factor C, 1 to 1000: the cost of a climb is multiplied by C², that of a fall divided by C.
     pub climb: f64,
     /// How many points rivers begin at; 0 takes all.
     pub sources: u32,
@@ -40,10 +40,10 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Checks it.
+    /// Checks its numbers.
     ///
     /// # Errors
-    /// When a number is none or beyond what it may be.
+    /// A spacing, a relief or a climb that is NaN or out of its range, by name.
     pub fn check(&self) -> Result<()> {
         let ranges = [
             ("spacing", self.spacing, 0.0..=1e6),
@@ -61,7 +61,8 @@ impl Sampling {
 }
 
 /// Makes and carves the report's network of a site. Discharges are its drainage D, a number of points; a river is 2·√D metres
-/// wide and √D deep. Of what is given it heeds springs (rivers begin at them), mouths and ground to keep off.
+/// wide and √D metres deep. `key` places the points, and draws those that rivers begin at. Of what is given it heeds springs (rivers
+/// begin at them), mouths and ground to keep off.
 ///
 /// # Errors
 /// As [`Site::check`] and [`Sampling::check`].
