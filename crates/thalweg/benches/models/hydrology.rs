@@ -7,6 +7,7 @@ use thalweg::models::hydrology::Hydrology;
 use thalweg::terrain::height::Height;
 use thalweg::terrain::{Cells, POOL, Terrain};
 
+use crate::memory::{HYDROLOGY, beyond_the_ground};
 use crate::work::{by_droplet_step, lakeland, least, mountains, with_threads};
 
 /// How long the least time of one figure is looked for.
@@ -44,6 +45,11 @@ pub fn hydrology() -> Result<()> {
         lakes / 1e3,
         none / 1e3
     );
+    for side in [1024, 4096] {
+        let bytes =
+            beyond_the_ground(HYDROLOGY, side)?.map_or("not measured".to_string(), |bytes| format!("{bytes:.1} B"));
+        println!("| memory beyond the ground, layers and all, {side}², rough | ≤ 48 B a cell | {bytes} |");
+    }
     Ok(())
 }
 

@@ -42,7 +42,8 @@ fn main() -> ExitCode {
     // Cargo adds `--bench`.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     if let [role, cells] = words.as_slice()
-        && [memory::DROPLETS, memory::DRAINAGE, memory::RIVERS, memory::NETWORK].contains(&role.as_str())
+        && [memory::DROPLETS, memory::DRAINAGE, memory::RIVERS, memory::NETWORK, memory::HYDROLOGY]
+            .contains(&role.as_str())
     {
         return memory::child(role, cells.parse().unwrap_or(512));
     }

@@ -6,17 +6,20 @@ use std::process::{Command, ExitCode};
 use thalweg::Result;
 use thalweg::base::error::Error;
 use thalweg::flow::{Drainage, Land};
+use thalweg::models::hydrology::Hydrology;
 use thalweg::models::river_network::RiverNetwork;
 
 use crate::work::{finish, goal, mountains, rivers_alone, rough};
 
-/// The words that make this program the measured process: of droplets, of drainage, of stream power, of a river network.
+/// The words that make this program the measured process: of droplets, of drainage, of stream power, of a river network, of
+/// streams and lakes.
 pub const DROPLETS: &str = "memory-child-droplets";
 pub const DRAINAGE: &str = "memory-child-drainage";
 pub const RIVERS: &str = "memory-child-rivers";
 pub const NETWORK: &str = "memory-child-network";
+pub const HYDROLOGY: &str = "memory-child-hydrology";
 
-/// Bytes a cell that the goal's droplets without layers, drainage, stream power or a river network took at most beyond what was
+/// Bytes a cell that the goal's droplets without layers, drainage, stream power a river network or streams and lakes took at most beyond what was
 /// there before.
 pub fn beyond_the_ground(work: &str, side: usize) -> Result<Option<f64>> {
     let program = std::env::current_exe().map_err(Error::io("this program", "find"))?;
@@ -43,6 +46,9 @@ pub fn child(work: &str, side: usize) -> ExitCode {
             finish(&rivers_alone(), &mut terrain).ok()?;
         } else if work == NETWORK {
             finish(&RiverNetwork::default(), &mut terrain).ok()?;
+        } else if work == HYDROLOGY {
+            // Eight batches: each holds as much as one of hundreds, and the last one reckons lakes.
+            finish(&Hydrology { drops: 0.0625, ..Hydrology::default() }, &mut terrain).ok()?;
         } else {
             finish(&goal(false), &mut terrain).ok()?;
         }

@@ -7,7 +7,7 @@ use crate::base::names::{line, lines, short, shown};
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that the library refuses or cannot do. It never panics on input and never prints.
+/// Everything that the library refuses or cannot do. The library never panics on input and never prints.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -51,7 +51,7 @@ pub enum Error {
         /// What was seen.
         how: String,
     },
-    /// A recipe that cannot be understood.
+    /// A recipe that cannot be understood: what is wrong with it.
     #[error("recipe: {}", lines(.0))]
     Recipe(String),
     /// A file whose content is not what it should be.
@@ -77,9 +77,9 @@ pub enum Error {
     TooLarge {
         /// What was asked for.
         what: String,
-        /// How much it needs.
+        /// How much it needs, in words.
         need: String,
-        /// How much there is.
+        /// How much there is room for, in words.
         have: String,
     },
     /// Work that its caller ended.
@@ -104,7 +104,8 @@ impl Error {
         Self::Value { name: name.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
-    /// A name that is not among `known`; the nearest is offered when it is near enough to be a slip.
+    /// A name that is not among `known`. The nearest is offered when it may be a slip: at a similarity of 0.5 or more of 1
+    /// (normalized Damerau–Levenshtein).
     pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let known: Vec<String> = known.into_iter().map(String::from).collect();
         let nearest = known
@@ -127,7 +128,7 @@ impl Error {
         Self::File { path: path.as_ref().to_path_buf(), problem: problem.into() }
     }
 
-    /// A file that the system would not let us use; for `map_err`.
+    /// A file that the system would not let us use; for `map_err`. `action` is the verb after "cannot".
     pub fn io(path: impl AsRef<Path>, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
         move |source| Self::Io { path, action, source }

@@ -1,7 +1,8 @@
 //! Whether work fits into memory, asked before it starts.
 //!
 //! The least of five counts: what the system has free, what the control groups of this process leave, what its own limits on
-//! address space and data leave, and what its face [allows](allow). A failed allocation ends a program without a word; a refusal says what is needed.
+//! address space and data leave, and what its face [allows](allow). A failed allocation ends a program without a word; a refusal
+//! says what is needed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,15 +14,16 @@ const SMALL: u64 = 8 << 20;
 /// Bytes that work may take, beside what the system says; a page has 1 GiB until it asks for more, for nobody tells it what there is.
 static ALLOWED: AtomicU64 = AtomicU64::new(if cfg!(target_family = "wasm") { 1 << 30 } else { u64::MAX });
 
-/// Lets work take so many bytes and no more from now on, however much there is.
+/// Lets each piece of work take so many bytes and no more from now on, however much there is: for the whole process, and
+/// without a sum over pieces. `u64::MAX` lifts the limit.
 pub fn allow(bytes: u64) {
     ALLOWED.store(bytes, Ordering::Relaxed);
 }
 
-/// Refuses work on `what` that needs more bytes than there are.
+/// Refuses work on `what` that needs more bytes than there are. What needs less than 8 MiB is not weighed.
 ///
 /// # Errors
-/// When there is less than `need`; with both numbers.
+/// [`Error::TooLarge`] when fewer than `need` bytes are [`available`]; with both numbers.
 pub fn room(what: &str, need: u64) -> Result<()> {
     if need < SMALL {
         return Ok(());
@@ -32,7 +34,8 @@ pub fn room(what: &str, need: u64) -> Result<()> {
 /// Refuses to start so many threads where there is no address space for them: a thread that cannot start ends the program.
 ///
 /// # Errors
-/// When there is less than their stacks, and what the allocator reserves for each, take: 66 MiB a thread.
+/// [`Error::TooLarge`] when a limit on address space (known on Linux only) leaves less than they take: 66 MiB a thread for
+/// its stack and what the allocator reserves, and 130 MiB beside them.
 pub fn threads(count: usize) -> Result<()> {
     /// A stack, and an arena of the allocator; the arena is found in a piece of twice its size.
     const EACH: u64 = (2 + 64) << 20;
@@ -49,7 +52,7 @@ fn fits(what: &str, need: u64, have: u64) -> Result<()> {
     Err(Error::TooLarge { what: what.to_string(), need: shown(need), have: shown(have) })
 }
 
-/// Bytes that this process can have without swapping; `None` where the system does not say.
+/// Bytes that a piece of work can have without swapping, [`allow()`]'s limit among others; `None` where nothing says.
 pub fn available() -> Option<u64> {
     let allowed = Some(ALLOWED.load(Ordering::Relaxed)).filter(|bytes| *bytes < u64::MAX);
     [free(), system::left(), allowed].into_iter().flatten().min()

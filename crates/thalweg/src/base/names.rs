@@ -17,7 +17,8 @@ const SHOWN: usize = 160;
 /// Most digits that a number is written out with.
 const DIGITS: usize = 24;
 
-/// A path as text that [`from_text`] reads back, whatever its bytes. UTF-8 stands as it is.
+/// A path as text that [`from_text`] reads back, on Unix whatever its bytes. UTF-8 that does not begin with `file:` stands as
+/// it is.
 pub fn to_text(path: &Path) -> String {
     match path.to_str() {
         Some(text) if !text.starts_with(BYTES) => text.to_string(),
@@ -35,7 +36,8 @@ pub fn to_text(path: &Path) -> String {
     }
 }
 
-/// The path that [`to_text`] wrote; text that it would not have written is a path as it stands.
+/// The path that [`to_text`] wrote. Text that does not begin with `file:`, or is not well formed after it, is a path as it
+/// stands.
 pub fn from_text(text: &str) -> PathBuf {
     text.strip_prefix(BYTES).and_then(decoded).unwrap_or_else(|| text.into())
 }
@@ -79,17 +81,17 @@ pub fn shown(path: &Path) -> String {
     out
 }
 
-/// A value for a person: on one line, harmless, and cut where it is very long.
+/// A value for a person: on one line, without anything that a terminal obeys. It is not cut; [`short`] cuts.
 pub fn line(text: &str) -> Cow<'_, str> {
     harmless(text, |c| c == '\n' || c == '\t')
 }
 
-/// Text of several lines for a person: harmless.
+/// Text of several lines for a person: line breaks and tabs stay, all else that a terminal obeys does not.
 pub fn lines(text: &str) -> Cow<'_, str> {
     harmless(text, |_| false)
 }
 
-/// A value as [`line()`] gives it, cut where it is very long.
+/// A value as [`line()`] gives it, cut after 160 characters; a number of more than 24 characters stands with an exponent.
 pub fn short(text: &str) -> Cow<'_, str> {
     let line = line(text);
     if let (true, Ok(number)) = (line.len() > DIGITS, line.parse::<f64>()) {
@@ -151,18 +153,18 @@ pub mod path {
     use super::{Path, PathBuf, from_text, to_text};
     use serde::{Deserialize, Deserializer, Serializer};
 
-    /// Writes it.
+    /// Writes the path as text.
     ///
     /// # Errors
-    /// As the serializer.
+    /// What the serializer refuses.
     pub fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&to_text(path))
     }
 
-    /// Reads it.
+    /// Reads a path as [`from_text`] does.
     ///
     /// # Errors
-    /// As the deserializer.
+    /// What is no text, and what the deserializer refuses.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
         Ok(from_text(&String::deserialize(from)?))
     }
@@ -173,18 +175,18 @@ pub mod path_option {
     use super::{PathBuf, from_text, to_text};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    /// Writes it.
+    /// Writes the path as text, or nothing for `None`.
     ///
     /// # Errors
-    /// As the serializer.
+    /// What the serializer refuses.
     pub fn serialize<S: Serializer>(path: &Option<PathBuf>, to: S) -> Result<S::Ok, S::Error> {
         path.as_deref().map(to_text).serialize(to)
     }
 
-    /// Reads it.
+    /// Reads a path as [`from_text`] does; `None` where there is none.
     ///
     /// # Errors
-    /// As the deserializer.
+    /// What is no text, and what the deserializer refuses.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
         Ok(Option::<String>::deserialize(from)?.as_deref().map(from_text))
     }

@@ -3,7 +3,7 @@
 //! A number is keyed by the world's seed, the label of the stage that draws it, and then by step, world cell or
 //! particle number. Nothing depends on the order of drawing, so threads, tiles and inserted stages change nothing.
 
-/// A key from which numbers are drawn or further keys are made.
+/// A key from which numbers are drawn or further keys are made. One key always gives the same number: another needs another key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(u64);
 
@@ -60,7 +60,8 @@ impl Key {
         [(self.0 >> 32) as f64 * scale, (self.0 & 0xffff_ffff) as f64 * scale]
     }
 
-    /// Standard normal (Box–Muller; the logarithm and cosine are the pure Rust ones, the same bits everywhere).
+    /// A normal number of mean 0 and standard deviation 1 (Box–Muller; the logarithm and cosine are the pure Rust ones, the
+    /// same bits everywhere).
     pub fn normal(self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(std::f64::consts::TAU * self.and(1).unit())

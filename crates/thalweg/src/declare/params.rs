@@ -16,21 +16,21 @@ use crate::base::error::{Error, Result};
 pub enum ParamKind {
     /// A real number within limits, both included.
     Number {
-        /// Least value accepted.
+        /// Least value accepted, in the parameter's unit.
         min: f64,
-        /// Greatest value accepted.
+        /// Greatest value accepted, in the parameter's unit.
         max: f64,
     },
     /// A whole number within limits, both included.
     Count {
         /// Least value accepted.
         min: u32,
-        /// Greatest value accepted.
+        /// Greatest value accepted; `u32::MAX` where there is no limit.
         max: u32,
     },
     /// True or false.
     Switch,
-    /// One of a few words, each with its meaning.
+    /// One of a few words: each word, then its meaning.
     Choice(&'static [(&'static str, &'static str)]),
 }
 
@@ -61,7 +61,7 @@ impl ParamKind {
     }
 }
 
-/// A parameter's value.
+/// A parameter's value, in the unit that its declaration names.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -162,10 +162,11 @@ impl From<&str> for Written {
     }
 }
 
-/// What a person turns for a whole recipe at once: [`Knobs`](crate::knobs::Knobs). Of a rock, its figures.
+/// What a person turns for a whole recipe at once ([`Knobs`](crate::knobs::Knobs)). Each is a factor without unit. Those of a
+/// rock are ratios: the new rock's [figure](crate::rocks::Rock::figure) over the former one's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knob {
-    /// Time at work.
+    /// Time that everything works.
     Age,
     /// Rain.
     Rain,
@@ -175,13 +176,13 @@ pub enum Knob {
     Slope,
     /// Steepest slope of the rock's debris, as rise over run.
     Repose,
-    /// How fast the rock's soil creeps.
+    /// How fast the rock's soil creeps: its diffusivity.
     Creep,
-    /// How much more readily than the rock itself its debris is cut.
+    /// How many times as fast as the rock itself its debris is cut.
     Debris,
-    /// Heights.
+    /// Heights: uplift, and what base models lay.
     Relief,
-    /// Widths.
+    /// Widths: the same landform on ground so many times as wide.
     Size,
 }
 
@@ -221,9 +222,9 @@ pub struct Param {
     pub unit: &'static str,
     /// What it accepts.
     pub kind: ParamKind,
-    /// Its default.
+    /// Its default, in its unit.
     pub default: Value,
-    /// The value beside 0 that stands for "none".
+    /// The value beside 0 that stands for "none", which no knob turns; `None` where there is none beside 0.
     pub none: Option<f64>,
     /// How knobs turn it; their factors multiply.
     pub scales: &'static [Scaling],
@@ -252,12 +253,12 @@ pub trait Parameters {
     fn page(&self) -> &'static str;
     /// The declarations, in order.
     fn declared(&self) -> Vec<Param>;
-    /// The value of parameter `name`.
+    /// The value of parameter `name`; `None` where none of that name is declared.
     fn get(&self, name: &str) -> Option<Value>;
     /// Sets parameter `name`; `owner` is said in messages.
     ///
     /// # Errors
-    /// An unknown name, a value of another kind, a value out of range.
+    /// An unknown name, a value of another kind, a value out of range; nothing is then changed.
     fn set(&mut self, owner: &str, name: &str, value: &Written) -> Result<()>;
 }
 
@@ -322,7 +323,7 @@ impl ParamType for bool {
 /// Reads one value for parameter `param` of `owner`.
 ///
 /// # Errors
-/// When it is of another kind or out of range.
+/// When `value` is of another kind than the parameter, or out of its limits; with these.
 pub fn read<T: ParamType>(owner: &str, param: &Param, value: &Written) -> Result<T> {
     T::parse(value, &param.kind)
         .ok_or_else(|| Error::value(format!("{owner}.{}", param.name), value, param.kind.to_string()))

@@ -5,11 +5,13 @@ use super::target::{ExportTarget, Numbering};
 use crate::base::error::{Error, Result};
 use crate::recipe::{Beyond, Coarsest, Recipe};
 
-/// Gives a recipe the extent, and the [`cut`](Recipe::cut), with which its world has a size that the program takes, the nearest to what it has. Its
-/// cells, and those of its levels, stay as wide as they are. Where the program takes any size, nothing is changed.
+/// Gives a recipe the extent, and the [`cut`](Recipe::cut), with which its world has a size that the program takes, the nearest to
+/// what it has. Its cells, and those of its levels, stay as wide as they are. Where the program takes any size, nothing is changed.
 ///
 /// # Errors
-/// A recipe without an extent, or of levels that are made apart; a program that takes a whole pyramid, or squares where the extent is none.
+/// A recipe without an extent, or that is not solved as a whole ([`Beyond::Local`], continents); a program that takes a whole
+/// pyramid, or squares where the extent is none; levels that do not come to the recipe's cells. What
+/// [`Recipe::grids`] refuses of the new size. The recipe is then as it was.
 pub fn fit(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let refuse = |allowed: &str| Err(Error::value("for", target.name, allowed));
     if target.numbering == Numbering::Pyramid {
@@ -32,11 +34,14 @@ pub fn fit(recipe: &mut Recipe, target: &ExportTarget) -> Result<()> {
     let halvings = halvings(recipe)?;
     let whole = want.map(|n| n.div_ceil(1 << halvings) << halvings);
     let long = whole[0].max(whole[1]);
-    recipe.cells = long;
-    recipe.extent = Some([whole[1], whole[0]].map(|n| n as f64 * cell));
-    recipe.cut = [whole[1] - want[1], whole[0] - want[0]];
-    recipe.coarsest = if halvings > 0 { Coarsest::Cells(long >> halvings) } else { Coarsest::None };
-    recipe.grids().map(drop)
+    let mut fitted = recipe.clone();
+    fitted.cells = long;
+    fitted.extent = Some([whole[1], whole[0]].map(|n| n as f64 * cell));
+    fitted.cut = [whole[1] - want[1], whole[0] - want[0]];
+    fitted.coarsest = if halvings > 0 { Coarsest::Cells(long >> halvings) } else { Coarsest::None };
+    fitted.grids()?;
+    *recipe = fitted;
+    Ok(())
 }
 
 /// How often the cells of the first level are halved: of the recipe as it is, or with the next more cells that its levels come to.

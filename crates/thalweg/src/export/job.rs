@@ -23,8 +23,9 @@ impl Export {
     /// Of a file or of a world's folder, which is opened and not read yet.
     ///
     /// # Errors
-    /// An input that cannot be read, a size or tiles that the target does not take, a name that it misreads, a layer that it has no place
-    /// for, a place on Earth that it cannot use, a folder that holds another export or cannot be written.
+    /// An input that cannot be read; a size, tiles, a file ending or another option that the target does not take; a name that it
+    /// misreads; a layer that it has no place for, or that is missing, named twice or of another size; a range that does not rise; a
+    /// place on Earth that it cannot use; a tile that does not fit into memory; a folder that holds another export or cannot be written.
     pub fn open(input: &Path, load: &LoadOptions, folder: &Path, options: ExportOptions) -> Result<Self> {
         Self::begin(Ground::open(input, load)?, folder, options)
     }
@@ -74,10 +75,10 @@ impl Export {
         }
     }
 
-    /// Writes the manifest.
+    /// Does the steps that are left, then writes the manifest.
     ///
     /// # Errors
-    /// As [`Export::step`], which it does to the end; what the system refuses.
+    /// As [`Export::step`], and a manifest, or another file beside the tiles, that cannot be written.
     pub fn finish(self) -> Result<Exported> {
         match self.0 {
             Way::Sheets(export) => export.finish(),

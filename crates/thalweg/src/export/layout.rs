@@ -49,7 +49,7 @@ impl FromStr for ExportTiles {
 pub struct ExportLayout {
     /// Rows and columns of tiles; `[1, 1]` where nothing is cut.
     pub tiles: [usize; 2],
-    /// Rows and columns of samples of each.
+    /// Rows and columns of samples of each tile.
     pub side: Size,
     /// Whether neighbours both hold the samples of their common edge.
     pub shared: bool,
@@ -65,11 +65,13 @@ const MOST_REGIONS: usize = 16;
 const SPACING: f64 = 0.005;
 
 impl ExportLayout {
-    /// Chooses for a terrain of `source` samples what `target` takes and lies nearest to it. `size` is that of a single file, if it is given;
-    /// `shared` whether neighbours hold the same samples along their edge, which the target tells if it is not said.
+    /// Chooses for a terrain of `source` samples what `target` takes and lies nearest to it. `size` is that of a single file, if it is
+    /// given; `shared` whether neighbours hold the same samples along their edge, which the target tells if it is not said.
     ///
     /// # Errors
-    /// A size that the target does not take, tiles that do not divide, an edge that it does not have; the message names the nearest that would do.
+    /// A terrain of fewer than 2 × 2 samples; a size, or a tile's side, that the target does not take; a size beside tiles; too many tiles,
+    /// or tiles that do not divide a map; an edge that the target does not have; samples farther apart one way than the other
+    /// where it takes one spacing. The message names what would do.
     pub fn choose(
         target: &ExportTarget,
         source: Size,
@@ -120,19 +122,19 @@ impl ExportLayout {
         [0, 1].map(|k| self.tiles[k] * (self.side[k] - once) + once)
     }
 
-    /// The samples of the tile at that row and column.
+    /// The export's samples that the tile at that row and column holds, counted from 0 in the north-west.
     pub fn window(&self, tile: [usize; 2]) -> Window {
         let once = usize::from(self.shared);
         Window { start: [0, 1].map(|k| tile[k] * (self.side[k] - once)), size: self.side }
     }
 
-    /// The tiles, row by row from the north.
+    /// The tiles (row, column), row by row from the north-west.
     pub fn all(&self) -> impl Iterator<Item = [usize; 2]> {
         let [rows, cols] = self.tiles;
         (0..rows).flat_map(move |row| (0..cols).map(move |col| [row, col]))
     }
 
-    /// Metres between rows and between columns, of a terrain of `source` samples `cell` metres apart.
+    /// Metres between the export's rows and between its columns, of a terrain of `source` samples `cell` metres apart.
     pub fn spacing(&self, source: Size, cell: f64) -> [f64; 2] {
         let total = self.total();
         [0, 1].map(|k| cell * (source[k] - 1) as f64 / (total[k] - 1).max(1) as f64)

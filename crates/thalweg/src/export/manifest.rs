@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::base::error::{Error, Result};
 use crate::io::{disk, plain, write_text};
 
-/// What speaks for the files once all are there.
+/// File name of an export's manifest. It is written last, so it speaks for the files once all are there.
 pub const MANIFEST: &str = "manifest.json";
 
 /// The list of files that are being written. What has its name is whole.

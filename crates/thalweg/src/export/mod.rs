@@ -75,17 +75,19 @@ pub struct ExportOptions {
     pub tiles: ExportTiles,
     /// Whether neighbouring tiles hold the same samples along their edge; what the target wants if not said.
     pub shared: Option<bool>,
-    /// Metres of the lowest and the highest code; what the terrain has if not said.
+    /// Metres of the lowest and the highest code, rising, −16 000 to 16 000, with all heights between; the terrain's lowest and
+    /// highest if not said.
     pub range: Option<[f64; 2]>,
-    /// Layers that go along, by name, or as paths of rasters.
+    /// Layers that go along, by name, or as paths of rasters on the cells of the heights.
     pub layers: Vec<String>,
-    /// The ending of files of heights; the target's usual one if not said.
+    /// The ending of files of heights, without the dot; the target's usual one if not said.
     pub format: Option<String>,
-    /// Whether an export that the folder holds is taken away.
+    /// Whether an export that the folder holds is taken away first; if not, another one there is refused.
     pub fresh: bool,
-    /// Degrees of longitude and latitude of the middle of a terrain that lies nowhere, for a map of the globe; 0, 0 if not said.
+    /// Degrees of longitude (−180 to 180, east positive) and latitude (−84 to 84, north positive) of the middle of a terrain that lies
+    /// nowhere, for a map of the globe; 0, 0 if not said.
     pub origin: Option<[f64; 2]>,
-    /// The first and the last zoom of such a map; those of the terrain's cells if not said.
+    /// The first and the last zoom of such a map, 0 to 22, both included; those of the terrain's cells if not said.
     pub zooms: Option<[u32; 2]>,
 }
 
@@ -100,22 +102,23 @@ impl ExportOptions {
 /// How far an export is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportProgress {
-    /// What is being done.
+    /// What is being done: `looking` or `writing`.
     pub doing: &'static str,
-    /// Tiles that were looked at and tiles that were written, and how many of both there are.
+    /// How much is done, and how much there is. Of files: tiles looked at and tiles written together, of twice their number. Of a map's
+    /// pyramid each phase counts apart: bands of rows looked at, then tiles written.
     pub tiles: [u64; 2],
 }
 
 /// What an export left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exported {
-    /// The files, the manifest last.
+    /// Absolute paths of the files, the manifest last.
     pub files: Vec<PathBuf>,
-    /// The manifest.
+    /// What the manifest holds, as JSON.
     pub manifest: Value,
     /// What to click and type, with the numbers.
     pub how: String,
-    /// What was left out or had to be changed, in words.
+    /// What was left out or had to be changed, in words; those of [`Export::warnings`] are not repeated.
     pub warnings: Vec<String>,
 }
 

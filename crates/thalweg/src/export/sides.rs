@@ -1,6 +1,6 @@
 //! Which numbers of samples a program takes along a side of a file.
 
-/// The numbers of samples that a side may have.
+/// The numbers of samples that a side may have. Limits are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideRule {
     /// All from the first to the second.
@@ -9,12 +9,12 @@ pub enum SideRule {
     Power(usize, usize),
     /// 2ⁿ + 1 from the first to the second, both such numbers.
     PowerPlusOne(usize, usize),
-    /// Components of one or two sections a side, of 7, 15, 31, 63, 127 or 255 quads, and one sample more; at most `most` components a side. Those of
-    /// `usual` are chosen where nobody asks for another.
+    /// Components of one or two sections a side, of 7, 15, 31, 63, 127 or 255 quads, and one sample more; at most `most` components a
+    /// side. Those of `usual` are chosen where nobody asks for another.
     Components {
-        /// What the program's maker recommends, ascending.
+        /// Samples along a side that the program's maker recommends, ascending.
         usual: &'static [usize],
-        /// Components along a side.
+        /// Most components along a side.
         most: usize,
     },
 }
@@ -37,7 +37,10 @@ impl SideRule {
         }
     }
 
-    /// The number that is chosen for a side of so many samples: the nearest by intervals, of two as near the greater.
+    /// The number that is chosen for a side of so many samples: the nearest allowed one, of two as near the greater.
+    ///
+    /// Of components the greatest usual number is the most. An allowed number stays; else the nearest usual one is taken if it is within a
+    /// sixteenth, and [`SideRule::beside`] if not.
     pub fn nearest(self, samples: usize) -> usize {
         let among = |all: &mut dyn Iterator<Item = usize>| {
             let off = |n: &usize| (n.abs_diff(samples), usize::MAX - n);
@@ -60,7 +63,7 @@ impl SideRule {
         }
     }
 
-    /// The allowed number nearest to one that is not, recommended or not.
+    /// The allowed number of samples nearest to so many, recommended or not; of two as near the greater.
     pub fn beside(self, samples: usize) -> usize {
         match self {
             Self::Components { usual, most } => {

@@ -12,9 +12,9 @@ pub struct ExportTarget {
     pub name: &'static str,
     /// What it is.
     pub about: &'static str,
-    /// Samples along a side of a file.
+    /// Samples along a side of a single file.
     pub sides: SideRule,
-    /// The same of a tile, where that is another rule.
+    /// Samples along a side of a tile; the same rule where tiles have none of their own.
     pub tile_sides: SideRule,
     /// Whether a file has as many rows as columns.
     pub square: bool,
@@ -47,11 +47,11 @@ pub struct ExportTarget {
 /// A kind of file of heights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeightFile {
-    /// The ending of its name.
+    /// The ending of its name, without the dot.
     pub ending: &'static str,
     /// Its format.
     pub format: Format,
-    /// Type of its samples: 16-bit codes over the range of heights, or metres.
+    /// Type of its samples: `U16` codes over the range of heights, `F32` metres, or the `U8` channels of a colour that codes metres.
     pub sample: SampleType,
 }
 
@@ -66,7 +66,7 @@ pub enum Seams {
     Either,
 }
 
-/// How tiles are numbered in names: what follows the name.
+/// How tiles are numbered in names: what follows the name. Numbers count from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Numbering {
     /// `_x0_y0`, y from the north.
@@ -97,13 +97,14 @@ pub enum NameRule {
 pub enum LayerPlace {
     /// There is none for them.
     None,
-    /// Masks of 8 bits on the samples of heights: one for each class, one for each layer of real numbers.
+    /// Masks of 8 bits on the samples of heights: one for each class, 255 where it is and 0 elsewhere; one for each layer of real numbers,
+    /// 0 to 255 over 0 to 1 for shares, else over the range from 0, or the lowest value below it, to the highest.
     Masks,
     /// The same on texels, one fewer than samples along a side.
     Texels,
-    /// Pictures on the samples of heights: classes as they are, real numbers over their range in 16 bits.
+    /// Pictures on the samples of heights: classes as they are, 0 where there is no data; real numbers over their range in 16 bits.
     Pictures,
-    /// Rasters of their own type.
+    /// Rasters (`.tif`): classes as whole numbers, real numbers as `f32`.
     Rasters,
 }
 
@@ -123,7 +124,7 @@ const LANDSCAPE: SideRule = SideRule::Components { usual: &[127, 253, 505, 1009,
 const TERRAIN: SideRule = SideRule::PowerPlusOne(33, 4097);
 const ANY: SideRule = SideRule::Any(2, MOST);
 
-/// The programs that are written for.
+/// The programs that terrains are written for.
 pub const TARGETS: [ExportTarget; 9] = [
     ExportTarget {
         name: "unreal",
@@ -319,16 +320,16 @@ impl ExportTarget {
     /// The target of that name.
     ///
     /// # Errors
-    /// When there is none.
+    /// [`Error::Unknown`] when there is none; with the names that there are.
     pub fn find(name: &str) -> Result<&'static Self> {
         let found = TARGETS.iter().find(|target| target.name == name);
         found.ok_or_else(|| Error::unknown("target", name, TARGETS.iter().map(|target| target.name)))
     }
 
-    /// The kind of file of that ending.
+    /// The kind of file of that ending (without the dot), or the usual one for `None`.
     ///
     /// # Errors
-    /// An ending that it does not read heights from.
+    /// An ending that the target does not read heights from; with those that it does.
     pub fn height_file(&self, ending: Option<&str>) -> Result<HeightFile> {
         let Some(ending) = ending else { return Ok(self.heights[0]) };
         let found = self.heights.iter().find(|file| file.ending == ending);
@@ -339,7 +340,8 @@ impl ExportTarget {
     /// Refuses a name that the program, or a disk, would take for something else.
     ///
     /// # Errors
-    /// What is no run of letters, digits, `_` and `-`, or is a device's; what else by the target's [`NameRule`].
+    /// What is not 1 to 100 bytes of letters a to z, digits, `_` and `-` (for [`NameRule::Free`] of any script, and with spaces inside);
+    /// the name of a device of Windows; what the target's [`NameRule`] says is misread.
     pub fn check_name(&self, name: &str) -> Result<()> {
         let refuse = |allowed: &str| Err(Error::value("name", name, allowed));
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -379,7 +381,7 @@ impl ExportTarget {
         }
     }
 
-    /// What follows the name of a tile at that column and row from the north-west, of so many rows of tiles.
+    /// What follows the name of a tile at that row and column, counted from 0 in the north-west, of so many rows of tiles.
     pub fn suffix(&self, [row, col]: [usize; 2], rows: usize) -> String {
         match self.numbering {
             Numbering::ColumnRow => format!("_x{col}_y{row}"),

@@ -135,7 +135,7 @@ pub(super) fn how(target: &ExportTarget, facts: &Facts<'_>) -> String {
     numbers(facts).iter().fold(text, |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
-/// The book's table: a row for each target.
+/// The book's table in Markdown: a row for each target.
 pub fn table() -> String {
     let mut table = "| `--for` | is | samples along a side | heights | first row | tiles | layers | read back |\n\
                      |---|---|---|---|---|---|---|---|\n"

@@ -26,7 +26,7 @@ pub fn cells(directions: &Directions) -> Field<u32> {
 /// Parts that [`shares`] counts a cell in: 2¹⁶, so that 2³² cells of full rain still fit.
 pub const SHARES: f64 = 65_536.0;
 
-/// A cell's share of the rain, 0 to 1, in whole parts, for [`weighted`]; what is not a number is none.
+/// A cell's share of the rain, held within 0 to 1, in whole parts of [`SHARES`], for [`weighted`]; what is not a number is none.
 pub fn shares(rain: f32) -> i64 {
     (f64::from(rain).clamp(0.0, 1.0) * SHARES).round() as i64
 }
@@ -59,11 +59,12 @@ pub fn weighted(directions: &Directions, weights: &Field<i64>) -> Result<Field<i
     Ok(sums)
 }
 
-/// Real weights in whole parts, for [`weighted`] and its kin, and how much one part is: a power of two, so small that the sum of all just
-/// fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum (2⁻¹⁰²² where that is more), and sums of parts are exact in any order.
+/// Real weights in whole parts, for [`weighted`] and its kin, and how much one part is in the weights' unit: a power of two, so
+/// small that the sum of all just fits. What a weight is rounded by is less than 2⁻⁶¹ of that sum (2⁻¹⁰²² where that is more), and sums of
+/// parts are exact in any order.
 ///
 /// # Errors
-/// A weight that is not finite, by its cell.
+/// A weight that is not finite, by its cell; magnitudes whose sum is not.
 pub fn in_parts(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
     if let Some(k) = weights.as_slice().iter().position(|weight| !weight.is_finite()) {
         let name = format!("weight at row {}, column {}", k / weights.cols(), k % weights.cols());
@@ -79,7 +80,7 @@ pub fn in_parts(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
     Ok((weights.map(|weight| (weight / part).round() as i64), part))
 }
 
-/// The cells with data, each before the one that it drains to; cells on a circle are left out.
+/// Row-major indices of the cells with data, each before the one that it drains to; cells on a circle are left out.
 pub fn order(directions: &Directions) -> Vec<u32> {
     let walk = Walk::over(directions);
     let mut donors = walk.donors(directions);

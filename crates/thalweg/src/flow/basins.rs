@@ -6,7 +6,8 @@ use crate::flow::{Directions, Land, STEPS, VOID, around};
 use crate::terrain::field::Field;
 
 /// The basin of each land cell: all that drain to one outlet share a number, from 1 on in the order in which rows from
-/// the north, and columns from the west, first meet a basin; 0 in the sea and where there is no data.
+/// the north, and columns from the west, first meet a basin; 0 in the sea, where there is no data, and for
+/// what runs in a circle.
 ///
 /// An outlet is a cell where a path ends: [`OUT`](crate::flow::OUT), or [`PIT`](crate::flow::PIT) on ground that was not
 /// filled.
@@ -41,7 +42,7 @@ pub fn basins(land: &Land<'_>, directions: &Directions) -> Result<Field<u32>> {
     Ok(basins)
 }
 
-/// The cells that drain through `cell` (row, column), itself among them.
+/// Whether each cell drains through `cell` (row, column), which itself does.
 ///
 /// # Errors
 /// When the cell lies outside the directions or has no data.

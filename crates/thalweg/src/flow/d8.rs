@@ -12,7 +12,8 @@ use crate::terrain::grid::Topology;
 /// greatest fall over distance, compared exactly; equals by [`Land::pick`].
 ///
 /// Flat ground drains over its lower rim ([`flats`]); on a filled surface every cell does. Cells of the rim with nothing
-/// lower beside them, and sinks, are [`OUT`]; what has no way on is [`PIT`].
+/// lower beside them, and sinks, are [`OUT`]; what has no way on is [`PIT`]; cells without data are [`VOID`]. The land is one
+/// that [`Land::check`] accepts.
 pub fn directions(land: &Land<'_>) -> Directions {
     let mut directions = descents(land, &land.parts());
     flats::cross(land, &mut directions);

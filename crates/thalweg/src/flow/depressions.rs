@@ -19,7 +19,8 @@ use crate::terrain::height::Height;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Hierarchy {
-    /// For each cell the leaf whose pit its water runs down to, by D8; [`OUTSIDE`] if it leaves.
+    /// For each cell the number, in [`Hierarchy::depressions`], of the leaf whose pit its water runs down to, by D8; [`OUTSIDE`] if it
+    /// leaves or there is no data. Of the land's size.
     pub leaf: Field<u32>,
     /// The leaves in row-major order of their first cells, then the merged ones in order of their sills: a parent comes
     /// after its children.
@@ -40,7 +41,7 @@ pub struct Depression {
     pub children: Option<[u32; 2]>,
     /// Where it overflows; nowhere if the land is closed and this is all of it.
     pub spill: Option<Spill>,
-    /// Cells under the spill level; all cells if nothing spills.
+    /// Number of its cells under the spill level; of all its cells if nothing spills.
     pub cells: u32,
     /// What it holds up to the spill level, in units of height × cells; `i64::MAX` if nothing spills.
     pub volume: i64,
@@ -84,6 +85,11 @@ impl Hierarchy {
         let mut depressions = forest.depressions;
         measure(land.ground.as_slice(), leaf.as_slice(), &mut depressions);
         Self { leaf, depressions }
+    }
+
+    /// That of no land.
+    pub(super) fn none() -> Self {
+        Self { leaf: Field::new([0, 0], OUTSIDE), depressions: Vec::new() }
     }
 
     /// Number of leaves; they come first.

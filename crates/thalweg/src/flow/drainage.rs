@@ -53,12 +53,12 @@ impl Drainage {
         self.order.get_or_init(|| accumulate::order(&self.directions))
     }
 
-    /// What comes through each cell if every cell yields `each`, in the unit of `each`.
+    /// What comes through each cell if every cell with data yields `each`, in the unit of `each`; 0 where there is no data.
     pub fn yields(&self, each: f64) -> Field<f32> {
         self.cells().map(|n| (f64::from(*n) * each) as f32)
     }
 
-    /// Sum of the weights of all cells that drain through each cell.
+    /// Sum of the weights of all cells that drain through each cell, itself among them; 0 where there is no data.
     ///
     /// # Errors
     /// As [`accumulate::weighted`].
@@ -71,13 +71,13 @@ impl Drainage {
         land.under(&self.filled)
     }
 
-    /// Depth of the depressions, full to their brims, over the `ground` that the drainage was made of.
+    /// Depth of the depressions, full to their brims, over the `ground` that the drainage was made of; 0 elsewhere.
     pub fn depths(&self, ground: &Field<Height>) -> Field<Height> {
         let filled = &self.filled;
         Field::generate(filled.size(), |i, j| Height(filled[(i, j)].0 - ground[(i, j)].0))
     }
 
-    /// Index of the cell that cell `k` drains to, if it drains to one.
+    /// Row-major index of the cell that cell `k` drains to, if it drains to one.
     #[inline]
     pub fn next(&self, k: usize) -> Option<usize> {
         self.directions.next(k)

@@ -15,7 +15,7 @@ use crate::terrain::height::Height;
 /// every cell is labelled with a pit below it, the passes between pits make a graph, and a cell is filled to the level
 /// at which its pit spills outside. Only cells whose lower neighbours do not touch one another can be passes; their
 /// number bounds the graph (as in the join trees of Carr, Snoeyink & Axen 2003, doi:10.1016/S0925-7721(02)00093-7).
-/// Cells without data stay as they are.
+/// Cells without data stay as they are. The land is one that [`Land::check`] accepts.
 pub fn fill(land: &Land<'_>) -> Field<Height> {
     filled(land, &land.parts())
 }

@@ -5,9 +5,9 @@
 //! doi:10.1002/esp.403) fitted to rivers from brooks to the Amazon: 7.2 m and 0.27 m at 1 m³/s. Single rivers lie within a
 //! factor of about two: wider where banks are sandy, narrower where roots or clay hold them.
 
-/// Width in metres at 1 m³/s.
+/// Width in metres of a stream of 1 m³/s.
 pub const WIDTH: f32 = 7.2;
-/// Mean depth in metres at 1 m³/s.
+/// Mean depth in metres of a stream of 1 m³/s.
 pub const DEPTH: f32 = 0.27;
 
 /// Width in metres of a stream of `discharge` m³/s: 7.2·Q^0.5; 0 where nothing flows.
@@ -27,7 +27,7 @@ pub fn velocity(discharge: f32) -> f32 {
     if discharge > 0.0 { libm::powf(discharge, 0.1) / (WIDTH * DEPTH) } else { 0.0 }
 }
 
-/// The discharge in m³/s of which a stream of `width` metres is.
+/// Discharge in m³/s of a stream `width` metres wide: (width/7.2)², the inverse of [`width()`]; 0 where there is no width.
 pub fn discharge(width: f32) -> f32 {
     let root = width.max(0.0) / WIDTH;
     root * root

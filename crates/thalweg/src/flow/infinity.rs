@@ -116,8 +116,8 @@ fn facet(falls: &[f64; 9], k: usize) -> Facet {
     }
 }
 
-/// The two neighbours on either side of an angle, with their parts of [`WHOLE`], which sum to it; nothing for [`NONE`]
-/// or what is not within 0 to less than 2π. The first is the next clockwise; the second's part is the angle from the
+/// The two neighbours on either side of an angle, by their numbers in [`STEPS`], with their parts of [`WHOLE`], which sum to it; `None`
+/// for [`NONE`] or what is not within 0 to less than 2π. The first is the next clockwise; the second's part is the angle from the
 /// first over 45°, 0 where the angle is that of the first.
 pub fn share(angle: f32) -> Option<[(u8, u32); 2]> {
     let k = MULTIPLES.partition_point(|multiple| *multiple <= angle).checked_sub(1).filter(|k| *k < 8)?;
@@ -139,7 +139,8 @@ fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator
 /// Sum of the weights of all cells and parts of cells that drain through each cell along `angles`, itself among them; 0
 /// where `directions` say that there is no data.
 ///
-/// A cell's sum is split over its two receivers to the unit: those without a receiver together hold the sum of all.
+/// A cell's sum is split over its two receivers to the unit: those without a receiver together hold the sum of all. Sums
+/// that an i64 cannot hold stay at its limit.
 ///
 /// What [`angles`] gives has no circles. A cell on a facet gives only to lower cells: inside the facet both its
 /// neighbours are lower, along an edge the one there, and rounding an angle can only carry it onto an edge of its own
@@ -147,7 +148,7 @@ fn gifts(k: usize, angle: f32, amount: i64, topology: Topology) -> impl Iterator
 /// D8 alone, which has none.
 ///
 /// # Errors
-/// When sizes differ, or when angles from elsewhere lead outside or in circles.
+/// When sizes differ, or when angles from elsewhere lead outside, to a cell without data, or in circles.
 pub fn accumulate(directions: &Directions, angles: &Field<f32>, weights: &Field<i64>) -> Result<Field<i64>> {
     same_size("angles", angles.size(), directions.size())?;
     same_size("weights", weights.size(), directions.size())?;

@@ -102,7 +102,7 @@ impl<'a> Land<'a> {
         (parts, all_inside)
     }
 
-    /// Whether cell (i, j) has data and stands above the sea.
+    /// Whether cell (row, column) has data and stands above the sea.
     pub fn is_dry(&self, i: usize, j: usize) -> bool {
         let sunk = self.grid.sea_level.is_some_and(|sea| self.ground[(i, j)] <= sea);
         !sunk && !self.nodata.is_some_and(|mask| mask[(i, j)])
@@ -151,12 +151,12 @@ impl<'a> Land<'a> {
         row.iter().all(|part| *part == Part::Inside)
     }
 
-    /// The neighbours of cell (i, j) inside the grid: their numbers and cells.
+    /// The neighbours of cell (row, column) inside the grid: their numbers in [`STEPS`](crate::flow::STEPS), and their cells.
     pub fn around(&self, i: usize, j: usize) -> impl Iterator<Item = (usize, [usize; 2])> + use<> {
         around(self.grid.topology(), [i, j])
     }
 
-    /// Which of `count` equals to take at cell (i, j), 0 to count − 1.
+    /// Which of `count` equals (1 or more) to take at cell (row, column), 0 to count − 1: by a hash of its world cell.
     #[inline]
     pub fn pick(&self, i: usize, j: usize, count: u32) -> u32 {
         let [row, col] = self.grid.world_cell(i, j);

@@ -13,13 +13,13 @@ use crate::terrain::height::Height;
 /// What gathered along all ways down.
 #[derive(Debug, Clone)]
 pub struct Gathered {
-    /// For each cell the sum of what reaches it, its own weight among it; 0 where there is no data.
+    /// For each cell the sum of what reaches it, its own weight among it, in the weights' unit; 0 where there is no data.
     pub sums: Field<i64>,
-    /// The cells with data, each before all that it gives to (its neighbour in the directions among them).
+    /// Row-major indices of the cells with data, each before all that it gives to (its neighbour in the directions among them).
     pub order: Vec<u32>,
 }
 
-/// Steepest multiple flow is still spread with; beyond it the weights of all but the steepest neighbour are as nothing.
+/// Exponents that [`accumulate`] takes. Beyond the greatest, the shares of all but the steepest neighbour are as nothing.
 pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 
 /// Lets the weights of all cells run down a surface, at every cell split over the lower neighbours in proportion to
@@ -31,7 +31,7 @@ pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 /// at the ends of the directions add up to the weights. Weights are not negative, and their sum fits.
 ///
 /// # Errors
-/// When directions or weights are not of the land's size, or the exponent is out of range.
+/// When directions or weights are not of the land's size, or the exponent is out of [`EXPONENTS`].
 pub fn accumulate(land: &Land<'_>, directions: &Directions, exponent: f64, weights: Field<i64>) -> Result<Gathered> {
     let [rows, cols] = land.ground.size();
     for (name, [r, c]) in [("directions", directions.size()), ("weights", weights.size())] {

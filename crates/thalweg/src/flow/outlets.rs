@@ -84,7 +84,7 @@ pub fn outlets(land: &Land<'_>, pools: Option<&Field<Height>>, least: &Lakes) ->
 }
 
 /// Which cells drain to an open edge, the sea, a cell without data, or to one of `lakes`, by steps to the steepest lower neighbour
-/// and over level ground, with nothing filled. Cells without data do not.
+/// and over level ground, with nothing filled. Cells without data do not. `lakes` is of the land's size, which [`Land::check`] accepts.
 pub fn drains(land: &Land<'_>, lakes: &Field<bool>) -> Field<bool> {
     let sinks = sinks(land, lakes, stand_in(land, &land.parts()));
     let directions = d8::directions(&Land { outlets: &sinks, ..*land });

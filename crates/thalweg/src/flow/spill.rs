@@ -12,7 +12,7 @@ use crate::terrain::height::Height;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct StandingWater {
-    /// Depth of the water at each cell.
+    /// Depth of the water at each cell, of the land's size.
     pub depth: Field<Height>,
     /// The pools, in order of their depressions.
     pub pools: Vec<FilledPool>,
@@ -32,9 +32,9 @@ pub struct FilledPool {
     pub level: Height,
     /// Water in it, in units of height × cells.
     pub volume: i64,
-    /// The part of the volume that lies above the level: fewer units than cells that are at or under it.
+    /// The part of the volume that lies above the level, in units of height × cells: fewer than cells that are at or under it.
     pub remainder: i64,
-    /// Cells under water, those that the remainder alone wets not counted.
+    /// Number of cells under water, those that the remainder alone wets not counted.
     pub cells: u32,
     /// Whether it stands at its spill: more water would run over, and merge it with its neighbour if that is full too.
     pub full: bool,

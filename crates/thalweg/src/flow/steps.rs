@@ -6,13 +6,14 @@ use crate::base::rng::Key;
 use crate::terrain::field::Field;
 use crate::terrain::grid::{Grid, Topology};
 
-/// Steps (rows, columns) to the eight neighbours: E, SE, S, SW, W, NW, N, NE.
+/// Steps (rows, columns) to the eight neighbours, numbered 0 to 7 clockwise: E, SE, S, SW, W, NW, N, NE.
 pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
 
 /// Lengths in cells of a straight step and of a diagonal one: step k's is that of `k % 2`.
 pub const LENGTHS: [f64; 2] = [1.0, std::f64::consts::SQRT_2];
 
-/// The neighbours of cell (i, j) of a field, given by its size where nothing is looped: their numbers and cells.
+/// The neighbours of `cell` (row, column) that exist: their numbers in [`STEPS`], and their cells. Where nothing is looped a field's size
+/// is its topology.
 pub fn around<T: Into<Topology>>(topology: T, cell: [usize; 2]) -> impl Iterator<Item = (usize, [usize; 2])> + use<T> {
     let topology = topology.into();
     STEPS.iter().enumerate().filter_map(move |(k, step)| Some((k, topology.cell(cell, *step)?)))
@@ -20,7 +21,7 @@ pub fn around<T: Into<Topology>>(topology: T, cell: [usize; 2]) -> impl Iterator
 
 /// For each cell, the number of the neighbour it drains to, 0 to 7, or [`OUT`], [`PIT`], [`VOID`]; and which cell that neighbour is.
 ///
-/// A field of such numbers makes directions in which nothing is looped.
+/// A field of such numbers makes directions in which nothing is looped. A number never leads out of the field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Directions {
     codes: Field<u8>,
@@ -28,7 +29,7 @@ pub struct Directions {
 }
 
 impl Directions {
-    /// The same number for all cells.
+    /// The same number, as [`Directions`] holds them, for all cells.
     pub fn new(topology: Topology, code: u8) -> Self {
         Self { codes: Field::new(topology.size, code), looped: topology.looped }
     }
@@ -45,7 +46,7 @@ impl Directions {
         Self { looped, ..self }
     }
 
-    /// Index of the cell that cell `k` drains to, if it drains to one.
+    /// Row-major index of the cell that cell `k` drains to, if it drains to one.
     #[inline]
     pub fn next(&self, k: usize) -> Option<usize> {
         leads_to(self.topology(), k, self.codes[k])
@@ -86,7 +87,8 @@ pub const PIT: u8 = 9;
 /// Not land: no data.
 pub const VOID: u8 = 255;
 
-/// Index of the cell that cell `k` of a field with `cols` columns drains to, if it drains to one, where nothing is looped.
+/// Row-major index of the cell that cell `k` of a field with `cols` columns drains to, if it drains to one, where nothing is looped.
+/// `direction` does not lead out of the field.
 #[inline]
 pub fn downstream(k: usize, direction: u8, cols: usize) -> Option<usize> {
     let [di, dj] = *STEPS.get(usize::from(direction))?;

@@ -5,8 +5,8 @@ use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Topology;
 
-/// Cells that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a cell when counts
-/// are gathered ([`accumulate::cells`]).
+/// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
+/// cell when counts are gathered ([`accumulate::cells`]).
 pub fn least_cells(threshold: f64, cell_area: f64) -> u32 {
     least(threshold, cell_area).try_into().unwrap_or(u32::MAX)
 }
@@ -96,7 +96,7 @@ pub(super) fn onward(directions: &Directions, streams: &Field<bool>, k: usize) -
 }
 
 /// Metres of the longest flow path from a divide down to each cell, from centre to centre; 0 on divides and where there
-/// is no data. `cell` is the side of a cell.
+/// is no data. `cell` is the side of a cell in metres.
 pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
     let mut length = Field::new(directions.size(), 0.0);
     for k in accumulate::order(directions) {
@@ -112,7 +112,7 @@ pub fn upstream_length(directions: &Directions, cell: f64) -> Field<f64> {
 }
 
 /// Metres of flow path from each cell down to where its water leaves, from centre to centre; 0 at outlets and where there
-/// is no data. `cell` is the side of a cell.
+/// is no data. `cell` is the side of a cell in metres.
 pub fn outlet_distance(directions: &Directions, cell: f64) -> Field<f64> {
     let mut distance = Field::new(directions.size(), 0.0);
     for k in accumulate::order(directions).into_iter().rev() {
@@ -140,8 +140,8 @@ pub fn esri(directions: &Directions) -> Field<u8> {
     })
 }
 
-/// Directions from ESRI codes, as [`esri`] gives them, where these axes (rows, columns) are looped: a code that leads out of the field, and 0,
-/// are [`OUT`].
+/// Directions from ESRI codes, as [`esri`] gives them, where these axes (rows, columns) are looped: a code that leads out of the
+/// field, and 0, are [`OUT`].
 ///
 /// # Errors
 /// A number that is no code, by its cell.
@@ -163,11 +163,12 @@ pub fn from_esri(codes: &Field<u8>, looped: [bool; 2]) -> Result<Directions> {
 }
 
 /// χ of each cell in metres: the integral of (A₀/A)^θ along the flow path, from where water leaves up to the cell, by trapezia between
-/// centres; 0 at outlets and where there is no data (Perron & Royden 2013, doi:10.1002/esp.3302). On steady channels of even uplift and rock
-/// height is linear in χ. `areas` are the cells' catchments and `reference` is A₀, in one unit; `cell` is the side of a cell in metres.
+/// centres; 0 at outlets and where there is no data (Perron & Royden 2013, doi:10.1002/esp.3302). On steady channels of even uplift and
+/// rock height is linear in χ. `areas` are the cells' catchments and `reference` is A₀, in one unit; `theta` is θ, 0 to 2; `cell` is the
+/// side of a cell in metres.
 ///
 /// # Errors
-/// When directions and areas are not of one size, θ is not within 0 to 2, or A₀ not above 0.
+/// When directions and areas are not of one size, θ is not within 0 to 2, or A₀ not above 0 and finite.
 pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, reference: f64) -> Result<Field<f64>> {
     check("areas", areas, directions.size())?;
     if !(0.0..=2.0).contains(&theta) {

@@ -14,21 +14,21 @@ const TURNS: u32 = 64;
 pub struct Balance {
     /// What evaporated from standing water, in units of height × cells, as all amounts here.
     pub evaporated: i64,
-    /// What left the land: over its edges, into the sea, into cells without data.
+    /// What left the land: over its edges, into the sea, into cells without data. What is stranded is part of it.
     pub left: i64,
     /// The pools that ran over, in order of their depressions.
     pub outlets: Vec<Outlet>,
-    /// For each leaf of the hierarchy the number of the outlet that its pool has; [`OUTSIDE`] if none.
+    /// For each leaf of the hierarchy the place, in `outlets`, of the outlet that its pool has; [`OUTSIDE`] if none.
     pub outlet_of: Vec<u32>,
     /// What stood where the ground no longer holds it, and ran off the land, at the lowest cell of each patch.
     pub stranded: Vec<Overflow>,
 }
 
-/// A sill that water ran over.
+/// A sill that water ran over. Amounts are in units of height × cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outlet {
-    /// Index of the sill.
+    /// Index of the sill, row-major.
     pub cell: u32,
     /// Index of a neighbour on the far side; the sill itself where water leaves the land there.
     pub toward: u32,

@@ -34,14 +34,14 @@ pub struct Pools {
 pub struct Arrival {
     /// Index of the cell in row-major order.
     pub cell: u32,
-    /// Units of height × cells.
+    /// Its amount in units of height × cells, 0 or more.
     pub water: i64,
 }
 
 /// All standing water.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stock {
-    /// Depth of the water at each cell ([`POOL`](crate::terrain::POOL)).
+    /// Depth of the water at each cell ([`POOL`](crate::terrain::POOL)), 0 or more, of the land's size.
     pub depth: Field<Height>,
     /// Water that depth does not show: what makes no whole unit over a pool's surface, and what is over its spill and
     /// has not been released; at the pool's lowest cell. By cell, one entry each.
@@ -51,26 +51,26 @@ pub struct Stock {
 /// What happens to water as it settles.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PoolRules {
-    /// Units of height that evaporate from each wet cell, as far as its depth goes.
+    /// Units of height that evaporate from each wet cell in one settling or balance, as far as its depth goes; 0 or more.
     pub evaporation: i32,
     /// Share of what is over a spill that leaves in one settling, over 0 up to 1: the less, the smoother are floods.
     pub release: f64,
-    /// Overflow leaves in whole multiples of this many units of height × cells, one at least where there is as much; what is
-    /// less stays held.
+    /// Overflow leaves in whole multiples of this many units of height × cells (1 or more), one at least where there is as much;
+    /// what is less stays held.
     pub least: i64,
 }
 
 /// What a settling did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settled {
-    /// Of full pools, in order of their depressions; then of water whose hollow is gone.
+    /// What runs over: of full pools, in order of their depressions; then of water whose hollow is gone.
     pub overflow: Vec<Overflow>,
     /// What came to the sea, to cells without data, and to where it drains off the land and no water stood, in units of
     /// height × cells.
     pub left: i64,
     /// What evaporated, in units of height × cells.
     pub evaporated: i64,
-    /// In order of their depressions.
+    /// The pools that hold water, in order of their depressions.
     pub pools: Vec<Pool>,
 }
 
@@ -81,7 +81,7 @@ pub struct Overflow {
     pub cell: u32,
     /// Index of a neighbour on the far side; the sill itself where water leaves the land there.
     pub toward: u32,
-    /// Units of height × cells.
+    /// Its amount in units of height × cells.
     pub water: i64,
 }
 
@@ -97,11 +97,11 @@ pub struct Pool {
     pub volume: i64,
     /// The part of the volume that depth does not show, in units of height × cells.
     pub held: i64,
-    /// Cells under water.
+    /// Number of cells under water.
     pub cells: u32,
     /// Whether it stands at its spill.
     pub full: bool,
-    /// Index of the sill; none on closed land where all of it would go under first.
+    /// Index of the sill, row-major; none on closed land where all of it would go under first.
     pub outlet: Option<u32>,
     /// What arrived in it in this settling, in units of height × cells.
     pub inflow: i64,
@@ -149,29 +149,36 @@ impl Pools {
 
     /// The same as [`Pools::of`] on the new ground, to the bit.
     ///
-    /// `changed` tells the cells whose ground may differ from that of the last time; directions are then kept elsewhere,
-    /// over flats above all, which take longest. The hierarchy is always built anew: labels, sills and volumes take
+    /// `changed` tells the cells whose ground may differ from that of the last time, `None` that all may; directions are then kept
+    /// elsewhere, over flats above all, which take longest. The hierarchy is always built anew: labels, sills and volumes take
     /// about as long as it would to find out which of them hold.
     pub fn update(&mut self, land: &Land<'_>, changed: Option<&Field<bool>>) {
         match changed {
             Some(changed) => self.live.renew(land, changed),
             None => self.live = LiveD8::of(land),
         }
+        // Two of them need not be held at once.
+        self.rest();
         self.hierarchy = Hierarchy::along(land, self.live.parts.clone(), self.live.directions.clone());
     }
 
-    /// The depressions of the ground.
+    /// Lets go of the hierarchy, a third of what is held, until the next update: for work that does not ask for it.
+    pub(crate) fn rest(&mut self) {
+        self.hierarchy = Hierarchy::none();
+    }
+
+    /// The depressions of the ground of the last update.
     pub fn hierarchy(&self) -> &Hierarchy {
         &self.hierarchy
     }
 
-    /// Where water runs from each cell of the ground.
+    /// Where water runs from each cell of the ground, which is not filled: to a [`PIT`](crate::flow::PIT) or out.
     pub fn directions(&self) -> &Directions {
         &self.live.directions
     }
 
-    /// The level at which a depression holds so much, over all of its cells alike: its floor at the least, its spill at
-    /// the most. A number that no depression has gives [`Height::MIN`].
+    /// The level at which a depression holds so much, in units of height × cells, over all of its cells alike: its floor at the
+    /// least, its spill at the most. A number that no depression has gives [`Height::MIN`].
     pub fn level(&self, land: &Land<'_>, depression: u32, volume: i64) -> Height {
         let Some(it) = self.hierarchy.depressions.get(depression as usize) else { return Height::MIN };
         let top = it.spill.map_or(Height(i32::MAX), |spill| spill.level);
@@ -185,7 +192,7 @@ impl Pools {
         whole.fill(&mut pool, &mut cells, 0).map_or(Height::MAX, |()| pool.level)
     }
 
-    /// What a depression holds up to a level, its spill at the most, in units of height × cells.
+    /// What a depression holds up to a level, its spill at the most, in units of height × cells; 0 for a number that no depression has.
     pub fn volume(&self, land: &Land<'_>, depression: u32, level: Height) -> i64 {
         let spill = self.hierarchy.depressions.get(depression as usize).and_then(|depression| depression.spill);
         let level = spill.map_or(level, |spill| spill.level.min(level));

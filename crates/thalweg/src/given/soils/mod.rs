@@ -15,7 +15,7 @@ use crate::given::rows::{self, Entry};
 use crate::terrain::field::Field;
 use crate::terrain::{Cells, SOIL, Terrain};
 
-/// The table of a recipe's own kinds of soil. Its columns are those of [`SoilKind`].
+/// Name of a terrain's table of a recipe's own kinds of soil, a row a kind. Its columns are the fields of [`SoilKind`].
 pub const SOILS: &str = "soils";
 
 /// The largest number of kinds, built-in ones among them.
@@ -30,18 +30,18 @@ const MAX_NAME: usize = 100;
 /// What a kind of soil does to water and slopes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SoilKind {
-    /// Factor of what running water takes; loam is 1.
+    /// Factor of what running water takes, 0 to 1000; loam is 1.
     pub erodibility: f32,
     /// Share, 0 to 1, of the exchange with running water that the ground's own hold withstands, as roots do: 0 lets grains
     /// go one by one, 1 lets nothing go.
     pub cohesion: f32,
-    /// Steepest slope that stands, in degrees.
+    /// Steepest slope that stands, in degrees from level, 1 to 89.
     pub talus: f32,
-    /// Saturated conductivity, m/s: as much water soaks in where it stands or falls.
+    /// Saturated conductivity, 0 to 10 m/s: as much water soaks in where it stands or falls.
     pub permeability: f32,
 }
 
-/// The built-in kinds, by their numbers.
+/// The built-in kinds and their names, by their numbers.
 ///
 /// Erodibility is kd over that of loam, kd = 0.2·τc^(−½) (Hanson & Simon 2001, doi:10.1002/hyp.149), τc the shear stress in
 /// Pa at which the ground begins to move: clayey ground τc = 0.493·10^(0.0182·C), C percent of clay (Smerdon & Beasley
@@ -102,7 +102,7 @@ impl SoilKind {
 /// A kind of a recipe's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Soil {
-    /// What it is called; no other kind's name.
+    /// What it is called, in 1 to 100 bytes; no other kind's name.
     pub name: String,
     /// What it does.
     pub kind: SoilKind,
@@ -156,10 +156,11 @@ impl Given for Soil {
     }
 }
 
-/// Adds kinds to those that a terrain has; their numbers go on where those end.
+/// Adds kinds to those that a terrain has; their numbers go on where those end. Names are not kept, and figures out of their limits
+/// are refused when the table is read ([`kinds`]).
 ///
 /// # Errors
-/// When they become too many, and as [`kinds`].
+/// When they become more than [`MAX_KINDS`], and as [`kinds`].
 pub fn add(terrain: &mut Terrain, soils: &[Soil]) -> Result<()> {
     room(terrain, soils.len())?;
     let numbers: Vec<_> = soils.iter().map(|soil| soil.kind.numbers()).collect();
@@ -185,7 +186,8 @@ fn room(terrain: &Terrain, more: usize) -> Result<()> {
 /// The kinds by number (layer `soil`): built-in ones, then the recipe's own.
 ///
 /// # Errors
-/// When the terrain's table, which may come from anywhere, is none of kinds.
+/// When the terrain's table, which may come from anywhere, has not all columns in one length, has too many rows, or holds a number
+/// out of its limits.
 pub fn kinds(terrain: &Terrain) -> Result<Vec<SoilKind>> {
     let mut kinds: Vec<SoilKind> = KINDS.iter().map(|(_, kind)| *kind).collect();
     if let Some(table) = terrain.tables.get(SOILS) {
@@ -220,9 +222,9 @@ pub fn soil(terrain: &Terrain) -> Result<Option<&Field<u32>>> {
 /// A kernel needs the plane of numbers ([`soil`]) and these; every number in the plane is within them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ground {
-    /// Factor of what running water takes.
+    /// Factor of what running water takes; loam is 1.
     pub erodibility: Vec<f32>,
-    /// Share of the exchange with running water that is withstood.
+    /// Share, 0 to 1, of the exchange with running water that is withstood.
     pub cohesion: Vec<f32>,
     /// Steepest slope that stands, as rise over run.
     pub tan_talus: Vec<f32>,

@@ -13,10 +13,11 @@ use crate::terrain::grid::Grid;
 use crate::terrain::height::UNITS;
 use crate::terrain::{Column, Table, Terrain};
 
-/// The table of beds, the lowest first. Its columns are those of [`Bed`].
+/// Name of a terrain's table of beds, a row a bed, the lowest first. Its columns are the fields of [`Bed`].
 pub const STRATA: &str = "strata";
 
-/// The table, of one row, that says how the beds lie: the columns of [`Lie`]. Without it they lie level, from height 0 up.
+/// Name of a terrain's table, of one row, that says how the beds lie. Its columns are the fields of [`Lie`]. Without it they lie
+/// level, from height 0 up.
 pub const LIE: &str = "strata_lie";
 
 /// The largest number of beds.
@@ -31,11 +32,11 @@ const WRITTEN: &str = "{ thickness = metres, hardness = share, talus = degrees }
 /// A bed of rock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bed {
-    /// Thickness in metres.
+    /// Thickness in metres, 0.1 to 10 000.
     pub thickness: f64,
     /// Share of a cut that it withstands, as the layer `hardness`: 0 is dug like loose ground, 1 not at all.
     pub hardness: f32,
-    /// Steepest slope that stands in it, in degrees.
+    /// Steepest slope that stands in it, in degrees from level, 1 to 89.
     pub talus: f32,
 }
 
@@ -63,15 +64,15 @@ impl Bed {
 /// How beds lie.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lie {
-    /// Height in metres, in the world's north-western corner, at which the lowest bed begins.
+    /// Height in metres, −16 000 to 16 000, in the world's north-western corner, at which the lowest bed begins.
     pub base: f64,
-    /// How steeply they lean, m/m.
+    /// How steeply they lean, as fall over run, 0 to 1 m/m.
     pub dip: f64,
-    /// Towards where they fall, in degrees clockwise from north.
+    /// Towards where they fall, in degrees clockwise from north, 0 to 360.
     pub direction: f64,
-    /// How far they are warped up and down, in metres: three standard deviations.
+    /// How far they are warped up and down, in metres, 0 to 10 000: three standard deviations.
     pub warp: f64,
-    /// Length of a warp in metres.
+    /// Length of a warp in metres, 1 to 10 000 000.
     pub wavelength: f64,
     /// What the warp's noise is drawn from: another number is another warp.
     pub seed: i64,
@@ -121,10 +122,11 @@ impl Given for Bed {
     }
 }
 
-/// Gives a terrain beds in place of any that it has, level from height 0 up until [`lay`] says otherwise.
+/// Gives a terrain beds, the lowest first, in place of any that it has, level from height 0 up until [`lay`] says otherwise. Other
+/// figures out of their limits, or more than 1000 beds, are refused when the table is read ([`strata()`]).
 ///
 /// # Errors
-/// When there is none, or all together are too thick.
+/// When there is none, or all together are thicker than 32 000 m.
 pub fn set(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
     period(beds)?;
     let numbers: Vec<_> = beds.iter().map(Bed::numbers).collect();
@@ -136,7 +138,7 @@ pub fn set(terrain: &mut Terrain, beds: &[Bed]) -> Result<()> {
 /// Says how the beds of a terrain lie.
 ///
 /// # Errors
-/// When a number is out of its limits.
+/// When a number is out of the limits that [`Lie`] names.
 pub fn lay(terrain: &mut Terrain, lie: &Lie) -> Result<()> {
     let values = [lie.base, lie.dip, lie.direction, lie.warp, lie.wavelength];
     let mut numbers = [0.0; 5];
@@ -165,7 +167,8 @@ fn period(beds: &[Bed]) -> Result<i32> {
 /// The beds of a terrain; `None` where it has no such table.
 ///
 /// # Errors
-/// When the tables, which may come from anywhere, are none of beds and of how they lie.
+/// When the tables, which may come from anywhere, have not all columns in one length, too many rows (how they lie: other than one),
+/// or a number out of its limits; and as [`Strata::new`].
 pub fn strata(terrain: &Terrain) -> Result<Option<Strata>> {
     let Some(table) = terrain.tables.get(STRATA) else { return Ok(None) };
     let beds: Vec<_> = rows::read(STRATA, table, &ENTRIES, MAX_BEDS)?.into_iter().map(Bed::of).collect();
@@ -205,14 +208,18 @@ pub struct Strata {
 const PIECES: i32 = 2048;
 
 impl Strata {
-    /// Beds, the lowest first, as they lie in the world of a grid.
+    /// Beds, the lowest first, as they lie in the world of a grid. Their figures are within the limits that [`Bed`] and [`Lie`] name.
     ///
     /// # Errors
-    /// When there are none, too many, or all together are too thick.
+    /// When there are none, more than 1000, one of them has no thickness, or all together are thicker than 32 000 m.
     pub fn new(beds: &[Bed], lie: &Lie, grid: &Grid) -> Result<Self> {
         let period = period(beds)?;
         if beds.len() > MAX_BEDS {
             return Err(Error::value(STRATA, format!("{} beds", beds.len()), format!("up to {MAX_BEDS}")));
+        }
+        if let Some((n, bed)) = beds.iter().enumerate().find(|(_, bed)| bed.units() < 1) {
+            let name = format!("{STRATA}, bed {}, thickness", n + 1);
+            return Err(Error::value(name, format!("{} m", bed.thickness), "above 0 m"));
         }
         let tops: Vec<i32> = beds
             .iter()
@@ -240,8 +247,8 @@ impl Strata {
         })
     }
 
-    /// Units to add to a height in world cell (row, column), for [`Strata::hardness`] and [`Strata::talus`]: whole
-    /// repetitions of the beds are left out, so that the sum with any accepted elevation fits.
+    /// [`Height`](crate::terrain::height::Height) units to add to a height in world cell (row, column), for [`Strata::hardness`] and
+    /// [`Strata::talus`]: whole repetitions of the beds are left out, so that the sum with any accepted elevation fits.
     #[inline]
     pub fn lean(&self, row: i64, column: i64) -> i32 {
         let plane = self.offset + self.slope[0] * row as f64 + self.slope[1] * column as f64;
@@ -251,7 +258,8 @@ impl Strata {
         (if over > period / 2 { over - period } else { over }) as i32
     }
 
-    /// Number of the bed at a height, in units, to which the place's lean is added.
+    /// Number of the bed, 0 the lowest, at a height, in [`Height`](crate::terrain::height::Height) units, to which the place's
+    /// [lean](Strata::lean) is added.
     #[inline]
     pub fn bed(&self, height_plus_lean: i32) -> usize {
         let units = height_plus_lean.rem_euclid(self.period);
@@ -263,7 +271,7 @@ impl Strata {
         bed
     }
 
-    /// Share of a cut that the rock there withstands.
+    /// Share of a cut, 0 to 1, that the rock there withstands.
     #[inline]
     pub fn hardness(&self, height_plus_lean: i32) -> f32 {
         self.hardness[self.bed(height_plus_lean)]
@@ -391,6 +399,15 @@ mod tests {
                 assert_eq!(strata.hardness(height), beds[want].hardness);
                 assert_eq!(strata.talus(height), tan(beds[want].talus));
             }
+        }
+    }
+
+    #[test]
+    fn a_bed_without_thickness_is_refused_by_its_number() {
+        for thickness in [0.0, 1e-7, -3.0, f64::NAN] {
+            let beds = [bed(20.0, 0.9, 70.0), bed(thickness, 0.1, 30.0)];
+            let refused = Strata::new(&beds, &Lie::default(), &grid()).err().map(|error| error.to_string());
+            assert!(refused.as_ref().is_some_and(|text| text.contains("bed 2")), "{thickness}: {refused:?}");
         }
     }
 

@@ -23,7 +23,7 @@ use crate::models::hydrology::rules::{PASSES, Rules};
 use crate::models::hydrology::state::State;
 use crate::process::particles::{self, Planes};
 use crate::terrain::Terrain;
-use crate::terrain::field::Field;
+use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::Edge;
 use crate::terrain::height::{Height, UNITS};
 
@@ -48,6 +48,13 @@ struct Passed {
     east: Field<Height>,
 }
 
+impl Passed {
+    fn none(size: Size) -> Self {
+        let nothing = || Field::new(size, Height::ZERO);
+        Self { count: Field::new(size, 0), south: nothing(), east: nothing() }
+    }
+}
+
 impl Stepper for Batches {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
         let mut budget = Budget::default();
@@ -65,14 +72,13 @@ impl Stepper for Batches {
         // While drops run, lakes keep their levels.
         let mut level = level(terrain, &state.stock.depth);
         let stream = self.stream(&state);
-        let size = terrain.grid.size;
-        let nothing = || Field::new(size, Height::ZERO);
-        let mut passed = Passed { count: Field::new(size, 0), south: nothing(), east: nothing() };
+        let mut passed = Passed::none(terrain.grid.size);
         drops = self.round(terrain, &state, &stream, &mut level, &mut passed, drops, &mut budget)?;
         self.learn(&mut state, &passed);
         if is_last {
             // What runs on after the last batch is no batch's.
-            let mut beside = Passed { count: Field::new(size, 0), south: nothing(), east: nothing() };
+            drop(passed);
+            let mut beside = Passed::none(terrain.grid.size);
             for _ in 0..LAST_ROUNDS {
                 drops.retain(|drop| !drop.rests);
                 if drops.is_empty() {
@@ -82,16 +88,21 @@ impl Stepper for Batches {
             }
             drops.retain(|drop| !drop.rests);
             lay_down(terrain, &mut drops, &mut budget);
+            drop((beside, level));
             books = Some(self.finish(terrain, &mut state, &stream, tick, &mut budget)?);
         } else {
+            let has_passed = passed.count.map(|count| *count > 0);
+            drop((passed, level));
             let resting: Vec<Drop> = drops.extract_if(.., |drop| drop.rests).collect();
             let settling = Settling { tick, resting: &resting, stream: &stream };
             let (lakes, stock, by) = (&mut self.lakes, &mut state.stock, (&self.model, &self.rules));
             drops.extend(Lakes::settle(lakes, terrain, stock, by, &settling, &mut budget)?);
             if let Some(lakes) = self.lakes.as_ref().filter(|_| self.rules.grading > 0) {
-                let passes = |k: usize| passed.count[k] > 0;
-                lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, passes, &mut budget)?;
+                lakes.grade(terrain, &state.stock.depth, &self.rules, Way::Level, |k| has_passed[k], &mut budget)?;
             }
+        }
+        if let Some(lakes) = &mut self.lakes {
+            lakes.rest();
         }
         state.drops = drops;
         grove::grow(terrain, &self.model, &state, tick, self.last)?;
@@ -133,11 +144,9 @@ impl Batches {
     ) -> Result<Vec<Drop>> {
         let rules = &self.rules;
         let ground = Ground::of(terrain, rules.tan_talus)?;
-        let unit = (1.0 / rules.unit) as f32;
-        let [south, east] = [&state.south, &state.east].map(|m| m.map(|m| m * unit));
         let grid = terrain.grid.clone();
         terrain.loose.get_or_insert_with(|| Field::new(grid.size, Height::ZERO));
-        let always = [(STREAM, stream), (PULL_SOUTH, &south), (PULL_EAST, &east)];
+        let always = [(STREAM, stream), (PULL_SOUTH, &state.south), (PULL_EAST, &state.east)];
         let rest = [(YIELDS, &ground.yields), (ROCK, &ground.rock), (TALUS, &ground.talus)];
         let rest = rest.into_iter().filter_map(|(name, plane)| Some((name, plane.as_ref()?)));
         let mut planes = Planes::of(terrain, &[]);

@@ -119,6 +119,8 @@ struct Tile<'a> {
     stream: &'a [f32],
     pull_south: &'a [f32],
     pull_east: &'a [f32],
+    /// Of a pull in m³/s, what is of a drop's speed.
+    pull: f32,
     yields: Option<&'a [f32]>,
     rock: Option<&'a [f32]>,
     talus: Option<&'a [f32]>,
@@ -150,6 +152,7 @@ impl<'a> Tile<'a> {
             stream: factor(STREAM)?,
             pull_south: factor(PULL_SOUTH)?,
             pull_east: factor(PULL_EAST)?,
+            pull: (1.0 / rules.unit) as f32,
             yields: planes.factor(YIELDS),
             rock: planes.factor(ROCK),
             talus: planes.factor(TALUS),
@@ -197,7 +200,8 @@ impl<'a> Tile<'a> {
         [forces.vy[x], forces.vx[x]] = drop.speed;
         forces.volume[x] = drop.water as f32 / self.rules.drop as f32;
         forces.stream[x] = self.stream[at];
-        (forces.my[x], forces.mx[x]) = if sunk { (0.0, 0.0) } else { (self.pull_south[at], self.pull_east[at]) };
+        let pulls = [self.pull_south[at], self.pull_east[at]].map(|pull| pull * self.pull);
+        [forces.my[x], forces.mx[x]] = if sunk { [0.0; 2] } else { pulls };
         forces.spilled[x] = drop.spilled;
     }
 

@@ -112,6 +112,11 @@ impl Lakes {
         }
     }
 
+    /// Holds nothing but what [`Self::follow`] needs.
+    pub fn rest(&mut self) {
+        self.pools.rest();
+    }
+
     /// The hollows.
     pub fn pools(&self) -> &Pools {
         &self.pools

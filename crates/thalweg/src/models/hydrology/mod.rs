@@ -270,7 +270,7 @@ impl Model for Hydrology {
     }
 
     fn scratch(&self, grid: &Grid) -> u64 {
-        64 * grid.len() as u64
+        48 * grid.len() as u64
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {

@@ -22,6 +22,9 @@ use crate::terrain::height::{Height, UNITS};
 /// Parts of a unit in which amounts are summed.
 const PARTS: f64 = 65_536.0;
 
+/// Rows whose water is found at once.
+const ROWS: usize = 128;
+
 /// The water that comes to the pits of the ground in some batches. What falls is booked, and what is lost or drains off the land.
 pub fn come(
     terrain: &Terrain,
@@ -38,12 +41,16 @@ pub fn come(
     let share = Share::of(terrain, model)?;
     let falls = model.depth(grid, &steps) * UNITS * PARTS;
     let mut sums = vec![0i128; pools.hierarchy().leaves()];
-    // What comes of each cell; parts that soak in, are lost on the way, run off the land.
-    let mut coming = vec![0i64; leaf.len()];
-    let rows = coming.par_chunks_mut(grid.cols()).enumerate().map(|(i, row)| {
+    // Parts that soak in, are lost on the way, run off the land.
+    let [mut soaked, mut lost, mut left] = [0i128; 3];
+    // What comes of each cell of some rows, told to its leaf one after the other: sums of all at once would take eight bytes a cell.
+    let come_of_row = |i: usize, row: &mut [i64]| {
         let [mut soaked, mut lost] = [0i128; 2];
         for (j, coming) in row.iter_mut().enumerate() {
-            let Some([share, runs]) = share.at(i, j) else { continue };
+            let Some([share, runs]) = share.at(i, j) else {
+                *coming = 0;
+                continue;
+            };
             let fallen = (falls * share) as i64;
             let running = (fallen as f64 * runs) as i64;
             *coming = (running as f64 * comes(i * grid.cols() + j)) as i64;
@@ -51,11 +58,18 @@ pub fn come(
             lost += i128::from(running - *coming);
         }
         [soaked, lost]
-    });
-    let [soaked, mut lost] = rows.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-    let mut left = 0i128;
-    for (coming, leaf) in coming.into_iter().zip(leaf) {
-        *sums.get_mut(*leaf as usize).unwrap_or(&mut left) += i128::from(coming);
+    };
+    let cols = grid.cols();
+    let mut coming = vec![0i64; ROWS * cols];
+    for (band, leaf) in leaf.chunks(ROWS * cols).enumerate() {
+        let coming = &mut coming[..leaf.len()];
+        let rows = coming.par_chunks_mut(cols).enumerate().map(|(i, row)| come_of_row(band * ROWS + i, row));
+        let [more_soaked, more_lost] = rows.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+        soaked += more_soaked;
+        lost += more_lost;
+        for (coming, leaf) in coming.iter().zip(leaf) {
+            *sums.get_mut(*leaf as usize).unwrap_or(&mut left) += i128::from(*coming);
+        }
     }
     let mut poured = 0;
     for (water, [i, j]) in sourced(terrain, rules, &steps)? {

@@ -95,6 +95,9 @@ impl Stepper for Rivers {
     }
 }
 
+/// Bands in which gathered water becomes strength.
+const BANDS: usize = 8;
+
 /// Cells that one task looks at, at least.
 const PIECE: usize = 1 << 14;
 
@@ -139,8 +142,7 @@ impl Rivers {
         if let Some(sea) = terrain.grid.sea_level {
             each(levels.as_mut_slice(), held, |level| *level = (*level).max(sea));
         }
-        let strength = self.strength(terrain, rock, &codes, &sums, time);
-        drop(sums);
+        let strength = self.strength(terrain, rock, &codes, sums, time);
         let salt = tick.key.and(6).and(tick.step.into()).bits() as u32;
         let water = Water {
             codes: codes.as_slice(),
@@ -244,8 +246,8 @@ impl Rivers {
         Ok(Drained { levels, codes, sums, order })
     }
 
-    /// F of each cell, see [`Water`].
-    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, sums: &[i64], time: f64) -> Vec<f32> {
+    /// F of each cell, see [`Water`], of the water that passes it.
+    fn strength(&self, terrain: &Terrain, rock: &Rock, codes: &Directions, mut sums: Vec<i64>, time: f64) -> Vec<f32> {
         let (model, grid) = (&self.model, &terrain.grid);
         let scale = model.erodibility * self.level.step;
         let scale = LENGTHS.map(|d| scale * libm::pow(d * grid.cell, -model.slope_exponent));
@@ -255,7 +257,7 @@ impl Rivers {
         let (factor, beds) = (terrain.float(&ERODIBILITY), rock.beds(time));
         let cols = grid.cols();
         let mut strength = vec![0.0; sums.len()];
-        strength.par_chunks_mut(cols).enumerate().for_each(|(i, row)| {
+        let of_row = |sums: &[i64], i: usize, row: &mut [f32]| {
             for (j, strength) in row.iter_mut().enumerate() {
                 let k = i * cols + j;
                 let code = codes[k];
@@ -268,7 +270,16 @@ impl Rivers {
                 let power = f64::from(exp2(m * log2(sums[k].max(1) as f32 * area)));
                 *strength = (scale[usize::from(code) % 2] * here * bed * power) as f32;
             }
-        });
+        };
+        // Band by band from the last one, so that what takes twice the memory goes as strength comes.
+        let band = cols * (sums.len() / cols).div_ceil(BANDS).max(1);
+        while !sums.is_empty() {
+            let first = (sums.len() - 1) / band * band;
+            let rows = strength[first..sums.len()].par_chunks_mut(cols).enumerate();
+            rows.for_each(|(i, row)| of_row(&sums, first / cols + i, row));
+            sums.truncate(first);
+            sums.shrink_to_fit();
+        }
         strength
     }
 
