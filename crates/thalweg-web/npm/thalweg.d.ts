@@ -435,14 +435,14 @@ export interface GradientNoiseParameters {
    */
   lacunarity?: number;
   /**
-   * Ridged: where noise stops to give ridges; lower makes narrow ridges with second crests between.
+   * Ridged: size of the noise, about 0 to 1, at which ground is lowest; lower makes narrow ridges with second crests between.
    *
    * Allowed: 0.1 to 4.
    * @default 1
    */
   ridge_offset?: number;
   /**
-   * Ridged: how soon a slope carries finer ridges; low leaves valleys and flanks smooth.
+   * Ridged: factor by which the height of an octave lets in the next one; low leaves valleys and flanks smooth.
    *
    * Allowed: 0 to 100.
    * @default 2
@@ -509,7 +509,7 @@ export interface CellularNoiseParameters {
    */
   wavelength?: number;
   /**
-   * How irregularly points stand.
+   * How irregularly points stand: at 0 in the middles of their squares, at 1 anywhere in them.
    *
    * Allowed: 0 to 1.
    * @default 1
@@ -693,7 +693,7 @@ export interface FaultFormationParameters {
    */
   step?: number;
   /**
-   * How much lower the last scarp is than the first: 1 lets steps fall to nothing.
+   * Share by which the last scarp is lower than the first: 1 lets steps fall to nothing.
    *
    * Allowed: 0 to 1.
    * @default 0.95
@@ -732,7 +732,7 @@ export interface ShapeParameters {
    */
   kind?: "plane" | "cone" | "dome" | "crater" | "island" | "ridge" | "outlet";
   /**
-   * Height of the middle, or of the rim of a crater.
+   * Height of the middle, of a crater's rim, of a ridge's crest, or of an outlet's middle before its cone is sunk.
    *
    * Allowed: -16000 to 16000 m.
    * @default 900
@@ -746,21 +746,21 @@ export interface ShapeParameters {
    */
   depth?: number;
   /**
-   * How far the shape reaches; 0 takes half the shorter side of the extent.
+   * How far the shape reaches; 0 takes half the shorter side of the map.
    *
    * Allowed: 0 to 10000000 m.
    * @default 0
    */
   radius?: number;
   /**
-   * Where the centre lies from west (0) to east (1).
+   * Where the centre lies from the map's west (0) to its east (1); it may lie outside.
    *
    * Allowed: -10 to 10.
    * @default 0.5
    */
   centre_x?: number;
   /**
-   * Where the centre lies from north (0) to south (1).
+   * Where the centre lies from the map's north (0) to its south (1); it may lie outside.
    *
    * Allowed: -10 to 10.
    * @default 0.5
@@ -774,7 +774,7 @@ export interface ShapeParameters {
    */
   azimuth?: number;
   /**
-   * Plane: its slope; outlet: that of the land around it.
+   * Plane: angle of its slope; outlet: that of the land around it.
    *
    * Allowed: 0 to 80 degree.
    * @default 2
@@ -862,7 +862,7 @@ export interface VolcanoParameters {
    */
   vent?: number;
   /**
-   * Length of the caldera from its middle; 0 for none.
+   * How far the caldera reaches from its middle along the first rift zone; 0 for none.
    *
    * Allowed: 0 to 1000000 m.
    * @default 700
@@ -915,7 +915,7 @@ export interface PlatesParameters {
    */
   spacing?: number;
   /**
-   * How widely plates blend where they meet, of the spacing's square: broader belts.
+   * Square of the distance over which plates blend where they meet, over the spacing's square: more is broader belts.
    *
    * Allowed: 0.02 to 1.
    * @default 0.15
@@ -936,7 +936,7 @@ export interface PlatesParameters {
    */
   warp_wavelength?: number;
   /**
-   * How ragged coasts are.
+   * How ragged coasts are: standard deviation of the noise in C.
    *
    * Allowed: 0 to 2.
    * @default 0.27
@@ -950,7 +950,7 @@ export interface PlatesParameters {
    */
   rough_wavelength?: number;
   /**
-   * Radius of the land, of half the shorter side: more is more land.
+   * Radius of the land, as a share of half the map's shorter side: more is more land.
    *
    * Allowed: 0.05 to 2.
    * @default 1
@@ -978,7 +978,7 @@ export interface PlatesParameters {
    */
   depth?: number;
   /**
-   * Deviation of hills and swells on that, from which the first rivers take their turns.
+   * Standard deviation of hills and swells on the lowlands, from which the first rivers take their turns.
    *
    * Allowed: 0 to 8000 m.
    * @default 12
@@ -999,7 +999,7 @@ export interface PlatesParameters {
    */
   mouths?: number;
   /**
-   * Factor of all uplift in the layer.
+   * Factor on all values of the layer `uplift`.
    *
    * Allowed: 0 to 100.
    * @default 1
@@ -1077,7 +1077,7 @@ export interface ClimateParameters {
    */
   most?: number;
   /**
-   * Distance over which it rains out over level land.
+   * Distance over level land on which rain takes all but 1/e of the air's moisture, if none of it evaporates again.
    *
    * Allowed: 1000 to 100000000 m.
    * @default 1500000
@@ -1091,7 +1091,7 @@ export interface ClimateParameters {
    */
   least?: number;
   /**
-   * Distance over sea on which dry air fills up.
+   * Distance over sea on which dry air fills up to all but 1/e.
    *
    * Allowed: 1000 to 100000000 m.
    * @default 400000
@@ -1235,7 +1235,7 @@ export interface StreamPowerParameters {
    */
   faults_width?: number;
   /**
-   * How much each octave of fine grain varies erodibility: ridges and gullies lose their sameness.
+   * How much each octave of fine grain varies erodibility, the deviation of its logarithm: ridges and gullies lose their sameness.
    *
    * Allowed: 0 to 2.
    * @default 0.5
@@ -1326,7 +1326,7 @@ export interface StreamPowerParameters {
    */
   diffusion?: number;
   /**
-   * Half the width of valley floors for each metre of the catchment's root: rivers cut floors to both sides; 0 for none.
+   * Half the width of valley floors in metres over the square root of the catchment in m²: rivers cut floors to both sides; 0 for none.
    *
    * Allowed: 0 to 1.
    * @default 0.03
@@ -1340,7 +1340,7 @@ export interface StreamPowerParameters {
    */
   planation_area?: number;
   /**
-   * How fast the floor rises away from the river.
+   * How fast the floor rises away from the river, as rise over run.
    *
    * Allowed: 0 to 1.
    * @default 0.015
@@ -1368,7 +1368,7 @@ export interface StreamPowerParameters {
    */
   planation_wander?: number;
   /**
-   * How steep ground becomes at a floor's rim, where slopes' feet bury it.
+   * How steep ground becomes at a floor's rim, where slopes' feet bury it, as rise over run.
    *
    * Allowed: 0 to 2.
    * @default 0.4
@@ -1382,7 +1382,7 @@ export interface StreamPowerParameters {
    */
   planation_bed?: number;
   /**
-   * Contrast of hard and soft beds: cliffs and benches; 0 for none.
+   * Contrast of hard and soft beds, the most that they add to or take from erodibility's logarithm: cliffs and benches; 0 for none.
    *
    * Allowed: 0 to 3.
    * @default 0
@@ -1396,14 +1396,14 @@ export interface StreamPowerParameters {
    */
   strata_thickness?: number;
   /**
-   * How steeply beds lean.
+   * How steeply beds lean, as fall over run.
    *
    * Allowed: 0 to 1 m/m.
    * @default 0.004
    */
   strata_dip?: number;
   /**
-   * Towards where beds lean, clockwise from north.
+   * Towards where beds fall, clockwise from north.
    *
    * Allowed: 0 to 360 °.
    * @default 120
@@ -1470,7 +1470,7 @@ export interface DropletsParameters {
    */
   min_slope?: number;
   /**
-   * Sediment that a droplet can carry, in falls of one stride: more digs deeper before anything is laid down.
+   * Sediment that a droplet of velocity 1 and water 1 carries, in falls of one stride: more digs deeper before anything is laid.
    *
    * Allowed: 0 to 1000.
    * @default 3
@@ -1579,7 +1579,7 @@ export interface ThermalParameters {
    */
   talus?: number;
   /**
-   * Angle above which bedrock crumbles into loose ground; 90 lets no rock fall.
+   * Angle above which bedrock crumbles into loose ground, not under `talus`; 90 lets no rock fall.
    *
    * Allowed: 0 to 90 °.
    * @default 42
@@ -1643,7 +1643,7 @@ export interface SoilsParameters {
    */
   scale?: number;
   /**
-   * Slope from which on rock is bare.
+   * Slope from which on rock is bare; not under `gravel_slope`.
    *
    * Allowed: 0 to 89 °.
    * @default 38
@@ -1657,7 +1657,7 @@ export interface SoilsParameters {
    */
   gravel_slope?: number;
   /**
-   * Height from which on frost leaves gravel only.
+   * Elevation from which on frost leaves gravel only.
    *
    * Allowed: -16000 to 16000 m.
    * @default 2500
@@ -1678,14 +1678,14 @@ export interface SoilsParameters {
    */
   shore?: number;
   /**
-   * Width over which basins are told: level land lower than its mean round it lies in one.
+   * Width over which basins are told: level land that lies lower than the mean around it is in one.
    *
    * Allowed: 0 to 1000000 m.
    * @default 1500
    */
   basin?: number;
   /**
-   * How far under that mean a hollow begins.
+   * How far under the mean over `basin` a hollow begins.
    *
    * Allowed: 0 to 10000 m.
    * @default 8
@@ -1713,7 +1713,7 @@ export interface SoilsParameters {
    */
   river?: number;
   /**
-   * How much borders waver: the deviation of slopes and heights at them, as a part of themselves.
+   * How much borders waver: standard deviation of slopes and heights at them, as a part of themselves (of 200 m for the soil line).
    *
    * Allowed: 0 to 0.5.
    * @default 0.12
@@ -1741,14 +1741,14 @@ export interface SoilsParameters {
    */
   anew?: boolean;
   /**
-   * Height at which the lowest bed of rock begins, in the world's north-western corner.
+   * Elevation at which the lowest bed of rock begins, in the world's north-western corner.
    *
    * Allowed: -16000 to 16000 m.
    * @default 0
    */
   strata_base?: number;
   /**
-   * How steeply beds lean.
+   * How steeply beds lean, as fall over run.
    *
    * Allowed: 0 to 1 m/m.
    * @default 0.004
@@ -1769,7 +1769,7 @@ export interface SoilsParameters {
    */
   strata_warp?: number;
   /**
-   * Length of such a warp.
+   * Distance over which beds are warped up and down.
    *
    * Allowed: 1 to 10000000 m.
    * @default 5000
@@ -1826,7 +1826,7 @@ export interface PlanationParameters {
    */
   threshold?: number;
   /**
-   * Half the floor's width for each metre of the catchment's root.
+   * Half the floor's width in metres over the square root of the catchment in m².
    *
    * Allowed: 0 to 1.
    * @default 0.035
@@ -1840,14 +1840,14 @@ export interface PlanationParameters {
    */
   widest?: number;
   /**
-   * How fast the floor rises away from the river.
+   * How fast the floor rises away from the river, as rise over run.
    *
    * Allowed: 0 to 1.
    * @default 0.015
    */
   rise?: number;
   /**
-   * Outer part of the floor over which the cut eases out: small leaves steep banks.
+   * Outer part of the half width over which the cut eases out: small leaves steep banks.
    *
    * Allowed: 0 to 1.
    * @default 0.4
@@ -1900,14 +1900,14 @@ export interface GlacierParameters {
    */
   step?: number;
   /**
-   * Time for which ice flows in that.
+   * Time for which ice flows in each step of the model.
    *
    * Allowed: 0.1 to 10000 a.
    * @default 5
    */
   ice_years?: number;
   /**
-   * Most steps of the flow of ice in that: more let ice on fine cells keep pace with its bed.
+   * Most steps of the flow of ice in `ice_years`: more let ice on fine cells keep pace with its bed.
    *
    * Allowed: 1 to 1000, whole.
    * @default 12
@@ -1928,14 +1928,14 @@ export interface GlacierParameters {
    */
   snowline?: number;
   /**
-   * How far the snowline falls and rises about that: cirques in mild ages, long troughs in cold ones.
+   * How far the snowline falls and rises about `snowline`: cirques in mild ages, long troughs in cold ones.
    *
    * Allowed: 0 to 5000 m.
    * @default 0
    */
   swing?: number;
   /**
-   * From one cold age to the next.
+   * Time from one cold age to the next.
    *
    * Allowed: 1 to 10000000 a.
    * @default 10000
@@ -2216,7 +2216,7 @@ export interface CoastParameters {
    */
   years?: number;
   /**
-   * How fast the most exposed shore moves back, loose or soft as it may be.
+   * How fast the most exposed shore of hardness 0 moves back at first; loose ground is no faster.
    *
    * Allowed: 0 to 100 m/a.
    * @default 0.05
@@ -2244,7 +2244,7 @@ export interface CoastParameters {
    */
   swell_from?: number;
   /**
-   * Distance over which land and shoals take two thirds of the waves.
+   * Distance over land and shoals on which the open water that counts for waves falls to a third.
    *
    * Allowed: 1 to 100000 m.
    * @default 100
@@ -2374,7 +2374,7 @@ export interface FluvialParameters {
    */
   x?: number;
   /**
-   * Where the drop falls, southward from there.
+   * Where the drop falls, southward from the world's north-western corner.
    *
    * Allowed: 0 to 100000000 m.
    * @default 0
@@ -2416,7 +2416,7 @@ export interface FluvialParameters {
    */
   receivers?: "all" | "lowest" | "lowest_ground";
   /**
-   * How much of the difference moves.
+   * How much of the difference in levels moves.
    *
    * Allowed: one of share, full.
    * @default "share"
@@ -2560,7 +2560,7 @@ export interface PipesParameters {
    */
   lake_level?: number;
   /**
-   * Sediment that water at 1 m/s carries down a wall: more carves deeper and builds larger fans.
+   * Sediment, as metres of thickness, that water at 1 m/s carries down a wall: more carves deeper and builds larger fans.
    *
    * Allowed: 0 to 100 s.
    * @default 0.3
@@ -2676,7 +2676,7 @@ export interface HydrologyParameters {
    */
   storm?: number;
   /**
-   * Time step, of the rule set `stream`.
+   * Time step of the rule set `stream`: strides that a drop of speed 1 moves.
    *
    * Allowed: 0.01 to 10.
    * @default 1.2
@@ -2697,7 +2697,7 @@ export interface HydrologyParameters {
    */
   friction?: number;
   /**
-   * Share of the friction that a stream takes away.
+   * Share of the friction that a full stream takes away.
    *
    * Allowed: 0 to 1.
    * @default 0.5
@@ -2711,7 +2711,7 @@ export interface HydrologyParameters {
    */
   evaporation?: number;
   /**
-   * Share of the evaporation that a stream takes away.
+   * Share of the evaporation that a full stream takes away.
    *
    * Allowed: 0 to 1.
    * @default 0.2
@@ -2732,7 +2732,7 @@ export interface HydrologyParameters {
    */
   deposition?: number;
   /**
-   * How many times more a full stream can carry.
+   * How many times more a full stream can carry: 1 carries twice as much.
    *
    * Allowed: 0 to 1000.
    * @default 10
@@ -2746,7 +2746,7 @@ export interface HydrologyParameters {
    */
   momentum?: number;
   /**
-   * Discharge at which a stream is all but full; 0 takes that of 900 strides squared.
+   * Discharge at which a stream is all but full, σ = 0.83; 0 takes that of the rain on some 920 strides squared.
    *
    * Allowed: 0 to 1000000 m³/s.
    * @default 0
@@ -2760,7 +2760,7 @@ export interface HydrologyParameters {
    */
   memory?: number;
   /**
-   * What is left of a drop when it ends.
+   * Share of a whole drop's water with which a drop ends.
    *
    * Allowed: 0.0001 to 0.9.
    * @default 0.01
@@ -2802,7 +2802,7 @@ export interface HydrologyParameters {
    */
   wet_talus?: number;
   /**
-   * Share of what is over it that slides when a drop passes.
+   * Share of a bank's height over its steepest angle that is evened out when a drop passes; 1 brings it to that angle.
    *
    * Allowed: 0 to 1.
    * @default 0.8
@@ -2890,7 +2890,7 @@ export interface TreesParameters {
    */
   seed?: number;
   /**
-   * How far a seed flies along either axis: farther spreads sooner, with softer edges.
+   * How far a seed flies at most along either axis: farther spreads sooner, with softer edges.
    *
    * Allowed: 0 to 10000 m.
    * @default 20
@@ -2904,7 +2904,7 @@ export interface TreesParameters {
    */
   death?: number;
   /**
-   * Density at which no more plants take root: less leaves an open wood.
+   * Density at which no more plants take root, 1 where roots hold the ground wholly: less leaves an open wood.
    *
    * Allowed: 0.01 to 100.
    * @default 1
@@ -2925,7 +2925,7 @@ export interface TreesParameters {
    */
   tree_line?: number;
   /**
-   * Discharge from which on no plant stands in a cell: less keeps smaller streams free.
+   * Discharge above which no plant stands in a cell: less keeps smaller streams free.
    *
    * Allowed: 0 to 1000000 m³/s.
    * @default 0.05
@@ -2953,49 +2953,49 @@ export interface TreesParameters {
    */
   rain?: number;
   /**
-   * Depth from which on a depression is taken for a lake, where no pools are given: no plants grow there.
+   * Depth above which a depression is taken for a lake, where no pools are given: no plants grow there.
    *
    * Allowed: 0 to 32000 m.
    * @default 1
    */
   lake_depth?: number;
   /**
-   * How often conifers are among the seeds; 0 does without.
+   * Weight of conifers among the seeds from elsewhere; 0 does without.
    *
    * Allowed: 0 to 1000.
    * @default 1
    */
   conifer?: number;
   /**
-   * How often broadleaved trees are among the seeds; 0 does without.
+   * Weight of broadleaved trees among the seeds from elsewhere; 0 does without.
    *
    * Allowed: 0 to 1000.
    * @default 1
    */
   broadleaf?: number;
   /**
-   * How often willows are among the seeds; 0 does without.
+   * Weight of willows among the seeds from elsewhere; 0 does without.
    *
    * Allowed: 0 to 1000.
    * @default 1
    */
   willow?: number;
   /**
-   * How often dwarf pines are among the seeds; 0 does without.
+   * Weight of dwarf pines among the seeds from elsewhere; 0 does without.
    *
    * Allowed: 0 to 1000.
    * @default 1
    */
   dwarf_pine?: number;
   /**
-   * How often shrubs are among the seeds; 0 does without.
+   * Weight of shrubs among the seeds from elsewhere; 0 does without.
    *
    * Allowed: 0 to 1000.
    * @default 0.5
    */
   shrub?: number;
   /**
-   * How often reeds are among the seeds; 0 does without.
+   * Weight of reeds among the seeds from elsewhere; 0 does without.
    *
    * Allowed: 0 to 1000.
    * @default 1
@@ -3027,7 +3027,7 @@ export interface RiverNetworkParameters {
    */
   breach_depth?: number;
   /**
-   * How far from the hollow such a channel may lead.
+   * How far from the hollow a channel that drains it may lead.
    *
    * Allowed: 0 to 1000000 m.
    * @default 1000
@@ -3062,14 +3062,14 @@ export interface RiverNetworkParameters {
    */
   depth?: number;
   /**
-   * How far rivers wander: 0 not at all.
+   * How far rivers wander, as a factor: 0 not at all, 1 as is usual.
    *
    * Allowed: 0 to 3.
    * @default 1
    */
   meander?: number;
   /**
-   * Breadth of floodplains: 0 makes none.
+   * Breadth of floodplains on either side, as a factor on what is usual: 0 makes none.
    *
    * Allowed: 0 to 10.
    * @default 1
@@ -3083,21 +3083,21 @@ export interface RiverNetworkParameters {
    */
   levees?: number;
   /**
-   * Rise of banks beyond them: less cuts valleys with gentler sides.
+   * Rise of banks beyond floodplains, as rise over run: less cuts valleys with gentler sides.
    *
    * Allowed: 0.05 to 10.
    * @default 0.5
    */
   bank?: number;
   /**
-   * Fall of a river from which on it is cut back over soft rock.
+   * Slope of a river, as fall over run, above which it is cut back over soft rock.
    *
    * Allowed: 0 to 10.
    * @default 0.5
    */
   fall?: number;
   /**
-   * The deepest such cut.
+   * Deepest cut that takes such a fall back.
    *
    * Allowed: 0 to 1000 m.
    * @default 15
@@ -3111,7 +3111,7 @@ export interface RiverNetworkParameters {
    */
   delta?: number;
   /**
-   * How many widths a gentle river has more at the sea.
+   * How many of its widths a gentle river gains at the sea.
    *
    * Allowed: 0 to 20.
    * @default 2
@@ -3125,35 +3125,35 @@ export interface RiverNetworkParameters {
    */
   method?: "drainage" | "sampled";
   /**
-   * Least distance r of two sampled points; under four cells it counts as that.
+   * Least distance r of two sampled points; where they lie closest it counts as four cells at least.
    *
    * Allowed: 0 to 1000000 m.
    * @default 500
    */
   spacing?: number;
   /**
-   * By how much closer they lie on steep ground.
+   * By how much closer sampled points lie on steep ground, as a share of the distance.
    *
    * Allowed: 0 to 0.75.
    * @default 0
    */
   closeness?: number;
   /**
-   * The factor C: more keeps rivers from climbing, at the price of long ways round.
+   * The factor C on the cost of climbs: more keeps rivers from climbing, at the price of long ways round.
    *
    * Allowed: 1 to 1000.
    * @default 2
    */
   climb?: number;
   /**
-   * How many points rivers begin at; 0 takes all.
+   * How many sampled points rivers begin at, beside springs; 0 takes all.
    *
    * Allowed: 0 to 1000000, whole points.
    * @default 0
    */
   sources?: number;
   /**
-   * Which points these are.
+   * Which sampled points rivers begin at, where `sources` is not 0.
    *
    * Allowed: one of any, highest.
    * @default "any"
@@ -3273,14 +3273,14 @@ export interface DeltaParameters {
 /** Gives every hollow a way out: cuts through or fills small ones, lets deep ones stand as lakes. */
 export interface OutletsParameters {
   /**
-   * Depth from which on a hollow, or water that stands, is a lake.
+   * Least depth, at its deepest place, of a hollow or of standing water that is a lake.
    *
    * Allowed: 0 to 16000 m.
    * @default 2
    */
   lake?: number;
   /**
-   * Surface from which on it is one.
+   * Least surface of a lake.
    *
    * Allowed: 0 to 1000000000000 m².
    * @default 20000

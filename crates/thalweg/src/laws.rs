@@ -31,7 +31,7 @@ use crate::terrain::{
 /// Something that every model keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct Law {
-    /// Its name.
+    /// Its name, as errors say it.
     pub name: &'static str,
     /// What it asks, in a sentence.
     pub says: &'static str,
@@ -72,7 +72,7 @@ impl Law {
     /// Tries the law on a model.
     ///
     /// # Errors
-    /// When the model breaks it, with how; when the model refuses to start or to step.
+    /// [`Error::Law`]: the model breaks it, or refuses to start or to step; it says how.
     ///
     /// # Panics
     /// Where the model does.

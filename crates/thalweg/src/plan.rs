@@ -133,20 +133,21 @@ impl Recipe {
     /// with the recipe's edges and sea level.
     ///
     /// # Errors
-    /// A sea level outside the accepted elevations, cells that the model cannot be brought to.
+    /// As [`Recipe::framed`]; as [`resample`], where the model is brought to other cells.
     pub fn over(&self, model: Terrain) -> Result<Terrain> {
         let size = self.size_over(model.grid.size);
         let model = if size == model.grid.size { model } else { resample(&model, size)? };
         Ok(Terrain { grid: self.framed(model.grid.clone())?, ..model })
     }
 
-    /// The grids of a recipe that fixes its extent, from the coarsest level to the last, of `cells` on the long side. The
-    /// short side has a whole number of the coarsest cells, at least one. Levels that are solved over the whole terrain have the margin round
-    /// that, a whole number of the coarsest cells on each side, which is cut away after the last of them.
+    /// The grids of a recipe that fixes its extent, from the coarsest level to the last, of `cells` on the long side.
+    /// The short side has a whole number of the coarsest cells, at least one. Levels that are solved over the whole
+    /// terrain have the margin round that, a whole number of the coarsest cells on each side, which is cut away after
+    /// the last of them.
     ///
     /// # Errors
-    /// When there is no extent, the cells are too many, the coarsest level's doubled never come to them, or its cells are too
-    /// wide for the short side.
+    /// When there is no extent, the cells are too many, the coarsest level's doubled never come to them, its cells are
+    /// too wide for the short side, or nothing is left of the map after the cut; as [`Recipe::framed`].
     pub fn grids(&self) -> Result<Vec<Grid>> {
         let Some([width, height]) = self.extent else {
             return Err(Error::Recipe("has no `extent`; its grid comes from a file".into()));
@@ -217,7 +218,7 @@ impl Recipe {
         Ok(levels.into_iter().find(|cells| *cells > PREVIEW).unwrap_or(self.cells))
     }
 
-    /// The level with about so many cells on the long side: its number of them. Without levels, just so many.
+    /// Cells on the long side of the level that has about so many. Without levels, just so many.
     ///
     /// # Errors
     /// As [`Recipe::grids`].
@@ -250,7 +251,8 @@ impl Recipe {
     /// How many of its levels are local.
     ///
     /// # Errors
-    /// When there is no extent, or the global level's cells doubled never come to `cells`.
+    /// When there is no extent while levels beyond the global one are local, or the global level's cells doubled never
+    /// come to `cells`.
     pub fn local_levels(&self) -> Result<u32> {
         if self.beyond == Beyond::Global {
             return Ok(0);
@@ -351,8 +353,8 @@ impl Recipe {
         (whole(short, cell) as f64 * cell / short - 1.0).abs()
     }
 
-    /// What is done, in order, on levels with cells of these widths: on each level its stages, and between two levels the
-    /// ground is made finer. Muted stages have their turns.
+    /// What is done, in order, on levels with cells of these widths in metres, the coarsest first: on each level its
+    /// stages, and between two levels the ground is made finer. Muted stages have their turns.
     pub fn turns(&self, widths: &[f64]) -> Vec<Turn> {
         let mut passes = vec![0; self.stages.len()];
         let mut turns = Vec::new();

@@ -13,7 +13,7 @@ use crate::recipe::Recipe;
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// Its text.
+    /// Its text, TOML.
     pub text: &'static str,
 }
 
@@ -64,7 +64,7 @@ impl Preset {
 /// A preset that finds its elevation model, if it begins with one, in this folder: it is laid there.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the elevation model cannot be written.
 pub fn laid(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
     if recipe.from.as_deref() == Some(Path::new(ELEVATION_MODEL.0)) {
         let path = folder.join(ELEVATION_MODEL.0);
@@ -79,10 +79,10 @@ pub(crate) fn is_passing(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ELEVATION_MODEL.0) && path.parent().is_some_and(is_temporary)
 }
 
-/// The recipe of that name.
+/// The recipe of the preset of that name, of [`PRESETS`].
 ///
 /// # Errors
-/// When there is none.
+/// When there is none; the message lists them or names the nearest.
 pub fn find(name: &str) -> Result<Recipe> {
     let preset = PRESETS.iter().find(|preset| preset.name == name);
     preset.ok_or_else(|| Error::unknown("preset", name, PRESETS.iter().map(|preset| preset.name)))?.recipe()

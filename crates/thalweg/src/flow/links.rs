@@ -33,13 +33,17 @@ impl Link {
     /// Length along the cells over the straight distance between the ends, 1 or more; paths of eight directions alone
     /// make it up to 1.08 on a straight valley.
     pub fn sinuosity(&self) -> f64 {
-        let ([Some([i, j]), Some([r, c])], steps) = ([self.cells.first(), self.cells.last()], steps(&self.cells))
-        else {
-            return 1.0;
+        // Over the seam of a looped land the next cell has a number far off.
+        let step = |from: usize, to: usize| match to as i64 - from as i64 {
+            far @ (..-1 | 2..) => -far.signum(),
+            near => near,
         };
-        let (down, across) = (i.abs_diff(*r) as f64, j.abs_diff(*c) as f64);
+        let on = |[down, across]: [i64; 2], pair: &[[usize; 2]]| {
+            [down + step(pair[0][0], pair[1][0]), across + step(pair[0][1], pair[1][1])]
+        };
+        let [down, across] = self.cells.windows(2).fold([0; 2], on).map(|cells| cells as f64);
         let straight = (down * down + across * across).sqrt();
-        if straight > 0.0 { steps / straight } else { 1.0 }
+        if straight > 0.0 { steps(&self.cells) / straight } else { 1.0 }
     }
 }
 
@@ -202,6 +206,26 @@ mod tests {
         let cells = vec![[0, 0], [1, 1], [1, 2], [0, 3], [0, 4]];
         let link = Link { cells, ..nothing(0) };
         assert_eq!(link.sinuosity(), (2.0 + 2.0 * std::f64::consts::SQRT_2) / 4.0);
+    }
+
+    #[test]
+    fn a_link_over_the_seam_is_as_sinuous_as_elsewhere() {
+        let link = |from: usize| Link {
+            id: 0,
+            magnitude: 1,
+            order: 1,
+            cells: [[2, 0], [2, 1], [1, 2], [1, 3], [0, 4], [15, 5]].map(|[i, j]| [i, (from + j) % 16]).to_vec(),
+            length: 0.0,
+            drop: 0.0,
+            slope: 0.0,
+            catchment: 0.0,
+            downstream: None,
+        };
+        // Five columns on, three rows up, over the seam of the rows; three steps are diagonal.
+        let want = (2.0 + 3.0 * LENGTHS[1]) / 34f64.sqrt();
+        for from in 0..16 {
+            assert!((link(from).sinuosity() - want).abs() < 1e-12, "{from}: {}", link(from).sinuosity());
+        }
     }
 
     #[test]

@@ -19,6 +19,9 @@ pub struct Gathered {
     pub order: Vec<u32>,
 }
 
+/// Cells that one task looks at.
+const PIECE: usize = 1 << 14;
+
 /// Exponents that [`accumulate`] takes. Beyond the greatest, the shares of all but the steepest neighbour are as nothing.
 pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 
@@ -28,16 +31,30 @@ pub const EXPONENTS: std::ops::RangeInclusive<f64> = 0.5..=10.0;
 ///
 /// `land` lies over a filled surface, of which `directions` are the D8 directions: where they lead over a flat, all goes
 /// their way; where they end, it stays. The split is exact: what is rounded goes to the steepest neighbour, so the sums
-/// at the ends of the directions add up to the weights. Weights are not negative, and their sum fits.
+/// at the ends of the directions add up to the weights.
 ///
 /// # Errors
-/// When directions or weights are not of the land's size, or the exponent is out of [`EXPONENTS`].
+/// When directions or weights are not of the land's size, a weight is negative, all together are more than an i64 holds, or the
+/// exponent is out of [`EXPONENTS`].
 pub fn accumulate(land: &Land<'_>, directions: &Directions, exponent: f64, weights: Field<i64>) -> Result<Gathered> {
     let [rows, cols] = land.ground.size();
     for (name, [r, c]) in [("directions", directions.size()), ("weights", weights.size())] {
         if [r, c] != [rows, cols] {
             return Err(Error::value(name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the ground)")));
         }
+    }
+    let pieces =
+        weights.as_slice().par_chunks(PIECE).zip(directions.as_slice().par_chunks(PIECE)).map(|(weights, codes)| {
+            let there = || weights.iter().zip(codes).filter(|(_, code)| **code != VOID).map(|(weight, _)| *weight);
+            (there().min().unwrap_or(0), there().map(i128::from).sum::<i128>())
+        });
+    let (least, sum) = pieces.reduce(|| (0, 0), |a, b| (a.0.min(b.0), a.1 + b.1));
+    if least < 0 {
+        return Err(Error::value("weight", least, "0 and more"));
+    }
+    // So no partial sum overflows.
+    if sum > i128::from(i64::MAX) {
+        return Err(Error::value("sum of the weights", sum, format!("at most {}", i64::MAX)));
     }
     if !EXPONENTS.contains(&exponent) {
         let allowed = format!("{} to {}", EXPONENTS.start(), EXPONENTS.end());
@@ -354,5 +371,10 @@ mod tests {
         for exponent in [0.4, 10.1, f64::NAN] {
             assert!(accumulate(&land, &directions, exponent, Field::new([3, 4], 1)).is_err());
         }
+        for (weight, named) in [(-1, "-1"), (i64::MAX / 12 + 1, "sum"), (i64::MAX, "sum")] {
+            let refused = accumulate(&land, &directions, 1.1, Field::new([3, 4], weight)).unwrap_err();
+            assert!(refused.to_string().contains(named), "{refused}");
+        }
+        assert!(accumulate(&land, &directions, 1.1, Field::new([3, 4], i64::MAX / 12)).is_ok());
     }
 }

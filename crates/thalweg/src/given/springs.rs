@@ -31,14 +31,14 @@ pub struct Spring {
     pub x: f64,
     /// Metres southward from there.
     pub y: f64,
-    /// Water in m³/s.
+    /// Water in m³/s, 0 to [`MAX_RATE`].
     pub rate: f64,
 }
 
 /// A spring's cell in a terrain and its rate in m³/s.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpringSource {
-    /// Row and column.
+    /// Row and column in the terrain's own window.
     pub cell: [usize; 2],
     /// Water in m³/s.
     pub rate: f64,
@@ -48,7 +48,7 @@ impl Spring {
     /// Checks what can be checked without a grid; `name` is said in messages.
     ///
     /// # Errors
-    /// A place north or west of the world, a rate that is negative or too great, anything that is no number.
+    /// A place north or west of the world or over 10⁹ m off, a rate that is negative or over [`MAX_RATE`], anything that is no number.
     pub fn check(&self, name: &str) -> Result<()> {
         ENTRIES.iter().zip(self.numbers()).try_for_each(|(entry, x)| entry.check(name, x).map(drop))
     }
@@ -78,7 +78,7 @@ pub(crate) fn cell_of(name: &str, [x, y]: [f64; 2], grid: &Grid) -> Result<[i64;
     })
 }
 
-/// The world cell (row, column) round a place `[y, x]` in metres; its far sides belong to the world.
+/// The world cell (row, column) that holds a place `[y, x]`, metres southward and eastward; the world's far sides belong to it.
 ///
 /// # Errors
 /// The axis (0 is y) along which the place lies outside.
@@ -128,7 +128,7 @@ impl Given for Spring {
     }
 }
 
-/// The springs' table on `grid`.
+/// The springs' table on `grid`: a row a spring, in their order, with the columns of [`SPRINGS`].
 ///
 /// # Errors
 /// As [`Spring::cell`].
@@ -139,10 +139,11 @@ pub fn table(springs: &[Spring], grid: &Grid) -> Result<Table> {
     Ok(Table::at(cells).with(RATE.name, RATE.unit, Column::Float(rates)))
 }
 
-/// Adds springs to those that a terrain has; one at a time or all at once makes no difference.
+/// Adds springs to those that a terrain has; one at a time or all at once makes no difference. Springs of the world that lie outside the
+/// terrain's window are left out.
 ///
 /// # Errors
-/// As [`Spring::cell`], and when the terrain has a table of that name with other columns.
+/// As [`Spring::cell`], and as [`sources`] for the table that the terrain has.
 pub fn add(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
     let more = table(springs, &terrain.grid)?;
     // A tile has the springs that lie in it.
@@ -158,7 +159,8 @@ pub fn add(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
 /// The springs of a terrain's table, in its order; none without a table.
 ///
 /// # Errors
-/// When the table, which may come from anywhere, is none of springs in this terrain.
+/// A table, which may come from anywhere, of other columns than those of [`SPRINGS`] or of columns unlike in length; a cell outside the
+/// terrain; a rate that is not 0 to [`MAX_RATE`].
 pub fn sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     let Some(table) = terrain.tables.get(SPRINGS) else { return Ok(Vec::new()) };
     let without = || Error::layer(SPRINGS, "is a table without the columns row, column (whole) and rate");
@@ -172,7 +174,7 @@ pub fn sources(terrain: &Terrain) -> Result<Vec<SpringSource>> {
     rows::cells(SPRINGS, table, &terrain.grid)?.into_iter().zip(rates).enumerate().map(source).collect()
 }
 
-/// How messages call the spring of that number, counted from 1.
+/// How messages call the spring at index `number` of a list, by its place counted from 1: `springs[1]` for 0.
 pub fn name(number: usize) -> String {
     rows::name(SPRINGS, number)
 }

@@ -17,7 +17,7 @@ use crate::base::error::{Error, Result};
 /// name is as it was.
 ///
 /// # Errors
-/// Whatever `write` returns, and what the system refuses (no folder, no right, no space).
+/// Whatever `write` returns; a path that is a folder or no file's name; what the system refuses (no folder, no right, no space).
 pub fn atomic(path: impl AsRef<Path>, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
     let path = path.as_ref();
     if memory::is_held(path) {
@@ -50,7 +50,7 @@ pub fn atomic(path: impl AsRef<Path>, write: impl FnOnce(&mut BufWriter<File>) -
 /// Writes a text file whole or not at all; see [`atomic`].
 ///
 /// # Errors
-/// What the system refuses.
+/// As [`atomic`].
 pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
     let path = path.as_ref();
     atomic(path, |file| file.write_all(text.as_bytes()).map_err(Error::io(path, "write")))
@@ -59,7 +59,7 @@ pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
 /// Whether a folder takes new files; and clears it of what runs that are dead have left there, see [`sweep`].
 ///
 /// # Errors
-/// When it does not.
+/// No such folder, no right to write there, no space.
 pub fn try_folder(folder: &Path) -> std::io::Result<()> {
     sweep(folder);
     Temporary::file(folder).map(drop)
@@ -115,7 +115,7 @@ impl Temporary {
     /// A new folder in `folder`, for this user alone.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// What the system refuses: no such `folder`, no right to write there, no space.
     pub fn folder(folder: &Path) -> std::io::Result<Self> {
         let (path, ()) = named(folder, disk::make_folder)?;
         let open = fs::File::open(&path).ok();

@@ -12,10 +12,11 @@ use crate::terrain::filter::{Axis, Kernel};
 use crate::terrain::grid::Grid;
 
 /// The raster in a file, if its samples are classes: if `asked` says so; if they are whole numbers of 8 or of 32 bits without sign in a
-/// TIFF, and neither the file, nor a sidecar, nor the options say what they are in metres; or if the file is called as a layer of counts is.
+/// TIFF, and neither the file, nor a sidecar, nor the options say what they are in metres; or if the file is called as a layer of counts
+/// is. `None` otherwise.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`read`], and as [`Sidecar::beside`].
 pub fn load_classes(path: impl AsRef<Path>, options: &LoadOptions, asked: bool) -> Result<Option<Raster>> {
     let path = path.as_ref();
     if asked || is_count(path) {
@@ -39,11 +40,11 @@ fn is_count(path: &Path) -> bool {
     spec.is_some_and(|spec| spec.cells == CellType::Count)
 }
 
-/// The raster in a file that is a map of something else than heights: of classes, as [`load_classes`] finds them, or called as a layer that is declared in
-/// another unit than metres.
+/// The raster in a file that is a map of something else than heights: of classes, as [`load_classes`] finds them, or a TIFF called as a
+/// layer that is declared in another unit than metres. `None` otherwise.
 ///
 /// # Errors
-/// As [`read`].
+/// As [`load_classes`].
 pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Option<Raster>> {
     let path = path.as_ref();
     let name = path.file_stem().and_then(|stem| stem.to_str());
@@ -54,7 +55,7 @@ pub fn load_layer_map(path: impl AsRef<Path>, options: &LoadOptions) -> Result<O
     load_classes(path, options, false)
 }
 
-/// A window of a raster, each sample as it is: type, unit, nodata stay.
+/// A window of a raster, each sample as it is: type, unit, nodata stay; the georeference moves to the window's corner.
 ///
 /// # Errors
 /// A window that is empty or reaches beyond the raster.
@@ -79,7 +80,8 @@ pub fn crop_raster(raster: &Raster, window: Window) -> Result<Raster> {
     Ok(Raster { size: window.size, samples, mask, georeference, ..raster.clone() })
 }
 
-/// The raster with `size` samples over the same extent between its corner samples, each the nearest old one as it is: type, unit, nodata stay.
+/// The raster with `size` samples (rows, columns) over the same extent between its corner samples, each the nearest old one as it is:
+/// type, unit, nodata stay.
 ///
 /// # Errors
 /// As [`resample`](crate::products::resample::resample).

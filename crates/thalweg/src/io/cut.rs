@@ -21,7 +21,7 @@ macro_rules! both {
 }
 
 impl Samples {
-    /// `n` times `value`, as near as the type comes to it: a float goes to the nearest whole number and stays within the type's range.
+    /// `n` times `value`, as near as the type comes to it: of whole numbers the nearest within the type's range, 0 for NaN.
     ///
     /// # Errors
     /// When there is no memory for them.
@@ -39,7 +39,7 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Puts one value at the end, as near as the type comes to it.
+    /// Puts one value at the end, as near as the type comes to it; see [`Samples::filled`].
     pub fn push(&mut self, value: f64) {
         match self {
             Self::U8(v) => v.push(value.round() as u8),
@@ -55,7 +55,7 @@ impl Samples {
     /// Samples from their bytes, least byte first unless `big_endian`.
     ///
     /// # Errors
-    /// Bytes that are no whole number of samples.
+    /// A number of bytes that is no multiple of a sample's.
     pub fn of_bytes(kind: SampleType, bytes: &[u8], big_endian: bool) -> Result<Self> {
         if !bytes.len().is_multiple_of(kind.bytes()) {
             return Err(Error::value("bytes of samples", bytes.len(), format!("a multiple of {}", kind.bytes())));
@@ -84,7 +84,7 @@ impl Samples {
     /// The samples of `window` of a map of `size` whose samples these are.
     ///
     /// # Errors
-    /// Samples that are not as many as the map has cells; a window that does not lie inside it.
+    /// Samples that are not as many as the map has cells; a window that does not lie inside it, or for which there is no memory.
     pub fn window(&self, size: Size, window: Window) -> Result<Self> {
         inside(size, window)?;
         let mut cut = Self::zeros(self.kind(), window.size[0] * window.size[1])
@@ -122,7 +122,7 @@ impl Samples {
 /// Refuses a window that does not lie inside a map of `size`.
 ///
 /// # Errors
-/// Says where the window would lie, and how large the map is.
+/// A window that reaches beyond the map; the error says where it would lie, and how large the map is.
 pub fn inside(size: Size, window: Window) -> Result<()> {
     let end = |k: usize| window.start[k].checked_add(window.size[k]);
     if (0..2).all(|k| end(k).is_some_and(|end| end <= size[k])) {

@@ -13,8 +13,8 @@ use crate::terrain::height::UNITS;
 const COLUMNS: &str =
     "id,parent,lake,pit_x,pit_y,pit_m,spill_x,spill_y,spill_m,into,into_lake,cells,area_m2,volume_m3,depth_m\n";
 
-/// A table of [`NestedDepression`]s, a line each under a line of names: heights and depth in metres, places in the coordinates of the map;
-/// 0 is no depression and no lake, and what a lake that drains nowhere has no place for is empty.
+/// A table of [`NestedDepression`]s, a line each under a line of names: heights and depth in metres, area in m², volume in m³, places in
+/// the coordinates of the map; 0 is no depression and no lake, and what a lake that drains nowhere has no place for is empty.
 pub struct DepressionFile<'a> {
     file: &'a mut dyn Write,
     path: PathBuf,
@@ -23,19 +23,19 @@ pub struct DepressionFile<'a> {
 }
 
 impl<'a> DepressionFile<'a> {
-    /// On the cells of `grid`, into `file`, which is to be at `path`.
+    /// Begins the table on the cells of `grid`, in `file`, which is to be at `path`: that is said in messages.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// What writing to `file` meets.
     pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
         file.write_all(COLUMNS.as_bytes()).map_err(Error::io(path, "write"))?;
         Ok(Self { file, path: path.to_path_buf(), place: Place::of(grid), cell_area: grid.cell_area() })
     }
 
-    /// Takes the next.
+    /// Writes the next one's line.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// What writing to `file` meets.
     pub fn put(&mut self, one: &NestedDepression) -> Result<()> {
         let at = |cell: [usize; 2]| {
             let [x, y] = self.place.at(cell.map(|k| k as f64 + 0.5));

@@ -21,7 +21,8 @@ const STIFFEST: f32 = 64.0;
 const COARSEST: usize = 4;
 
 /// Moves every height by at most half of `step` metres so that terraces `step` apart become slopes. Cells where
-/// `nodata` is true stay, and do not pull at their neighbours. The result does not depend on the number of threads.
+/// `nodata`, of the ground's size, is true stay, and do not pull at their neighbours. A step that is not positive and finite changes
+/// nothing. The result does not depend on the number of threads.
 pub fn deterrace(ground: &mut Field<Height>, nodata: Option<&Field<bool>>, step: f64) {
     if ground.is_empty() || !(step.is_finite() && step > 0.0) {
         return;

@@ -30,7 +30,7 @@ pub type Watcher = Box<dyn Fn(Act, &Path) -> io::Result<()> + Send + Sync>;
 #[cfg(debug_assertions)]
 static WATCHER: std::sync::OnceLock<Watcher> = std::sync::OnceLock::new();
 
-/// Has `watcher` asked before every change from now on, for tests; the first one stays.
+/// Has `watcher` asked before every change from now on, for tests; the first one stays. It is there in debug builds alone.
 #[cfg(debug_assertions)]
 pub fn watch(watcher: Watcher) {
     let _ = WATCHER.set(watcher);
@@ -65,7 +65,7 @@ impl File {
     /// Makes a file that was not there. What stands at `path` already, a link too, is an error, and is left as it is.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// Something at `path`, no folder for it, no right, no space.
     pub fn create_new(path: &Path) -> io::Result<Self> {
         may(Act::Create, path)?;
         Ok(Self { place: Place::Disk(fs::File::create_new(path)?), path: path.to_path_buf() })
@@ -87,7 +87,7 @@ impl File {
     /// Makes what was written lasting.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// What writing to the disk meets, as no space.
     pub fn sync(&self) -> io::Result<()> {
         match &self.place {
             Place::Memory(_) => Ok(()),
@@ -137,7 +137,7 @@ impl Seek for File {
 /// Makes a folder that was not there, for this user alone.
 ///
 /// # Errors
-/// What the system refuses.
+/// Something at `path`, no folder above it, no right, no space.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     may(Act::Folder, path)?;
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only there it has a mode"))]
@@ -150,7 +150,7 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
 /// Gives a file another name; what had that name is gone.
 ///
 /// # Errors
-/// What the system refuses.
+/// No file `from`; a folder at `to`, or a place on another disk; no right.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     may(Act::Rename, to)?;
     fs::rename(from, to)
@@ -159,7 +159,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// Takes a file away; that there is none is no error.
 ///
 /// # Errors
-/// What the system refuses.
+/// A folder at `path`; no right.
 pub fn remove(path: &Path) -> io::Result<()> {
     may(Act::Remove, path)?;
     match fs::remove_file(path) {
@@ -171,7 +171,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
 /// Makes the names in a folder lasting. Where folders cannot be synced that is no error.
 ///
 /// # Errors
-/// What the system refuses.
+/// A folder that is not there or may not be read; what writing to the disk meets.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
     may(Act::Sync, path)?;
     #[cfg(unix)]

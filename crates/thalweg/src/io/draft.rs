@@ -13,7 +13,7 @@ use crate::base::names::to_text;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Saved {
-    /// The files.
+    /// The files, in the order in which they were added.
     pub files: Vec<PathBuf>,
     /// What could not be kept in them, in words.
     pub said: Vec<String>,
@@ -59,15 +59,15 @@ impl Draft {
         Ok(draft)
     }
 
-    /// The folder to write into what is to lie in `target`.
+    /// A temporary folder, into which goes what is to lie in `target`.
     ///
     /// # Errors
-    /// When `target` takes no folder.
+    /// A `target` that is not there or in which no folder can be made.
     pub fn folder(&mut self, target: &Path) -> Result<PathBuf> {
         self.staging.folder(target)
     }
 
-    /// The path to write to what is to be `target`.
+    /// The temporary path of the file that is to be `target`.
     ///
     /// # Errors
     /// As [`Draft::folder`]; a path without a name.
@@ -80,10 +80,11 @@ impl Draft {
         self.saved.extend(saved);
     }
 
-    /// Adds a list of files in `folder`, a hidden file that speaks for them and for nothing else there; see [`staging::list`].
+    /// Adds a list of files in `folder`, a hidden file called `name` that speaks for them and for nothing else there; `recipe` is the hash
+    /// of the run's recipe. See [`staging::list`].
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// As [`Draft::place`], and as [`write_text`].
     pub fn list(&mut self, folder: &Path, name: &str, recipe: &str, files: &[PathBuf]) -> Result<()> {
         let names = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string()));
         write_text(&self.place(&folder.join(name))?, &staging::list(name, recipe, names))?;
@@ -101,7 +102,7 @@ impl Draft {
         }
     }
 
-    /// The files by the names that they are to have, the reports last.
+    /// The files by the names that they are to have, the reports last; lists are not among them.
     pub fn files(&self) -> Vec<PathBuf> {
         let files = self.saved.files.iter().map(|file| self.staging.target(file));
         files.chain(self.reports.iter().cloned()).collect()
@@ -116,7 +117,7 @@ impl Draft {
     /// nobody has; what the report is told later is not written.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// A report that cannot be written: as [`Draft::place`], and as [`write_text`].
     pub fn seal(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.is_sealed, true) {
             return Ok(());
@@ -140,7 +141,7 @@ impl Draft {
     /// the last report as it was written.
     ///
     /// # Errors
-    /// What the system refuses. Files may then have their names already, but no report speaks for them.
+    /// As [`Draft::seal`] and [`Staging::commit`]. Files may then have their names already, but no report speaks for them.
     pub fn commit(mut self, keep: &[PathBuf]) -> Result<Value> {
         self.seal()?;
         let files = self.files();

@@ -21,7 +21,7 @@ use crate::terrain::grid::Grid;
 pub enum Geometry {
     /// A line through places.
     Line(Vec<[f64; 2]>),
-    /// A line with heights in metres.
+    /// A line through places, each with its height in metres.
     Profile(Vec<([f64; 2], f64)>),
     /// Areas: each a ring round it, then rings round its holes; every ring ends where it began.
     Area(Vec<Vec<Vec<[f64; 2]>>>),
@@ -30,7 +30,7 @@ pub enum Geometry {
 /// What a property may be.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Property {
-    /// A number of a thing, if there is one.
+    /// A whole number of 0 or more; `None` is written as null.
     Count(Option<u32>),
     /// A real number.
     Real(f64),
@@ -45,7 +45,7 @@ pub enum Property {
 pub struct Feature {
     /// Where it is.
     pub shape: Geometry,
-    /// What it is; all features of a file have the same properties, in the same order.
+    /// What it is, names and values; all features of a file have the same properties, in the same order.
     pub properties: Vec<(&'static str, Property)>,
 }
 
@@ -99,7 +99,7 @@ impl LinkFile {
     /// Takes the next one.
     ///
     /// # Errors
-    /// What the system refuses: links wait in a passing file.
+    /// What writing meets: links wait in a passing file.
     pub fn put(&mut self, link: &Link) -> Result<()> {
         let said = Error::io(&self.path, "write");
         let place = Place::of(&self.grid);
@@ -113,10 +113,10 @@ impl LinkFile {
         put().map_err(said)
     }
 
-    /// Puts the file in place, with what of the grid could not be kept, in words.
+    /// Puts the file in place. Returns what could not be kept, in words, as [`save_features`].
     ///
     /// # Errors
-    /// What the system refuses.
+    /// As [`atomic()`].
     pub fn finish(self) -> Result<Vec<String>> {
         let Self { path, grid, rows } = self;
         atomic(&path, |file| {

@@ -1,5 +1,5 @@
-//! [`HeightReading`]: what a file's samples are as heights. What stands for no data is found over the whole file; samples become heights piece
-//! by piece, so that a file may be larger than memory.
+//! [`HeightReading`]: what a file's samples are as heights. What stands for no data is found over the whole file; samples become heights
+//! piece by piece, so that a file may be larger than memory.
 
 use std::ops::Range;
 
@@ -17,10 +17,10 @@ pub const DEFAULT_HEIGHT: [f64; 2] = [0.0, 1000.0];
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadOptions {
-    /// Metres of the lowest and highest code of whole samples without scale (PNG, R16, u8, u16); of 0 and 1 in a
-    /// floating-point file. The file's sidecar says it otherwise.
+    /// Metres of the lowest and highest code of u8 and u16 samples (PNG, R16), of 0 and 1 in a floating-point file; in rising order,
+    /// −16 000 to 16 000. `None` leaves it to the file and its sidecar, and for codes then to [`DEFAULT_HEIGHT`].
     pub height: Option<[f64; 2]>,
-    /// Side of a cell in metres, in place of what the file says.
+    /// Side of a cell in metres, 0.001 to 100 000, in place of what the file says.
     pub cell_size: Option<f64>,
     /// Takes ±infinity for no data; it is an error otherwise.
     pub infinite_is_nodata: bool,
@@ -39,7 +39,7 @@ const HUGE: f64 = 1e38;
 /// How far below all other heights a usual stand-in must lie to be taken for one: no land falls a kilometre at once to just this number.
 const FAR: f64 = 1000.0;
 
-/// The first cell of a kind in a file's row-major order: its row and column, and its sample.
+/// The first cell of a kind in a file's row-major order: its row and column, and its sample; `None` where there is none of that kind.
 pub type FirstSample = Option<([usize; 2], f64)>;
 
 /// A sample as its bits: JSON knows no infinite numbers.
@@ -58,25 +58,26 @@ mod first_sample {
     }
 }
 
-/// What is seen of samples while it is not known yet what they mean. Parts of a file are looked at one by one and [merged](Self::merge).
+/// What is seen of samples, as they stand in the file, while it is not known yet what they mean. Parts of a file are looked at one by one
+/// and [merged](Self::merge).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SampleLook {
     /// Samples in all.
     pub cells: u64,
-    /// Those that a mask leaves out.
+    /// How many a mask leaves out.
     pub masked: u64,
-    /// Those that are no number, infinite, or declared as no data, and not masked.
+    /// How many are no number, infinite, or declared as no data, and not masked.
     pub missing: u64,
     /// The first of those that are infinite and not declared.
     #[serde(with = "first_sample")]
     pub infinite: FirstSample,
-    /// The least of all others that is no usual stand-in.
+    /// The least of all others that are no usual stand-in; `None` where there are none.
     pub plain: Option<f64>,
-    /// The first of those outside 0 to 1.
+    /// The first of the same that lies outside 0 to 1.
     #[serde(with = "first_sample")]
     pub outside: FirstSample,
-    /// How many are each of the usual stand-ins, then how many are huge; with the first of each, and the least of those that are huge.
+    /// The usual stand-ins: those of −9999, of −32768, of −32767, then those beyond ±10³⁸. None is looked for among u8 and u16.
     pub usual: [StandIns; 4],
 }
 
@@ -84,17 +85,17 @@ pub struct SampleLook {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StandIns {
-    /// How many.
+    /// How many there are.
     pub cells: u64,
-    /// The first.
+    /// The first of them.
     #[serde(with = "first_sample")]
     pub first: FirstSample,
-    /// The least.
+    /// The least of them; `None` where there are none.
     pub least: Option<f64>,
 }
 
 impl SampleLook {
-    /// What is seen of both.
+    /// What is seen of two parts of a file, in either order.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let usual = |k: usize| {
@@ -147,7 +148,8 @@ pub struct HeightReading {
 }
 
 impl HeightReading {
-    /// Of a file with this head; its samples are not looked at yet.
+    /// Of a file with this head; its samples are not looked at yet. Nothing but [`HeightReading::look`] is right before
+    /// [`HeightReading::settle`].
     pub fn of(head: &Raster, sidecar: Option<&Sidecar>, options: &LoadOptions) -> Self {
         Self {
             kind: head.samples.kind(),
@@ -161,7 +163,7 @@ impl HeightReading {
         }
     }
 
-    /// The value that stands for no data: what the file declares, or what was found.
+    /// The sample that stands for no data: what the file declares, or what was found; `None` where there is neither.
     pub fn nodata(&self) -> Option<f64> {
         self.declared.or(self.stand_in)
     }
@@ -211,7 +213,8 @@ impl HeightReading {
         parts.reduce(SampleLook::default, SampleLook::merge)
     }
 
-    /// Settles, by what was seen of the whole file, what stands for no data and how samples become metres; and what is to be said of it.
+    /// Settles, by what was seen of the whole file, what stands for no data and how samples become metres; with it comes what is to be
+    /// said of it.
     /// The error is the problem in words.
     ///
     /// # Errors
@@ -276,7 +279,7 @@ impl HeightReading {
         }
     }
 
-    /// Whether there is no data in sample number `k` of a piece.
+    /// Whether there is no data in sample number `k` of a piece, counted row by row from 0.
     pub fn is_missing(&self, piece: &Raster, k: usize) -> bool {
         piece.is_masked(k) || self.says_nothing(piece.samples.get(k))
     }
@@ -287,8 +290,8 @@ impl HeightReading {
         !sample.is_finite() || self.is_declared(sample) || self.is_stand_in(sample)
     }
 
-    /// The heights of a piece whose first sample is the cell `start`, in order; of [`NO_HEIGHT`] units where there is no data. The error is the
-    /// problem in words.
+    /// The heights of a piece whose first sample is the cell `start` (row, column), one a sample, row by row; of [`NO_HEIGHT`] units where
+    /// there is no data. The error is the problem in words.
     ///
     /// # Errors
     /// As [`HeightReading::check`].
@@ -314,12 +317,12 @@ impl HeightReading {
         Ok(heights)
     }
 
-    /// The height of sample number `k` of a piece, `None` where there is no data.
+    /// The height of sample number `k` of a piece, kept within −16 000 to 16 000 m; `None` where there is no data.
     pub fn height(&self, piece: &Raster, k: usize) -> Option<Height> {
         (!self.is_missing(piece, k)).then(|| Height::saturating(self.metres(piece.samples.get(k))))
     }
 
-    /// Checks the heights of a piece whose first sample is the cell `start`. The error is the problem in words.
+    /// Checks the heights of a piece whose first sample is the cell `start` (row, column). The error is the problem in words.
     ///
     /// # Errors
     /// A height outside −16 000 to 16 000 m, with its cell.
@@ -341,7 +344,7 @@ impl HeightReading {
         sample * self.scale[0] + self.scale[1]
     }
 
-    /// Metres from one code to the next.
+    /// Metres from one code to the next; in a floating-point file metres to 1.
     pub fn step(&self) -> f64 {
         self.scale[0].abs()
     }

@@ -18,7 +18,7 @@ fn files() -> MutexGuard<'static, BTreeMap<PathBuf, Arc<[u8]>>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The path in memory of a file of that name; of a path the last part counts.
+/// The path in memory of a file of that name; of a path the last part counts, and `file` stands for one that has none.
 pub fn path(name: impl AsRef<Path>) -> PathBuf {
     let name = name.as_ref().file_name().unwrap_or_else(|| OsStr::new("file"));
     Path::new(HELD).join(name)
@@ -34,12 +34,12 @@ pub fn hold(path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) {
     files().insert(path.into(), bytes.into());
 }
 
-/// The bytes of a file in memory.
+/// The bytes of a file in memory; `None` where there is no such file.
 pub fn held(path: &Path) -> Option<Arc<[u8]>> {
     files().get(path).cloned()
 }
 
-/// Takes a file out of memory again, with its bytes.
+/// Takes a file out of memory again and returns its bytes; `None` where there is no such file.
 pub fn let_go(path: &Path) -> Option<Arc<[u8]>> {
     files().remove(path)
 }

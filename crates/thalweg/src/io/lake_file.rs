@@ -9,7 +9,8 @@ use crate::base::error::{Error, Result};
 use crate::products::lakes::LakeOutline;
 use crate::terrain::grid::Grid;
 
-/// Lakes written as they come, outlines by pieces, so that none is held: the bytes of [`save_lakes`](super::features::save_lakes) in GeoJSON.
+/// Lakes written as they come, outlines by pieces, so that none is held: the bytes of [`save_lakes`](super::features::save_lakes) in
+/// GeoJSON.
 pub struct LakeFile<'a> {
     file: &'a mut dyn Write,
     path: PathBuf,
@@ -22,20 +23,20 @@ pub struct LakeFile<'a> {
 }
 
 impl<'a> LakeFile<'a> {
-    /// On the cells of `grid`, into `file`, which is to be at `path`: that names the collection.
+    /// Begins on the cells of `grid`, in `file`, which is to be at `path`: that names the collection.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// What writing to `file` meets.
     pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
         let place = Place::of(grid);
         begin_collection(file, &name_of(path), &place).map_err(Error::io(path, "write"))?;
         Ok(Self { file, path: path.to_path_buf(), place, lakes: 0, end: None, line: false })
     }
 
-    /// Takes the next lake; its outline, if any is to come, comes by [`LakeFile::shore`].
+    /// Takes the next lake's figures; its outline, if any is to come, comes by [`LakeFile::shore`].
     ///
     /// # Errors
-    /// What the system refuses.
+    /// What writing to `file` meets.
     pub fn lake(&mut self, lake: &LakeOutline) -> Result<()> {
         let mut put = || {
             self.close()?;
@@ -49,10 +50,11 @@ impl<'a> LakeFile<'a> {
         put().map_err(Error::io(&self.path, "write"))
     }
 
-    /// Takes more of the last lake's outline; `begins` says whether these points begin a line. Rows and columns, in cells.
+    /// Takes more of the last lake's outline; `begins` says whether these points begin a line. They are rows and columns in cells from the
+    /// north-western corner; a line is to end where it began.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// What writing to `file` meets.
     pub fn shore(&mut self, begins: bool, points: &[[f64; 2]]) -> Result<()> {
         let mut put = || {
             let mut before = match (self.line, begins) {
@@ -73,7 +75,7 @@ impl<'a> LakeFile<'a> {
     /// Writes what comes after all lakes.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// What writing to `file` meets.
     pub fn finish(mut self) -> Result<()> {
         let mut put = || {
             self.close()?;

@@ -11,8 +11,8 @@ use crate::terrain::{CellType, Cells, LayerSpec, Terrain};
 
 /// Reads a layer of kind `spec` for a terrain of this grid.
 ///
-/// Codes of a layer whose unit is 1 are shares: u8 is divided by 255, u16 by 65535, unless the file says a scale. All else is taken as it stands;
-/// heights are metres, counts must be whole.
+/// Codes of a layer of floats whose unit is 1 are shares: u8 is divided by 255, u16 by 65535, unless the file says a scale or a unit. All
+/// else is taken as it stands, times its scale; heights are metres, counts must be whole.
 ///
 /// # Errors
 /// As [`read`]; another size than the grid's; NaN, infinity, no data, or a value that the layer cannot hold (naming the

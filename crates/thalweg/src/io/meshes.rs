@@ -14,7 +14,7 @@ use crate::products::mesh_scene::MeshScene;
 /// A kind of file of meshes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeshFile {
-    /// The ending of its name.
+    /// The ending of its name, in small letters, without the dot.
     pub ending: &'static str,
     /// Which axis points up in it.
     pub up: Up,
@@ -34,7 +34,7 @@ pub const MESH_FILES: [MeshFile; 4] = [
     MeshFile { ending: "stl", up: Up::Z, parts: false, colours: false, nodes: false },
 ];
 
-/// The endings of [`MESH_FILES`].
+/// The endings of [`MESH_FILES`], in their order, without dots.
 pub const MESH_ENDINGS: [&str; MESH_FILES.len()] = {
     let mut endings = [""; MESH_FILES.len()];
     let mut n = 0;
@@ -46,12 +46,12 @@ pub const MESH_ENDINGS: [&str; MESH_FILES.len()] = {
 };
 
 impl MeshFile {
-    /// The kind of that ending.
+    /// The kind of that ending, in small letters and without the dot; `None` if no kind has it.
     pub fn of(ending: &str) -> Option<Self> {
         MESH_FILES.into_iter().find(|file| file.ending == ending)
     }
 
-    /// The files that a scene becomes: for OBJ its materials beside it, and a picture.
+    /// The files that a scene becomes, `path` first: of OBJ then its materials (`.mtl`), and its picture (`.png`) if it is `textured`.
     pub fn files(self, path: &Path, textured: bool) -> Vec<PathBuf> {
         let more = if self.ending == OBJ { ["mtl", "png"].as_slice() } else { &[] };
         let more = more.iter().take(1 + usize::from(textured)).map(|ending| path.with_extension(ending));

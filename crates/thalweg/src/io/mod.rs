@@ -86,9 +86,9 @@ pub enum Format {
     Tiff,
     /// PNG of 8 or 16 bits: `.png`.
     Png,
-    /// Headerless 16-bit whole numbers, little-endian: `.r16`, `.raw`.
+    /// Headerless 16-bit whole numbers, little-endian unless a sidecar says otherwise: `.r16`, `.raw`.
     R16,
-    /// Headerless 32-bit floats, little-endian: `.r32`.
+    /// Headerless 32-bit floats, little-endian unless a sidecar says otherwise: `.r32`.
     R32,
     /// NumPy array: `.npy`.
     Npy,
@@ -186,7 +186,8 @@ impl fmt::Display for Format {
 /// Reads a raster as it stands, its format told by the path's ending.
 ///
 /// # Errors
-/// An unknown ending, a file that cannot be read, or whose content is broken, of another format, or too large.
+/// An unknown ending, a file that cannot be read, or whose content is broken, of another format, or too large: of more than [`MAX_CELLS`],
+/// or than there is memory for. As [`Sidecar::beside`] and [`decode_mask`] of what lies beside it.
 pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
     let path = path.as_ref();
     let format = Format::of(path)?;
@@ -211,17 +212,19 @@ pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
     Ok(raster)
 }
 
-/// Where GDAL puts the mask of a file that holds none: its name and `.msk`.
+/// Where GDAL puts the mask of a file that holds none: its whole name and `.msk`, `a.tif.msk` of `a.tif`.
 pub fn mask_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".msk");
     PathBuf::from(name)
 }
 
-/// Reads a raster from a file's bytes; the sidecar tells a headerless file's size. The error is the problem in words.
+/// Reads a raster from a file's bytes; the sidecar tells a headerless file's size, sample type and order, and without one that file is a
+/// square. The error is the problem in words.
 ///
 /// # Errors
-/// As [`read`].
+/// No bytes; bytes that are broken, of another format, too large, or not as many as the sidecar says; [`Format::Vrt`], which is read by its
+/// path.
 pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
     if bytes.is_empty() {
         return Err("is empty".to_string());
@@ -248,11 +251,11 @@ pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result
     }
 }
 
-/// Reads the mask of a raster of that size from the bytes of a `.msk` file, true where there is no data. The error is the
-/// problem in words.
+/// Reads the mask of a raster of that size from the bytes of a `.msk` file, one a cell, row by row, true where there is no data. The error
+/// is the problem in words.
 ///
 /// # Errors
-/// What is no TIFF, or of another size.
+/// What is no TIFF of bits or bytes, or of another size.
 pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
     tiff::read_mask(bytes, size)
 }
@@ -260,7 +263,8 @@ pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
 /// Writes a raster, its format told by the path's ending; the file appears whole or not at all.
 ///
 /// # Errors
-/// An unknown ending, a sample type that the format cannot hold ([`Format::writes`]), or a file that cannot be written.
+/// An unknown ending, a sample type that the format cannot hold ([`Format::writes`]), samples that are none or not one a cell, or a file
+/// that cannot be written.
 pub fn write(path: impl AsRef<Path>, raster: &Raster) -> Result<()> {
     write_as(path.as_ref(), raster, Overviews::of(raster.samples.kind()), None)
 }

@@ -12,7 +12,7 @@ use crate::base::error::{Error, Result};
 /// Whether a file can be written at `path`: its folder takes new files, and no other thing stands in its place.
 ///
 /// # Errors
-/// When it cannot.
+/// As [`check_plain`]; a path that is no file's name, or too long a one; a folder that is not there or takes no files.
 pub fn check(path: &Path) -> Result<()> {
     check_plain(path)?;
     if path.file_name().is_none() {
@@ -30,7 +30,7 @@ pub fn check(path: &Path) -> Result<()> {
 /// Whether no other thing than a plain file stands at `path`.
 ///
 /// # Errors
-/// When one does.
+/// A folder, pipe, socket or device at `path`.
 pub fn check_plain(path: &Path) -> Result<()> {
     // Writing renames a finished file over the old one, which would do away with a device or a pipe.
     if fs::metadata(path).is_ok_and(|old| !old.is_file()) {
@@ -42,7 +42,7 @@ pub fn check_plain(path: &Path) -> Result<()> {
 /// Makes a folder, with those above it, and checks that it takes files.
 ///
 /// # Errors
-/// When it cannot be made or does not.
+/// A folder that cannot be made or takes no files; as [`check`] of a `height.tif` in it.
 pub fn make_folder(folder: &Path) -> Result<()> {
     fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
     check(&folder.join("height.tif"))
@@ -52,16 +52,16 @@ pub fn make_folder(folder: &Path) -> Result<()> {
 /// their place, and none that another report speaks for.
 ///
 /// # Errors
-/// When one does.
+/// As [`unclaimed`], and as [`check_plain`] of each of them.
 pub fn check_names(folder: &Path, report: &str, names: &[String]) -> Result<()> {
     unclaimed(folder, report, names)?;
     names.iter().try_for_each(|name| check_plain(&folder.join(name)))
 }
 
-/// Whether a terrain can be written to `path` with samples of that type.
+/// Whether a terrain can be written to `path` with samples of that type, or of the format's usual one.
 ///
 /// # Errors
-/// An ending that names no format, a format that does not hold such samples, and as [`check`].
+/// An ending that names no format, a format that is only read or does not hold such samples, and as [`check`].
 pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
     let format = Format::of(path)?;
     let known = format.writes();
@@ -74,7 +74,7 @@ pub fn check_terrain(path: &Path, sample: Option<SampleType>) -> Result<()> {
     check(path)
 }
 
-/// Whether `path` ends in one of `endings` and can be written; gives the ending.
+/// Whether `path` ends in one of `endings`, small letters without dots, and can be written; gives the ending.
 ///
 /// # Errors
 /// Another ending, and as [`check`].
@@ -90,7 +90,7 @@ pub fn check_ending(path: &Path, endings: &'static [&'static str]) -> Result<&'s
 /// The path from the root on.
 ///
 /// # Errors
-/// When there is no current folder.
+/// An empty path; no current folder.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).map_err(Error::io(path, "find"))
 }

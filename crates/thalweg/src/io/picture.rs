@@ -25,7 +25,7 @@ pub fn save_picture(path: impl AsRef<Path>, picture: &Picture) -> Result<()> {
 /// Writes a map that is drawn by bands as PNG, whole or not at all: the bytes of [`save_picture`].
 ///
 /// # Errors
-/// What the map's ground meets; a file that cannot be written.
+/// As [`ShadedMap::rows`]; a file that cannot be written.
 pub fn save_shaded(path: impl AsRef<Path>, mut map: ShadedMap<'_>) -> Result<()> {
     let path = path.as_ref();
     let size = map.size();
@@ -41,7 +41,7 @@ pub fn save_shaded(path: impl AsRef<Path>, mut map: ShadedMap<'_>) -> Result<()>
 /// Draws a shaded map of a terrain, with the water and the trees that it holds, into a PNG; of `options` water and trees do not count.
 ///
 /// # Errors
-/// As [`save_picture`]; a table of trees that is none.
+/// As [`save_picture`], [`shade`], and [`Forest::read`] of the terrain's table of trees.
 pub fn save_map(path: impl AsRef<Path>, terrain: &Terrain, options: ShadeOptions<'_>) -> Result<()> {
     let forest = Forest::read(terrain)?;
     save_picture(path, &shade(terrain, &ShadeOptions { water: Water::of(terrain), trees: forest.trees(), ..options })?)

@@ -27,7 +27,7 @@ pub fn open(path: &Path) -> Result<(File, u64)> {
     Ok((file, about.len()))
 }
 
-/// The bytes of a plain file.
+/// The bytes of a plain file, or of one in memory ([`held`]).
 ///
 /// # Errors
 /// As [`open`]; a file of more than `most` bytes, or of more than there is memory for.
@@ -63,7 +63,7 @@ pub fn read_text(path: &Path, most: u64) -> Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| Error::file(path, "is no text in UTF-8"))
 }
 
-/// The bytes of a plain file, if there is one.
+/// The bytes of a plain file; `None` where there is no file.
 ///
 /// # Errors
 /// As [`read`], but for a file that is not there.
@@ -74,12 +74,12 @@ pub fn read_if_there(path: &Path, most: u64) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// The beginning of a text that may quote a whole file.
+/// The first 300 characters of a text that may quote a whole file, with `…` where there are more.
 pub fn clipped(text: &str) -> String {
     clipped_to(text, 300)
 }
 
-/// So many characters of a text that may quote a whole file.
+/// The first `most` characters of a text that may quote a whole file, with `…` where there are more.
 pub fn clipped_to(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),

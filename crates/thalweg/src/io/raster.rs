@@ -18,9 +18,9 @@ pub enum SampleType {
     U8,
     /// Whole, 16 bits, 0 to 65535.
     U16,
-    /// Whole, 16 bits, signed.
+    /// Whole, 16 bits, −32768 to 32767.
     I16,
-    /// Whole, 32 bits, signed.
+    /// Whole, 32 bits, −2147483648 to 2147483647.
     I32,
     /// Whole, 32 bits, 0 to 4294967295.
     U32,
@@ -51,7 +51,7 @@ impl SampleType {
         }
     }
 
-    /// The greatest value of a type whose numbers are codes, not metres: `u8` and `u16`.
+    /// The greatest value of a type whose numbers are codes, not metres: `u8` and `u16`; `None` of the others.
     pub fn full(self) -> Option<f64> {
         match self {
             Self::U8 => Some(255.0),
@@ -192,7 +192,7 @@ impl Samples {
         }
     }
 
-    /// Sample number `k`; every type fits an `f64` exactly.
+    /// Sample number `k`, counted row by row from 0; every type fits an `f64` exactly.
     pub fn get(&self, k: usize) -> f64 {
         match self {
             Self::U8(v) => f64::from(v[k]),
@@ -205,7 +205,7 @@ impl Samples {
         }
     }
 
-    /// Some samples as numbers.
+    /// The samples of these numbers ([`Samples::get`]), in order.
     pub fn numbers(&self, range: Range<usize>) -> Vec<f64> {
         fn all<T: Copy + Into<f64>>(v: &[T]) -> Vec<f64> {
             v.iter().map(|x| (*x).into()).collect()
@@ -253,15 +253,15 @@ pub struct Head {
     pub size: Size,
     /// Type of its samples.
     pub kind: SampleType,
-    /// The sample that stands for no data.
+    /// The sample that stands for no data; `None` where none does.
     pub nodata: Option<f64>,
     /// Factor and offset from sample to value; `[1, 0]` where nothing is said.
     pub scale: [f64; 2],
-    /// Unit of the values.
+    /// Unit of the values, as the file words it; `None` where it says nothing.
     pub unit: Option<String>,
-    /// What the values are, in a word.
+    /// What the values are, in a word, to be written; `None` where nothing is to be said.
     pub description: Option<String>,
-    /// Where the cells lie, and the keys of the CRS.
+    /// Where the cells lie, and the keys of the CRS; `None` where nothing is said.
     pub georeference: Option<Georeference>,
     /// What a reader left out or had to assume.
     pub warnings: Vec<String>,
@@ -288,19 +288,19 @@ impl Head {
 pub struct Raster {
     /// Rows and columns.
     pub size: Size,
-    /// The samples.
+    /// The samples, one a cell; none where this is only a head.
     pub samples: Samples,
-    /// The value that stands for no data.
+    /// The sample that stands for no data, before its scale; `None` where none does.
     pub nodata: Option<f64>,
     /// Factor and offset from sample to value (GDAL's band scale); `[1, 0]` where the file says nothing.
     pub scale: [f64; 2],
     /// Whether the file itself says what its samples mean, by a scale or a unit.
     pub scaled: bool,
-    /// Unit of the values, as the file words it.
+    /// Unit of the values, as the file words it; `None` where it says nothing.
     pub unit: Option<String>,
-    /// Where the cells lie, and the keys of the CRS.
+    /// Where the cells lie, and the keys of the CRS; `None` where nothing is said.
     pub georeference: Option<Georeference>,
-    /// True where a mask says that there is no data.
+    /// One a cell, row by row: true where a mask says that there is no data; `None` without a mask.
     pub mask: Option<Vec<bool>>,
     /// What the reader left out or had to assume.
     pub warnings: Vec<String>,
@@ -342,7 +342,7 @@ impl Raster {
         }
     }
 
-    /// Whether a mask leaves out cell number `k`.
+    /// Whether a mask leaves out cell number `k`, counted row by row from 0.
     pub fn is_masked(&self, k: usize) -> bool {
         self.mask.as_ref().is_some_and(|mask| mask[k])
     }

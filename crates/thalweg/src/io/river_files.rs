@@ -36,7 +36,7 @@ const MOUTHS: usize = 10_000;
 /// Heights and depths of water that are believed, in metres.
 const LEVELS: f64 = 20_000.0;
 
-/// The longest document that is read for a terrain of this grid, in bytes.
+/// The longest document that is read for a terrain of this grid, in bytes: 16 MiB, and 64 bytes a cell.
 pub fn most_bytes(grid: &Grid) -> u64 {
     BYTES[0].saturating_add(BYTES[1].saturating_mul(grid.len() as u64))
 }
@@ -44,7 +44,8 @@ pub fn most_bytes(grid: &Grid) -> u64 {
 /// Reads the reaches of a GeoJSON document (bytes of its text); the error is the problem in words.
 ///
 /// # Errors
-/// What is no list of reaches, and reaches that cannot be: outside the terrain, wider than it, more than it has room for.
+/// What is no list of reaches; a reach of under two points, or whose levels and widths are not one a point; reaches that cannot be: over 2
+/// cells outside the terrain, beyond ±20 000 m, wider than the terrain, more than it has room for.
 pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<WrittenReach>, String> {
     let document: Document<River> = parsed(text, "is no reach as `rivers` writes it")?;
     let place = Place::of(grid);
@@ -59,7 +60,7 @@ pub fn parse_reaches(text: &[u8], grid: &Grid) -> Result<Vec<WrittenReach>, Stri
 /// Reads the lakes of a GeoJSON document (bytes of its text); the error is the problem in words.
 ///
 /// # Errors
-/// What is no list of lakes; levels and runoffs that cannot be.
+/// What is no list of lakes; a level beyond ±20 000 m.
 pub fn parse_lakes(text: &[u8]) -> Result<Vec<WrittenLake>, String> {
     let document: Document<Water> = parsed(text, "is no lake as `rivers` writes it")?;
     let lakes = document.features.into_iter().map(|feature| {
@@ -76,7 +77,7 @@ pub fn parse_lakes(text: &[u8]) -> Result<Vec<WrittenLake>, String> {
 #[derive(Deserialize)]
 #[non_exhaustive]
 pub struct Header {
-    /// Sea level in metres.
+    /// Sea level in metres; `None` without a sea.
     pub sea_level: Option<f64>,
     /// Cells (row, column) that were given as mouths.
     #[serde(default)]
@@ -86,7 +87,7 @@ pub struct Header {
 /// Reads what is said of a network (bytes of JSON); the error is the problem in words.
 ///
 /// # Errors
-/// What is no such note; more mouths than may be given.
+/// What is no such note; over 10 000 mouths.
 pub fn parse_about(text: &[u8]) -> Result<Header, String> {
     let about: Header = parsed(text, "is no note as `rivers` writes it")?;
     if about.mouths.len() > MOUTHS {
@@ -98,7 +99,7 @@ pub fn parse_about(text: &[u8]) -> Result<Header, String> {
 /// Reads what a file holds, of at most [`most_bytes`]; `parse` says what is wrong with it.
 ///
 /// # Errors
-/// A file that cannot be read or is too long for this grid, and what `parse` says.
+/// A file that cannot be read, is too long for this grid, or for which there is no memory; what `parse` says.
 pub fn read_as<T>(path: &Path, grid: &Grid, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T> {
     let text = plain::read(path, most_bytes(grid))?;
     // A number of two characters becomes eight bytes, in lists that grow.

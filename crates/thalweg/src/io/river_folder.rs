@@ -22,7 +22,7 @@ use crate::terrain::Terrain;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::height::{Height, UNITS};
 
-/// What speaks for the other files.
+/// Name of the report, which speaks for the other files.
 pub const REPORT: &str = "rivers.json";
 
 /// The files that are written.
@@ -52,17 +52,17 @@ const FILES: [&str; 19] = [
 /// Nothing is made.
 ///
 /// # Errors
-/// The first file that may not.
+/// The first file that may not: as [`apart`], and as [`output::check_names`].
 pub fn check_files(folder: &Path, reads: &[PathBuf]) -> Result<()> {
     apart(reads, &FILES.map(|name| folder.join(name)))?;
     output::check_names(folder, REPORT, &FILES.map(String::from))
 }
 
 /// Writes the files of a network for `folder`, which is there. `terrain` is the one that it was planned on; its ground becomes the carved
-/// one. `nodata` stands for no data in heights, if one is asked for. Files get their names by [`Draft::commit`].
+/// one. `nodata` stands for no data in heights, as in [`SaveOptions`](super::SaveOptions). Files get their names by [`Draft::commit`].
 ///
 /// # Errors
-/// A file that cannot be written.
+/// As [`Draft::folder`], [`save_network`] and [`river_map`]; a file that cannot be written.
 pub fn draft_network(
     folder: &Path,
     terrain: &mut Terrain,
@@ -150,10 +150,10 @@ fn between(cells: usize, samples: usize) -> f64 {
 /// Longer side in pixels that a map of rivers has at least.
 const RIVER_MAP: usize = 1600;
 
-/// The map of a network: its lakes filled, its rivers as wide as their water says.
+/// The map of a network: its lakes filled, its rivers as wide as their water says. `terrain` is to be the one that the network lies on.
 ///
 /// # Errors
-/// When the terrain is another one than the network lies on.
+/// As [`resample`] and [`shade`].
 pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
     let bare = Terrain { layers: Default::default(), tables: Default::default(), ..terrain.clone() };
     let [rows, cols] = bare.grid.size;

@@ -26,12 +26,17 @@ const BYTES: u64 = 72;
 const DRY: f64 = -32_768.0;
 
 /// Writes a carved network into a folder: `height.tif` (64-bit floats, exact), the rasters `rivers`, `paths`, `lakes`, `bed`,
-/// `water_surface`, `wet`, `distance` and `catchments`, and `rivers`, `lakes` and `catchments` as GeoJSON and FlatGeobuf.
+/// `water_surface`, `wet`, `distance` and `catchments`, `rivers`, `lakes` and `catchments` as GeoJSON and FlatGeobuf, and `network.json`.
 ///
-/// `terrain` is the terrain that was carved, with its ground as it is now. Returns the files, and what could not be kept, in words.
+/// Rasters of rivers, paths and catchments hold one more than the run's index, lakes their number, 0 is none; bed and surface are metres,
+/// −32 768 where it is dry; `wet` is the share of a cell that is water, 0 to 1; `distance` is metres to the nearest river's water, −1 where
+/// there is none at all.
+///
+/// `terrain` is the terrain that was carved, with its ground as it is now. `nodata` stands for no data in heights, as in [`SaveOptions`].
+/// Returns the files, and what could not be kept, in words.
 ///
 /// # Errors
-/// A file that cannot be written.
+/// A file that cannot be written; a terrain without any data, or whose table of mouths is none.
 pub fn save_network(
     folder: &Path,
     terrain: &Terrain,
@@ -247,7 +252,7 @@ fn basins_of(network: &Network, catchments: &Field<u32>, cell_area: f64) -> Vec<
 /// Reads what [`save_network`] wrote, to be checked.
 ///
 /// # Errors
-/// A file that is missing or holds something else.
+/// A file that is missing, holds something else, or is of another size than `height.tif`; a world for which there is no memory.
 pub fn read_network(folder: &Path) -> Result<RiverFiles> {
     let loaded = load(folder.join("height.tif"), &LoadOptions::default())?;
     let terrain = loaded.terrain;

@@ -18,11 +18,12 @@ pub struct SaveOptions {
     /// Type of the samples: `f32`, `f64` (exact), `u16` or `u8` (stretched from lowest to highest, with a sidecar); the
     /// format's usual one if not said ([`Format::writes`]).
     pub sample: Option<SampleType>,
-    /// Value for cells without data in floating-point files; −9999, or −32768 if some height is that low, if not said.
+    /// Value for cells without data in floating-point files; −9999, or −32768 if −9999 lies among the heights, if not said or if it lies
+    /// among the heights itself.
     pub nodata: Option<f64>,
-    /// For the sidecar: the world's seed.
+    /// For the sidecar: the world's seed, if it has one.
     pub seed: Option<u64>,
-    /// For the sidecar: the hash of the recipe.
+    /// For the sidecar: the hash of the recipe, if there is one.
     pub recipe_hash: Option<String>,
 }
 
@@ -32,7 +33,7 @@ pub struct SaveOptions {
 /// it is for R32 and NPY, which cannot hold a cell size. A GeoTIFF without CRS still holds the cell size.
 ///
 /// # Errors
-/// As [`write()`](super::write); a terrain without any data.
+/// As [`write()`](super::write); samples of type `i16`, `i32` or `u32`, which would lose the slopes; a terrain without any data.
 pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) -> Result<Vec<String>> {
     let ground = terrain.ground.as_slice();
     let sheet = Sheet {
@@ -47,12 +48,14 @@ pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) ->
     sheet.save(path.as_ref(), options)
 }
 
-/// Writes a layer as `f32` (a picture or R16: stretched, with a sidecar) with the terrain's georeference and nodata mask.
+/// Writes a layer as `f32` (a picture or R16: stretched, with a sidecar) with the terrain's georeference and nodata mask. Counts go into a
+/// TIFF as whole numbers of 8 bits, or of 32 if they need them, whose highest code stands for no data.
 ///
-/// `name` is said in messages; a layer of that name in the terrain tells the unit.
+/// `name` is said in messages; a layer of that name in the terrain tells the unit. Without one heights are metres, and others have none.
 ///
 /// # Errors
-/// As [`write()`](super::write); cells of another size than the terrain.
+/// As [`write()`](super::write); cells of another size than the terrain; no cell with data and a finite
+/// value, but for counts in a TIFF.
 pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
     let path = path.as_ref();
     let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
@@ -60,10 +63,10 @@ pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: 
 }
 
 /// Writes a layer as [`save_layer`] does, its samples of the type `sample`, or of the format's usual one. `f64` holds every
-/// layer exactly: heights, counts, and floats alike.
+/// layer exactly: heights, counts, and floats alike. Counts in a TIFF are whole numbers whatever `sample` says.
 ///
 /// # Errors
-/// As [`save_layer`].
+/// As [`save_layer`], and samples of type `i16`, `i32` or `u32`.
 pub fn save_layer_as(
     path: impl AsRef<Path>,
     terrain: &Terrain,
@@ -113,8 +116,8 @@ fn save_counts(path: &Path, terrain: &Terrain, name: &str, counts: &Field<u32>) 
     save_samples(path, &terrain.grid, [name, unit], samples, mask.map(|_| f64::from(none)))
 }
 
-/// Writes one sample to a cell as they are, with the terrain's georeference; `name` and `unit` say what they are (`1`: they have none), `nodata` is the
-/// sample that stands for no data.
+/// Writes samples as they are, one a cell, with the terrain's georeference; `name` and `unit` say what they are (`1`: they have no unit),
+/// `nodata` is the sample that stands for no data.
 ///
 /// # Errors
 /// As [`write()`](super::write); another number of samples than the grid has cells.
@@ -258,7 +261,8 @@ impl Sheet<'_> {
     }
 }
 
-/// The grid's georeference moved to its window's corner; a local one (no CRS, north-west corner at 0, 0) if it has none: what [`save()`] writes.
+/// The grid's georeference moved to its window's corner: what [`save()`] writes. If it has no transform, it gets one in metres, with
+/// the north-western corner of world cell (0, 0) at 0, 0.
 pub fn save_place(grid: &Grid) -> Georeference {
     placed(grid)
 }

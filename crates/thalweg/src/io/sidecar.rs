@@ -43,10 +43,10 @@ pub struct Sidecar {
     pub minimum: f64,
     /// Value of the highest code (255 or 65535); of floating-point samples, the highest. In [`Sidecar::unit`].
     pub maximum: f64,
-    /// Unit of the values, `m` for heights.
+    /// Unit of the values, `m` for heights, `1` for none.
     #[serde(default = "metre")]
     pub unit: String,
-    /// Side of a cell in metres.
+    /// Side of a cell in metres, 0.001 to 100 000.
     pub cell_size: f64,
     /// Cells from north to south.
     pub rows: usize,
@@ -60,19 +60,19 @@ pub struct Sidecar {
     /// Which row is first.
     #[serde(default)]
     pub row_order: RowOrder,
-    /// The sample that stands for no data.
+    /// The sample that stands for no data; `None` where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodata: Option<f64>,
     /// Values to type into game engines; only for heights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engines: Option<Engines>,
-    /// Seed of the world.
+    /// Seed of the world, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Hash of the recipe that made the world.
+    /// Hash of the recipe that made the world, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe_hash: Option<String>,
-    /// Version of thalweg that wrote the file.
+    /// Version of thalweg that wrote the file; `None` where something else did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thalweg: Option<String>,
 }
@@ -108,7 +108,7 @@ pub struct Unity {
     pub terrain_width: f64,
     /// Terrain length in metres, between the first and the last row's samples.
     pub terrain_length: f64,
-    /// Position Y of the terrain in metres.
+    /// Position Y of the terrain in metres: the minimum.
     pub position_y: f64,
     /// Whether to tick "flip vertically" when importing this file.
     pub flip_vertically: bool,
@@ -151,7 +151,7 @@ impl Engines {
 }
 
 impl Sidecar {
-    /// Where the sidecar of `path` lies: its name and `.json`.
+    /// Where the sidecar of `path` lies: its whole name and `.json`.
     pub fn path(path: impl AsRef<Path>) -> PathBuf {
         let mut name = OsString::from(path.as_ref());
         name.push(".json");
@@ -164,10 +164,10 @@ impl Sidecar {
         [path.to_path_buf()].into_iter().chain(sidecar).collect()
     }
 
-    /// The sidecar beside `path`, if there is one.
+    /// The sidecar beside `path`; `None` where there is no such file.
     ///
     /// # Errors
-    /// When it cannot be read or says what cannot be.
+    /// A file that cannot be read or has over 64 KiB; as [`Sidecar::parse`].
     pub fn beside(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let path = Self::path(path);
         let Some(bytes) = plain::read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
@@ -177,7 +177,7 @@ impl Sidecar {
     /// Reads a sidecar from its bytes; the error is the problem in words.
     ///
     /// # Errors
-    /// What is no sidecar, or says what cannot be.
+    /// What is no JSON of a sidecar; a minimum above the maximum, or one of them infinite; a cell size that is not 0.001 to 100 000 m.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let sidecar: Self = serde_json::from_slice(bytes).map_err(|error| {
             format!("is no sidecar that describes the file beside it: {}", plain::clipped(&error.to_string()))

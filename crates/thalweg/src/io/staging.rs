@@ -16,7 +16,7 @@ use super::disk;
 use crate::base::error::{Error, Result};
 use crate::base::names::{from_text, shown, to_text};
 
-/// Files of a folder whose change is under way.
+/// Name of the list of a folder's files while their change is under way.
 pub const JOURNAL: &str = ".thalweg-journal.json";
 
 /// The report of a folder that holds the layers of a run and nothing else of it; [`list`] makes its text.
@@ -44,10 +44,10 @@ impl Staging {
         Self::default()
     }
 
-    /// The folder to write into what is to lie in `target`.
+    /// A temporary folder, into which goes what is to lie in `target`.
     ///
     /// # Errors
-    /// When `target` takes no folder.
+    /// A `target` that is not there or in which no folder can be made.
     pub fn folder(&mut self, target: &Path) -> Result<PathBuf> {
         if let Some((_, part)) = self.parts.iter().find(|(known, _)| known == target) {
             return Ok(part.path().to_path_buf());
@@ -59,7 +59,7 @@ impl Staging {
         Ok(path)
     }
 
-    /// The path to write to what is to be `target`; a sidecar of that path becomes one of `target`.
+    /// The temporary path of the file that is to be `target`; a sidecar of that path becomes one of `target`.
     ///
     /// # Errors
     /// As [`Staging::folder`]; a path without a name.
@@ -68,7 +68,7 @@ impl Staging {
         Ok(self.folder(folder_of(target))?.join(name))
     }
 
-    /// What a path among these files is to be called.
+    /// What a path among these files is to be called; other paths stay.
     pub fn target(&self, path: &Path) -> PathBuf {
         let rest = |(folder, part): &(PathBuf, Temporary)| Some(folder.join(path.strip_prefix(part.path()).ok()?));
         self.parts.iter().find_map(rest).unwrap_or_else(|| path.to_path_buf())
@@ -96,7 +96,8 @@ impl Staging {
     /// the former report of that name speaks for are taken away, but for those in `keep`.
     ///
     /// # Errors
-    /// What the system refuses. Files may then have their names already, but no report speaks for them.
+    /// What the system refuses: a folder that is gone, a place taken by one, no right, no space. Files may then have their names already,
+    /// but no report speaks for them.
     pub fn commit(self, reports: &[PathBuf], whole: &[PathBuf], keep: &[PathBuf]) -> Result<()> {
         let mut moves = Vec::new();
         for (folder, part) in &self.parts {
@@ -132,22 +133,23 @@ impl Staging {
     }
 }
 
-/// The text of a list, called `name`, that speaks for the files of these names in its folder, and is of a run of that recipe.
+/// The text of a list, called `name`, that speaks for the files of these names in its folder, and is of a run whose recipe has the hash
+/// `recipe`.
 pub fn list(name: &str, recipe: &str, files: impl IntoIterator<Item = String>) -> String {
     let files: Vec<String> = files.into_iter().chain([name.to_string()]).collect();
     format!("{}\n", json!({"thalweg": env!("CARGO_PKG_VERSION"), "recipe_hash": recipe, "files": files}))
 }
 
-/// The recipe of the run that a list in `dir` is of, if there is one.
+/// Hash of the recipe of the run that a list in `dir` is of; `None` where there is no such list.
 pub fn listed(dir: &Path, name: &str) -> Option<String> {
     Some(read(&dir.join(name))?["recipe_hash"].as_str()?.to_string())
 }
 
-/// Writes a list of files that a run is about to write into `dir` one by one. If the run begins with them, the files of the list
-/// that is there are taken away first.
+/// Writes a list of files that a run is about to write into `dir` one by one; see [`list`]. If the run begins with them, the files of the
+/// list that is there are taken away first.
 ///
 /// # Errors
-/// What the system refuses; the former list is then as it was.
+/// A file that cannot be taken away; a list that cannot be written. The former list is then as it was.
 pub fn claim(
     dir: &Path,
     name: &str,
@@ -166,7 +168,7 @@ pub fn claim(
 /// one of them: a folder may hold what `build` wrote beside what `drain` wrote, but no file of both.
 ///
 /// # Errors
-/// When one does; it names the file and the report.
+/// The first such file, and the report that speaks for it, both named.
 pub fn unclaimed(dir: &Path, report: &str, names: &[String]) -> Result<()> {
     for (other, always) in REPORTS.iter().filter(|(other, _)| *other != report) {
         let named = world_of(&dir.join(other), always);

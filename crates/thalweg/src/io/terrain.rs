@@ -29,7 +29,7 @@ pub struct Loaded {
     pub format: Format,
     /// The type of its samples.
     pub sample: SampleType,
-    /// The sample that stood for no data, in the file's own unit, to be written back ([`SaveOptions::nodata`]).
+    /// The sample that stood for no data, in the file's own unit, to be written back ([`SaveOptions::nodata`]); `None` where none did.
     pub nodata: Option<f64>,
     /// Number of cells without data.
     pub nodata_count: usize,
@@ -39,10 +39,11 @@ pub struct Loaded {
 
 /// Loads a terrain.
 ///
-/// Floating-point and signed samples are metres (or what GDAL's scale makes of them), and so are unsigned ones whose file says
-/// a scale or a unit; the others take their metres from the options, else the sidecar, else [`DEFAULT_HEIGHT`] with a warning; the cell size comes from the options, else
-/// the georeference, else the sidecar, else [`DEFAULT_CELL`] with a warning. No data are: what GDAL's mask leaves out, in
-/// the file or beside it (`.msk`), the file's nodata value, NaN, ±infinity on
+/// Floating-point and signed samples are metres (or what GDAL's scale makes of them), and so are unsigned ones of 32 bits, or whose file
+/// says a scale or a unit; the others take their metres from the options, else the sidecar, else [`DEFAULT_HEIGHT`] with a warning; the
+/// cell size comes from the options, else the georeference, else the sidecar, else [`DEFAULT_CELL`] with a warning.
+///
+/// No data are: what GDAL's mask leaves out, in the file or beside it (`.msk`), the file's nodata value, NaN, ±infinity on
 /// request, and the usual stand-ins (−9999, −32768, −32767, ±3.4e38) where they lie far from all other heights.
 ///
 /// # Errors
@@ -131,8 +132,8 @@ pub struct Placed {
     pub overridden: Vec<String>,
 }
 
-/// Where the cells of a file lie whose head this is, samples or not; `sidecar` says what the file does not. It is the first half of
-/// [`terrain_of`], for files that are read by windows. What the reader had to say goes over into the warnings.
+/// Where the cells of a file lie whose head this is, samples or not; `sidecar` says what the file does not, and `path` is said in messages.
+/// It is the first half of [`terrain_of`], for files that are read by windows. What the reader had to say goes over into the warnings.
 ///
 /// # Errors
 /// As [`load`], but for what samples hold.
@@ -180,7 +181,8 @@ fn said_only(problem: &str) -> String {
 }
 
 /// Side of a cell in metres on a map with this georeference, whose heights' unit is said to be `unit`; and what is to be said about it.
-/// It is what [`load`] finds out of a file, for maps that are held in memory; one without transform needs [`LoadOptions::cell_size`].
+/// It is what [`load`] finds out of a file, for maps that are held in memory; one without transform needs [`LoadOptions::cell_size`], which
+/// is taken as it is.
 /// The error is the problem in words.
 ///
 /// # Errors

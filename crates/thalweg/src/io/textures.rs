@@ -14,7 +14,7 @@ use crate::products::textures::maps::{FASTEST, sharpest};
 use crate::products::textures::{COUNT, MATERIALS, Textures};
 use crate::terrain::field::Field;
 
-/// The manifest, which is written last.
+/// Name of the manifest, which is written last.
 pub const MANIFEST: &str = "textures.json";
 
 /// Materials to a file, and what each is in it.
@@ -34,7 +34,7 @@ fn weights_name(number: usize) -> String {
     format!("weights_{number}.png")
 }
 
-/// All files that textures may have in a folder.
+/// All files that textures may have in a folder, the manifest last.
 pub fn texture_files(folder: &Path) -> Vec<PathBuf> {
     names().into_iter().map(|name| folder.join(name)).collect()
 }
@@ -42,7 +42,7 @@ pub fn texture_files(folder: &Path) -> Vec<PathBuf> {
 /// Whether textures may come into `folder`: nothing that another report speaks for is among their files. Nothing is made.
 ///
 /// # Errors
-/// The first file that may not.
+/// The first file that may not: as [`output::check_names`].
 pub fn check_textures(folder: &Path) -> Result<()> {
     output::check_names(folder, MANIFEST, &names())
 }

@@ -26,8 +26,8 @@ const TREE_BYTES: u64 = 10;
 /// Longest line of a table that is read.
 const MAX_LINE: usize = 4096;
 
-/// Writes trees, each with its number, place (x, y), elevation of the ground (z), kind, height and crown in metres, and
-/// age. The ending picks the format: `.csv` or `.geojson`.
+/// Writes trees, each with its number, place (x, y), elevation of the ground (z) in metres, kind, height and width of the crown in metres,
+/// and age in years. The ending picks the format: `.csv` or `.geojson`.
 ///
 /// GeoJSON is in the terrain's own coordinates, as that of [streams](super::features::save_links). Returns what could not be
 /// kept, in words.
@@ -106,7 +106,8 @@ fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Resu
 /// were left out.
 ///
 /// # Errors
-/// A file that cannot be read or is no such table; the line is named.
+/// A file that cannot be read, for which there is no memory, or that lacks a column; a line of over 4096 bytes. A number that is none and a
+/// kind that is unknown, with their line.
 pub fn load_trees(path: impl AsRef<Path>, grid: &Grid) -> Result<(Vec<Tree>, Vec<String>)> {
     let path = path.as_ref();
     let (file, length) = plain::open(path)?;
@@ -115,7 +116,7 @@ pub fn load_trees(path: impl AsRef<Path>, grid: &Grid) -> Result<(Vec<Tree>, Vec
     parse_trees(file.take(length), path, grid)
 }
 
-/// Reads trees from the text of a table; `path` is said in messages.
+/// Reads trees from the text of a table, as [`load_trees`]; `path` is said in messages.
 ///
 /// # Errors
 /// As [`load_trees`].

@@ -39,7 +39,7 @@ impl LakeSums {
 /// `rivers.geojson`, `.fgb` and `wetness.tif`. Nothing where there are none. Gives the lakes in numbers, if there is a layer of pools.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// A file that cannot be written; a layer that [`lakes`], [`reaches`] or [`wetness`] refuses.
 pub fn save_water(folder: &Path, terrain: &Terrain) -> Result<(Saved, Option<LakeSums>)> {
     let [lakes_json, lakes_flat, table, rivers_json, rivers_flat, wet] = FILES.map(|name| folder.join(name));
     let (mut saved, mut sums) = (Saved::default(), None);

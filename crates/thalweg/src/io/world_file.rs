@@ -1,7 +1,7 @@
 //! World files: where a picture of a map lies, as programs of GIS read it beside the picture.
 //!
-//! Six numbers, a line each (Esri, "World files for raster datasets", ArcGIS documentation): how far a pixel reaches to the east along a row, to the
-//! north along a row, to the east and to the north down a column, and where the middle of the upper left pixel lies.
+//! Six numbers, a line each (Esri, "World files for raster datasets", ArcGIS documentation): how far a pixel reaches to the east along a
+//! row, to the north along a row, to the east and to the north down a column, and where the middle of the upper left pixel lies.
 
 use std::path::{Path, PathBuf};
 
@@ -15,14 +15,15 @@ use crate::terrain::grid::Grid;
 /// Which cells the pixels of a map show, in rows and columns from the terrain's north-western corner.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MapPixels {
-    /// The middle of the upper left pixel.
+    /// Row and column of the middle of the upper left pixel.
     pub first: [f64; 2],
     /// Rows and columns from one pixel to the next.
     pub step: [f64; 2],
 }
 
 impl MapPixels {
-    /// Those of a [shaded map](crate::pictures::shade) of so many cells, `most` pixels on its longer side at most.
+    /// Those of a [shaded map](crate::pictures::shade) of so many cells (rows, columns), `most` pixels on its longer side at most,
+    /// or a pixel a cell.
     pub fn shaded(cells: Size, most: Option<usize>) -> Self {
         let pixels = most.map_or(cells, |most| size_within(cells, most));
         let step = [0, 1].map(|axis| cells[axis] as f64 / pixels[axis] as f64);
@@ -30,8 +31,8 @@ impl MapPixels {
     }
 }
 
-/// Writes the world file of a map of `grid` beside its picture, `map.pgw` of `map.png`, and gives its path. Coordinates are those of the terrain's
-/// system; without one metres east and north of its north-western corner, as in its TIFFs.
+/// Writes the world file of a map of `grid` beside its picture, `map.pgw` of `map.png`, and gives its path. Coordinates are those of the
+/// terrain's system; without one metres east and north of the corner of world cell (0, 0), as in its TIFFs.
 ///
 /// # Errors
 /// A file that cannot be written.

@@ -34,9 +34,9 @@ pub struct Knobs {
     pub relief: f64,
     /// Factor on widths, 0.25 to 4: the same landform on ground so many times as wide, heights as they were.
     pub size: f64,
-    /// Metres by which the sea rises; where there is none, its level.
+    /// Metres by which the sea rises, or falls below 0; where there is no sea, its level. `None` leaves it.
     pub sea: Option<f64>,
-    /// The rock that the land is to be of.
+    /// The rock that the land is to be of; `None` leaves it.
     pub rock: Option<&'static Rock>,
 }
 
@@ -51,7 +51,8 @@ impl Knobs {
     /// as it is.
     ///
     /// # Errors
-    /// As [`Knobs::check`], and a sea or an extent beyond what a recipe takes; the recipe is then as before.
+    /// As [`Knobs::check`], a sea level that is not −16 000 to 16 000 m, and an extent that is not 0.01 to 10⁸ m; the recipe is then as
+    /// before.
     pub fn turn(&self, recipe: &mut Recipe) -> Result<()> {
         self.check(recipe)?;
         let sea_level = self.sea_level(recipe.sea_level)?;
@@ -68,7 +69,8 @@ impl Knobs {
     /// Checks where the knobs stand, for this recipe.
     ///
     /// # Errors
-    /// A factor outside its range, a sea level that is no number; a size or relief where the ground comes from a file.
+    /// A factor outside its range; a size or relief other than 1 where the ground comes from a file; a size other than 1 beside a sketch,
+    /// whose lines lie at metres.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         for (name, value, range) in [
             ("age", self.age, FACTOR),
@@ -209,7 +211,7 @@ fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
     }
 }
 
-/// What the knobs turn, as a table of the book: a row a model, a column a knob.
+/// What the knobs turn, as a table of the book in Markdown: a row a model, a column a knob.
 pub fn table() -> String {
     let rock = [Knob::Erodibility, Knob::Slope, Knob::Repose, Knob::Creep, Knob::Debris];
     let columns: [(&str, &[Knob]); 5] = [

@@ -16,8 +16,8 @@ pub const FARTHEST: u32 = 256;
 
 /// An operator of finite reach that joins a level after the kernel's own.
 ///
-/// It says how high a cell wants to be, and the kernel goes as far as the tree's order lets it: a cell rises to under the lowest that drains
-/// into it, and sinks to over the one that it drains to. Rivers, lakes, the sea and outlets keep their height. So whatever it
+/// It says how high a cell wants to be, and the kernel goes as far as the tree's order lets it: a cell rises to under the lowest that
+/// drains into it, and sinks to over the one that it drains to. Rivers, lakes, the sea and outlets keep their height. So whatever it
 /// wants, all water arrives, and a tile is the part of the whole.
 ///
 /// # Examples
@@ -57,10 +57,11 @@ pub const FARTHEST: u32 = 256;
 /// # }
 /// ```
 pub trait Join: Debug + Send + Sync {
-    /// How many cells beyond a cell it looks, on a level of cells so many metres wide: at most [`FARTHEST`].
+    /// How many cells beyond a cell it looks, on level `level` (0 is the coarsest) of cells `width` metres wide: at most [`FARTHEST`].
     fn reach(&self, level: u32, width: f64) -> u32;
 
-    /// How high a cell wants to be, by the ground as far around as its reach, and by nothing else that may differ from tile to tile.
+    /// How high a cell (row, column of the level) wants to be, by the ground as far around as its reach, and by nothing else that may
+    /// differ from tile to tile.
     fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height;
 }
 
@@ -173,7 +174,7 @@ pub struct JoinPatch<'a> {
 }
 
 impl JoinPatch<'_> {
-    /// The level.
+    /// The level: 0 is the coarsest.
     pub fn level(&self) -> u32 {
         self.place.level
     }
@@ -188,13 +189,13 @@ impl JoinPatch<'_> {
         self.place.key
     }
 
-    /// Centre of a cell (row, column of the level) in world metres: x, y.
+    /// Centre of a cell (row, column of the level) in world metres: x eastward, y southward.
     pub fn place(&self, [i, j]: [i64; 2]) -> [f64; 2] {
         [j, i].map(|at| (at as f64 + 0.5) * self.place.width)
     }
 
-    /// Height of a cell's ground, of water its level; beyond the world that of the cell at its edge. It is to be within the reach of the cell
-    /// that is asked for.
+    /// Height of a cell's ground, of water its level; beyond the world that of the cell at its edge. The cell (row, column of the level) is
+    /// to be within the reach of the one that is asked for.
     pub fn height(&self, cell: [i64; 2]) -> Height {
         let world = self.place.world;
         let [i, j] = [0, 1].map(|axis| {

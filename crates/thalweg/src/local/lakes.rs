@@ -6,14 +6,14 @@ use crate::flow::{around, downstream};
 use crate::terrain::field::{Field, Size, Window};
 use crate::terrain::height::{Height, UNITS};
 
-/// A hollow of level 0 is a lake where water would stand so deep at its deepest, in metres; others are filled.
+/// A hollow of level 0 is a lake where water would stand so deep or deeper at its deepest, in metres; others are filled.
 pub const LAKE_DEPTH: f64 = 2.0;
 
-/// And where as many cells drain through its outlet: as many as the smallest river can have ([`crate::local::Rules::river`]), so that a
-/// river leaves every lake.
+/// A hollow of level 0 is a lake where, besides, so many cells or more drain out of it: the most that [`crate::local::Rules::river`] can
+/// ask of a river, so that a river leaves every lake.
 pub const LAKE_CATCHMENT: u32 = 48;
 
-/// Standing water over the cells of a window. Its ground is the lake's bed there.
+/// Standing water over the cells of a window, both fields of its size. Its ground is the lake's bed there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalLakes {
     /// Number of the lake over each cell, 1 and more, the same on all levels; 0 where there is none.
@@ -49,8 +49,8 @@ pub(super) struct Found {
     pub outlet: usize,
 }
 
-/// LocalLakes of level 0: the number of each cell's lake, and the lakes, number 1 first. All of a lake's water leaves by one outlet: where it
-/// has several sills of one height, `directions` are changed.
+/// LocalLakes of level 0: the number of each cell's lake, and the lakes, number 1 first. All of a lake's water leaves by one outlet: where
+/// it has several sills of one height, `directions` are changed.
 pub(super) fn find(
     ground: &Field<Height>,
     filled: &Field<Height>,

@@ -6,7 +6,7 @@ use crate::terrain::height::Height;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(usize)]
 pub enum Operator {
-    /// The coarse cell's height, bent over its four: what a whole block gains its neighbours' slopes take from no other.
+    /// The coarse cell's height, bent over its four cells, the mean kept.
     Smooth,
     /// The next octaves of noise.
     Noise,
@@ -14,25 +14,25 @@ pub enum Operator {
     Ways,
     /// Beds dug by their rivers.
     Beds,
-    /// Uplift.
+    /// Uplift, one step of it.
     Uplift,
     /// Rivers' cuts on hills.
     Cuts,
     /// What uplift and cuts did to whole coarse cells, mostly taken back.
     Held,
-    /// Creep.
+    /// Creep of soil down slopes.
     Creep,
     /// Fans laid down by streams.
     Fans,
     /// Slides to the steepest slope, and floors.
     Slides,
-    /// Operators that join.
+    /// Operators that are not the kernel's own ([`Join`](crate::local::Join)).
     Joined,
     /// Ground under water, taken up again as it was before the ways.
     Seabed,
 }
 
-/// Operators, in their order.
+/// All operators, in the order in which a level has them work; it is that of the arrays of a [`Ledger`].
 pub const OPERATORS: [Operator; 12] = [
     Operator::Smooth,
     Operator::Noise,
@@ -48,16 +48,16 @@ pub const OPERATORS: [Operator; 12] = [
     Operator::Seabed,
 ];
 
-/// What each operator gave to the wanted cells and took from them, in units of height × cells; `before` is four times the coarse
-/// cells' ground, cell by cell. The ground after is before plus what was given less what was taken, to the unit.
+/// What each operator gave to the wanted cells and took from them, in units of height × cells of the finer level, 1/65 536 m each. The
+/// ground after is before plus what was given less what was taken, to the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Ledger {
     /// Ground before: each wanted cell as high as the coarse cell that it is a part of.
     pub before: i128,
-    /// Given, by operator.
+    /// Given, 0 or more, by operator in the order of [`OPERATORS`].
     pub given: [i128; OPERATORS.len()],
-    /// Taken, by operator.
+    /// Taken, 0 or more, by operator in the order of [`OPERATORS`].
     pub taken: [i128; OPERATORS.len()],
 }
 
@@ -72,12 +72,12 @@ impl Ledger {
         }
     }
 
-    /// Ground after.
+    /// Ground after, in the same units.
     pub fn after(&self) -> i128 {
         self.before + self.given.iter().sum::<i128>() - self.taken.iter().sum::<i128>()
     }
 
-    /// What an operator gave less what it took.
+    /// What an operator gave less what it took, in the same units.
     pub fn net(&self, operator: Operator) -> i128 {
         self.given[operator as usize] - self.taken[operator as usize]
     }

@@ -21,26 +21,28 @@ use crate::noise::gradient::mix;
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS_F32};
 
-/// The cells of level `level` − 1 that the cells `wanted` of `level` are made of: [`refine`] needs them, and no others.
+/// The cells of level `level` − 1 that the cells `wanted` of `level` (1 or more) are made of: [`refine`] needs them, and no others.
+/// Each rectangle is in world cells of its own level.
 pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: Rect) -> Rect {
     let margins = Margins::of(rules, level, frame.width(level));
     let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
     blocks.grown(COARSE, frame.world(level.saturating_sub(1)))
 }
 
-/// Cells of half the width: the next level's `wanted` ones.
+/// Cells of half the width: the next level's `wanted` ones, in world cells of that level.
 ///
 /// The result is a function of the world's cells alone: whatever window it is made in, a cell has the same bits. `coarse` must hold
 /// what [`needed`] says; more changes nothing. `key` is the world's, the level is mixed in.
 ///
 /// # Errors
-/// When `wanted` is empty, outside the world or of too many cells, the level's cells would be too narrow, the rules are out of range, or
-/// `coarse` does not hold what is needed.
+/// When `wanted` is empty, outside the world or of more than [`MOST_CELLS`](crate::local::MOST_CELLS), with its margins too; when the level
+/// is too fine ([`Frame::check`]), or the rules are out of range ([`Rules::check`]); when a joined operator looks farther than
+/// [`FARTHEST`](crate::local::FARTHEST); when a layer of `coarse` is not of its rectangle's size, or `coarse` does not hold what is needed.
 pub fn refine(frame: &Frame, rules: &Rules, key: Key, coarse: &LocalWindow, wanted: Rect) -> Result<LocalWindow> {
     Ok(Work::new(frame, rules, key, coarse, wanted)?.run())
 }
 
-/// [`refine`], and what each operator gave to and took from the wanted cells.
+/// [`refine`], and what each operator gave to and took from the wanted cells, in units of height × cells.
 ///
 /// # Errors
 /// As [`refine`].
@@ -57,10 +59,12 @@ pub fn refine_with_ledger(
     Ok((window, work.ledger.unwrap_or_default()))
 }
 
-/// A rectangle of any level, out of level 0: each level's window out of the one before, as large as the next one needs.
+/// A rectangle of any level, out of level 0: each level's window out of the one before, as large as the next one needs. `wanted` is in
+/// world cells of `level`.
 ///
 /// # Errors
-/// As [`refine`]; also when a window that is needed between has too many cells, or `whole` is not a whole level 0.
+/// As [`refine`]; also when a window that is needed between has more than [`MOST_CELLS`](crate::local::MOST_CELLS), or `whole` is not a
+/// whole level 0.
 pub fn tile(
     frame: &Frame,
     rules: &Rules,

@@ -97,7 +97,7 @@ pub use pieces::refine_in_pieces;
 pub use rules::Rules;
 pub use window::{Frame, LocalWindow, MOST_CELLS, NARROWEST, Rect};
 
-/// The key of a world's local levels, apart from all stages'.
+/// The key of the local levels of the world of this seed, apart from all stages' keys.
 pub fn key(seed: u64) -> Key {
     Key::new(seed, "local levels")
 }

@@ -24,10 +24,10 @@ const LAKES: u64 = 8;
 /// Bytes that a cell of a piece takes while it is made, with its margins. Reckoned: 48, and twice as many cells.
 const SCRATCH: u64 = 100;
 
-/// What [`refine`] gives, in pieces on several threads: `threads` of them at least where the rectangle is large enough.
+/// What [`refine`] gives, in pieces on several threads: at least `threads` pieces where the rectangle is large enough.
 ///
 /// # Errors
-/// As [`refine`]; when there is no memory for it.
+/// As [`refine`]; when the window and the pieces under way need more memory than there is.
 pub fn refine_in_pieces(
     frame: &Frame,
     rules: &Rules,
@@ -80,7 +80,7 @@ impl LocalWindow {
     /// Bytes of a cell without lakes.
     pub const BYTES: u64 = 9;
 
-    /// Bytes that it takes.
+    /// Bytes that its layers take, lakes among them.
     pub fn bytes(&self) -> u64 {
         (Self::BYTES + if self.lakes.is_some() { LAKES } else { 0 }) * self.ground.len() as u64
     }

@@ -10,42 +10,42 @@ use crate::strata::StandingBeds;
 /// How a level is made out of the one before. Every number is one of the definition: another one, another world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rules {
-    /// Catchment from which on a stream is a river that keeps its course for ever, in cells of its level, N.
+    /// Catchment from which on a stream is a river that keeps its course for ever, in cells of its level, N; 2 to 48.
     pub river: u32,
-    /// Height of the new octaves of noise: in fine cells, for a slope of 1.
+    /// Height of the new octaves of noise where the slope is 1 (rise over run), in widths of a fine cell; 0 to 4.
     pub roughness: f32,
     /// How far slopes go towards balance between uplift and rivers' cuts, as the ratio of what is cut in a cell of
-    /// `balance` to what stands there; on cells narrower than `hillslope` less, to a quarter.
+    /// `balance` to what stands there; on cells narrower than `hillslope` less, to a quarter; 0 to 100.
     pub time: f32,
-    /// Catchment, in fine cells, of which the slope stays as it is: steeper above it, gentler below.
+    /// Catchment, in fine cells, of which the slope stays as it is: with less it becomes steeper, with more gentler; 0.1 to 10⁴.
     pub balance: f32,
-    /// Exponent m of the catchment in what is cut.
+    /// Exponent m of the catchment in what is cut; 0 to 2.
     pub exponent: f32,
-    /// Deviation of the logarithm of the rock's erodibility, from cell to cell.
+    /// Standard deviation of the natural logarithm of the rock's erodibility, from cell to cell; 0 to 2.
     pub grain: f32,
-    /// The steepest slope, rise over run.
+    /// The steepest slope, rise over run; 0.01 to 100.
     pub limit: f32,
-    /// How far creep takes a cell towards the mean of those around it, on cells of `hillslope` and less.
+    /// How far creep takes a cell towards the mean of those around it, on cells of `hillslope` and less; 0 to 1.
     pub creep: f32,
-    /// Length of a hillslope that creep shapes, in metres: on wider cells creep does less.
+    /// Length of a hillslope that creep shapes, in metres: on wider cells creep does less; 0 to 10⁶.
     pub hillslope: f32,
-    /// Half the width of a valley's floor, in metres, for each metre of its catchment's root.
+    /// Half the width of a valley's floor over the square root of its catchment, both in metres; 0 to 1.
     pub floor: f32,
-    /// Slope of floors towards their river, rise over run.
+    /// Slope of floors towards their river, rise over run; 0 to 1.
     pub rise: f32,
-    /// Wavelength of meanders, in widths of their river; 0: none.
+    /// Wavelength of meanders, in widths of their river; 0 to 1000, 0 for none.
     pub meanders: f32,
-    /// Sweeps by which water finds its way over hills.
+    /// Sweeps by which water finds its way over hills; 1 to 64. A sweep reaches one cell farther.
     pub water_sweeps: u32,
-    /// Sweeps by which uplift finds room under what is upstream.
+    /// Sweeps by which uplift finds room under what is upstream; 0 to 64.
     pub rise_sweeps: u32,
-    /// Sweeps by which cuts go upstream.
+    /// Sweeps by which cuts go upstream; 0 to 64.
     pub cut_sweeps: u32,
-    /// Sweeps by which slopes slide.
+    /// Sweeps by which slopes slide; 0 to 64.
     pub limit_sweeps: u32,
-    /// Beds of rock: how readily each is cut, and how steep it stands.
+    /// Beds of rock: how readily each is cut, and how steep it stands; `None` where all rock is alike.
     pub strata: Option<Arc<StandingBeds>>,
-    /// Operators that join.
+    /// Operators that join after the kernel's own.
     pub joins: Joins,
 }
 
@@ -75,8 +75,8 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The ratio `time` on cells so many metres wide. On cells narrower than hillslopes creep holds what rivers would cut; the least share leaves
-    /// gullies.
+    /// The ratio `time` on cells so many metres wide. On cells narrower than hillslopes creep holds what rivers would cut; the least
+    /// share leaves gullies.
     pub(super) fn time_on(&self, width: f32) -> f32 {
         let share = (1.0 + 2.0 * self.exponent) * log2((width / self.hillslope.max(1e-6)).max(1e-30));
         self.time * exp2(share.clamp(-2.0, 0.0))
@@ -92,7 +92,7 @@ impl Rules {
     /// Refuses what no level can be made with.
     ///
     /// # Errors
-    /// When a number is out of its range, naming it.
+    /// When a number is out of the range that its field says, naming it. Beds and joined operators are not looked at.
     pub fn check(&self) -> Result<()> {
         let numbers = [
             ("local.roughness", self.roughness, [0.0, 4.0]),

@@ -20,11 +20,12 @@ const TILT: i32 = 256;
 const ROUNDS: u32 = 32;
 
 impl LocalWindow {
-    /// Level 0 of a world: a whole terrain with its drainage. Hollows [`LAKE_DEPTH`](crate::local::LAKE_DEPTH) deep and more, through
-    /// which [`LAKE_CATCHMENT`] cells and more drain, are lakes, full to the outlet; others are filled and tilted to theirs.
+    /// Level 0 of a world: a whole terrain with its drainage. Hollows [`LAKE_DEPTH`](crate::local::LAKE_DEPTH) metres deep and more,
+    /// through which [`LAKE_CATCHMENT`] cells and more drain, are lakes, full to the outlet; others are filled and tilted to theirs.
     ///
     /// # Errors
-    /// When the terrain is a part of its world, or has cells without data.
+    /// When the terrain is a part of its world, looped, or has cells without data; when its grid is refused by
+    /// [`Grid::check`](crate::terrain::grid::Grid::check), or its ground is not of the grid's size.
     pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
         let frame = Frame::of(&terrain.grid)?;
         if terrain.nodata.is_some() {

@@ -7,7 +7,7 @@ use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::{Edge, Edges, Grid, SIDES};
 use crate::terrain::height::Height;
 
-/// The narrowest cell that a level may have, in metres: a height's unit is 1/65 536 m, and a slope of 1 in 65 is then still one.
+/// The narrowest cell that a level may have, in metres: there a slope of 1 in 65 is one unit of height (1/65 536 m) from cell to cell.
 pub const NARROWEST: f64 = 1e-3;
 
 /// The most cells that a window may have: 2²⁸, which take some 12 GiB while they are made.
@@ -25,7 +25,7 @@ pub struct Frame {
     pub cell: f64,
     /// North, east, south, west: over open sides water leaves.
     pub edges: Edges,
-    /// What is not higher is sea.
+    /// Ground that is not higher is sea; `None` where there is no sea.
     pub sea: Option<Height>,
 }
 
@@ -33,7 +33,7 @@ impl Frame {
     /// The frame of a world whose level 0 has this grid.
     ///
     /// # Errors
-    /// When the grid is only a part of its world, or looped.
+    /// When the grid is only a part of its world, looped, or refused by [`Grid::check`].
     pub fn of(grid: &Grid) -> Result<Self> {
         grid.check()?;
         if grid.size != grid.world {
@@ -85,7 +85,7 @@ impl Frame {
         Rect { start: self.first.map(scaled), end: [end(0), end(1)].map(scaled) }
     }
 
-    /// Whether water leaves the world at a cell of a level, over an open edge.
+    /// Whether water leaves the world at a cell (world row and column) of a level, over an open edge.
     pub fn is_rim(&self, level: u32, [row, col]: [i64; 2]) -> bool {
         let Rect { start: [north, west], end: [south, east] } = self.world(level);
         let at = [row == north, col == east - 1, row == south - 1, col == west];
@@ -108,17 +108,17 @@ pub struct Rect {
 }
 
 impl Rect {
-    /// Rows and columns from a first one on.
+    /// So many rows and columns from a first row and column on.
     pub fn new(start: [i64; 2], size: Size) -> Self {
         Self { start, end: [start[0].saturating_add(size[0] as i64), start[1].saturating_add(size[1] as i64)] }
     }
 
-    /// Rows and columns.
+    /// Number of rows and of columns; 0 where the end is not after the start.
     pub fn size(&self) -> Size {
         [0, 1].map(|axis| self.end[axis].saturating_sub(self.start[axis]).max(0) as usize)
     }
 
-    /// Larger by so many cells on each side, as far as the world goes.
+    /// Larger by so many cells on each side, as far as `world` goes.
     #[must_use]
     pub fn grown(&self, by: i64, world: Rect) -> Self {
         Self {
@@ -141,14 +141,14 @@ impl Rect {
         (0..2).all(|axis| self.start[axis] <= other.start[axis] && other.end[axis] <= self.end[axis])
     }
 
-    /// The cells of half the width in it.
+    /// The cells of the next finer level, half as wide, in it.
     #[must_use]
     pub fn finer(&self) -> Self {
         let twice = |x: i64| x.saturating_mul(2);
         Self { start: self.start.map(twice), end: self.end.map(twice) }
     }
 
-    /// The cells of twice the width that it touches.
+    /// The cells of the next coarser level, twice as wide, that it touches.
     #[must_use]
     pub fn coarser(&self) -> Self {
         Self { start: self.start.map(|x| x.div_euclid(2)), end: self.end.map(|x| x.saturating_add(1).div_euclid(2)) }
@@ -157,7 +157,7 @@ impl Rect {
     /// Refuses an empty rectangle, one that is not inside `world`, and one of more than [`MOST_CELLS`].
     ///
     /// # Errors
-    /// When it is one of these.
+    /// When it is one of these, naming its rows and columns.
     pub fn check(&self, world: Rect) -> Result<()> {
         let [rows, cols] = self.size();
         let told = format!("rows {} to {}, columns {} to {}", self.start[0], self.end[0], self.start[1], self.end[1]);
@@ -175,32 +175,32 @@ impl Rect {
 
 /// A rectangle of a level: its ground, where each cell drains to, and what drains through it.
 ///
-/// Two things hold ([`LocalWindow::check`] tries those that a window alone can show). I1: a cell's receiver is not higher than it (of a lake
-/// its level counts), and following receivers never comes back. I2: of land, catchments never fall downstream, so that cells of `area ≥ N · cell²` drain
-/// to such cells, for any N.
+/// Two things hold ([`LocalWindow::check`] tries what of them a window alone can show). I1: a cell's receiver is not higher than it (of a
+/// lake its level counts), and following receivers never comes back. I2: of land, catchments never fall downstream, so that cells of
+/// `area ≥ N · cell²` drain to such cells, for any N.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalWindow {
-    /// The level.
+    /// The level: 0 is the coarsest.
     pub level: u32,
-    /// Which of its cells.
+    /// Which world cells of that level. All layers are of its size.
     pub rect: Rect,
-    /// Heights.
+    /// For each cell the elevation of the ground, under a lake of its bed.
     pub ground: Field<Height>,
     /// For each cell the neighbour it drains to, 0 to 7 (see [`crate::flow`]), or [`OUT`].
     pub receivers: Field<u8>,
     /// For each cell the catchment in m². Whole numbers of cells as they are counted, then carried: nothing is summed twice.
     pub area: Field<f32>,
-    /// LocalLakes, if any stands in it.
+    /// Lakes over its cells; `None` where there is none.
     pub lakes: Option<LocalLakes>,
 }
 
 impl LocalWindow {
-    /// Rows and columns.
+    /// Number of rows and of columns.
     pub fn size(&self) -> Size {
         self.rect.size()
     }
 
-    /// The lake over a cell (row, column of the window): its number and its level.
+    /// The lake over a cell (row, column of the window): its number, 1 and more, and its level. `None` where there is none.
     #[inline]
     pub fn lake(&self, at: (usize, usize)) -> Option<(u32, Height)> {
         let lakes = self.lakes.as_ref()?;
@@ -208,13 +208,13 @@ impl LocalWindow {
         (id != 0).then(|| (id, lakes.level[at]))
     }
 
-    /// Height of the ground, or of the lake over it; the sea is not looked at.
+    /// Height of the ground of a cell (row, column of the window), or of the lake over it; the sea is not looked at.
     #[inline]
     pub fn surface(&self, at: (usize, usize)) -> Height {
         self.lake(at).map_or(self.ground[at], |(_, level)| level)
     }
 
-    /// A part of it.
+    /// A part of it: `rect` is in world cells of its level.
     ///
     /// # Errors
     /// When the rectangle is empty or not inside.
@@ -232,11 +232,12 @@ impl LocalWindow {
         })
     }
 
-    /// Refuses layers that are not of the rectangle's size, heights that are none, receivers that lead uphill, out of the world or
-    /// nowhere, and catchments that fall downstream.
+    /// Refuses a window that no level can have.
     ///
     /// # Errors
-    /// When one is, naming the cell.
+    /// When the level is too fine ([`Frame::check`]), the rectangle not one of the world, or a layer not of the rectangle's size. Naming
+    /// the cell: when a height is outside the accepted ones, a lake lower than its bed, a receiver not 0 to 8, out of the world or uphill,
+    /// a catchment not above 0, or smaller than that of a cell that drains there.
     pub fn check(&self, frame: &Frame) -> Result<()> {
         frame.check(self.level)?;
         let world = frame.world(self.level);

@@ -17,7 +17,7 @@ use crate::terrain::{LayerSpec, Terrain};
 /// How far from a cell a step reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// At most so many cells: the model can run by tiles.
+    /// At most so many cells of the grid: the model can run by tiles.
     Cells(usize),
     /// Anywhere in the terrain.
     Whole,
@@ -50,16 +50,16 @@ choice! {
     }
 }
 
-/// A part that the program gives to a model of itself, because a person asks for a thing and not for a model.
+/// A task for which the program chooses the model itself, because a person asks for a thing and not for a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Keeps the strokes that are made when nothing else runs.
+    /// Keeps the strokes that a hand makes when no other stage runs.
     Strokes,
-    /// Lets the droplets of a hand run.
+    /// Runs the droplets that a hand pours out.
     Droplets,
-    /// Lets springs run when all else is done.
+    /// Lets the springs that a hand sets run when all other stages are done.
     Springs,
-    /// Runs first over an elevation model that is opened.
+    /// Runs over an elevation model that is opened without a recipe.
     Water,
 }
 
@@ -68,7 +68,7 @@ pub enum Role {
 pub struct PlayedRole {
     /// The role.
     pub role: Role,
-    /// Its numbers in that role, beside its defaults.
+    /// Parameters that differ from their defaults in that role: name, and value in the parameter's unit.
     pub with: &'static [(&'static str, f64)],
 }
 
@@ -110,17 +110,17 @@ pub struct Local {
     pub cell: f64,
     /// The key of the stage that is asked.
     pub key: Key,
-    /// Metres of water that run off in a year: rivers' discharges are their catchments times it.
+    /// Water that runs off, in m/a: a river's discharge is its catchment times it.
     pub runoff: f64,
 }
 
 impl Local {
-    /// Where no model says anything: usual rules, and the mean runoff of land (Fekete et al. 2002).
+    /// Where no model says anything: usual rules, and the mean runoff of land, 0.3 m/a (Fekete et al. 2002). `cell` is in metres.
     pub fn new(cell: f64) -> Self {
         Self { rules: Rules::default(), cell, key: Key::ZERO, runoff: 0.3 }
     }
 
-    /// Holds slopes to an angle in degrees, if that is less than what they are held to.
+    /// Holds slopes to an angle in degrees from the horizontal, if that is less than what they are held to; 89 and more holds nothing.
     pub fn hold(&mut self, angle: f64) {
         if angle < 89.0 {
             let tan = libm::tan(angle.to_radians()) as f32;
@@ -184,7 +184,7 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
     fn about(&self) -> About;
 
     /// The name that it had in an earlier version. Recipes that have it are still read, with a warning; and stages that are labelled by
-    /// neither draw the same random numbers under both names.
+    /// neither draw the same random numbers under both names. `None`: it has always had its name.
     fn formerly(&self) -> Option<&'static str> {
         None
     }
@@ -199,18 +199,19 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
         &[]
     }
 
-    /// Whether it plays a role.
+    /// Whether it plays a role: whether [`Model::parts`] has it.
     fn plays(&self, role: Role) -> bool {
         self.parts().iter().any(|part| part.role == role)
     }
 
-    /// Whether land stays land when a base model's finer octaves are laid on what rivers have cut down nearly to the sea's level: away from the
-    /// coast they open none of it to the sea.
+    /// Whether land stays land when a base model's finer octaves are laid on what rivers have cut down nearly to the sea's level: away
+    /// from the coast they open none of it to the sea.
     fn keeps_land(&self) -> bool {
         false
     }
 
-    /// Tells it that its map lies so many metres east and south of where it was thought to lie in a larger world. What goes by latitude moves with it.
+    /// Tells it that its map lies so many metres eastward and southward of where it was thought to lie in a larger world. What goes by
+    /// latitude moves with it.
     fn moved(&mut self, _by: [f64; 2]) {}
 
     /// How a base model's values meet the ground. Only those that add may go on adding on finer levels after erosion, and what
@@ -227,7 +228,7 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
         Ok(())
     }
 
-    /// Number of steps on this grid.
+    /// Number of steps that a stage of it takes on this grid.
     fn steps(&self, _grid: &Grid) -> u32 {
         1
     }
@@ -263,7 +264,7 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
 /// Gives a model all the parameters that somebody wrote down; those that they leave out follow [`Model::beside`].
 ///
 /// # Errors
-/// As [`Parameters::set`].
+/// As [`Parameters::set`], under the model's name; what was given before that parameter has been set.
 pub fn give<'a>(model: &mut dyn Model, given: impl IntoIterator<Item = (&'a str, &'a Written)>) -> Result<()> {
     let owner = model.about().name;
     let mut names = Vec::new();
@@ -294,7 +295,7 @@ pub trait Stepper: Send {
     /// Takes one step.
     ///
     /// # Errors
-    /// When a layer that the model needs is missing.
+    /// When a layer that the model needs is missing, or a layer or table holds what the model cannot work with.
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget>;
 }
 

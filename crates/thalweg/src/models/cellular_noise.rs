@@ -34,7 +34,7 @@ params! {
         amplitude: f64 = -1300.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Mean distance between points: how far apart peaks or bowls stand.
         wavelength: f64 = 4500.0, within 0.01..=1e8, unit "m", scales Size, source "ours";
-        /// How irregularly points stand.
+        /// How irregularly points stand: at 0 in the middles of their squares, at 1 anywhere in them.
         jitter: f64 = 1.0, within 0.0..=1.0, unit "1", source "Worley 1996";
         /// Number of octaves: each adds cells of half the size.
         octaves: u32 = 7, within 1..=24, unit "1", source "ours";

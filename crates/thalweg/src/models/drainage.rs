@@ -59,23 +59,23 @@ params! {
     }
 }
 
-/// How much land drains through a cell.
+/// How much land drains through a cell, itself included, in m².
 pub const ACCUMULATION: LayerSpec = LayerSpec::floats(
     "accumulation",
     "m²",
     "Area that drains through the cell, itself included, weighed by rain; 0 without data.",
 )
 .hue(Hue::Passing);
-/// Which outlet a cell drains to.
+/// Which outlet a cell drains to: the number of its basin, 1 and more; 0 in the sea and without data.
 pub const BASIN: LayerSpec = LayerSpec::counts(
     "basin",
     "1",
     "Number of the basin, 1 and more: cells of one drain to one outlet; 0 in the sea and without data.",
 );
-/// Where streams run.
+/// Where streams run: their order by Strahler, 1 and more; 0 where there is none.
 pub const STREAM_ORDER: LayerSpec =
     LayerSpec::counts("stream_order", "1", "Strahler's order of the stream in the cell; 0 where there is none.");
-/// How deep lakes would stand.
+/// How deep lakes would stand, in units of [`Height`].
 pub const LAKE_DEPTH: LayerSpec = LayerSpec::heights(
     "lake_depth",
     "m",

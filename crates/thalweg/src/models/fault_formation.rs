@@ -29,7 +29,7 @@ params! {
         count: u32 = 800, within 1..=20000, unit "1", source "ours";
         /// Height of the first fault's scarp.
         step: f64 = 50.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How much lower the last scarp is than the first: 1 lets steps fall to nothing.
+        /// Share by which the last scarp is lower than the first: 1 lets steps fall to nothing.
         decay: f64 = 0.95, within 0.0..=1.0, unit "1", source "Shankel 2000";
         /// Breadth of a scarp; 0 is sheer, much is smooth hills.
         width: f64 = 700.0, within 0.0..=1e7, unit "m", scales Size, source "ours";

@@ -45,9 +45,9 @@ params! {
         gain: f64 = 0.47, within 0.0..=1.0, unit "1", source "Musgrave 2003, 2^-H";
         /// Factor by which hills shrink from one octave to the next.
         lacunarity: f64 = 2.0, within 1.1..=8.0, unit "1", source "Musgrave 2003";
-        /// Ridged: where noise stops to give ridges; lower makes narrow ridges with second crests between.
+        /// Ridged: size of the noise, about 0 to 1, at which ground is lowest; lower makes narrow ridges with second crests between.
         ridge_offset: f64 = 1.0, within 0.1..=4.0, unit "1", source "Musgrave 2003";
-        /// Ridged: how soon a slope carries finer ridges; low leaves valleys and flanks smooth.
+        /// Ridged: factor by which the height of an octave lets in the next one; low leaves valleys and flanks smooth.
         ridge_gain: f64 = 2.0, within 0.0..=100.0, unit "1", source "Musgrave 2003";
         /// How much steep slopes lose of finer octaves: erosion-like smooth flanks.
         damping: f64 = 0.1, within 0.0..=1000.0, unit "1", source "Quilez 2008 (his is 1)";

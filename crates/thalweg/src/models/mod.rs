@@ -85,7 +85,7 @@ impl Models {
     /// These and one more, at the list's end.
     ///
     /// # Errors
-    /// When there is one of its name.
+    /// When one of these has its name, or had it formerly.
     pub fn with<M: Model + Default + 'static>(mut self) -> Result<Self> {
         let name = M::default().about().name;
         if self.find(name).is_ok() {
@@ -95,10 +95,10 @@ impl Models {
         Ok(self)
     }
 
-    /// The model of that name with default parameters.
+    /// The model that has that name, or had it formerly, with default parameters.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is none; the error lists all names.
     pub fn find(&self, name: &str) -> Result<Box<dyn Model>> {
         let is_called = |model: &dyn Model| model.about().name == name || model.formerly() == Some(name);
         self.all().find(|model| is_called(&**model)).ok_or_else(|| {
@@ -112,7 +112,7 @@ impl Models {
         self.0.iter().map(|make| make())
     }
 
-    /// Every layer that a model reads or writes, as it is declared; one that several know comes as often.
+    /// Every layer that a model reads or writes, as it is declared. It comes once for each time that a model declares it.
     pub fn layers(&self) -> impl Iterator<Item = LayerSpec> {
         self.all().flat_map(|model| {
             let about = model.about();
@@ -120,24 +120,24 @@ impl Models {
         })
     }
 
-    /// The declaration of the layer of that name, if there is one.
+    /// The declaration of the layer of that name, the first where several models declare it; `None` where none does.
     pub fn layer(&self, name: &str) -> Option<LayerSpec> {
         self.layers().find(|spec| spec.name == name)
     }
 }
 
-/// The library's model of that name with default parameters.
+/// The library's model that has that name, or had it formerly, with default parameters.
 ///
 /// # Errors
-/// When there is none.
+/// When there is none; the error lists all names.
 pub fn find(name: &str) -> Result<Box<dyn Model>> {
     Models::default().find(name)
 }
 
-/// The model that plays a role, with its numbers in it.
+/// The first model of the library that plays a role. Its parameters are its numbers in that role, else their defaults.
 ///
 /// # Errors
-/// When there is none.
+/// When no model plays it; a number of the role that the model does not accept.
 pub fn playing(role: Role) -> Result<Box<dyn Model>> {
     let part = |model: &dyn Model| model.parts().iter().find(|part| part.role == role);
     let mut model = all()

@@ -34,9 +34,9 @@ params! {
     /// no edge is open and no data is missing, is laid on the lowest ground. Plants in a new lake are gone. Channels are a cell
     /// wide, so on coarse cells they are broader than a river would cut.
     pub struct OpenOutlets {
-        /// Depth from which on a hollow, or water that stands, is a lake.
+        /// Least depth, at its deepest place, of a hollow or of standing water that is a lake.
         lake: f64 = 2.0, within 0.0..=16_000.0, unit "m", scales Relief, source "ours";
-        /// Surface from which on it is one.
+        /// Least surface of a lake.
         lake_area: f64 = 20_000.0, within 0.0..=1e12, unit "m²", scales Size^2,
             source "ours; 1 to 2 ha are the least of most inventories of lakes";
     }

@@ -15,7 +15,7 @@ params! {
     /// Cuts flat floors along rivers, wider where more water flows: connected valley floors between the foots of slopes.
     ///
     /// Rivers are the cells through which more than `threshold` drains (depressions filled, D8). Beside them the ground is cut to
-    /// z = level + rise·distance within half_width = width·√catchment·e^(unevenness·n), at most `widest`, on each side with its own
+    /// z = level + rise·distance within half_width = min(width·√catchment, `widest`)·e^(unevenness·n), on each side with its own
     /// noise n of deviation 1; over the outer part `edge` the cut eases out. From the threshold to its double the floor
     /// grows from nothing. Distance, level and catchment are those of the nearest point, in widths, of a line along the river: its
     /// cells' middles, levels and √catchments averaged along the stream twice over a width to each side. Where the floors of
@@ -33,13 +33,13 @@ params! {
     pub struct Planation {
         /// Catchment from which a river cuts a floor.
         threshold: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
-        /// Half the floor's width for each metre of the catchment's root.
+        /// Half the floor's width in metres over the square root of the catchment in m².
         width: f64 = 0.035, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "ours";
         /// Half the width that no floor passes, but for its unevenness.
         widest: f64 = Valley::WIDEST, within 0.0..=1e5, unit "m", scales Size, source "ours";
-        /// How fast the floor rises away from the river.
+        /// How fast the floor rises away from the river, as rise over run.
         rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
-        /// Outer part of the floor over which the cut eases out: small leaves steep banks.
+        /// Outer part of the half width over which the cut eases out: small leaves steep banks.
         edge: f64 = Valley::EDGE, within 0.0..=1.0, unit "1", source "ours";
         /// How uneven floors are in width: standard deviation of its logarithm.
         unevenness: f64 = Valley::UNEVEN, within 0.0..=2.0, unit "1", source "ours";

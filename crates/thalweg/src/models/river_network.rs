@@ -78,7 +78,7 @@ params! {
         runoff: f64 = 0.5, within 0.0..=20.0, unit "m/a", scales Rain, source "ours";
         /// Deepest channel that is cut to drain a hollow.
         breach_depth: f64 = 12.0, within 0.0..=16_000.0, unit "m", source "ours";
-        /// How far from the hollow such a channel may lead.
+        /// How far from the hollow a channel that drains it may lead.
         breach_length: f64 = 1000.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// Roughness of the ground that has no say in where rivers run.
         noise: f64 = 2.0, within 0.0..=1000.0, unit "m", source "ours";
@@ -88,57 +88,59 @@ params! {
         width: f64 = 7.2, within 0.0..=1000.0, unit "m", source "Moody & Troutman 2002";
         /// Depth of a river of 1 m³/s.
         depth: f64 = 0.27, within 0.0..=100.0, unit "m", source "Moody & Troutman 2002";
-        /// How far rivers wander: 0 not at all.
+        /// How far rivers wander, as a factor: 0 not at all, 1 as is usual.
         meander: f64 = 1.0, within 0.0..=3.0, unit "1", source "Leopold & Wolman 1960";
-        /// Breadth of floodplains: 0 makes none.
+        /// Breadth of floodplains on either side, as a factor on what is usual: 0 makes none.
         floodplain: f64 = 1.0, within 0.0..=10.0, unit "1", source "ours";
         /// Height of levees beside meandering rivers, as a share of their depth: 0 raises none.
         levees: f64 = 0.0, within 0.0..=2.0, unit "1", source "ours";
-        /// Rise of banks beyond them: less cuts valleys with gentler sides.
+        /// Rise of banks beyond floodplains, as rise over run: less cuts valleys with gentler sides.
         bank: f64 = 0.5, within 0.05..=10.0, unit "1", scales Repose, source "ours";
-        /// Fall of a river from which on it is cut back over soft rock.
+        /// Slope of a river, as fall over run, above which it is cut back over soft rock.
         fall: f64 = 0.5, within 0.0..=10.0, unit "1", source "ours";
-        /// The deepest such cut.
+        /// Deepest cut that takes such a fall back.
         grading: f64 = 15.0, within 0.0..=1000.0, unit "m", source "ours";
         /// Discharge from which on a gentle river parts into arms at the sea; 0 parts none.
         delta: f64 = 5.0, within 0.0..=1e6, unit "m³/s", source "ours";
-        /// How many widths a gentle river has more at the sea.
+        /// How many of its widths a gentle river gains at the sea.
         estuary: f64 = 2.0, within 0.0..=20.0, unit "1", source "ours";
         /// How rivers are found. With `sampled` what stands above does nothing, and what follows does.
         method: Method = Method::Drainage, within .., unit "1", source "ours";
-        /// Least distance r of two sampled points; under four cells it counts as that.
+        /// Least distance r of two sampled points; where they lie closest it counts as four cells at least.
         spacing: f64 = 500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// By how much closer they lie on steep ground.
+        /// By how much closer sampled points lie on steep ground, as a share of the distance.
         closeness: f64 = 0.0, within 0.0..=0.75, unit "1", source "ours";
-        /// The factor C: more keeps rivers from climbing, at the price of long ways round.
+        /// The factor C on the cost of climbs: more keeps rivers from climbing, at the price of long ways round.
         climb: f64 = 2.0, within 1.0..=1000.0, unit "1", source "ours";
-        /// How many points rivers begin at; 0 takes all.
+        /// How many sampled points rivers begin at, beside springs; 0 takes all.
         sources: u32 = 0, within 0..=1_000_000, unit "points", source "ours";
-        /// Which points these are.
+        /// Which sampled points rivers begin at, where `sources` is not 0.
         source: Rule = Rule::Any, within .., unit "1", source "ours";
     }
 }
 
-/// Which river's water a cell is.
+/// Which river's water a cell is: the river's number from 1 on, else 0.
 pub const RIVER: LayerSpec = LayerSpec::counts(
     "river",
     "1",
     "Number of the river, from 1 on, whose water the cell is; 0 on dry ground, in lakes and the sea.",
 );
-/// Which lake a cell is in.
+/// Which lake a cell is in: the lake's number from 1 on, else 0.
 pub const LAKE: LayerSpec = LayerSpec::counts("lake", "1", "Number of the lake, from 1 on; 0 elsewhere.");
-/// How far a cell is from a river.
+/// How far a cell is from the nearest river, in metres.
 pub const RIVER_DISTANCE: LayerSpec = LayerSpec::floats(
     "river_distance",
     "m",
     "Distance to the nearest river; the length of the world's sides together where there is none.",
 );
 
-/// The table of rivers' points.
+/// The table of rivers' points, a row a point, river by river. Its columns are `row` and `column` (world cell), `river` and `name`
+/// (numbers), `x` and `y` (metres eastward and southward from the world's north-western corner), `discharge` (m³/s), `width` and
+/// `depth` (m), `bed` and `surface` (elevations in m).
 pub const RIVERS: &str = "rivers";
 
 impl RiverNetwork {
-    /// How it makes networks.
+    /// The design of its networks, in the units of [`Design`]; `method` has no say in it.
     pub fn design(&self) -> Design {
         Design {
             catchment: self.catchment * 1e6,
@@ -159,7 +161,7 @@ impl RiverNetwork {
         }
     }
 
-    /// How it follows the document.
+    /// How it follows the report where `method` is `sampled`.
     pub fn sampling(&self) -> Sampling {
         Sampling {
             spacing: self.spacing,
@@ -170,10 +172,11 @@ impl RiverNetwork {
         }
     }
 
-    /// Plans and carves a terrain's rivers, leaving the terrain as it is.
+    /// Plans and carves a terrain's rivers, leaving the terrain as it is. `key` is that of the stage.
     ///
     /// # Errors
-    /// As [`rivers::plan()`]; tables that hold no springs, mouths or passes.
+    /// As [`rivers::plan()`], or [`sampled::make`] where that is the method; tables `springs`, `mouths` or `passes` of other columns than
+    /// theirs, or with cells outside of the terrain.
     pub fn made(&self, terrain: &Terrain, key: Key) -> Result<(Network, Carved)> {
         let (springs, mouths, passes) =
             (springs::sources(terrain)?, waypoints::mouths(terrain)?, waypoints::passes(terrain)?);

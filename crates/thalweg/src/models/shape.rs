@@ -1,4 +1,4 @@
-//! [`Shape`]: plane, cone, dome, crater, island, ridge.
+//! [`Shape`]: plane, cone, dome, crater, island, ridge, outlet.
 
 use std::ops::Range;
 
@@ -43,27 +43,27 @@ params! {
     /// With a `turn` every seed has the shape elsewhere: turned about the middle of the extent by ±180°·turn. Its centre keeps its distance
     /// from the middle as the greater of both axes' shares: what lies on the map's rim stays on it, in corners too.
     ///
-    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres for one extent (centre and
-    /// radius may be given in shares of it): windows and resolutions agree.
+    /// Needs nothing; heeds `amount`; changes the ground alone. A function of world metres for one extent (the centre is
+    /// given in shares of it, a radius of 0 is half its shorter side): windows and resolutions agree.
     /// `multiply` takes 0 to height as factors 0 to 1; for crater, island and outlet −depth to height.
     ///
     /// Breaks: nothing here is nature's; blend noise over it. Cone and crater have a sharp tip or rim.
     pub struct Shape {
         /// Which shape.
         kind: ShapeKind = ShapeKind::Island, within .., unit "1", source "ours";
-        /// Height of the middle, or of the rim of a crater.
+        /// Height of the middle, of a crater's rim, of a ridge's crest, or of an outlet's middle before its cone is sunk.
         height: f64 = 900.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
         /// Depth of a crater's floor, of the sea floor around an island, or of an outlet's cone.
         depth: f64 = 200.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How far the shape reaches; 0 takes half the shorter side of the extent.
+        /// How far the shape reaches; 0 takes half the shorter side of the map.
         radius: f64 = 0.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
-        /// Where the centre lies from west (0) to east (1).
+        /// Where the centre lies from the map's west (0) to its east (1); it may lie outside.
         centre_x: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
-        /// Where the centre lies from north (0) to south (1).
+        /// Where the centre lies from the map's north (0) to its south (1); it may lie outside.
         centre_y: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
         /// Plane: where it rises to; ridge: where it runs to; clockwise from north.
         azimuth: f64 = 0.0, within -360.0..=360.0, unit "degree", source "ours";
-        /// Plane: its slope; outlet: that of the land around it.
+        /// Plane: angle of its slope; outlet: that of the land around it.
         tilt: f64 = 2.0, within 0.0..=80.0, unit "degree", scales Relief Size^-1, source "ours";
         /// How far chance, drawn from the world's seed, turns the shape about the middle of the extent: its azimuth, and its centre along
         /// the sides of a rectangle; 1 is anywhere, 0 not at all.

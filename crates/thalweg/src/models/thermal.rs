@@ -41,7 +41,7 @@ params! {
         steps: u32 = 0, within 0..=1_000_000, unit "1", scales Age, source "ours";
         /// Angle of repose of loose ground: scree and sand steeper than this slide.
         talus: f64 = 34.0, within 0.0..=89.0, unit "°", scales Repose, source "Musgrave 1989; dry sand";
-        /// Angle above which bedrock crumbles into loose ground; 90 lets no rock fall.
+        /// Angle above which bedrock crumbles into loose ground, not under `talus`; 90 lets no rock fall.
         rock_talus: f64 = 42.0, within 0.0..=90.0, unit "°", scales Slope, source "ours";
         /// Share of the greatest stable amount that slides in a step.
         rate: f64 = 1.0, within 0.0..=1.0, unit "1", source "ours";

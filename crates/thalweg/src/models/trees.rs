@@ -23,7 +23,7 @@ params! {
     /// wetness. Wetness is q/(T sin θ), at most 1: the discharge q
     /// through a metre of contour over what soil of transmissivity T carries down the slope θ. A plant dies in the sea, in
     /// a pool, where the discharge is above `stream`, and else with the chance `death`. Its roots add their
-    /// strength to the density on a patch of so many metres, 0.6 and 0.4 of it on the patches beside and across, and take it
+    /// strength to the density on a square of about `patch` metres, 0.6 and 0.4 of it on the patches beside and across, and take it
     /// back when it dies. The kinds: conifer, broadleaf, willow (moist ground), dwarf pine (about the tree line), shrub
     /// (short-lived, the first to come), reed (at the water's edge).
     ///
@@ -34,7 +34,7 @@ params! {
     ///
     /// It needs nothing. Where the layers `discharge` and `pool` are missing it works out what steady `rain` would make of
     /// them: all of it runs off, and depressions deeper than `lake_depth` stand full. It heeds `water`, `rain` and
-    /// `fertility`, a mask of where plants may grow, goes on with the table `trees` of an earlier stage, and leaves that
+    /// `fertility`, the share of seeds that the soil bears, goes on with the table `trees` of an earlier stage, and leaves that
     /// table and `tree_density`. It breaks where plants are far smaller than cells: a cell is all forest or all stream.
     pub struct Trees {
         /// Years that the forest grows: few leave clumps about the first comers, a few hundred close it.
@@ -45,17 +45,17 @@ params! {
         grow: f64 = 0.05, within 0.0..=1.0, unit "1/yr", source "McDonald 2020";
         /// Chance that a plant seeds another in a year: how soon clumps spread.
         seed: f64 = 0.02, within 0.0..=1.0, unit "1/yr", source "McDonald 2020";
-        /// How far a seed flies along either axis: farther spreads sooner, with softer edges.
+        /// How far a seed flies at most along either axis: farther spreads sooner, with softer edges.
         spread: f64 = 20.0, within 0.0..=10_000.0, unit "m", source "McDonald 2020, 4 cells";
         /// Chance that a plant dies in a year: more deaths leave more gaps and younger plants.
         death: f64 = 0.001, within 0.0..=1.0, unit "1/yr", source "McDonald 2020";
-        /// Density at which no more plants take root: less leaves an open wood.
+        /// Density at which no more plants take root, 1 where roots hold the ground wholly: less leaves an open wood.
         cap: f64 = 1.0, within 0.01..=100.0, unit "1", source "McDonald 2020";
         /// Side of the ground that a plant's roots hold: wider patches make fewer plants.
         patch: f64 = 5.0, within 0.1..=1000.0, unit "m", source "ours, for the article's cell";
         /// Elevation above the sea where conifers end; the other kinds' belts go with it.
         tree_line: f64 = 1800.0, within 1.0..=16_000.0, unit "m", source "ours";
-        /// Discharge from which on no plant stands in a cell: less keeps smaller streams free.
+        /// Discharge above which no plant stands in a cell: less keeps smaller streams free.
         stream: f64 = 0.05, within 0.0..=1e6, unit "m³/s", source "McDonald 2020, 0.2 of the stream map";
         /// Depth of water, of the layer `water`, that plants still stand in.
         wading: f64 = 0.05, within 0.0..=1000.0, unit "m", source "ours";
@@ -63,19 +63,19 @@ params! {
         transmissivity: f64 = 2e-4, within 1e-8..=1.0, unit "m²/s", source "Montgomery & Dietrich 1994, 17 m²/day";
         /// Rain that runs off, where no discharge is given.
         rain: f64 = 1.0, within 0.0..=100.0, unit "m/yr", scales Rain, source "ours";
-        /// Depth from which on a depression is taken for a lake, where no pools are given: no plants grow there.
+        /// Depth above which a depression is taken for a lake, where no pools are given: no plants grow there.
         lake_depth: f64 = 1.0, within 0.0..=32_000.0, unit "m", source "ours";
-        /// How often conifers are among the seeds; 0 does without.
+        /// Weight of conifers among the seeds from elsewhere; 0 does without.
         conifer: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
-        /// How often broadleaved trees are among the seeds; 0 does without.
+        /// Weight of broadleaved trees among the seeds from elsewhere; 0 does without.
         broadleaf: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
-        /// How often willows are among the seeds; 0 does without.
+        /// Weight of willows among the seeds from elsewhere; 0 does without.
         willow: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
-        /// How often dwarf pines are among the seeds; 0 does without.
+        /// Weight of dwarf pines among the seeds from elsewhere; 0 does without.
         dwarf_pine: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
-        /// How often shrubs are among the seeds; 0 does without.
+        /// Weight of shrubs among the seeds from elsewhere; 0 does without.
         shrub: f64 = 0.5, within 0.0..=1000.0, unit "1", source "ours";
-        /// How often reeds are among the seeds; 0 does without.
+        /// Weight of reeds among the seeds from elsewhere; 0 does without.
         reed: f64 = 1.0, within 0.0..=1000.0, unit "1", source "ours";
     }
 }

@@ -13,17 +13,20 @@ params! {
     /// Lays a volcano as lava built it: a shield drawn out along rift zones, small cones along them, a caldera at the
     /// summit, and where a flank fell, an amphitheatre that opens outward.
     ///
-    /// From the summit `rifts` axes run out, evenly about it or less so by `wander`, each `stretch` times the radius R long or up to a third less. At the
-    /// share t of an axis its crest is h·(1 − 0.62·t) high, and the ground beside it falls as f(d/(R·(1 − 0.45·t))), d the distance
-    /// from the axis, f(s) = ½·b(s) + 0.3·b(s/0.55) + 0.2·b(s/0.3), b(s) = (1 − s²)² for s < 1, else 0: gentle far out, steeper
-    /// towards the summit. The shield is the fourth root of the mean fourth power over the axes, so that they run into one another.
+    /// From the summit `rifts` axes run out, evenly about it or less so by `wander`, each `stretch` times the radius R
+    /// long or up to a third less. At the share t of an axis its crest is h·(1 − 0.62·t) high, and the ground beside it
+    /// falls as f(d/(R·(1 − 0.45·t))), d the distance from the axis, f(s) = ½·b(s) + 0.3·b(s/0.55) + 0.2·b(s/0.3), b(s)
+    /// = (1 − s²)² for s < 1, else 0: gentle far out, steeper towards the summit. The shield is the fourth root of the
+    /// mean fourth power over the axes, so that they run into one another.
     ///
-    /// `vents` cones stand on the axes, more of them near the summit, of radii `vent`·(½ to 1) and a fifth as high as wide, each with a bowl. The
-    /// caldera is an ellipse along the first axis whose rim wavers by a tenth; its floor lies `caldera_depth` below the summit.
+    /// `vents` cones stand on the axes, more of them near the summit, of radii `vent`·(½ to 1), each with flanks that
+    /// rise by 1 in 5 and with a bowl. The caldera is an ellipse along the first axis whose rim wavers by a tenth; its
+    /// floor lies `caldera_depth` below the summit.
     ///
-    /// Where `collapse` is over 0 a flank has slid off, in the middle of the widest gap between axes: from a round head a tenth of R behind or beside
-    /// the summit a scar opens outward by 28° to each side at first, then less; its floor falls from h·(1 − collapse) at the head to the foot
-    /// of the volcano, and its walls stand at 40°.
+    /// Where `collapse` is over 0 a flank has slid off, in the middle of the widest gap between axes: from a round
+    /// head, of radius R/5 about a point 0.16·R from the summit, a scar opens outward by 28° to each side at first,
+    /// then less; its floor falls from h·(1 − collapse) at the head to the foot of the volcano, and its walls stand at
+    /// 40°.
     ///
     /// Source: rift zones and shields Walker (1999, *Volcanic rift zones and their intrusion swarms*, J. Volcanol. Geotherm. Res. 94);
     /// axes at even angles Carracedo (1994, *The Canary Islands: an example of structural control*, J. Volcanol. Geotherm. Res. 60);
@@ -51,7 +54,7 @@ params! {
         vents: u32 = 24, within 0..=1000, unit "1", source "ours";
         /// Radius of the greatest of them.
         vent: f64 = 350.0, within 1.0..=1e6, unit "m", scales Size, source "Wood 1980, 100 to 800";
-        /// Length of the caldera from its middle; 0 for none.
+        /// How far the caldera reaches from its middle along the first rift zone; 0 for none.
         caldera: f64 = 700.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
         /// How far its floor lies below the summit.
         caldera_depth: f64 = 220.0, within 0.0..=16000.0, unit "m", scales Relief, source "ours";

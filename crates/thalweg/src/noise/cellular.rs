@@ -16,7 +16,7 @@ use crate::noise::octave::{Octave, Period, Plane};
 use crate::terrain::grid::Grid;
 
 choice! {
-    /// Which distance is the value.
+    /// Which distance is the value. Its unit is the side of a square of the lattice.
     pub enum Distance {
         /// To the nearest feature point: bowls around the points, with crests where two are equally near.
         F1 = "f1",
@@ -67,7 +67,8 @@ impl Points {
         Self { square: None, points: [[0.0; 2]; 25], ring: false, jitter: jitter as f32, seed, period: None }
     }
 
-    /// Distances, in lattice units, from offset (x, y) in square (i, j) to the nearest two points.
+    /// Distances, in lattice units, from offset (x, y), each in 0..1, in square (i, j) to the nearest two points, the
+    /// nearer first.
     #[inline]
     pub fn nearest(&mut self, i: i32, j: i32, x: f32, y: f32) -> [f32; 2] {
         if self.square != Some((i, j)) {
@@ -143,18 +144,21 @@ pub struct Cellular {
 }
 
 impl Cellular {
-    /// Octaves of `wavelength` metres a square and finer, each half as long as the one before and weighing `gain` of it.
+    /// The sum of `octaves` (see [`Cellular::octaves`]) of this distance to points that stray by `jitter` (see
+    /// [`Points::new`]), read where `warp` moves it.
     pub fn new(distance: Distance, jitter: f64, octaves: Vec<Octave>, warp: Option<Warp>) -> Self {
         let total: f32 = octaves.iter().map(|octave| octave.amplitude).sum();
         Self { distance, jitter, octaves, warp, scale: 1.0 / total.max(1e-6) }
     }
 
-    /// `count` octaves for [`Cellular::new`], over a plane or on cells of so many metres.
+    /// `count` octaves for [`Cellular::new`], the first of `wavelength` metres a square, each half as long as the one
+    /// before and weighing `gain` of it; over a plane, or on cells of so many metres.
     pub fn octaves(count: u32, wavelength: f64, gain: f64, key: Key, plane: impl Into<Plane>) -> Vec<Octave> {
         Octave::series(count, wavelength, 2.0, gain, key, plane)
     }
 
-    /// Fills row `i` of the grid's window: the mean of the octaves' distances, in squares, by weight.
+    /// Fills row `i` of the grid's window, `out` one value a column: the mean of the octaves' distances, in squares, by
+    /// weight.
     pub fn row(&self, grid: &Grid, i: usize, out: &mut [f32]) {
         let mut points: Vec<Points> = self
             .octaves

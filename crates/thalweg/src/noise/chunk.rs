@@ -8,7 +8,7 @@ use crate::terrain::grid::Grid;
 /// a multiple of this, so a value never depends on where a window begins.
 pub const CHUNK: usize = 128;
 
-/// Samples of one chunk.
+/// Values at the samples of one chunk, from west to east.
 pub type Chunk = [f32; CHUNK];
 
 /// No displacement.

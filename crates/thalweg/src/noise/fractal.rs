@@ -34,15 +34,16 @@ pub struct FractalSettings {
     pub octaves: u32,
     /// Wavelength of the first in metres.
     pub wavelength: f64,
-    /// Factor by which wavelengths fall.
+    /// Wavelength of each octave over that of the next.
     pub lacunarity: f64,
-    /// Factor by which weights fall.
+    /// Weight of each octave over that of the one before; the first weighs 1.
     pub gain: f64,
     /// Ridged: where the noise's distance from zero (about 0 to 1) gives nothing.
     pub ridge_offset: f64,
     /// Ridged: how fast a rising octave lets the next one through; a factor.
     pub ridge_gain: f64,
-    /// How much steep ground of the octaves so far holds back further ones; a factor, 0 is not at all.
+    /// Divides each octave by 1 + this times the square of the slope so far, its own with it; 0 is not at all. The
+    /// slope is the rise of the noise over a wavelength of the first octave.
     pub damping: f64,
 }
 
@@ -87,7 +88,8 @@ const WARP_OCTAVES: u32 = 3;
 const WARP_CELLS: f64 = 262_144.0;
 
 impl Warp {
-    /// A warp of about `metres` (three standard deviations), `wavelength` metres long; `None` if it moves nothing.
+    /// A warp of about `metres` (three standard deviations), 262 144 cells at most, its longest waves `wavelength`
+    /// metres long; `None` if `metres` is not above 0.
     pub fn new(metres: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
         let plane = plane.into();
         let [east, south] = [1, 2].map(|n| Octave::series(WARP_OCTAVES, wavelength, 2.0, 0.5, key.and(n), plane));
@@ -95,7 +97,8 @@ impl Warp {
         (metres > 0.0).then_some(Self { east, south, metres: metres as f32 })
     }
 
-    /// Displacement east and south in metres of a whole chunk of samples, the first at `anchor` (x, y in metres).
+    /// Displacement east and south in metres of a whole chunk of samples, the first at `anchor` (x, y in world metres),
+    /// the others `cell` metres further east each.
     pub fn chunk(&self, anchor: [f64; 2], cell: f64) -> [Chunk; 2] {
         displacement_of(self, anchor, cell)
     }
@@ -142,8 +145,8 @@ impl Fractal {
         self
     }
 
-    /// Fills row `i` of the grid's window. fBm has a standard deviation of 1/3 about 0 (less where damped); billow
-    /// and ridged lie within 0..1, but for some thousandths above.
+    /// Fills row `i` of the grid's window, `out` one value a column. fBm has a standard deviation of 1/3 about 0 (less
+    /// where damped); billow and ridged lie within 0..1, but for some thousandths of the cells, which lie above.
     pub fn row(&self, grid: &Grid, i: usize, out: &mut [f32]) {
         for_chunks(grid, i, out, |anchor, chunk| self.chunk(anchor, chunk));
     }

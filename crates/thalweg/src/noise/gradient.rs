@@ -36,7 +36,7 @@ pub(crate) fn noise_within([a, b, c, d]: [u32; 4], x: f32, y: f32) -> f32 {
     SCALE * lerp(near, far, v)
 }
 
-/// The same noise, and its derivatives along x and y per lattice unit.
+/// [`noise()`], and its derivatives along x and y per lattice unit, in this order.
 #[inline(always)]
 pub fn noise_and_slope(i: i32, j: i32, x: f32, y: f32, seed: u32) -> [f32; 3] {
     noise_and_slope_within(corners(i, j, seed), x, y)

@@ -44,7 +44,7 @@ pub struct Patch {
 }
 
 impl Patch {
-    /// The value at a lattice point inside, by row and column of the lattice.
+    /// The value in metres at a lattice point inside, by row and column of the lattice.
     #[inline]
     pub fn at(&self, i: i64, j: i64) -> f32 {
         self.values[((i - self.start[0]) as usize, (j - self.start[1]) as usize)]
@@ -109,7 +109,8 @@ impl Lattice {
         Patch { start, values }
     }
 
-    /// A function that fills one of the window's `rows` with the surface at the cells' middles (bilinear) plus `offset`.
+    /// A function that fills row number i of the window, one of `rows`, a value a column: the surface at the cells'
+    /// middles (bilinear) plus `offset`, in metres.
     pub fn sampler(&self, grid: &Grid, rows: Range<usize>, offset: f32) -> impl Fn(usize, &mut [f32]) + Sync + use<> {
         let level = level(grid);
         let cells = grid.world[0].max(grid.world[1]) as f64;

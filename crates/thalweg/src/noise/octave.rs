@@ -81,14 +81,16 @@ pub struct Octave {
     pub amplitude: f32,
     /// Share, 0 to 1, of the octave that the grid can carry: 1 from four cells a wave on, 0 under two.
     pub fade: f32,
-    /// Slope of one unit of its noise per lattice unit, in those of the first octave.
+    /// What a slope of 1 per lattice unit of its own comes to in the sum: times its weight, per lattice unit of the
+    /// first octave.
     pub steepness: f32,
     /// Where its lattice returns, if it does.
     pub period: Option<Period>,
 }
 
 impl Octave {
-    /// The octaves of a sum: wavelengths fall by `lacunarity` and weights by `gain`, from `wavelength` metres and 1.
+    /// The `count` octaves of a sum, the longest first: from `wavelength` metres and a weight of 1 on, each wavelength
+    /// is the one before over `lacunarity`, each weight the one before times `gain`.
     ///
     /// Weights do not depend on the cells' width: a grid that is too coarse for an octave leaves it out, and nothing else changes. Over a
     /// looped world angles and wavelengths are the nearest with which the octave meets itself, so none is longer than the world.
@@ -129,8 +131,8 @@ impl Octave {
         }
     }
 
-    /// The octave drawn out along a direction (a unit vector east and south): its waves stay as they are across it, and become `times` as long
-    /// along it. One that meets itself round a looped world stays as it is.
+    /// The octave drawn out along a direction (a unit vector east and south): its waves stay as they are across it, and
+    /// become `times` as long along it. One that meets itself round a looped world stays as it is.
     pub fn drawn_out(mut self, [east, south]: [f64; 2], times: f64) -> Self {
         if self.period.is_none() {
             let less = 1.0 - 1.0 / times;
@@ -142,7 +144,7 @@ impl Octave {
         self
     }
 
-    /// Lattice coordinates of a point in world metres, each as the lattice line below it and the rest in 0..1.
+    /// Lattice coordinates u and v of a point in world metres, each as the lattice line below it and the rest in 0..1.
     #[inline(always)]
     pub fn place(&self, x: f64, y: f64) -> [(i32, f64); 2] {
         [0, 1].map(|axis| {

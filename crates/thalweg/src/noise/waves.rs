@@ -14,13 +14,14 @@ const OCTAVES: u32 = 22;
 pub struct Waves(Vec<Octave>);
 
 impl Waves {
-    /// For cells of `cell` metres.
+    /// Waves keyed by `key`, for cells of `cell` metres.
     pub fn new(key: Key, cell: f64) -> Self {
         Self(Octave::series(OCTAVES, LONGEST, 2.0, 1.0, key, cell))
     }
 
-    /// The noise at (x, y) in world metres, of standard deviation [`gradient::DEVIATION`], with waves of `wavelength` metres, over 0: a
-    /// mean of the two octaves next to that.
+    /// The noise at (x, y) in world metres, of mean 0 and standard deviation [`gradient::DEVIATION`], in waves of
+    /// `wavelength` metres (above 0): a mean of the two octaves next to that. Beyond either end it has the waves of the
+    /// end.
     pub fn at(&self, [x, y]: [f64; 2], wavelength: f64) -> f64 {
         let number = libm::log2(LONGEST / wavelength).clamp(0.0, f64::from(OCTAVES - 2));
         let (first, part) = (number.floor(), number - number.floor());

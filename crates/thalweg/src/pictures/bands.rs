@@ -1,7 +1,8 @@
 //! [`ShadedMap`]: the shaded map of ground that need not be in memory, drawn band by band to the same bits.
 //!
-//! What reaches over the whole map is found before: ranges and slopes from a sample; what fills holes, and hills that take away the sky, from means
-//! of [`COARSE`] by [`COARSE`] cells, which are kept; the shadow as the surface that the sun's rays graze, handed on from band to band.
+//! What reaches over the whole map is found before: ranges and slopes from a sample; what fills holes, and hills that
+//! take away the sky, from means of [`COARSE`] by [`COARSE`] cells, which are kept; the shadow as the surface that the
+//! sun's rays graze, handed on from band to band.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -36,7 +37,7 @@ const BAND_BYTES: u64 = 32;
 const MEAN_BYTES: u64 = 28;
 const PNG_BYTES: u64 = 72 << 20;
 
-/// Rows of heights in metres, all columns of them; NaN where there is no data.
+/// Reads rows from the north: heights in metres, all columns of them; NaN where there is no data.
 pub type ReadRows<'a> = dyn FnMut(Range<usize>) -> Result<Field<f32>> + 'a;
 
 /// A shaded map on its way into a file.
@@ -142,7 +143,7 @@ impl<'a> ShadedMap<'a> {
         [self.map[0] + rows, self.map[1].max(cols)]
     }
 
-    /// The picture's next rows; fewer where it ends.
+    /// The picture's next `count` rows, a colour a pixel, by rows from the left; fewer where it ends.
     ///
     /// # Errors
     /// What reading meets.

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-/// A colour as stored in files: sRGB, 8 bits a channel.
+/// A colour as stored in files: red, green, blue of sRGB, 8 bits a channel.
 pub type Rgb = [u8; 3];
 
-/// A colour as light adds up: linear, 1 is white.
+/// A colour as light adds up: red, green, blue, linear; 0 is black, 1 white.
 pub type Linear = [f32; 3];
 
 /// Entries of the table back to sRGB. The curve is steepest at black, 12.92 · 255 codes per unit of light, so a step of
@@ -46,12 +46,13 @@ pub fn mix(a: Linear, b: Linear, t: f32) -> Linear {
     std::array::from_fn(|c| a[c] + (b[c] - a[c]) * t)
 }
 
-/// A colour times a coloured light.
+/// A colour times a coloured light, channel by channel; a light of 1 leaves it as it is.
 pub fn lit(colour: Linear, light: Linear) -> Linear {
     std::array::from_fn(|c| colour[c] * light[c])
 }
 
-/// To OKLab, in which equal steps look about equal (Ottosson 2020): lightness 0 to 1, green to red, blue to yellow.
+/// To OKLab, in which equal steps look about equal (Ottosson 2020): lightness 0 to 1, green (below 0) to red, blue
+/// (below 0) to yellow.
 pub fn to_oklab(colour: Linear) -> [f64; 3] {
     let [r, g, b] = colour.map(f64::from);
     let l = libm::cbrt(0.412_221_470_8 * r + 0.536_332_536_3 * g + 0.051_445_992_9 * b);

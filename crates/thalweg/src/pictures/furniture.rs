@@ -45,8 +45,8 @@ pub fn below(map: Picture, scale: Option<f64>, legend: Option<&Legend>) -> Pictu
     all
 }
 
-/// The map with a strip of paper below it, a scale bar on its left if `scale` is given; and where in it a legend of `right`
-/// pixels, margins included, begins.
+/// The map with a strip of paper below it, a scale bar on its left if `scale` (metres a pixel) is given; and the row
+/// and column in it where a legend `right` pixels wide, margins included, begins.
 pub fn strip(map: Picture, scale: Option<f64>, right: usize) -> (Picture, [usize; 2]) {
     let [rows, cols] = map.size();
     let bar = scale.map(|metres| ScaleBar::new(metres, (cols / 4).clamp(60, 240)));

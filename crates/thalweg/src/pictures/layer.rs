@@ -14,7 +14,7 @@ use crate::pictures::shade::{brush, hatch};
 use crate::terrain::field::Field;
 use crate::terrain::{Hue, Terrain};
 
-/// Reflectance of the ground under the data.
+/// Reflectance, 0 to 1, of the ground under the data.
 pub const GREY: f32 = 0.62;
 /// Cover, 0 to 1, of the data's colour where it is strongest.
 pub const COVER: f32 = 0.9;
@@ -26,12 +26,11 @@ pub struct LayerOptions<'a> {
     pub ramp: &'static Ramp,
     /// Whether equal steps of colour are equal factors; only values above 0 are drawn then.
     pub log: bool,
-    /// Values of the ramp's ends; `None` takes 0 or the 0.5 % quantile (of values above 0 with
-    /// `log`, but at most a thousandth of the high end's) to the 99.5 %.
+    /// Values of the ramp's ends, the low one first; `None` takes what [`range()`] finds.
     pub range: Option<[f32; 2]>,
     /// The values' unit, for the legend.
     pub unit: &'static str,
-    /// Words beside the map: what is shown.
+    /// What is shown, as errors name it; it is not drawn.
     pub title: &'a str,
     /// Whether to draw a scale bar below.
     pub scale_bar: bool,
@@ -73,8 +72,8 @@ impl LayerOptions<'_> {
     }
 }
 
-/// The layer's `values` by cell, coloured over the terrain's grey relief. NaN, and zero in a layer that begins there, leave
-/// the relief bare; small values shine through.
+/// The layer's `values` by cell, coloured over the terrain's grey relief. NaN, and zero in a layer that begins there,
+/// leave the relief bare; it shines through small values.
 ///
 /// # Errors
 /// When the values are not of the terrain's size, or the range is empty (or not above 0 with `log`).
@@ -126,7 +125,9 @@ pub fn layer(terrain: &Terrain, values: &Field<f32>, options: &LayerOptions<'_>)
     Ok(furniture::below(map, options.scale_bar.then_some(metres_per_pixel), options.legend.then_some(&legend)))
 }
 
-/// A range that shows the layer; a unit wide where there is nothing to show.
+/// The low and the high end of a range that shows the layer, `values` by cell of the relief: from 0, or from the 0.5 %
+/// quantile where that is below 0, to the 99.5 % one. With `log` they are the quantiles of the values above 0, and the
+/// low end at least a thousandth of the high. A unit wide where there is nothing to show.
 pub fn range(relief: &Relief, values: &Field<f32>, log: bool) -> [f32; 2] {
     let sorted = relief.sorted(|i, j| Some(values[(i, j)]).filter(|v| v.is_finite() && (*v > 0.0 || !log)));
     let (low, high) = (quantile(&sorted, 0.005), quantile(&sorted, 0.995));

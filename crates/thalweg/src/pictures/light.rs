@@ -11,9 +11,9 @@ use crate::terrain::field::{Field, Size};
 /// Where the sun stands.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sun {
-    /// Degrees clockwise from north.
+    /// Degrees clockwise from north, −360 to 360.
     pub azimuth: f64,
-    /// Degrees above the horizon.
+    /// Degrees above the horizon, 1 to 90.
     pub altitude: f64,
 }
 
@@ -25,6 +25,8 @@ impl Default for Sun {
 }
 
 impl Sun {
+    /// Refuses a place where no sun can be drawn.
+    ///
     /// # Errors
     /// When the azimuth is not within ±360° or the altitude not within 1° to 90°.
     pub fn check(&self) -> Result<()> {
@@ -45,7 +47,8 @@ impl Sun {
     }
 }
 
-/// Rise of the ground per metre eastward and northward at (i, j), after Horn (1981); at the rim one-sided. Exact on planes.
+/// Rise of the ground per metre eastward and northward at (i, j), after Horn (1981), of heights in metres on cells of
+/// `cell` metres (southward, eastward); at the rim one-sided. Exact on planes.
 pub fn gradient(heights: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> [f32; 2] {
     let (north, south) = (i.saturating_sub(1), (i + 1).min(heights.rows() - 1));
     let (west, east) = (j.saturating_sub(1), (j + 1).min(heights.cols() - 1));
@@ -57,13 +60,13 @@ pub fn gradient(heights: &Field<f32>, cell: [f32; 2], i: usize, j: usize) -> [f3
     [eastward / span(west, east, cell[1]), northward / span(north, south, cell[0])]
 }
 
-/// The unit normal of ground with this gradient: east, north, up.
+/// The unit normal (east, north, up) of ground that rises so per metre eastward and northward.
 pub fn normal([east, north]: [f32; 2]) -> [f32; 3] {
     let length = (east * east + north * north + 1.0).sqrt();
     [-east / length, -north / length, 1.0 / length]
 }
 
-/// Lambert's law: the cosine between normal and light, or 0 where the ground faces away.
+/// Lambert's law: the cosine between normal and light, both unit vectors, or 0 where the ground faces away.
 pub fn lambert(normal: [f32; 3], light: [f32; 3]) -> f32 {
     (normal[0] * light[0] + normal[1] * light[1] + normal[2] * light[2]).max(0.0)
 }
@@ -77,9 +80,10 @@ pub fn hillshade(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f
     })
 }
 
-/// Share of the sky that the ground sees over hills larger than two cells, 0 to 1, at half the resolution: coarser and
-/// coarser means of the ground each take away the sky below their horizons in eight directions (the cosine-weighted view
-/// factor 1 − sin² of the horizon, as in Zakšek et al. 2011, one scale after another instead of along whole rays).
+/// Share of the sky that the ground sees over hills larger than two cells, 0 to 1, at half the resolution, rows and
+/// columns rounded up: coarser and coarser means of the ground each take away the sky below their horizons in eight
+/// directions (the cosine-weighted view factor 1 − sin² of the horizon, as in Zakšek et al. 2011, one scale after
+/// another instead of along whole rays). Heights and cells as for [`hillshade`].
 pub fn sky(heights: &Field<f32>, cell: [f32; 2], exaggeration: f32) -> Field<f32> {
     let levels = coarser(heights, halvings(heights.size()));
     open_sky(&levels, 0, None, cell, exaggeration).unwrap_or_else(|| Field::new(heights.size(), 1.0))
@@ -188,7 +192,8 @@ fn halved(field: &Field<f32>) -> Field<f32> {
 }
 
 /// Height of the shadow above the ground in metres (before exaggeration), 0 in the sun: the surface that the sun's rays
-/// graze is carried away from the sun row by row (or column by column, whichever its azimuth crosses faster).
+/// graze is carried away from the sun row by row (or column by column, whichever its azimuth crosses faster). Heights
+/// and cells as for [`hillshade`].
 pub fn shadow(heights: &Field<f32>, cell: [f32; 2], sun: Sun, exaggeration: f32) -> Field<f32> {
     shadow_on(heights, cell, sun, exaggeration, 0, &[]).0
 }

@@ -26,9 +26,9 @@ pub fn hue(east: f32, south: f32) -> Linear {
     from_oklab([WHEEL[0], WHEEL[1] * a, WHEEL[1] * b]).map(|x| x.clamp(0.0, 1.0))
 }
 
-/// The direction of what runs `east` and `south`, by hue, over the grey relief; it covers the more, the greater the
-/// logarithm of the amount between the ends of `options.range` (as a layer's, with `log`). The legend is a wheel, north
-/// up. `ramp` and `log` are not heeded.
+/// The direction of what runs `east` and `south`, by cell and in `options.unit`, by hue over the grey relief; it covers
+/// the more, the greater the logarithm of the amount between the ends of `options.range` (as a layer's, with `log`).
+/// The legend is a wheel, north up. `ramp` and `log` are not heeded.
 ///
 /// # Errors
 /// When a part is not of the terrain's size, or the range is empty or not above 0.

@@ -14,7 +14,7 @@ type Point = [f32; 3];
 /// What ground looks like from the air, without light: samples of the terrain's extent, ends on ends, of any number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NaturalGround {
-    /// Albedo in linear light.
+    /// Albedo in linear light, 0 to 1 a channel.
     pub albedo: Field<Linear>,
     /// Relief in metres that is finer than cells, such as crowns and blocks: light falls on it.
     pub bumps: Field<f32>,

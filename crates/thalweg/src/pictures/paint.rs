@@ -17,13 +17,13 @@ pub const SUN: f32 = 0.70;
 pub const SIDE: f32 = 0.08;
 /// The sky's share of the light.
 pub const SKY: f32 = 0.22;
-/// The sun is a little warm, the sky as much cooler as makes the sum white on flat ground.
+/// Factors on the sun's light: it is a little warm, the sky as much cooler as makes the sum white on flat ground.
 pub const WARM: Linear = [1.05, 1.0, 0.90];
-/// How far the side lights stand from the sun, in degrees.
+/// How far the side lights stand to either side of the sun, in degrees of azimuth.
 pub const ASIDE: f64 = 75.0;
 /// Share of the sun that is left in full shadow.
 pub const SHADE: f32 = 0.35;
-/// Share of the bed's light that is seen through the sea.
+/// Share of the light and shade on the bed that is seen through the sea.
 pub const THROUGH: f32 = 0.45;
 /// Depth in metres at which a layer's water hides half of the ground.
 pub const MURKY: f32 = 0.25;
@@ -55,7 +55,7 @@ pub const SHORE: Linear = [0.80, 0.87, 0.86];
 pub struct Brush {
     /// The tint of dry ground.
     pub ramp: &'static Ramp,
-    /// Heights in metres of the ramp's ends.
+    /// Heights in metres of the ramp's ends, the low one first.
     pub range: [f32; 2],
     /// The sun.
     pub sun: Sun,
@@ -101,7 +101,7 @@ impl<'a> Painter<'a> {
         }
     }
 
-    /// The same with streams that cover so much of each cell, for [`Painter::paint`].
+    /// The same with streams that cover such a share of each cell, 0 to 1, for [`Painter::paint`].
     #[must_use]
     pub fn with_streams(self, streams: Option<Field<f32>>) -> Self {
         Self { streams, ..self }
@@ -124,7 +124,8 @@ impl<'a> Painter<'a> {
         colours
     }
 
-    /// The colours of row `i`, each as [`Painter::cell`] has it.
+    /// The colours of row `i`, one a column, each as [`Painter::cell`] has it; `lights` are for rows of the relief's
+    /// length.
     pub fn row(&self, i: usize, lights: &mut Lights, out: &mut [Linear]) {
         self.light_row(i, lights);
         let [low, high] = self.brush.range;
@@ -196,7 +197,7 @@ impl<'a> Painter<'a> {
         mix(water, dry, SHALLOW / (1.0 + depth))
     }
 
-    /// Light on cell (i, j): sun with its shadow, two side lights, and the sky it sees.
+    /// Light on cell (i, j): sun with its shadow, two side lights, and the sky it sees. It is 1 on flat open ground.
     pub fn light(&self, i: usize, j: usize) -> Linear {
         let open = bilinear(&self.sky, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0);
         let lamps = self.lamps();

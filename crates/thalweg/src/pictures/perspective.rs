@@ -39,7 +39,7 @@ const AIR: [[u8; 3]; 2] = [[214, 225, 235], PAPER];
 pub struct ViewOptions<'a> {
     /// Rows and columns of a view in pixels, 16 to 16384.
     pub size: Size,
-    /// Where the camera stands, degrees clockwise from north.
+    /// Where the camera stands, degrees clockwise from north, −360 to 360.
     pub azimuth: f64,
     /// Degrees that the camera stands above the horizon, 5 to 90.
     pub elevation: f64,
@@ -49,7 +49,8 @@ pub struct ViewOptions<'a> {
     pub exaggeration: Option<f64>,
     /// The tint of dry ground.
     pub ramp: &'static Ramp,
-    /// Heights in metres of the ramp's ends; `None` takes the ground's own.
+    /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, as [`Relief::range`]
+    /// finds it.
     pub range: Option<[f32; 2]>,
     /// The sun.
     pub sun: Sun,
@@ -57,14 +58,16 @@ pub struct ViewOptions<'a> {
     pub water: Water<'a>,
     /// Trees.
     pub trees: &'a [Tree],
-    /// A line above the picture.
+    /// A line in the middle of the picture's top.
     pub title: Option<&'a str>,
-    /// Draws the land as it looks, under sky and through air: what covers its ground. The ramp does nothing then.
+    /// What covers the ground: it draws the land as it looks, under sky and through air. Ramp and range do nothing
+    /// then.
     pub natural: Option<&'a NaturalGround>,
     /// Metres of air that take half of the light of what is seen through it, 100 to 10 000 000; `None` takes four times the land's longer
     /// side from afar, and 25 km from within. For natural views.
     pub haze: Option<f64>,
-    /// Where the camera stands in the land or over it, instead of afar; heights are then as they are unless an exaggeration is given.
+    /// Where the camera stands in the land or over it, instead of afar. The azimuth, elevation and zoom of these
+    /// options do nothing then, and heights are as they are unless an exaggeration is given.
     pub standpoint: Option<Standpoint>,
 }
 
@@ -75,7 +78,7 @@ pub struct Standpoint {
     pub place: [f64; 2],
     /// Metres above the ground, or the water, there; 1 to 100 000.
     pub above: f64,
-    /// Where it looks: degrees clockwise from north.
+    /// Where it looks: degrees clockwise from north, −360 to 360.
     pub azimuth: f64,
     /// Degrees above the horizon that it looks, -90 to 60.
     pub pitch: f64,
@@ -137,8 +140,8 @@ pub fn view(terrain: &Terrain, options: &ViewOptions<'_>) -> Result<Picture> {
     Ok(picture)
 }
 
-/// Two lands side by side, seen by the same camera at the same scale and in the same colours, labelled; the options' own
-/// water and trees are not heeded.
+/// Two lands side by side, each in a view of `options.size`, seen by the same camera at the same scale and in the same
+/// colours, labelled; the options' own water and trees are not heeded.
 ///
 /// # Errors
 /// As [`view`].
@@ -216,8 +219,8 @@ struct Subject<'a> {
     cells: Size,
 }
 
-/// The factor on heights at which land `long` metres long, with `relief` metres between its lowest and highest ground, is in good
-/// proportion; 1 where it is flat.
+/// The factor on heights, 0.05 to 100, at which land `long` metres long, with `relief` metres between its lowest and
+/// highest ground, is in good proportion; 1 where it is flat.
 pub fn exaggeration(long: f32, relief: f32) -> f32 {
     if relief > 0.0 { libm::powf(PROPORTION * long / relief, MADE_UP).clamp(0.05, 100.0) } else { 1.0 }
 }

@@ -39,10 +39,11 @@ impl Picture {
         write_png(writer, self.size(), png::ColorType::Rgb, png::BitDepth::Eight, self.rgb.as_slice().as_flattened())
     }
 
-    /// Writes the PNG of a picture that is not in memory, of the same bytes: `pixels` gives some rows, each asked for once, in order.
+    /// Writes the PNG of a picture that is not in memory, of the same bytes: `pixels` gives the pixels of some rows,
+    /// row by row from the left; each row is asked for once, in order.
     ///
     /// # Errors
-    /// As [`Picture::encode`]; what `pixels` meets.
+    /// As [`Picture::encode`]; when `pixels` gives too few or too many; what it meets.
     pub fn encode_rows(
         writer: impl Write,
         size: Size,
@@ -65,7 +66,7 @@ impl Picture {
     /// Reads a PNG as [`Picture::encode`] writes it.
     ///
     /// # Errors
-    /// When it cannot be read, or is not 8-bit RGB.
+    /// When it cannot be read, is not 8-bit RGB, or has more than 2²⁸ bytes of pixels.
     pub fn decode(reader: impl BufRead + Seek) -> io::Result<Self> {
         let mut reader = png::Decoder::new(reader).read_info()?;
         let (info, other) = (reader.info(), || io::Error::other("is no PNG of 8-bit RGB"));
@@ -81,8 +82,8 @@ impl Picture {
         Ok(Self { rgb: Field::from_vec(size, pixels).map_err(io::Error::other)? })
     }
 
-    /// The picture at `size`, if that is smaller in both directions, by averaging the light that falls on each new pixel's
-    /// area; the picture itself otherwise.
+    /// The picture at `size`, if that is no larger in either direction, by averaging the light that falls on each new
+    /// pixel's area; the picture itself otherwise.
     #[must_use]
     pub fn reduced(self, size: Size) -> Self {
         let [rows, cols] = self.size();
@@ -103,7 +104,8 @@ impl Picture {
         Self { rgb }
     }
 
-    /// The picture with its longer side at most `pixels`, its shape kept; see [`Picture::reduced`].
+    /// The picture with its longer side at most `pixels`, its shape kept; see [`Picture::reduced`]. 0 leaves it as it
+    /// is.
     #[must_use]
     pub fn within(self, pixels: usize) -> Self {
         let size = size_within(self.size(), pixels);

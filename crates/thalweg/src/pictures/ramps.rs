@@ -181,7 +181,7 @@ static SEDIMENT: Ramp = Ramp {
 };
 
 impl Ramp {
-    /// The ramp of that name.
+    /// The ramp of that name, of [`RAMPS`].
     ///
     /// # Errors
     /// When there is none; the message lists them or names the nearest.
@@ -200,7 +200,7 @@ impl Ramp {
         &VIRIDIS
     }
 
-    /// The colours of kinds of soil: number over 5, the last for a recipe's own kinds too.
+    /// The colours of kinds of soil at the kind's number over 5, the last for a recipe's own kinds too.
     pub fn soil() -> &'static Self {
         &SOIL
     }
@@ -215,7 +215,7 @@ impl Ramp {
         &SEDIMENT
     }
 
-    /// The colours of water by depth.
+    /// The colours of the sea, from the deepest (0) to the shore (1).
     pub fn sea() -> &'static Self {
         &SEA
     }

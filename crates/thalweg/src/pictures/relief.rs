@@ -22,11 +22,12 @@ const READABLE: f64 = 0.85;
 /// Ground, water and holes.
 #[derive(Debug, Clone)]
 pub struct Relief {
-    /// Ground in metres, or the ice upon it; cells without data are filled smoothly from those around, so that light has something to fall on.
+    /// Ground in metres, or the ice upon it; cells without data are filled smoothly from those around, so that light
+    /// has something to fall on.
     pub heights: Field<f32>,
-    /// Cells without data.
+    /// True where there is no data.
     pub nodata: Option<Field<bool>>,
-    /// Depth of water over the ground in metres.
+    /// Depth of water over the ground in metres; NaN is dry.
     pub water: Option<Field<f32>>,
     /// Level of standing water in metres, in its cells and in the higher ones beside them; NaN elsewhere.
     pub pools: Option<Field<f32>>,
@@ -69,7 +70,7 @@ impl Relief {
     /// The terrain's relief under all its water, with its ice.
     ///
     /// # Errors
-    /// When a layer of water is not of the terrain's size.
+    /// As [`Water::check`].
     pub fn flooded(terrain: &Terrain, water: &Water<'_>) -> Result<Self> {
         water.check(terrain)?;
         let pools = water.lakes().map(|lakes| levels(&terrain.ground, &lakes));
@@ -106,7 +107,7 @@ impl Relief {
         self.pool(i, j).max(sea).max(layer).max(0.0)
     }
 
-    /// Standing water over cell (i, j) in metres, below 0 on a shore; NaN where there is none near.
+    /// Depth of standing water over cell (i, j) in metres, below 0 on a shore; NaN where there is none near.
     pub fn pool(&self, i: usize, j: usize) -> f32 {
         self.pools.as_ref().map_or(f32::NAN, |level| level[(i, j)] - self.heights[(i, j)])
     }
@@ -158,7 +159,8 @@ impl Relief {
         }
     }
 
-    /// The heights of cells with data that satisfy `of`, sorted; a regular sample where there are many.
+    /// The values that `of` gives for cells with data (row, column), from low to high; of a regular sample where there
+    /// are many cells. A cell for which it gives `None` is left out.
     pub fn sorted(&self, of: impl Fn(usize, usize) -> Option<f32>) -> Vec<f32> {
         let [rows, cols] = self.size();
         let mut values: Vec<f32> = (0..rows * cols)
@@ -177,7 +179,7 @@ impl Relief {
         Sampled::of(self).range(self.sea)
     }
 
-    /// Lowest ground and highest surface, water included, in metres; zeros if there is no data at all.
+    /// Lowest ground and highest surface, water included, in metres, in this order; zeros if there is no data at all.
     pub fn extremes(&self) -> [f32; 2] {
         let [rows, cols] = self.size();
         let cells = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|&(i, j)| !self.is_hole(i, j));
@@ -265,8 +267,8 @@ impl Sampled {
     }
 }
 
-/// Levels in metres of standing water: in wet cells, and in dry ones beside them whose ground is as high, so that a shore
-/// may be drawn between the two; NaN elsewhere.
+/// Levels in metres of standing water whose depths are `pools`: in wet cells, and in dry ones beside them whose ground
+/// is as high, so that a shore may be drawn between the two; NaN elsewhere.
 pub fn levels(ground: &Field<Height>, pools: &Field<Height>) -> Field<f32> {
     let [rows, cols] = ground.size();
     let level =

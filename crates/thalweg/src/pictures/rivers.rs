@@ -12,11 +12,12 @@ const WIDTH: [f32; 2] = [0.9, 4.2];
 /// Longer side of the map for which the widths are; larger maps have wider rivers, smaller ones narrower to a point.
 const SIDE: f32 = 900.0;
 
-/// A place on the map: row and column in pixels.
+/// A place on the map: pixels down and right from its upper left corner.
 pub type Point = [f32; 2];
 
-/// Draws the links of a terrain of `size` cells over a map of the same extent, but for the cells that are `hidden`, such
-/// as those of open water. Widths go with the root of the catchment, as those of rivers do (Leopold & Maddock 1953).
+/// Draws the links of a terrain of `size` cells over a map of the same extent, but for the cells (row, column) that are
+/// `hidden`, such as those of open water. Widths go with the root of the catchment, as those of rivers do (Leopold &
+/// Maddock 1953).
 pub fn draw(map: &mut Picture, rivers: &[Link], size: Size, hidden: impl Fn([usize; 2]) -> bool) {
     let [rows, cols] = map.size();
     let scale = [rows as f32 / size[0] as f32, cols as f32 / size[1] as f32];
@@ -38,7 +39,7 @@ pub fn draw(map: &mut Picture, rivers: &[Link], size: Size, hidden: impl Fn([usi
     paint(map, &cover);
 }
 
-/// Draws lines over a map, each of places (row and column in pixels) and half the width in pixels that it has there.
+/// Draws lines over a map, each of places and half the width in pixels that it has there.
 pub fn draw_lines(map: &mut Picture, lines: &[Vec<(Point, f32)>]) {
     let mut cover = Field::new(map.size(), 0f32);
     for line in lines {

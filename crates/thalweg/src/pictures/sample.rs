@@ -18,7 +18,8 @@ pub fn bilinear(field: &Field<f32>, y: f32, x: f32) -> f32 {
     top + (bottom - top) * v
 }
 
-/// Row `i` of a map of cells half as wide as those of `field`: its values at rows and columns (i − ½)/2, as [`bilinear`] gives them.
+/// Row `i` of a map of cells half as wide as those of `field`, `out` one value a column: those at rows and columns (i −
+/// ½)/2, as [`bilinear`] gives them.
 #[multiversion(targets("x86_64+avx2"))]
 pub fn finer_row(field: &Field<f32>, i: usize, out: &mut [f32]) {
     let y = (i as f32 - 0.5) / 2.0;
@@ -40,7 +41,7 @@ pub fn finer_row(field: &Field<f32>, i: usize, out: &mut [f32]) {
     }
 }
 
-/// The value below which a share `q` of the sorted `values` lies; 0 if there are none.
+/// The value below which a share `q`, 0 to 1, of the `values`, sorted from low to high, lies; 0 if there are none.
 pub fn quantile(values: &[f32], q: f64) -> f32 {
     let last = values.len().saturating_sub(1);
     values.get((q * last as f64).round() as usize).copied().unwrap_or(0.0)

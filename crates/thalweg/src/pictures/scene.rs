@@ -10,12 +10,12 @@ pub type ScenePoint = [f32; 3];
 
 /// Earth on the block's sides, at the surface and at the foot.
 pub const EARTH: [Linear; 2] = [[0.30, 0.215, 0.145], [0.135, 0.105, 0.085]];
-/// Water on the block's sides.
+/// Water on the block's sides, at its surface and at its bed.
 pub const WATER: [Linear; 2] = [[0.06, 0.20, 0.34], [0.015, 0.055, 0.13]];
 /// Quads on a side of the tiles that are drawn or passed over together.
 const TILE: usize = 32;
 
-/// Looks from afar at a point.
+/// A camera: where points of a scene fall on its screen, in perspective.
 #[derive(Debug, Clone, Copy)]
 pub struct Camera {
     eye: ScenePoint,
@@ -29,8 +29,9 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// A camera standing in direction `azimuth` and `elevation` (degrees) of the box `low`–`high`, which fills the share
-    /// `fill` of a screen of `rows` × `cols`, in its middle.
+    /// A camera standing in direction `azimuth` (degrees clockwise from north) and `elevation` (degrees above the
+    /// horizon) of the box `low`–`high`, which fills the share `fill` of a screen of `rows` × `cols` subpixels, in its
+    /// middle.
     pub fn framing(
         [low, high]: [ScenePoint; 2],
         azimuth: f64,
@@ -56,8 +57,8 @@ impl Camera {
         Self { focal, centre, ..plain }
     }
 
-    /// A camera at `eye` that looks towards `azimuth` and `pitch` (degrees, up is above 0) and sees `lens` degrees from left to right of a
-    /// screen of `rows` × `cols`.
+    /// A camera at `eye` that looks towards `azimuth` (degrees clockwise from north) and `pitch` (degrees, above 0
+    /// upward), and sees `lens` degrees from left to right of a screen of `rows` × `cols` subpixels.
     pub fn standing(eye: ScenePoint, [azimuth, pitch]: [f64; 2], lens: f64, [rows, cols]: [f32; 2]) -> Self {
         let (azimuth, pitch) = (azimuth.to_radians(), pitch.to_radians());
         let (sin, cos, flat) = (libm::sin(azimuth) as f32, libm::cos(azimuth) as f32, libm::cos(pitch) as f32);
@@ -73,13 +74,14 @@ impl Camera {
         self.eye
     }
 
-    /// The ray through a subpixel, as long as makes it one metre forward.
+    /// The ray through a place on the screen, in subpixels right and down, as long as makes it one metre forward.
     pub fn ray(&self, [x, y]: [f32; 2]) -> ScenePoint {
         let (u, v) = ((x - self.centre[0]) / self.focal, (self.centre[1] - y) / self.focal);
         std::array::from_fn(|k| self.forward[k] + u * self.right[k] + v * self.up[k])
     }
 
-    /// Right and down on the screen in subpixels, and one over the distance, which is below 0 behind the camera.
+    /// Where a point falls on the screen: subpixels right and down, and one over its distance forward in metres, which
+    /// is below 0 behind the camera.
     pub fn see(&self, point: ScenePoint) -> [f32; 3] {
         let from: ScenePoint = std::array::from_fn(|k| point[k] - self.eye[k]);
         let near = 1.0 / dot(from, self.forward);
@@ -87,7 +89,8 @@ impl Camera {
         [self.centre[0] + dot(from, self.right) * scale, self.centre[1] - dot(from, self.up) * scale, near]
     }
 
-    /// Where the ray through a subpixel meets the level `height`, east and north; `None` above the horizon.
+    /// Where the ray through a place on the screen meets the level `height` in metres: metres east and north; `None`
+    /// from the horizon up, and where the camera is not above the level.
     pub fn floor(&self, at: [f32; 2], height: f32) -> Option<[f32; 2]> {
         let ray = self.ray(at);
         let t = (height - self.eye[2]) / ray[2];
@@ -119,8 +122,9 @@ pub struct Block {
 }
 
 impl Block {
-    /// The block of a relief in colours of its size, heights times `exaggeration`, standing on `base` (metres, exaggerated),
-    /// its middle at the origin. Where there is a single row or column of samples it is as wide as its cells.
+    /// The block of a relief in colours of its size, heights times `exaggeration`, standing on `base` (metres,
+    /// exaggerated), its middle at the origin; `light` is the unit vector towards the sun. Where there is a single row
+    /// or column of samples it is as wide as its cells.
     pub fn new(relief: &Relief, paint: &Field<Linear>, exaggeration: f32, base: f32, light: ScenePoint) -> Self {
         let (rows, cols) = (stations(relief.size()[0], relief.cell[0]), stations(relief.size()[1], relief.cell[1]));
         let size = [rows.len(), cols.len()];
@@ -241,7 +245,8 @@ struct Tile {
 }
 
 impl Projected {
-    /// Whether there is nothing to draw: holes all over.
+    /// Whether there are no sides to draw: where there are holes all over, and of a block
+    /// [without sides](Block::without_sides).
     pub fn is_empty(&self) -> bool {
         self.sides.is_empty()
     }

@@ -29,7 +29,8 @@ pub struct ShadeOptions<'a> {
     pub sun: Sun,
     /// Factor on heights for the light, above 0 to 1000; `None` chooses one at which the relief reads well.
     pub exaggeration: Option<f64>,
-    /// Heights in metres of the ramp's ends; `None` takes the ground's own, but for half a per cent at either end.
+    /// Heights in metres of the ramp's ends, the low one first; `None` takes the ground's own, but for half a per cent
+    /// at either end.
     pub range: Option<[f32; 2]>,
     /// Water: what flows, pools, streams.
     pub water: Water<'a>,

@@ -34,16 +34,17 @@ pub enum Face {
 pub struct Labels<'a> {
     /// A line above all.
     pub title: Option<&'a str>,
-    /// Above each column.
+    /// One above each column, from the left.
     pub heads: &'a [String],
-    /// Beside each row.
+    /// One beside each row, from the top.
     pub sides: &'a [String],
-    /// Above each picture.
+    /// One above each picture, row by row from the left.
     pub captions: &'a [String],
 }
 
 /// Terrains side by side, the map of each above its view, drawn with one light, one scale and the same colours, so that
-/// what differs is the land. `options` are those of one view; its water and trees are not heeded. Maps are as wide as views; of few cells, their longer side is.
+/// what differs is the land. `options` are those of one view; its water and trees are not heeded. Maps are as wide as
+/// views; a map of fewer columns than a view has is as long on its longer side at least.
 ///
 /// # Errors
 /// When there is no terrain, or as [`shade`](shade()) and [`view`](crate::pictures::perspective::view).
@@ -56,8 +57,8 @@ pub fn sheet(shown: &[Shown<'_>], options: &ViewOptions<'_>) -> Result<Picture> 
     Ok(arranged(&pictures, [options.size[1], shown.len()], &labels))
 }
 
-/// Terrains in rows of so many columns, one picture each, drawn with one light, one scale and the same colours; `options` as for
-/// [`sheet`].
+/// Terrains in rows of so many columns, one picture each, drawn with one light, one scale and the same colours;
+/// `options` as for [`sheet`], but its title is not heeded, and its exaggeration is that of a map's light too.
 ///
 /// # Errors
 /// As [`sheet`].

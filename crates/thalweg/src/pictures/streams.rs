@@ -51,8 +51,8 @@ impl Streams<'_> {
         }
     }
 
-    /// The share of each sample of a relief that streams cover, open water left out; the discharge has `cells` over the
-    /// same extent, ends on ends.
+    /// The share, 0 to 1, of each sample of a relief that streams cover, open water left out; the discharge has `cells`
+    /// (rows and columns) over the same extent, ends on ends.
     pub fn on(&self, relief: &Relief, cells: Size) -> Field<f32> {
         let size = relief.size();
         let scale = |k: usize| (size[k] as f32 - 1.0) / (cells[k] as f32 - 1.0).max(1.0);

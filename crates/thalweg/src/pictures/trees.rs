@@ -11,7 +11,7 @@ use crate::pictures::scene::{Camera, ScenePoint};
 use crate::process::forest::{KINDS, Tree};
 use crate::terrain::field::{Field, Size};
 
-/// Colour of each kind's crown in full light.
+/// Colour of a crown in full light, one for each of [`KINDS`].
 pub const COLOURS: [Linear; KINDS.len()] = [
     [0.030, 0.085, 0.036],
     [0.075, 0.160, 0.034],

@@ -31,8 +31,8 @@ pub struct Water<'a> {
 pub struct Streams<'a> {
     /// Discharge by cell, m³/s ([`DISCHARGE`]); NaN is none.
     pub discharge: &'a Field<f32>,
-    /// Discharges in m³/s at which streams begin to show and are opaque; `None` takes them from the map, so that the same
-    /// share of it is drawn whatever its size.
+    /// Discharges in m³/s at which streams begin to show and are opaque, both above 0; `None` takes them from the map,
+    /// so that the same share of it is drawn whatever its size.
     pub range: Option<[f32; 2]>,
     /// Discharge in m³/s from which on streams are drawn, all opaque; `range` does nothing then.
     pub threshold: Option<f32>,
@@ -70,8 +70,9 @@ impl<'a> Water<'a> {
         })
     }
 
-    /// The pools as they are drawn: standing water narrower than three cells in a stream that shows well is the stream's.
-    /// A bed that is not level to the cell would else be strewn with puddles, dark in the light blue.
+    /// The pools as they are drawn, `None` without pools: standing water narrower than three cells in a stream that
+    /// shows well is the stream's. A bed that is not level to the cell would else be strewn with puddles, dark in the
+    /// light blue.
     pub fn lakes(&self) -> Option<Field<Height>> {
         let pools = self.pools?;
         let Some(streams) = self.streams else { return Some(pools.clone()) };
@@ -89,7 +90,8 @@ impl<'a> Water<'a> {
     /// Checks layers and bounds.
     ///
     /// # Errors
-    /// When a layer is not of the terrain's size, or the bounds of streams are not numbers above 0 in rising order.
+    /// When a layer is not of the terrain's size, the bounds of streams are not numbers above 0 in rising order, or
+    /// their threshold is not a number above 0.
     pub fn check(&self, terrain: &Terrain) -> Result<()> {
         let sizes = [
             (WATER.name, self.depth.map(Field::size)),

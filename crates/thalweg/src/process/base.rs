@@ -90,11 +90,12 @@ fn band_rows(grid: &Grid, cells: u64) -> u64 {
     (cells / (grid.world[1] as u64).max(1)).max(1)
 }
 
-/// Lays values in metres on the ground of the given rows; `row` fills one row of them.
+/// Lays values in metres on the ground of the given rows of the window; `row` fills row number i of the window, one
+/// value a column. `span` are the values in metres that [`Blend::Multiply`] takes as 0 and as 1.
 ///
 /// Cells without data, and values that are not a number, leave the ground as it is. Layer [`AMOUNT`], where there is
 /// one, weakens the change cell by cell. Ground that would pass the accepted elevations stops there and is counted as
-/// `limited`; `added` is the exact change in units.
+/// `limited`; `added` is the exact change in units of [`Height`].
 pub fn lay(
     terrain: &mut Terrain,
     rows: Range<usize>,

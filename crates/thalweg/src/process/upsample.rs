@@ -70,8 +70,8 @@ pub(crate) fn ground(field: &Field<Height>, outside: Option<&Field<bool>>, topol
     heights(field, outside, topology, |h| (h.saturating_sub(Height::MIN.0)).min(Height::MAX.0.saturating_sub(h)))
 }
 
-/// Heights on cells of half the width. A half differs from its cell by `room(height)` units at most; cells that are
-/// `outside` stay as they are, and others do not look at them.
+/// Heights on cells of half the width. A half differs from its cell by `room(height)` at most, both in units of
+/// [`Height`]; cells that are `outside` stay as they are, and others do not look at them.
 pub fn heights(
     field: &Field<Height>,
     outside: Option<&Field<bool>>,

@@ -26,14 +26,16 @@ const NEAR: f64 = 2.0;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Agreement {
-    /// Correlation of heights, means over equal cells: half as many as the coarser terrain has, up to 256 on the long side.
+    /// Correlation of heights, −1 to 1: of means over equal cells, half as many on the long side as the coarser terrain
+    /// has, up to 256.
     pub heights: f64,
     /// Correlation of the slopes of those, −1 to 1.
     pub slopes: f64,
-    /// Share of the ten largest rivers' length that lies within two cells of the coarser terrain of where the other has as
-    /// large a river.
+    /// Share, 0 to 1, of the ten largest rivers' length that lies within two cells of the coarser terrain of where the
+    /// other has as large a river; `None` without rivers.
     pub rivers: Option<f64>,
-    /// How far they lie from there, in metres: mean over their length. What is not found within 24 cells counts as that far.
+    /// How far they lie from there, in metres: mean over their length. What is not found within 24 cells of the coarser
+    /// terrain counts as that far. `None` without rivers.
     pub shift: Option<f64>,
 }
 

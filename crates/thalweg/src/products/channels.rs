@@ -23,8 +23,9 @@ pub struct Widths {
     pub area: f64,
 }
 
-/// The widths of the channels in which the discharge is at least `threshold`, cells of `cell` metres; `None` if there is no
-/// channel longer than a cell. For what rules do to streams, compare at one threshold and one number of cells.
+/// The widths of the channels in which the discharge is at least `threshold`, both in m³/s, cells of `cell` metres;
+/// `None` if there is no channel longer than a cell. For what rules do to streams, compare at one threshold and one
+/// number of cells.
 ///
 /// A channel's middle line is what thinning leaves of it (Guo & Hall 1989, doi:10.1145/62065.62074); each of its cells is
 /// given to the nearest cell of the line; a width is the area so given over the line's length, in a window along it. A

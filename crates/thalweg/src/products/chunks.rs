@@ -19,16 +19,16 @@ const STEP: f64 = 1.0 / 32.0;
 /// How to cut a mesh and how coarse it may become.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChunkOptions {
-    /// As of a mesh in one.
+    /// Options of the mesh as a whole.
     pub mesh: MeshOptions,
-    /// Rows and columns of chunks.
+    /// Rows and columns of chunks: at least one, at most a chunk a quad, and 65 536 in all.
     pub count: [usize; 2],
     /// Levels of detail, the finest one too: 1 to [`MOST_LEVELS`].
     pub levels: usize,
-    /// How far the finest level may be above or below the ground, in metres; `None` keeps every point of it.
+    /// How far the finest level may be above or below the ground, 0 to 1 000 000 m; `None` keeps every point of it.
     pub error: Option<f64>,
-    /// The same of the second level, in metres, doubled from each level to the next; `None` takes a 32nd of a cell, or
-    /// twice the finest level's if that is more.
+    /// The same of the second level, above the finest level's to 1 000 000 m, doubled from each level to the next;
+    /// `None` takes a 32nd of a cell, or twice the finest level's if that is more.
     pub step: Option<f64>,
     /// Whether chunks have skirts, and as few points along their sides as within; else all levels have all points there.
     pub skirts: bool,
@@ -56,20 +56,21 @@ pub struct MeshChunk {
 pub struct ChunkedMesh {
     /// Those that have ground, row by row.
     pub chunks: Vec<MeshChunk>,
-    /// Metres by which the ground of each level is at most above or below that of [`Mesh::of`], but for the rounding of positions to
-    /// 32-bit floats.
+    /// Metres by which the ground of each level, the finest first, is at most above or below that of [`Mesh::of`], but
+    /// for the rounding of positions to 32-bit floats.
     pub errors: Vec<f64>,
     /// Metres that skirts hang down; 0 without.
     pub skirts: f64,
 }
 
 impl ChunkedMesh {
-    /// The mesh of a terrain in chunks. Without skirts, chunks that lie side by side have the same points along their common side at every level,
-    /// equal to the bit: any level of one meets any level of the other. With skirts a wall hangs down there, twice as deep as the
-    /// greatest error, so that what opens between two levels is never seen through.
+    /// The mesh of a terrain in chunks. Without skirts, chunks that lie side by side have the same points along their
+    /// common side at every level, equal to the bit: any level of one meets any level of the other. With skirts a wall
+    /// hangs down there, twice as deep as the greatest error, so that what opens between two levels is never seen
+    /// through.
     ///
     /// # Errors
-    /// More chunks than quads, levels or errors that cannot be, and as [`Mesh::of`].
+    /// When the count of chunks, the levels or the errors are outside what [`ChunkOptions`] allow; as [`Mesh::of`].
     pub fn of(terrain: &Terrain, options: &ChunkOptions) -> Result<Self> {
         let points = MeshPoints::of(terrain, &options.mesh)?;
         let errors = errors(options, terrain.grid.cell)?;

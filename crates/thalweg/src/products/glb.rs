@@ -19,7 +19,7 @@ const CLAMP_TO_EDGE: u32 = 33_071;
 const GLB_HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
-/// Half a centimetre: by how much the usual file rounds positions at most.
+/// Half a centimetre, in metres: by how much the usual file rounds positions at most.
 pub const USUAL_PRECISION: f64 = 0.005;
 
 /// Steps of a quantised coordinate.
@@ -45,7 +45,7 @@ pub enum MeshPrecision {
     Float,
     /// 16-bit whole numbers where they err by no more than [`USUAL_PRECISION`], else as [`MeshPrecision::Float`].
     Usual,
-    /// 16-bit whole numbers that err by no more than so many metres.
+    /// 16-bit whole numbers that err by no more than so many metres, 0.000 001 to 512.
     Metres(f64),
 }
 
@@ -89,14 +89,15 @@ impl Glb {
 
     /// The file of a scene.
     ///
-    /// Quantised (`KHR_mesh_quantization`) a corner takes 24 bytes and not 48: positions are 16-bit steps of a power of two, the same for all ground,
-    /// so that what is equal in two chunks stays so; normals have 16 bits, tangents 8, places on the picture 16. A reader must know that
-    /// extension.
+    /// Quantised (`KHR_mesh_quantization`) a corner takes 24 bytes and not 48: positions are 16-bit steps of a power of
+    /// two metres, the same for all ground, so that what is equal in two chunks stays so; normals have 16 bits,
+    /// tangents 8, places on the picture 16. A reader must know that extension.
     /// Levels of detail are `MSFT_lod`: a reader that does not know it shows the finest one. Trees are instances
     /// (`EXT_mesh_gpu_instancing`).
     ///
     /// # Errors
-    /// As [`Glb::new`]; when no 16-bit steps are as fine as was asked for.
+    /// As [`Glb::new`]; when the precision is outside its bounds, or no 16-bit steps are as fine for parts of this
+    /// size.
     pub fn of(scene: &MeshScene, options: &GlbOptions) -> Result<Self> {
         let part = scene.parts.iter().map(|part| Part {
             name: &part.name,

@@ -11,7 +11,8 @@ use crate::terrain::{POOL, Terrain};
 /// Surfaces that differ by no more units (4 mm) are one level: depths may have been through a file of 32-bit floats.
 const LEVEL: i64 = 256;
 
-/// A lake.
+/// A lake. Cells of water belong to one lake if they touch, by a corner too, and their levels are within 4 mm of that of its
+/// first cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LakeOutline {
@@ -19,7 +20,7 @@ pub struct LakeOutline {
     pub id: u32,
     /// Elevation of its surface in metres.
     pub level: f64,
-    /// Its cells.
+    /// Number of its cells.
     pub cells: u64,
     /// Its surface in m².
     pub area: f64,
@@ -30,10 +31,11 @@ pub struct LakeOutline {
     /// Greatest depth in metres.
     pub max_depth: f64,
     /// Where its water leaves, row and column: the lowest dry cell beside it, if that is no higher than the level, or a cell
-    /// of its own on an edge; none if it is not full.
+    /// of its own on an edge; `None` if it is not full.
     pub outlet: Option<[usize; 2]>,
     /// Its outline, islands after it: closed lines of (row, column) whose first point is their last, in cells from the
-    /// north-west corner. Corners of cells are cut, so that no two lines meet.
+    /// north-west corner. With north up the outline runs counter-clockwise, islands clockwise. Corners of cells are cut, so that no
+    /// two lines meet.
     pub outline: Vec<Vec<[f64; 2]>>,
 }
 
@@ -172,9 +174,12 @@ pub(crate) fn side_before(([i, j], side): Side, inside: impl Fn([isize; 2]) -> b
     }
 }
 
-/// The outlines of the cells of each number but 0, the first by the first of its cells: every side between them and others is
-/// walked once, middle to middle, from side to side, which cuts corners. Where cells touch by a corner the line passes between
-/// the others' corners, not theirs, if `corners` join them, and else between theirs.
+/// The outlines of the cells of each number but 0: closed lines of (row, column) in cells from the north-west corner, whose first
+/// point is their last. With north up, lines round cells run counter-clockwise and lines round islands clockwise. They stand in
+/// the order of the cells at which they begin, row by row, so the first is an outer line.
+///
+/// Every side between the cells and others is walked once, from the middle of a side to the middle of the next, which cuts
+/// corners. `corners` is whether cells that touch by a corner alone lie in one line.
 pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f64; 2]>>> {
     let [rows, cols] = numbers.size();
     let at = |[i, j]: [isize; 2]| -> u32 {
@@ -211,7 +216,8 @@ pub fn outlines(numbers: &Field<u32>, corners: bool) -> BTreeMap<u32, Vec<Vec<[f
     outlines
 }
 
-/// Closed lines as areas: each an outer line, counter-clockwise with north up, and after it those of the islands in it.
+/// The closed lines of one number, in the order of [`outlines`], as areas: each an outer line, counter-clockwise with north up, and
+/// after it those of the islands in it.
 pub fn areas(lines: Vec<Vec<[f64; 2]>>) -> Vec<Vec<Vec<[f64; 2]>>> {
     let (outer, islands): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| twice(line) > 0.0);
     let mut areas: Vec<Vec<Vec<[f64; 2]>>> = outer.into_iter().map(|line| vec![line]).collect();

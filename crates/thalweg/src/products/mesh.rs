@@ -21,23 +21,26 @@ pub enum Up {
 pub struct MeshOptions {
     /// Which axis points up.
     pub up: Up,
-    /// Height in metres that the highest ground is scaled to, all heights in proportion; `None` keeps them.
+    /// Height that the highest ground is scaled to, above 0 to 1 000 000 m, all heights in proportion; `None` keeps them.
     pub max_height: Option<f64>,
 }
 
-/// A heightfield as triangles. The middle of the terrain is the horizontal origin, heights are elevations.
+/// Ground or water as triangles. The middle of the terrain is the horizontal origin, heights are elevations. There is one position,
+/// normal, tangent and texture coordinate to a vertex.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Mesh {
-    /// Metres.
+    /// Vertices in metres, by the axes of `up`.
     pub positions: Vec<[f32; 3]>,
-    /// Unit normals of the ground (central differences).
+    /// Unit normals of the ground (central differences); those of water point up.
     pub normals: Vec<[f32; 3]>,
-    /// Unit vectors eastward along the ground; the fourth, +1, says that normal × tangent is the bitangent (northward).
+    /// Unit vectors eastward along the ground; the fourth, +1, says that normal × tangent is the bitangent (northward). Of rivers,
+    /// unit vectors from the left bank to the right; the fourth, −1, turns the bitangent upstream.
     pub tangents: Vec<[f32; 4]>,
-    /// Texture coordinates: u eastward, v southward, 0..1 over the cells' area.
+    /// Texture coordinates: u eastward, v southward, 0..1 over the cells' area. Of rivers, u from the left bank, 0, to the right, 1,
+    /// and v in metres downstream.
     pub uvs: Vec<[f32; 2]>,
-    /// Triangles, counter-clockwise seen from above.
+    /// Triangles, three vertices' numbers each, counter-clockwise seen from above.
     pub indices: Vec<u32>,
     /// As in the options.
     pub up: Up,
@@ -51,8 +54,8 @@ impl Mesh {
     /// holes. A terrain of a single row or column is as wide as its cells.
     ///
     /// # Errors
-    /// When there is no quad without a hole, too many vertices, or `max_height` is not a positive number (or cannot be
-    /// reached, because no ground is above zero).
+    /// When no four neighbouring cells have data, there are over 2³² − 2 vertices, or `max_height` is not above 0 to 1 000 000 m (or
+    /// cannot be reached, because no ground is above zero).
     pub fn of(terrain: &Terrain, options: &MeshOptions) -> Result<Self> {
         let points = MeshPoints::of(terrain, options)?;
         let MeshPoints { rows, cols, .. } = &points;
@@ -103,7 +106,7 @@ impl Mesh {
         mesh
     }
 
-    /// Lowest and highest coordinate along each axis, in metres.
+    /// Lowest and highest coordinate along each axis (x, y, z), in metres.
     pub fn bounds(&self) -> [[f32; 3]; 2] {
         plants::bounds(&self.positions)
     }

@@ -37,7 +37,8 @@ pub fn write_obj_scene(scene: &MeshScene, materials: &str, mut writer: impl Writ
     writer.flush()
 }
 
-/// Writes the materials of a scene for Wavefront OBJ, with the name of the picture that lies over the ground.
+/// Writes the materials of a scene for Wavefront OBJ. `texture` is the file's name of the picture that lies over the ground; without it
+/// the ground has its plain colour.
 ///
 /// # Errors
 /// When the writer fails.
@@ -93,10 +94,10 @@ fn obj_mesh(mesh: &Mesh, first: u64, writer: &mut impl Write) -> io::Result<()> 
 }
 
 /// Writes a scene as binary PLY, little-endian: one mesh of all parts at their finest level, each corner with its normal and its colour,
-/// 8 bits of red, green, blue and opacity: of the scene's picture under it, or of the material.
+/// 8 bits of red, green, blue and opacity: of the scene's picture under it, or of the material. In metres.
 ///
 /// # Errors
-/// When the writer fails.
+/// When the writer fails, or there are more than 2³² − 1 corners.
 pub fn write_ply(scene: &MeshScene, mut writer: impl Write) -> io::Result<()> {
     let meshes = || scene.parts.iter().map(|part| (part, &part.levels[0]));
     let corners: usize = meshes().map(|(_, mesh)| mesh.positions.len()).sum();

@@ -19,7 +19,7 @@ pub enum MeshSurface {
 }
 
 impl MeshSurface {
-    /// Both.
+    /// Both, ground first.
     pub const ALL: [Self; 2] = [Self::Ground, Self::Water];
 
     /// The name of the material.
@@ -38,7 +38,7 @@ impl MeshSurface {
         }
     }
 
-    /// Colour and opacity, linear.
+    /// Red, green and blue in linear light, and opacity, each 0 to 1.
     pub fn colour(self) -> [f64; 4] {
         match self {
             Self::Ground => [0.42, 0.38, 0.28, 1.0],
@@ -46,7 +46,7 @@ impl MeshSurface {
         }
     }
 
-    /// How rough it is, 0 to 1.
+    /// How rough it is, 0 smooth to 1 rough.
     pub fn roughness(self) -> f64 {
         match self {
             Self::Ground => 1.0,
@@ -80,7 +80,7 @@ pub struct MeshPart {
     pub surface: MeshSurface,
     /// Its levels of detail, the finest first.
     pub levels: Vec<Mesh>,
-    /// Metres by which each of them is at most off.
+    /// Metres by which each level, in their order, is at most above or below the ground of [`Mesh::of`]; 0 of water.
     pub errors: Vec<f64>,
 }
 
@@ -90,9 +90,9 @@ pub struct MeshPart {
 pub struct MeshScene {
     /// Ground and water.
     pub parts: Vec<MeshPart>,
-    /// The ground's colour from above.
+    /// The ground's colour from above, north up, spread over the terrain; without it ground has its plain colour.
     pub texture: Option<Picture>,
-    /// Trees.
+    /// Trees, if there are any; their meshes' y points up.
     pub trees: Option<Stand>,
 }
 
@@ -109,7 +109,7 @@ impl MeshScene {
         Self { parts: ground.chunks.into_iter().map(part).collect(), ..Self::default() }
     }
 
-    /// Adds water, each body by its name.
+    /// Adds water, each body by its name, such as [`waters`](crate::products::water_mesh::waters) gives.
     #[must_use]
     pub fn with_water(mut self, bodies: Vec<(&str, Mesh)>) -> Self {
         let part = |(name, mesh): (&str, Mesh)| MeshPart {
@@ -122,19 +122,19 @@ impl MeshScene {
         self
     }
 
-    /// Lays a picture over the ground.
+    /// Lays a picture over the ground; `None` takes it away.
     #[must_use]
     pub fn with_texture(self, texture: Option<Picture>) -> Self {
         Self { texture, ..self }
     }
 
-    /// Stands trees on it.
+    /// Stands trees on it; `None` takes them away.
     #[must_use]
     pub fn with_trees(self, trees: Option<Stand>) -> Self {
         Self { trees, ..self }
     }
 
-    /// Which axis points up.
+    /// Which axis points up: that of the first part; y if there is none.
     pub fn up(&self) -> Up {
         self.parts.first().map_or(Up::default(), |part| part.levels[0].up)
     }

@@ -1,8 +1,9 @@
 //! Depressions within depressions: the tree of hollows under each lake, with where each spills and what it holds.
 //!
-//! As water rises everywhere it reaches cells in the order of their heights, equals row by row. A cell without a lower one beside it begins
-//! a hollow. Where a cell joins several, each of them spills there, and they go on as one, which begins at that sill. What begins and ends at
-//! one height is flat ground, no hollow. So the tree is one of the ground alone: it asks neither for directions nor for the order of work.
+//! As water rises everywhere it reaches cells in the order of their heights, equals row by row. A cell without a lower one beside it
+//! begins a hollow. Where a cell joins several, each of them spills there, and they go on as one, which begins at that sill. What begins
+//! and ends at one height is flat ground, no hollow. So the tree is one of the ground alone: it asks neither for directions nor for the
+//! order of work.
 
 use rayon::prelude::*;
 
@@ -18,7 +19,7 @@ use crate::terrain::height::Height;
 pub struct NestedDepression {
     /// The place of the cell at which it begins, row by row from 1: of a leaf its pit, of others the sill at which those within it spill.
     pub id: u64,
-    /// The one that it becomes part of by spilling; none where it is a whole lake.
+    /// The `id` of the one that it becomes part of by spilling; `None` where it is a whole lake.
     pub parent: Option<u64>,
     /// The lake under which it lies: its number among [`lakes`](crate::products::lakes::lakes).
     pub lake: u32,
@@ -26,18 +27,19 @@ pub struct NestedDepression {
     pub pit: [usize; 2],
     /// Height of that cell.
     pub floor: Height,
-    /// Row and column of the cell over which it spills: the sill. A lake's is the cell of its level from which its water falls on, of several
-    /// the first row by row; none where it has none.
+    /// Row and column of the cell over which it spills: the sill. A lake's is the cell of its level from which its water falls on, of
+    /// several the first row by row; `None` where it has none.
     pub spill: Option<[usize; 2]>,
     /// Height at which it spills.
     pub level: Height,
-    /// The one into which it spills, within the lake; of several the deepest. None where it is a whole lake.
+    /// The `id` of the one into which it spills, within the lake; of several the deepest. `None` where it is a whole lake.
     pub into: Option<u64>,
-    /// The lake to which its water comes next: its own, unless it is a whole lake; 0 if the water leaves the land on no other lake's way.
+    /// Number of the lake to which its water comes next: its own, unless it is a whole lake; 0 if the water leaves the land without
+    /// another lake on its way.
     pub into_lake: u32,
-    /// Its cells below that level.
+    /// Number of its cells below that level.
     pub cells: u64,
-    /// What it holds up to there, in units of height × cells.
+    /// What it holds up to there, in units of height × cells (1/65 536 m over one cell).
     pub volume: u128,
 }
 
@@ -156,10 +158,11 @@ pub(crate) fn meet(at: Meeting, rising: &mut [Rising], mut told: impl FnMut(Nest
 const NONE: u32 = u32::MAX;
 
 /// The depressions of a land that is filled: by lakes in their order, those of each in the order in which they spill, so that each stands
-/// before the one that it becomes part of and a lake as a whole last. `directions` are those of the filled surface.
+/// before the one that it becomes part of and a lake as a whole last. `filled` is the land's surface with its hollows filled to their
+/// sills, `directions` are those of that surface.
 ///
 /// # Errors
-/// When a field is not of the land's size.
+/// When a field is not of the land's size, or as [`Land::check`].
 pub fn nested(land: &Land<'_>, filled: &Field<Height>, directions: &Directions) -> Result<Vec<NestedDepression>> {
     land.under(filled).check()?;
     land.check()?;

@@ -31,12 +31,12 @@ pub enum Green {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct NormalMap {
-    /// East, north, up: components of length 1 together; of the terrain's size.
+    /// East, north, up: a vector of length 1 to each cell of the terrain.
     pub normals: Field<[f32; 3]>,
 }
 
 impl NormalMap {
-    /// The terrain's normals, heights times `scale`; cells without data point up.
+    /// The terrain's normals, heights times `scale` (1 keeps them); cells without data point up.
     pub fn of(terrain: &Terrain, scale: f64) -> Self {
         let cell = |i: usize, j: usize| {
             let hole = terrain.is_nodata(i, j);
@@ -46,7 +46,7 @@ impl NormalMap {
         Self { normals: Field::generate(terrain.ground.size(), cell) }
     }
 
-    /// Writes an RGB PNG: −1 to 1 becomes 0 to the greatest code, up is (½, ½, 1).
+    /// Writes an RGB PNG of a pixel a cell, rows from the north: −1 to 1 becomes 0 to the greatest code, up is (½, ½, 1).
     ///
     /// # Errors
     /// When the writer fails.
@@ -62,11 +62,11 @@ impl NormalMap {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BumpMap {
-    /// 0 at the lowest ground, 1 at the highest; 0 where there is no data or all is level.
+    /// By cell, 0 at the lowest ground, 1 at the highest; 0 where there is no data or all is level.
     pub grey: Field<f64>,
-    /// Elevation of black, in metres.
+    /// Elevation of black, in metres; 0 of a terrain without data.
     pub low: f64,
-    /// Elevation of white, in metres.
+    /// Elevation of white, in metres; 0 of a terrain without data.
     pub high: f64,
 }
 
@@ -81,7 +81,7 @@ impl BumpMap {
         Self { grey: Field::generate(terrain.ground.size(), cell), low, high }
     }
 
-    /// Writes a grey PNG.
+    /// Writes a grey PNG of a pixel a cell, rows from the north: 0 to 1 becomes 0 to the greatest code.
     ///
     /// # Errors
     /// When the writer fails.

@@ -10,11 +10,14 @@ pub struct Reading {
     pub name: String,
     /// Its unit; empty where it has none.
     pub unit: String,
-    /// Its value there, in the layer's unit.
+    /// Its value there, in `unit`.
     pub value: f32,
 }
 
-/// The slope of the ground at a cell (row, column) in degrees, as [`gradient`] has it.
+/// The slope of the ground at a cell (row, column), 0° to 90°, as [`gradient`] has it.
+///
+/// # Panics
+/// When the row lies outside the terrain, and in debug builds when the column does.
 pub fn slope(terrain: &Terrain, [i, j]: [usize; 2]) -> f64 {
     let [east, north] = gradient(terrain, i, j);
     libm::atan(libm::hypot(east, north)).to_degrees()
@@ -24,7 +27,7 @@ pub fn slope(terrain: &Terrain, [i, j]: [usize; 2]) -> f64 {
 /// have no number there.
 ///
 /// # Panics
-/// When the cell lies outside the terrain.
+/// When the row lies outside the terrain, and in debug builds when the column does, if there is a layer to read.
 pub fn probe(terrain: &Terrain, [i, j]: [usize; 2]) -> Vec<Reading> {
     let loose = terrain.loose.as_ref().map(|loose| (LOOSE.name, "m", loose[(i, j)].metres_f32()));
     let layers = terrain.layers.iter().filter(|(_, layer)| layer.cells.size() == terrain.ground.size());

@@ -13,14 +13,14 @@ use crate::terrain::grid::{Georeference, Grid};
 use crate::terrain::height::Height;
 use crate::terrain::{Cells, Layer, Terrain};
 
-/// The terrain with `size` samples over the same extent between its corner samples. More samples are interpolated
+/// The terrain with `size` samples (rows, columns) over the same extent between its corner samples. More samples are interpolated
 /// (ground bicubic, layers linear), fewer low-passed; planes stay planes exactly. Whole numbers of layers are rounded.
 ///
 /// Where a new sample would be made of any cell without data it takes the nearest cell as it is, without data or with.
 ///
 /// # Errors
 /// When a side is zero, or the shape does not fit: cells are square, so both directions must shrink or grow alike, to
-/// within one interval.
+/// within one interval. As [`Grid::new`] of the new cells.
 pub fn resample(terrain: &Terrain, size: Size) -> Result<Terrain> {
     let grid = resampled(&terrain.grid, size)?;
     Grid::new(size, grid.cell)?;
@@ -30,7 +30,7 @@ pub fn resample(terrain: &Terrain, size: Size) -> Result<Terrain> {
 /// The grid of `size` samples over the extent between another one's corner samples, of a map of any size.
 ///
 /// # Errors
-/// As [`resample`].
+/// As [`resample`], but cells as [`Grid::of_windows`] allows them.
 pub fn resampled(old: &Grid, size: Size) -> Result<Grid> {
     let long = usize::from(old.cols() >= old.rows());
     if size.contains(&0) {
@@ -66,7 +66,7 @@ impl Resampling {
     /// From a grid to so many rows and columns.
     ///
     /// # Errors
-    /// As [`resample`].
+    /// As [`resampled`].
     pub fn new(old: &Grid, size: Size) -> Result<Self> {
         let grid = resampled(old, size)?;
         let [rows, cols] = [0, 1].map(|k| Axis::new(old.size[k], size[k], Kernel::Smooth));
@@ -78,7 +78,10 @@ impl Resampling {
         &self.grid
     }
 
-    /// The old rows of which new ones are made; none of none.
+    /// The old rows of which new ones are made; `0..0` for no rows.
+    ///
+    /// # Panics
+    /// When the rows reach beyond the new grid.
     pub fn needs(&self, rows: Range<usize>) -> Range<usize> {
         let taps = self.rows.taps[rows.clone()].iter().flatten().map(|tap| tap.0);
         let all = taps.chain(self.rows.nearest[rows].iter().copied());
@@ -88,11 +91,14 @@ impl Resampling {
         ends.map_or(0..0, |[first, last]| first..last + 1)
     }
 
-    /// New rows, of all columns, out of the old ones that they [need](Self::needs); `nodata` marks old cells without data. Gives the ground, and which
-    /// cells have no data.
+    /// New rows, of all columns, out of the old ones that they [need](Self::needs): `ground` holds those rows, all columns of them, and
+    /// `nodata` marks their cells without data. Gives the ground, and which cells have no data.
     ///
     /// # Errors
-    /// Other rows than those that are needed; a mask of another size.
+    /// Other rows than those that are needed; a mask of another size than `ground`.
+    ///
+    /// # Panics
+    /// As [`Resampling::needs`].
     pub fn rows(
         &self,
         rows: Range<usize>,
@@ -126,7 +132,8 @@ impl Resampling {
 /// The rule for cells without data is that of [`resample`].
 ///
 /// # Errors
-/// When a side is zero or larger than it was, or the shape does not fit to within one cell.
+/// When a side is zero or larger than it was, or the shape does not fit to within one cell: cells are square. As [`Grid::new`] of the
+/// new cells.
 pub fn reduce(terrain: &Terrain, size: Size) -> Result<Terrain> {
     let old = &terrain.grid;
     check_reduction(old.size, size)?;

@@ -37,9 +37,10 @@ pub(super) fn ribbon(mesh: &mut Mesh, banks: &[Bank], [rows, cols]: [usize; 2], 
     }
 }
 
-/// The surfaces of rivers (ribbons as wide as they are, where the cells beside hold their water) and lakes (their cells), y up, to lie on the terrain's mesh
-/// ([`Mesh::of`]). Places on a picture are u across a river and v in metres downstream; a lake's are those of each cell. None where there
-/// is no water.
+/// The surfaces of rivers (ribbons as wide as they are, where the cells beside hold their water) and lakes (their cells) in metres, y up,
+/// to lie on the terrain's mesh ([`Mesh::of`]). Texture coordinates are u across a river, 0 left to 1 right, and v in metres downstream;
+/// a lake's are u eastward and v southward, 0 to 1 in each cell. `None` where there is no water, or more than 32-bit numbers of vertices
+/// reach.
 pub fn ribbons(network: &Network, carved: &Carved) -> Option<Mesh> {
     let mut mesh = Mesh::empty(Up::Y);
     let [rows, cols] = network.size;

@@ -2,8 +2,11 @@
 
 use crate::terrain::Terrain;
 
-/// Rise per metre eastward and northward at cell (i, j): central differences, one-sided beside a rim or a cell without
+/// Rise per metre eastward and northward at row `i`, column `j`: central differences, one-sided beside a rim or a cell without
 /// data, 0 where there is no neighbour at all. Differences of heights are exact.
+///
+/// # Panics
+/// When the row lies outside the terrain, and in debug builds when the column does.
 pub fn gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
     let [rows, cols] = terrain.ground.size();
     let cell = terrain.grid.cell;
@@ -18,7 +21,7 @@ pub fn gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
     [rise((i, j.wrapping_sub(1)), (i, j + 1)), rise((i + 1, j), (i.wrapping_sub(1), j))]
 }
 
-/// The unit normal of ground with this gradient times `scale`: east, north, up.
+/// The unit normal (east, north, up) of ground with this gradient (rise per metre east, north) times `scale`.
 pub fn normal(gradient: [f64; 2], scale: f64) -> [f64; 3] {
     let [east, north] = gradient.map(|g| g * scale);
     let length = (east * east + north * north + 1.0).sqrt();

@@ -23,7 +23,7 @@ pub struct Stand {
     pub plants: Vec<(String, Plant)>,
     /// The trees.
     pub trees: Vec<StandingTree>,
-    /// Number of trees that had no place: more than were wanted.
+    /// Number of trees that were left out because there were more than were wanted.
     pub left_out: usize,
 }
 
@@ -31,23 +31,23 @@ pub struct Stand {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct StandingTree {
-    /// Number of its shape.
+    /// Number of its shape in [`Stand::plants`], from 0.
     pub plant: usize,
-    /// Its foot, in the mesh's metres.
+    /// Its foot, x east, y up and z south in the mesh's metres.
     pub foot: [f32; 3],
-    /// Its width and height in metres.
+    /// Width of its crown in metres, and its height in the mesh's metres, scaled as the ground is.
     pub size: [f32; 2],
-    /// Sine and cosine of half of its turn about its axis.
+    /// Sine and cosine of half of its turn about its axis, counter-clockwise seen from above; turn 0 leaves the shape as it is.
     pub half_turn: [f32; 2],
 }
 
 impl Stand {
-    /// Trees on the mesh that a terrain has with the same options, at most so many: of more, those are taken whose numbers'
+    /// Trees on the mesh that a terrain has with the same options, at most `most`: of more, those are taken whose numbers'
     /// hashes are least, which thins the forest evenly. Trees beyond the outermost cells' centres, where there is no
     /// mesh, or over its holes are passed over.
     ///
     /// # Errors
-    /// As [`Mesh::of`](crate::products::mesh::Mesh::of) for the options.
+    /// When `max_height` is refused, as by [`Mesh::of`](crate::products::mesh::Mesh::of).
     pub fn of(trees: &[Tree], terrain: &Terrain, options: &MeshOptions, most: usize) -> Result<Self> {
         Self::grown(trees, terrain, options, most, SHAPES)
     }

@@ -32,20 +32,21 @@ pub fn geometry(discharge: &Field<f32>) -> [Field<f32>; 3] {
 }
 
 /// The discharge in m³/s from which on a cell of this terrain shows a stream worth a line, if nobody says it: that above
-/// which one cell in a hundred is; `None` if nothing flows.
+/// which one cell in a hundred is, or the least there is if fewer have any; `None` if nothing flows.
 pub fn threshold(discharge: &Field<f32>) -> Option<f32> {
     let mut values: Vec<f32> = discharge.as_slice().iter().copied().filter(|q| q.is_finite() && *q > 0.0).collect();
     let kept = (discharge.len() / 100).min(values.len().checked_sub(1)?);
     Some(*values.select_nth_unstable_by(kept, |a, b| b.total_cmp(a)).1)
 }
 
-/// The streams of at least `threshold` m³/s, as lines down the steepest way of the terrain, pools full to their brims.
+/// The streams of at least `threshold` m³/s, as lines down the steepest way of the terrain, its hollows filled. `pools` are the depths
+/// of standing water.
 ///
 /// A line crosses pools, and a few cells of less water, from stream to stream. Where a channel is broader than a cell,
 /// lines along its sides that join within its own breadth are left out.
 ///
 /// # Errors
-/// When the discharge is not of the terrain's size, or the threshold not above 0.
+/// When discharge or pools are not of the terrain's size, or the threshold is not a finite number above 0.
 pub fn reaches(
     terrain: &Terrain,
     discharge: &Field<f32>,

@@ -20,7 +20,7 @@ const ROUNDS: usize = 2;
 
 /// The water that a terrain's layers and its sea level tell of, by names, to lie on the mesh that the same options make: `sea` and `lakes`
 /// are level sheets that reach a little under the ground around them, `rivers` are ribbons, as wide as streams of their
-/// [discharge](DISCHARGE) are or as the ground beside lets them, u across from left to right, v in metres downstream. Rivers are those
+/// [discharge](DISCHARGE) are or as the ground beside lets them, u across, 0 left to 1 right, v in metres downstream. Rivers are those
 /// of the usual threshold ([`threshold`]). What is not there has no mesh.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use crate::products::slope::gradient;
 use crate::terrain::field::Field;
 use crate::terrain::{DISCHARGE, POOL, Terrain};
 
-/// How wetness is found.
+/// How wetness is found. Each number is above 0 to 1e9.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WetnessRules {
     /// Water that saturated soil lets through to the side, per metre of width and unit of slope, m²/s.
@@ -38,7 +38,7 @@ impl Default for WetnessRules {
 /// 1994, doi:10.1029/93WR02979). The terrain's discharge and pools are taken; without discharge, what `runoff` gives.
 ///
 /// # Errors
-/// When a rule is not above 0.
+/// When a rule is not above 0 to 1e9.
 pub fn wetness(terrain: &Terrain, rules: &WetnessRules) -> Result<Field<f32>> {
     check(rules)?;
     wetness_of(terrain, rules, &discharge(terrain, rules.runoff))

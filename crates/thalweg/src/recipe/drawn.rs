@@ -11,7 +11,7 @@ use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::Height;
 
 impl Recipe {
-    /// The world that its sketch lies in; `grid` is one of its levels'.
+    /// The world that its sketch lies in, in metres; `grid` is that of one of its levels.
     pub fn sketch_world(&self, grid: &Grid) -> SketchWorld {
         let [height, width] = grid.map();
         SketchWorld { extent: self.extent.unwrap_or([width, height]), sea_level: grid.sea_level.map(Height::metres) }
@@ -41,7 +41,8 @@ impl Recipe {
     /// Takes the feature of that number, from 0, away.
     ///
     /// # Errors
-    /// No such feature; what then contradicts itself, as a river may that lay inside a coast.
+    /// No such feature; what then contradicts itself, as a river may that lay inside a coast; as [`Recipe::drawn`]. Nothing is changed
+    /// then.
     pub fn erase(&mut self, number: usize, grid: &Grid) -> Result<()> {
         let mut sketch = self.drawn(grid)?;
         let count = sketch.features.len();

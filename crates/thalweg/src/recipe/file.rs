@@ -13,7 +13,7 @@ use crate::models;
 use crate::recipe::Recipe;
 
 impl Recipe {
-    /// Whether a file is a recipe by its name.
+    /// Whether a file is a recipe by its name: it ends in `.toml`, in letters of either case.
     pub fn is_named(path: &Path) -> bool {
         path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
     }
@@ -42,7 +42,7 @@ impl Recipe {
     /// is laid beside. So are lines that are drawn and in no file yet, as GeoJSON under the recipe's name.
     ///
     /// # Errors
-    /// A file that the recipe reads, or cannot be written; another file in the place of that elevation model.
+    /// When the recipe itself reads that file, or it cannot be written; another file in the place of that elevation model or of the lines.
     pub fn save(&self, path: &Path) -> Result<()> {
         apart(&self.reads(), &[path.to_path_buf()])?;
         let text = self.placed(path)?;
@@ -75,8 +75,8 @@ impl Recipe {
         Ok(recipe.to_toml())
     }
 
-    /// What is to be set in `plain`, a recipe before it was turned, to come to this one: cells, seed, parameters. `None` where they differ in
-    /// anything else.
+    /// What is to be set in `plain`, a recipe before it was turned, to come to this one: cells, seed, parameters. `None` where they differ
+    /// in anything else.
     pub fn overrides_of(&self, plain: &Self) -> Option<Overrides> {
         let mut plain = plain.clone();
         let mut overrides = Overrides {
@@ -102,7 +102,7 @@ impl Recipe {
     }
 }
 
-/// What was set in a recipe.
+/// What was set in a recipe. `None` is what was not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overrides {

@@ -10,9 +10,9 @@ use crate::terrain::grid::Georeference;
 /// A coordinate system in metres, and where in it the world's north-western corner lies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorldPlace {
-    /// EPSG code of a projected system in metres.
+    /// EPSG code of a projected system in metres, 1024 to 32 766.
     pub epsg: u16,
-    /// Easting and northing of the north-western corner, in metres.
+    /// Easting and northing of the north-western corner in metres, each -1e8 to 1e8.
     pub corner: [f64; 2],
 }
 
@@ -23,7 +23,8 @@ impl WorldPlace {
     /// Checked: `crs` is the text `EPSG:CODE`.
     ///
     /// # Errors
-    /// Another text; a system known to be in degrees, in feet, or of metres that are not the ground's.
+    /// Another text or a code out of range; a system known to be in degrees, in feet, or of metres that are not the ground's; a corner out
+    /// of range.
     pub fn new(crs: &str, corner: [f64; 2]) -> Result<Self> {
         let code = crs.strip_prefix("EPSG:").and_then(|code| code.parse::<u16>().ok());
         // Codes of geographic and geocentric systems lie together; 32767 stands for a system without a code.
@@ -38,7 +39,7 @@ impl WorldPlace {
         Ok(place)
     }
 
-    /// Cells of so many metres, the first of them at the corner.
+    /// The georeference of cells of `cell` metres, north up, the first of them at the corner.
     pub fn georeference(&self, cell: f64) -> Georeference {
         let [x, y] = self.corner;
         geokeys::projected(self.epsg, [x, cell, 0.0, y, 0.0, -cell])

@@ -15,7 +15,7 @@ pub enum Coarsest {
     /// Cells are halved while at least [`FEWEST`](crate::plan::FEWEST) are left, and the short side comes out by
     /// [`OFF`](crate::plan::OFF).
     Auto,
-    /// So many cells on the long side.
+    /// So many cells on the long side, 1 to 1 048 576.
     Cells(usize),
 }
 
@@ -35,9 +35,9 @@ pub enum LocalFrom {
     /// The finest that has no more than [`GLOBAL`](crate::plan::GLOBAL) cells on the long side.
     #[default]
     Auto,
-    /// So many cells on the long side.
+    /// So many cells on the long side, 1 to 1 048 576.
     Cells(usize),
-    /// The finest with cells of this width in metres or more.
+    /// The finest with cells of this width or more, 0.001 to 100 000 m.
     Width(f64),
 }
 
@@ -52,7 +52,7 @@ pub enum When {
     First,
     /// On the last.
     Last,
-    /// On those with cells of such a width in metres, finest and coarsest, both included.
+    /// On those with cells of such a width in metres: least and greatest, both included, each 0 to 1e8.
     Widths([f64; 2]),
 }
 

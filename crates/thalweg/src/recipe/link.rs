@@ -41,7 +41,7 @@ impl Recipe {
     /// The recipe of a link's fragment, with or without its `#`.
     ///
     /// # Errors
-    /// A word that is cut off or altered, of a newer version, or whose text is no recipe.
+    /// A word that is empty, cut off or altered, or of another version, or whose text is over a mebibyte or no recipe.
     pub fn from_link(link: &str) -> Result<Self> {
         let link = link.trim().trim_start_matches('#');
         let bad = |why: &str| Error::Recipe(format!("the link holds no recipe: {why}"));

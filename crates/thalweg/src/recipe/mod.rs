@@ -77,9 +77,9 @@ pub struct Recipe {
     pub name: String,
     /// A paragraph about the landform.
     pub about: String,
-    /// Width and height in metres; `None` when the terrain comes from a file.
+    /// Width and height in metres, each 0.01 to 1e8; `None` when the terrain comes from a file or a caller.
     pub extent: Option<[f64; 2]>,
-    /// Cells on the long side; with `from`, 0 stands for as many as the elevation model has.
+    /// Cells on the long side, 1 to 1 048 576; with `from`, 0 stands for as many as the elevation model has.
     pub cells: usize,
     /// Cells on the long side of the level that it is built from; `extent` only.
     pub coarsest: Coarsest,
@@ -87,15 +87,15 @@ pub struct Recipe {
     pub beyond: Beyond,
     /// The global level; with [`Beyond::Local`] only.
     pub local_from: LocalFrom,
-    /// Width of the margin that is built round the extent and cut away, as a share of the extent's shorter side; `extent` only.
+    /// Width of the margin that is built round the extent and cut away, as a share of the extent's shorter side, 0 to 1; `extent` only.
     pub margin: f64,
     /// Columns and rows that are cut away in the end, at the eastern and the southern side; `extent` only.
     pub cut: [usize; 2],
     /// The world's seed. TOML's numbers are signed: its upper half is written, and read, as negative numbers.
     pub seed: u64,
-    /// North, east, south, west.
+    /// What happens at its sides, north, east, south, west.
     pub edges: Edges,
-    /// Sea level in metres, if there is a sea.
+    /// Sea level in metres, -16 000 to 16 000; `None` without a sea.
     pub sea_level: Option<f64>,
     /// How worlds of this recipe lie scattered over a plane without end, if they do.
     pub continents: Option<Scatter>,
@@ -107,15 +107,15 @@ pub struct Recipe {
     pub ramp: &'static Ramp,
     /// Climate and colours of what covers its ground.
     pub textures: TextureRules,
-    /// An elevation model to start from instead of flat ground.
+    /// Path of an elevation model to start from instead of flat ground; `None` with an extent.
     pub from: Option<PathBuf>,
     /// Ridges, rivers, coasts and heights that the ground keeps, see [`crate::sketch`].
     pub sketch: Option<SketchFrom>,
-    /// The stages in order.
+    /// The stages in the order in which they run, at most 1000.
     pub stages: Vec<Stage>,
     /// The folder that paths are relative to.
     pub folder: PathBuf,
-    /// What of its text has another name now, in words.
+    /// What of its text has another name now, a sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ impl Recipe {
         }
     }
 
-    /// The local forms of its stages together, where cells of its global level are so wide.
+    /// The local forms of its stages together, where cells of its global level are `cell` metres wide.
     pub fn local(&self, cell: f64) -> Local {
         let mut local = Local::new(cell);
         for (stage, pass) in self.stages.iter().zip(self.last_passes()).filter(|(stage, _)| !stage.muted) {
@@ -167,7 +167,7 @@ impl Recipe {
         local
     }
 
-    /// The local form of each of its stages, in words; `None` of one that ends at the global level.
+    /// Label and local form, in words, of each of its stages; `None` of one that ends at the global level.
     pub fn local_forms(&self) -> Vec<(&str, Option<&'static str>)> {
         let mut local = Local::new(1.0);
         self.stages.iter().map(|stage| (stage.label.as_str(), stage.model.local(&mut local))).collect()
@@ -180,10 +180,10 @@ impl Recipe {
         labels.into_iter().find(is_free).unwrap_or_default()
     }
 
-    /// The number of the stage of that label.
+    /// The number of the stage of that label, from 0.
     ///
     /// # Errors
-    /// When there is none.
+    /// When no stage has that label.
     pub fn stage_of(&self, label: &str) -> Result<usize> {
         let labels = || self.stages.iter().map(|stage| stage.label.as_str());
         labels().position(|known| known == label).ok_or_else(|| Error::unknown("stage", label, labels()))
@@ -208,7 +208,8 @@ impl Recipe {
         Ok(())
     }
 
-    /// The files that its run reads: the terrain that it begins with, layers, and the sidecars beside them.
+    /// The files that its run reads: layers, the terrain that it begins with, the sidecars beside them, and the sketch. Paths are
+    /// joined to [`Recipe::folder`].
     pub fn reads(&self) -> Vec<PathBuf> {
         let sources = self.stages.iter().flat_map(|stage| stage.layers.values());
         let layers = sources.filter_map(|source| match &source.from {

@@ -9,11 +9,11 @@ use crate::declare::params::ParamKind;
 /// How continents lie scattered: one, or none, in each square of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scatter {
-    /// Side of the lattice's squares, in metres: at least the recipe's extent.
+    /// Side of the lattice's squares, 0.01 to 1e9 m: at least the longer side of the recipe's extent.
     pub spacing: f64,
-    /// Depth of the sea between, in metres.
+    /// Depth of the sea between, 1 to 12 000 m.
     pub depth: f64,
-    /// Share of the squares that hold sea alone.
+    /// Share of the squares that hold sea alone, 0 to 1.
     pub empty: f64,
 }
 

@@ -1,4 +1,4 @@
-//! [`Source`]: where a stage's input layer comes from.
+//! [`LayerSource`]: where a stage's input layer comes from.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::declare::keys::{self, File, Form, Key, Maybe, Pair, Text, key, schema
 pub struct LayerSource {
     /// A file (relative to the recipe), or a layer that an earlier stage left.
     pub from: From,
-    /// Values that become 0 and 1; what lies beyond is clamped. `None`: values as they are.
+    /// The value that becomes 0 and the one that becomes 1, which differ; what lies beyond is clamped. `None`: values as they are.
     pub scale: Option<[f64; 2]>,
 }
 

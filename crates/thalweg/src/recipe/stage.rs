@@ -28,13 +28,13 @@ pub struct Stage {
     pub layers: BTreeMap<String, LayerSource>,
     /// Tables that it is given: springs that run while it does, kinds of soil and beds of rock that stay.
     pub tables: Tables,
-    /// What is done by hand, in its order.
+    /// What is done by hand, in its order, at most [`MAX_STROKES`](strokes::MAX_STROKES).
     pub strokes: Vec<Stroke>,
     /// Whether it is kept and not run.
     pub muted: bool,
     /// On which levels it runs.
     pub when: When,
-    /// Factors on its parameters with each finer level that it runs on.
+    /// Factors on its parameters, by their names, with each finer level that it runs on, 0.001 to 1000.
     pub finer: BTreeMap<String, f64>,
 }
 
@@ -81,7 +81,7 @@ impl Stage {
     /// Its model as it runs after so many coarser levels: with the parameters of `finer` that many times multiplied.
     ///
     /// # Errors
-    /// When a parameter leaves its range.
+    /// When a factor takes a parameter out of its range.
     pub fn model_at(&self, pass: u32) -> Result<ModelAt<'_>> {
         if pass == 0 || self.finer.is_empty() {
             return Ok(ModelAt::Plain(&*self.model));
@@ -121,12 +121,12 @@ impl Stage {
         self.model.about().tables.contains(&SPRINGS)
     }
 
-    /// Checks what a grid decides: the model's parameters, where the springs lie, and the strokes, of the level after so many
+    /// Checks what a grid decides: the model's parameters, where things of tables lie, and the strokes, of the level after so many
     /// coarser ones. Nothing of a muted stage.
     ///
     /// # Errors
-    /// As [`Model::check`], a spring outside the world, a stroke after more steps than there are, as [`Stroke::check`], and as
-    /// [`Stage::model_at`].
+    /// As [`Model::check`], and with looped sides as [`Grid::check`] or when the model needs sides that end; a spring, mouth or waypoint
+    /// outside the world, a stroke after more steps than there are, as [`Stroke::check`], and as [`Stage::model_at`].
     pub fn check(&self, grid: &Grid, pass: u32) -> Result<()> {
         if self.muted {
             return Ok(());

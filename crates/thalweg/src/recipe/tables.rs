@@ -54,7 +54,7 @@ macro_rules! tables {
                 (!lists.is_empty()).then(|| format!("{{ {} }}", lists.join(", ")))
             }
 
-            /// Moves what has a place in the world to where it lies in one so many times as wide.
+            /// Moves what has a place in the world to where it lies in a world `times` as wide.
             pub fn widen(&mut self, times: f64) {
                 $( self.$field.iter_mut().for_each(|row| row.widen(times)); )+
             }

@@ -22,9 +22,9 @@ use crate::rocks::{self, Rock};
 use crate::sketch::PathOrLines;
 use crate::terrain::grid::{self, Edge, Edges, SIDES};
 
-/// The recipe of a world's folder, and the schema of it that lies beside.
+/// File name of the recipe in a world's folder.
 pub const RECIPE_FILE: &str = "recipe.toml";
-/// See [`RECIPE_FILE`].
+/// File name of the JSON Schema that lies beside [`RECIPE_FILE`].
 pub const SCHEMA_FILE: &str = "recipe.schema.json";
 
 /// The longest recipe that is read: room for as many strokes as a stage may have.
@@ -203,7 +203,7 @@ impl Recipe {
     /// Reads a recipe from a file; its paths are then relative to that file.
     ///
     /// # Errors
-    /// When the file cannot be read or is no recipe.
+    /// When the file cannot be read or is over 16 MiB, there is too little memory for it, or as [`Recipe::parse`].
     pub fn read(path: &Path) -> Result<Self> {
         Self::read_with(path, &Models::default())
     }
@@ -224,7 +224,8 @@ impl Recipe {
     /// Reads a recipe from its text.
     ///
     /// # Errors
-    /// Broken TOML, unknown keys, models and parameters, values out of range, labels used twice.
+    /// Broken TOML, unknown keys, models and parameters, values out of range, labels used twice, keys that do not go together, and not
+    /// exactly one of `extent` and `from`.
     pub fn parse(text: &str) -> Result<Self> {
         Self::parse_with(text, &Models::default())
     }
@@ -292,11 +293,11 @@ impl Recipe {
         Err(Error::Recipe(format!("`margin` goes with {refusal}")))
     }
 
-    /// Reads a recipe that may be without a start of its own, for [`Run::over`](crate::Run::over): a checkpoint's, or one for a terrain that
-    /// its caller has.
+    /// Reads a recipe that may be without a start of its own, for [`Run::over`](crate::Run::over): a checkpoint's, or one for a terrain
+    /// that its caller has.
     ///
     /// # Errors
-    /// As [`Recipe::parse`], but that a start is not asked for.
+    /// As [`Recipe::parse`], but that neither a start nor keys that go together are asked for.
     pub fn parse_stages(text: &str, models: &Models) -> Result<Self> {
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| broken(text, &e))?;
         keys::known("key", &table, KEYS.iter().map(|key| key.name).chain([STAGE]))?;

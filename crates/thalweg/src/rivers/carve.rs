@@ -15,15 +15,15 @@ const TURNS: usize = 9;
 /// In how many of these turns way is made for lines that lie under the ground as it is drawn.
 const SHOWN: usize = 6;
 
-/// Ground with its rivers.
+/// Ground with its rivers: fields of the terrain's size.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Carved {
-    /// The ground, of the terrain's size; nowhere higher than it was, but on levees.
+    /// The ground; nowhere higher than it was, but on levees.
     pub ground: Field<Height>,
     /// Depth of the water of rivers and lakes, 0 where there is none: ground and depth together are its level.
     pub water: Field<Height>,
-    /// For each cell one more than the index of the run whose water it is; 0 elsewhere.
+    /// For each cell one more than the index in [`Network::rivers`] of the run whose water it is; 0 elsewhere.
     pub river: Field<u32>,
     /// How much of each cell is water, 0 to 1: rivers narrower than a cell cover a part of it.
     pub share: Field<f32>,

@@ -6,27 +6,27 @@ use crate::rivers::tree::around;
 use crate::rivers::walk::walk;
 use crate::terrain::field::Field;
 
-/// A reach as it was written.
+/// A reach as it was written. Places, levels and widths are one to a vertex, two vertices or more, from its upper end down.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WrittenReach {
-    /// Its number.
+    /// Its number, which other reaches know it by.
     pub id: u32,
     /// One more than the index of its run, as in the rasters.
     pub river: u32,
-    /// Number of the lake that it comes out of.
+    /// Number of the lake that it comes out of; `None` if it comes out of none.
     pub lake_from: Option<u32>,
-    /// Number of the lake that it runs into.
+    /// Number of the lake that it runs into; `None` if it runs into none.
     pub lake_to: Option<u32>,
-    /// Number of the reach that it runs into.
+    /// Number of the reach that it runs into; `None` if it runs into none.
     pub downstream: Option<u32>,
-    /// Number of the reach at whose end it parts from another run.
+    /// Number of the reach at whose end it parts from another run; `None` if it is no arm.
     pub parts_from: Option<u32>,
     /// How it ends: `river`, `lake`, `sea`, `edge` or `outlet`.
     pub end: String,
     /// Discharge at its upper and lower end in m³/s.
     pub discharge: [f64; 2],
-    /// Rows and columns of its vertices, in cells.
+    /// Row and column in cells from the north-west corner; cell (i, j) reaches from i to i + 1 and from j to j + 1.
     pub places: Vec<[f64; 2]>,
     /// Levels of the water in metres.
     pub surface: Vec<f64>,
@@ -40,7 +40,7 @@ pub struct WrittenReach {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct WrittenLake {
-    /// Its number, as in the raster.
+    /// Its number, from 1, as in the raster.
     pub id: u32,
     /// Its level in metres.
     pub level: f64,
@@ -48,27 +48,27 @@ pub struct WrittenLake {
     pub runoff: f64,
 }
 
-/// All that was written.
+/// All that was written. Fields are of the grid's size.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RiverFiles {
     /// Side of a cell in metres.
     pub cell: f64,
-    /// Sea level in metres.
+    /// Sea level in metres; `None` without a sea.
     pub sea: Option<f64>,
     /// Cells (row, column) that were given as mouths.
     pub mouths: Vec<[usize; 2]>,
     /// The corrected ground in metres.
     pub ground: Field<f64>,
-    /// True where there is data; like all fields here of the grid's size.
+    /// True where there is data.
     pub known: Field<bool>,
-    /// Water of runs: one more than the run's index.
+    /// Water of runs: one more than the run's index; 0 elsewhere.
     pub river: Field<u32>,
-    /// Paths of runs: one more than the run's index.
+    /// Paths of runs: one more than the run's index; 0 elsewhere.
     pub path: Field<u32>,
-    /// Lakes by number.
+    /// Lakes by number; 0 elsewhere.
     pub lake: Field<u32>,
-    /// Level of the water in metres, where there is any.
+    /// Level of the water in metres; where there is none, a number that says nothing.
     pub surface: Field<f64>,
     /// The reaches.
     pub reaches: Vec<WrittenReach>,
@@ -84,11 +84,11 @@ pub struct Check {
     pub name: &'static str,
     /// How many things there were to check.
     pub count: usize,
-    /// Of how many it holds.
+    /// Of how many of them it holds.
     pub good: usize,
-    /// The first that it does not hold of.
+    /// The first that it does not hold of, in words; `None` if it holds of all.
     pub first: Option<String>,
-    /// Of how many per cent it is to hold.
+    /// Of how many per cent it is to hold at least, 0 to 100.
     pub least: f64,
 }
 
@@ -116,7 +116,7 @@ impl Check {
     }
 }
 
-/// Runs every check.
+/// Runs every check, and gives one result to each.
 pub fn check(files: &RiverFiles) -> Vec<Check> {
     let [rivers, land] = files.arrivals();
     vec![

@@ -8,20 +8,20 @@ use crate::terrain::height::Height;
 pub enum Cells {
     /// Elevations or thicknesses, in units of 1/65 536 m.
     Height(Field<Height>),
-    /// Real numbers.
+    /// Real numbers, in the layer's unit.
     Float(Field<f32>),
-    /// Counts.
+    /// Whole numbers from 0: counts, or numbers of kinds.
     Count(Field<u32>),
 }
 
 /// What a layer's cells are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellType {
-    /// [`Height`]: fixed-point metres.
+    /// [`Height`]: metres in fixed point.
     Height,
-    /// `f32`.
+    /// `f32`: real numbers in the layer's unit.
     Float,
-    /// `u32`.
+    /// `u32`: counts, or numbers of kinds.
     Count,
 }
 
@@ -52,7 +52,7 @@ pub enum Coarser {
 /// In which colours a layer is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hue {
-    /// Those of any value.
+    /// Those of any value, on an even scale.
     Plain,
     /// Of what passes, by powers of ten: water, droplets.
     Passing,
@@ -65,9 +65,9 @@ pub enum Hue {
 /// The declaration of a layer: what its name means wherever it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerSpec {
-    /// Its name.
+    /// Its name: that of its file and in [`Terrain::layers`](crate::terrain::Terrain::layers).
     pub name: &'static str,
-    /// Its unit.
+    /// Its unit; `1` for pure numbers.
     pub unit: &'static str,
     /// What a cell's value says.
     pub meaning: &'static str,
@@ -125,7 +125,7 @@ impl LayerSpec {
         Self { coarser, ..self }
     }
 
-    /// The same layer, drawn in these colours.
+    /// The same layer, which is drawn in these colours.
     #[must_use]
     pub const fn hue(self, hue: Hue) -> Self {
         Self { hue, ..self }
@@ -151,7 +151,7 @@ impl LayerSpec {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Layer {
-    /// Unit of the values.
+    /// Unit of the values, as of [`LayerSpec::unit`].
     pub unit: String,
     /// What a value says.
     pub meaning: String,
@@ -159,7 +159,7 @@ pub struct Layer {
     pub finer: Finer,
     /// What it becomes on coarser cells.
     pub coarser: Coarser,
-    /// The values.
+    /// The values, one a cell of the terrain.
     pub cells: Cells,
 }
 
@@ -172,7 +172,7 @@ impl Layer {
 }
 
 impl Cells {
-    /// Zeros of the given type.
+    /// Zeros of the given type, `size` rows and columns.
     pub fn zeros(cells: CellType, size: Size) -> Self {
         match cells {
             CellType::Height => Self::Height(Field::new(size, Height::ZERO)),
@@ -190,12 +190,12 @@ impl Cells {
         }
     }
 
-    /// The real numbers, if they are that.
+    /// The real numbers; `None` of another type.
     pub fn float(&self) -> Option<&Field<f32>> {
         if let Self::Float(field) = self { Some(field) } else { None }
     }
 
-    /// The heights or thicknesses, if they are that.
+    /// The heights or thicknesses; `None` of another type.
     pub fn heights(&self) -> Option<&Field<Height>> {
         if let Self::Height(field) = self { Some(field) } else { None }
     }
@@ -218,7 +218,7 @@ impl Cells {
         }
     }
 
-    /// The cells of `window`, copied.
+    /// The cells of `window`, which lies inside, copied.
     pub fn window(&self, window: Window) -> Self {
         match self {
             Self::Height(f) => Self::Height(f.window(window)),
@@ -227,7 +227,7 @@ impl Cells {
         }
     }
 
-    /// Writes window `from` of `part` here from row and column `to` on; nothing if the types differ.
+    /// Writes window `from` of `part` here from row and column `to` on, where it must fit in; nothing if the types differ.
     pub fn paste(&mut self, part: &Self, from: Window, to: [usize; 2]) {
         match (self, part) {
             (Self::Height(a), Self::Height(b)) => a.paste(b, from, to),

@@ -28,15 +28,15 @@ use crate::terrain::height::{Height, UNITS};
 pub struct Terrain {
     /// Where its cells lie.
     pub grid: Grid,
-    /// Elevation of the surface.
+    /// Elevation of the surface, of the grid's size.
     pub ground: Field<Height>,
-    /// Thickness of the loose upper part (sediment, soil) of the ground; bedrock is ground − loose. `None` while no
-    /// model has asked for the distinction: all is bedrock then.
+    /// Thickness of the loose upper part (sediment, soil) of the ground, of the grid's size; bedrock is ground − loose.
+    /// `None` while no model has asked for the distinction: all is bedrock then.
     pub loose: Option<Field<Height>>,
     /// True where the input had no data: outside of every model, kept as it was; of the grid's size. `None` when there is data
     /// everywhere.
     pub nodata: Option<Field<bool>>,
-    /// Further layers by name.
+    /// Further layers by name, each of the grid's size.
     pub layers: BTreeMap<String, Layer>,
     /// Tables by name.
     pub tables: BTreeMap<String, Table>,
@@ -59,9 +59,9 @@ pub const HARDNESS: LayerSpec = LayerSpec::floats(
 );
 /// Where rain falls.
 pub const RAIN: LayerSpec = LayerSpec::floats("rain", "1", "Share of the rain that falls here, 0 to 1.");
-/// Uplift over that declared.
+/// By what the declared uplift is multiplied.
 pub const UPLIFT: LayerSpec = LayerSpec::floats("uplift", "1", "Factor of the uplift, 0 or more.").finer(Finer::Smooth);
-/// Erodibility over that declared.
+/// By what the declared erodibility is multiplied.
 pub const ERODIBILITY: LayerSpec =
     LayerSpec::floats("erodibility", "1", "Factor of the erodibility, 0 or more.").finer(Finer::Smooth);
 /// What must not be dug.
@@ -123,7 +123,7 @@ pub const SUSPENDED: LayerSpec =
     LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.").hue(Hue::Loose);
 
 impl Terrain {
-    /// Flat ground at zero.
+    /// Flat ground at 0 m.
     pub fn new(grid: Grid) -> Self {
         let ground = Field::new(grid.size, Height::ZERO);
         Self { grid, ground, loose: None, nodata: None, layers: BTreeMap::new(), tables: BTreeMap::new() }
@@ -142,7 +142,8 @@ impl Terrain {
         Ok(Self { ground, ..Self::new(grid) })
     }
 
-    /// A terrain over ground given in metres, row by row from the north-west. Where a number is NaN there is no data.
+    /// A terrain over ground given in metres, one number a cell, row by row from the north-west. Where a number is NaN there is no data;
+    /// such cells stand at 0 m.
     ///
     /// # Errors
     /// When there are not as many numbers as cells, when one is infinite or outside ±16 000 m, when all are NaN.
@@ -163,7 +164,8 @@ impl Terrain {
         Ok(Self { nodata, ..Self::from_ground(grid.clone(), Field::from_vec(grid.size, ground)?)? })
     }
 
-    /// A terrain over ground whose rows `row` fills in, in metres; NaN is no data. Rows are asked for side by side. Cells without data
+    /// A terrain over ground whose rows `row` fills in, in metres; NaN is no data. It is given a row's number, from 0 at the north, and
+    /// that row's cells, west to east; rows are asked for side by side, and again to name a wrong number. Cells without data
     /// stand at the lowest height, as in a [file](crate::io::load).
     ///
     /// # Errors
@@ -213,12 +215,12 @@ impl Terrain {
         Ok(Self { nodata, ..Self::from_ground(grid, ground)? })
     }
 
-    /// The ground in metres.
+    /// The ground in metres; cells without data have some height too.
     pub fn metres(&self) -> Field<f32> {
         self.ground.map(|h| h.metres_f32())
     }
 
-    /// Whether cell (i, j) has no data.
+    /// Whether the cell at row `i` and column `j` has no data.
     pub fn is_nodata(&self, i: usize, j: usize) -> bool {
         self.nodata.as_ref().is_some_and(|mask| mask[(i, j)])
     }
@@ -238,7 +240,7 @@ impl Terrain {
         })
     }
 
-    /// Solid in the terrain, in units × cells: ground, what the water carries ([`SUSPENDED`]), and what the tables'
+    /// Solid in the terrain, in units of height (1/65 536 m) × cells: ground, what the water carries ([`SUSPENDED`]), and what the tables'
     /// particles carry. With the budget's exported, added and rounded amounts it never changes.
     pub fn solid(&self) -> i128 {
         let total = |field: &Field<Height>| field.as_slice().iter().map(|h| i128::from(h.0)).sum::<i128>();
@@ -247,7 +249,7 @@ impl Terrain {
         total(&self.ground) + suspended + carried.map(|c| i128::from(*c)).sum::<i128>()
     }
 
-    /// Inserts layer `spec` with the given cells.
+    /// Inserts layer `spec` with the given cells, in place of one of its name; [`LOOSE`] becomes [`Terrain::loose`].
     ///
     /// # Errors
     /// When the cells are not of the grid's size or of the declared type.
@@ -276,17 +278,18 @@ impl Terrain {
         Ok(())
     }
 
-    /// The cells of a float layer, if it exists and is one.
+    /// The cells of a float layer; `None` where no layer has its name, or one of another type.
     pub fn float(&self, spec: &LayerSpec) -> Option<&Field<f32>> {
         self.layers.get(spec.name)?.cells.float()
     }
 
-    /// The cells of a layer of heights or thicknesses, if it exists and is one.
+    /// The cells of a layer of heights or thicknesses; `None` where no layer has its name, or one of another type. Ground and loose
+    /// ground are fields, not layers.
     pub fn heights(&self, spec: &LayerSpec) -> Option<&Field<Height>> {
         self.layers.get(spec.name)?.cells.heights()
     }
 
-    /// Refuses a layer of depths of which one is under 0 or no number.
+    /// Refuses a layer of depths (real numbers, in metres) of which one is under 0 or no finite number. One that is not there passes.
     ///
     /// # Errors
     /// When one is, naming the cell.
@@ -308,7 +311,8 @@ impl Terrain {
         STANDING.map(|spec| metres(&spec)).iter().sum::<f64>() * self.grid.cell_area()
     }
 
-    /// Takes a layer's cells out, or makes zeros; the layer is put back by [`Terrain::insert`].
+    /// Takes a layer's cells out; zeros where there are none of its type and size. The layer is put back by [`Terrain::insert`].
+    /// [`Terrain::loose`] is no layer: it stays.
     pub fn take(&mut self, spec: &LayerSpec) -> Cells {
         self.layers
             .remove(spec.name)
@@ -317,7 +321,8 @@ impl Terrain {
             .unwrap_or_else(|| Cells::zeros(spec.cells, self.grid.size))
     }
 
-    /// Fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer and table, `ground` and `loose` included.
+    /// Fingerprint (XXH3-64, as 16 hexadecimal digits) of each layer by its name, `ground`, `loose` and `nodata` included, and of each
+    /// table as `table:` and its name.
     pub fn fingerprints(&self) -> BTreeMap<String, String> {
         let hash = |parts: &mut dyn Iterator<Item = Values<'_>>| {
             let mut hash = Xxh3::new();
@@ -347,7 +352,8 @@ impl Terrain {
         all
     }
 
-    /// The part of the terrain inside `window`, tables cut to the things whose `row` and `column` lie in it.
+    /// The part of the terrain inside `window`, which lies within the grid's own, tables cut to the things whose `row` and `column` lie in
+    /// it.
     pub fn window(&self, window: Window) -> Self {
         let grid = self.grid.window(window);
         let layers = self

@@ -2,7 +2,8 @@
 
 use crate::terrain::grid::Grid;
 
-/// The column of a table of things that holds the solid which each carries, in units: the law of mass counts it.
+/// The column of a table of things that holds the solid which each carries, in units of height (1/65 536 m) × a cell: the law of mass
+/// counts it.
 pub const CARRIED: &str = "carried";
 
 /// The values of a table's column.
@@ -29,13 +30,13 @@ impl Column {
     }
 }
 
-/// Things rather than cells: particles alive, later trees, lakes, rivers. Columns of equal length.
+/// Things rather than cells: live particles, trees, springs, mouths. Columns of equal length, a row a thing.
 ///
 /// Three column names are understood everywhere: `row` and `column` (world cell of the thing; tiles cut by them) and
 /// `carried` (solid it carries, in units of height times a cell; it counts in the ledger).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// Name, unit, and values of each column.
+    /// Name, unit (`1` for pure numbers), and values of each column.
     pub columns: Vec<(String, String, Column)>,
 }
 
@@ -54,7 +55,7 @@ impl Table {
         self
     }
 
-    /// Number of rows.
+    /// Number of rows: those of the first column.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |(_, _, column)| column.len())
     }
@@ -69,12 +70,12 @@ impl Table {
         self.len() == 0
     }
 
-    /// The solid that its things carry, each its own, in units; `None` of things that carry none.
+    /// The solid that its things carry, each its own, in units of height (1/65 536 m) × a cell; `None` where no column says so.
     pub fn carried(&self) -> Option<&[i64]> {
         self.ints(CARRIED)
     }
 
-    /// The values of a column of whole numbers.
+    /// The values of a column of whole numbers; `None` where there is no such column, or one of real numbers.
     pub fn ints(&self, name: &str) -> Option<&[i64]> {
         self.columns.iter().find_map(|(n, _, c)| match c {
             Column::Int(v) if n == name => Some(v.as_slice()),
@@ -82,7 +83,7 @@ impl Table {
         })
     }
 
-    /// The values of a column of real numbers.
+    /// The values of a column of real numbers; `None` where there is no such column, or one of whole numbers.
     pub fn floats(&self, name: &str) -> Option<&[f32]> {
         self.columns.iter().find_map(|(n, _, c)| match c {
             Column::Float(v) if n == name => Some(v.as_slice()),
@@ -90,12 +91,12 @@ impl Table {
         })
     }
 
-    /// Whether its things lie in cells: columns `row` and `column`.
+    /// Whether its things lie in cells: it has columns `row` and `column` of whole numbers.
     pub fn has_places(&self) -> bool {
         self.ints("row").is_some() && self.ints("column").is_some()
     }
 
-    /// The given rows, in the given order.
+    /// The rows of these numbers, from 0, in the given order.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         let columns = self.columns.iter().map(|(name, unit, column)| {
@@ -108,7 +109,8 @@ impl Table {
         Self { columns: columns.collect() }
     }
 
-    /// The same things elsewhere, or with another load: `place(axis, cell)` for rows (axis 0) and columns, `load(carried)`.
+    /// The same things elsewhere, or with another load: `place(axis, cell)` gives the new row (axis 0)
+    /// or column (1), `load(carried)` the new load.
     #[must_use]
     pub fn moved(&self, place: impl Fn(usize, i64) -> i64, load: impl Fn(i64) -> i64) -> Self {
         let mut moved = self.clone();
@@ -124,7 +126,7 @@ impl Table {
         moved
     }
 
-    /// Adds the rows of a table with the same columns.
+    /// Adds the rows of a table with the same columns in the same order.
     pub fn append(&mut self, other: &Self) {
         for ((_, _, mine), (_, _, theirs)) in self.columns.iter_mut().zip(&other.columns) {
             match (mine, theirs) {

@@ -14,12 +14,13 @@ use crate::tiled::{Step, catchments, fill, flats, lake_numbers, lakes, nested, s
 /// may have more cells than one that [`Grid::new`] makes.
 ///
 /// They read [`TileLayer::Height`](crate::tiled::TileLayer::Height) and make all other [layers](crate::tiled::TileLayer::ALL), of the
-/// same bits as [`Survey::of`](crate::survey::Survey::of). Memory beside a tile's layers is what [`Step::solve_bytes`] tells: some bytes for
-/// each cell on the rims of tiles, and for each stream.
+/// same bits as [`Survey::of`](crate::survey::Survey::of). Memory beside a tile's layers is what [`Step::solve_bytes`] tells: some bytes
+/// for each cell on the rims of tiles, and for each stream.
 ///
 /// # Errors
-/// A map without cells, a cell size that is no positive number, looped edges (a tile has no neighbour across a seam), a side that is not
-/// 1 to [`MOST`](crate::tiled::tiling::MOST), an outlet outside, options out of range, and channels to be breached, which need the whole.
+/// A map without cells, a cell size that is not 0.001 to 100 000 m, looped edges (a tile has no neighbour across a seam), a side that is
+/// not 1 to [`MOST`](crate::tiled::tiling::MOST), an outlet outside, options out of range, and channels to be breached, which need the
+/// whole.
 pub fn steps(grid: &Grid, side: usize, options: &SurveyOptions) -> Result<Vec<Box<dyn Step>>> {
     let tiling = Tiling::new(grid.size, side)?;
     if !(1e-3..=1e5).contains(&grid.cell) {

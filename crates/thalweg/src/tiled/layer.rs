@@ -10,23 +10,23 @@ use crate::terrain::{CATCHMENT, LAKE};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum TileLayer {
-    /// The ground.
+    /// Elevation of the ground, in units of 1/65 536 m.
     Height,
-    /// The ground with its depressions filled.
+    /// The ground with its depressions filled, in the same units.
     Filled,
-    /// Where each cell drains to.
+    /// Where each cell drains to, as an ESRI code: 1 east, and doubled on clockwise to 128; 0 where water leaves.
     Direction,
-    /// Direction of steepest descent.
+    /// Direction of steepest descent in radians, counter-clockwise from the east; −1 where water leaves.
     Angle,
-    /// Catchment.
+    /// Catchment of the cell in m², itself with it.
     Area,
-    /// Number of the basin.
+    /// Number of the basin, from 1; 0 in the sea.
     Basin,
-    /// Strahler's order.
+    /// Strahler's order of the stream in the cell, from 1; 0 where there is none.
     Order,
-    /// Number of the lake.
+    /// Number of the lake over the cell, from 1; 0 on dry land.
     Lake,
-    /// Depth of the lake.
+    /// Depth of the depression, full to its brim, in units of 1/65 536 m; 0 on dry land.
     Depth,
 }
 
@@ -96,12 +96,12 @@ impl TileLayer {
         !matches!(self, Self::Order | Self::Lake | Self::Depth)
     }
 
-    /// The unit of its values.
+    /// The unit of its values, samples times [`TileLayer::scale`]; `1` for pure numbers.
     pub fn unit(self) -> &'static str {
         self.declared().3
     }
 
-    /// Factor from sample to value, where it is not 1: heights are in fixed point.
+    /// Factor from sample to value; `None` where it is 1. Heights and depths are in fixed point.
     pub fn scale(self) -> Option<f64> {
         matches!(self, Self::Height | Self::Filled | Self::Depth).then_some(1.0 / UNITS)
     }

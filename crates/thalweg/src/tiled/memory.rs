@@ -22,11 +22,11 @@ pub struct Drained {
     pub layers: BTreeMap<TileLayer, Samples>,
     /// Number of basins.
     pub basins: u64,
-    /// All streams.
+    /// All streams, each at the place that [`StreamPath::downstream`] counts by.
     pub streams: Vec<StreamPath>,
-    /// All lakes.
+    /// All lakes, by their numbers from 1.
     pub lakes: Vec<LakeOutline>,
-    /// All depressions, if they were asked for.
+    /// All depressions; none if they were not asked for.
     pub depressions: Vec<NestedDepression>,
 }
 
@@ -37,7 +37,8 @@ impl Drained {
     }
 }
 
-/// Takes every step of [`drainage::steps`] over a terrain in tiles of `side` cells, the tiles in the order that `order` puts them in.
+/// Takes every step of [`drainage::steps`] over a terrain in tiles of `side` cells, the tiles in the order that `order` puts their numbers
+/// in at each step.
 /// `begins` is called with the name of each step before it begins, and with `solve` before it is solved.
 ///
 /// # Errors

@@ -53,27 +53,29 @@ pub trait Step: Send + Sync {
     /// A word for it.
     fn name(&self) -> &'static str;
 
-    /// The layers that it reads, each with the cells round the tile that it needs (fewer where the map ends).
+    /// The layers that it reads, each with the width in cells of what it needs round the tile (less where the map ends).
     fn reads(&self) -> &[(TileLayer, usize)];
 
     /// The layers that it writes, over the tile's own cells.
     fn writes(&self) -> &[TileLayer];
 
-    /// One tile: the layers that it [reads](Step::reads), row-major over the tile's [window](Tiling::around), and the tile's answer of the
-    /// step before (nothing at the first). Returns the layers that it writes, and its summary.
+    /// One tile: the layers that it [reads](Step::reads), in that order, row-major over the tile's [window](Tiling::around), and the tile's
+    /// answer of the step before (nothing at the first). Returns the layers that it [writes](Step::writes), in that order, and its summary.
     ///
     /// # Errors
     /// A tile that is none of the map, layers of another type or size, a damaged answer, a given outlet without data.
     fn tile(&self, tile: usize, inputs: Vec<Samples>, answer: &[u8]) -> Result<(Vec<Samples>, Vec<u8>)>;
 
-    /// From the summaries of all tiles the answers for the next step, as many as tiles, or none where it needs none. What is found out about
-    /// the whole map is told to `found`, one after another.
+    /// From the summaries of all tiles the answers for the next step, one a tile in their order, or none where it needs none. What is found
+    /// out about the whole map is told to `found`, one after another.
     ///
     /// # Errors
-    /// Summaries that are damaged, do not belong together, or are not as many as tiles; more things than numbers; what `found` refuses.
+    /// Summaries that are damaged, do not belong together, or are not as many as tiles; more things than 32 bits count; what `found`
+    /// refuses.
     fn solve(&self, summaries: &dyn Summaries, found: &mut dyn FnMut(Product) -> Result<()>) -> Result<Vec<Vec<u8>>>;
 
-    /// Bytes that [`solve`](Step::solve) takes at the most with its answers, beside a tile's for each thread: whatever the ground is.
+    /// Bytes that [`solve`](Step::solve) takes at the most with its answers, whatever the ground is; a tile's for each thread are not in
+    /// it.
     fn solve_bytes(&self) -> u64;
 
     /// What it finds out about the whole map.
@@ -84,19 +86,19 @@ pub trait Step: Send + Sync {
 
 /// The summaries of a step's tiles, wherever they lie. They may be read again and again, and by many threads at once.
 pub trait Summaries: Sync {
-    /// How many there are.
+    /// How many there are: one a tile.
     fn count(&self) -> usize;
 
     /// A tile's summary.
     ///
     /// # Errors
-    /// One that is not there, or cannot be read.
+    /// A tile of which there is none; one that cannot be read.
     fn read(&self, tile: usize) -> Result<Cow<'_, [u8]>>;
 
     /// Some bytes of one that was read before.
     ///
     /// # Errors
-    /// As [`Summaries::read`]; bytes that it has not.
+    /// As [`Summaries::read`]; bytes beyond its end.
     fn part(&self, tile: usize, bytes: Range<usize>) -> Result<Cow<'_, [u8]>> {
         let read = self.read(tile)?;
         let none = || Error::value(format!("summary of tile {tile}"), format!("{} bytes", read.len()), "more");

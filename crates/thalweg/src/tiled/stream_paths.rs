@@ -12,7 +12,7 @@ pub struct StreamPath {
     pub head: [usize; 2],
     /// For each step down to its last cell the number of the [neighbour](STEPS) that it goes to.
     pub steps: Vec<u8>,
-    /// Heights of its first and its last cell on the filled surface.
+    /// Heights of its first and its last cell on the filled surface, in units of 1/65 536 m.
     pub heights: [Height; 2],
     /// Number of cells that drain through it, those of the junction that it ends in left out.
     pub cells: u64,
@@ -20,7 +20,7 @@ pub struct StreamPath {
     pub order: u32,
     /// Shreve's magnitude, from 1.
     pub magnitude: u32,
-    /// Place in the list of the one that it runs into; none at an outlet.
+    /// Place, from 0, in the list of the one that it runs into; `None` at an outlet.
     pub downstream: Option<u32>,
 }
 
@@ -41,7 +41,8 @@ impl StreamPath {
         cell * ((self.steps.len() - diagonal) as f64 + LENGTHS[1] * diagonal as f64)
     }
 
-    /// The same as [`links`](crate::flow::links::links) has it; `id` is its place in the list.
+    /// The same as [`links`](crate::flow::links::links) has it; `id` is its place in the list, `cell` the width
+    /// of a cell in metres.
     pub fn link(&self, id: u32, cell: f64) -> Link {
         let length = self.length(cell);
         let drop = self.heights[0].metres() - self.heights[1].metres();

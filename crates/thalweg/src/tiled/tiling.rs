@@ -40,7 +40,7 @@ impl Tiling {
         self.side
     }
 
-    /// Tiles in a column and in a row of them.
+    /// Rows and columns of tiles.
     pub fn across(&self) -> Size {
         self.size.map(|cells| cells.div_ceil(self.side))
     }
@@ -51,12 +51,12 @@ impl Tiling {
         rows * cols
     }
 
-    /// The tile's own cells.
+    /// The own cells of a tile of the map.
     pub fn window(&self, tile: usize) -> Window {
         self.around(tile, 0)
     }
 
-    /// The tile's cells and so many more on each side, where the map has them.
+    /// The tile's cells and `more` rows and columns on each side, where the map has them.
     pub fn around(&self, tile: usize, more: usize) -> Window {
         let cols = self.across()[1];
         let at = [tile / cols, tile % cols];
@@ -65,7 +65,7 @@ impl Tiling {
         Window { start, size }
     }
 
-    /// The tiles that hold a tile's cells and so many more on each side, in the order of their numbers.
+    /// The tiles that hold any of the cells [around](Tiling::around) a tile, itself with them, in the order of their numbers.
     pub fn near(&self, tile: usize, more: usize) -> Vec<usize> {
         let Window { start, size } = self.around(tile, more);
         let [first, last] =

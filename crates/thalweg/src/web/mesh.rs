@@ -26,16 +26,16 @@ const NORMALS: u8 = 1;
 /// A tile: zoom, column from the west, row from the south. A zoom has 2^(zoom + 1) columns and 2^zoom rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MeshTile {
-    /// The zoom.
+    /// The zoom: at 0 two tiles, side by side, make the globe.
     pub zoom: u32,
-    /// The column from 180° W.
+    /// The column from 180° W, from 0 on.
     pub column: u32,
-    /// The row from the South Pole.
+    /// The row from the South Pole, from 0 on.
     pub row: u32,
 }
 
-/// Columns, and rows from the south, of a zoom that lie within longitudes from west to east and latitudes from north to south (radians): the
-/// first and the last of each. Columns may run over the 180th meridian, and are then larger than the zoom has.
+/// Columns, and rows from the south, of a zoom that lie within longitudes from west to east and latitudes from north to south (radians):
+/// the first and the last of each. Columns may run over the 180th meridian, and are then larger than the zoom has.
 pub fn mesh_range([[west, east], [north, south]]: [[f64; 2]; 2], zoom: u32) -> [[u64; 2]; 2] {
     let side = PI / libm::exp2(f64::from(zoom));
     let columns = [west, east].map(|x| ((x + PI) / side).floor());
@@ -45,7 +45,7 @@ pub fn mesh_range([[west, east], [north, south]]: [[f64; 2]; 2], zoom: u32) -> [
     [columns.map(|x| (x - round).max(0.0) as u64), [row(south), row(north)]]
 }
 
-/// The first zoom whose vertices stand no farther apart than this, in metres along a meridian.
+/// The first zoom whose vertices stand no farther apart than this, in metres along a meridian; 30 at most.
 pub fn mesh_zoom(metres: f64) -> u32 {
     (0..30).find(|zoom| spacing(*zoom) <= metres * (1.0 + 1e-6)).unwrap_or(30)
 }
@@ -59,8 +59,8 @@ impl MeshTile {
     /// Vertices along its sides.
     pub const SIDE: usize = SIDE;
 
-    /// The tile's bytes: heights as codes over `range`, in metres, the same for all tiles, so that neighbours hold the same bits along their edge;
-    /// 0 m, held within the range, where there is no data.
+    /// The tile's bytes, a quantized mesh with normals: heights as codes over `range`, the lowest and the highest in metres, the same for
+    /// all tiles, so that neighbours hold the same bits along their edge; 0 m, held within the range, where there is no data.
     ///
     /// # Errors
     /// As [`MapLand::heights`].
@@ -176,7 +176,8 @@ fn encoded(codes: &Field<f64>, points: &Field<[f64; 3]>, [low, high]: [f64; 2]) 
     out
 }
 
-/// Vertices in the order in which triangles first name them, and the triangles, counterclockwise as seen from above: the format counts on it.
+/// Vertices in the order in which triangles first name them, and the triangles, counterclockwise as seen from above: the format counts on
+/// it.
 fn triangles() -> (Vec<usize>, Vec<u16>) {
     let mut named = vec![None; SIDE * SIDE];
     let (mut order, mut indices) = (Vec::new(), Vec::new());
@@ -194,8 +195,8 @@ fn triangles() -> (Vec<usize>, Vec<u16>) {
     (order, indices)
 }
 
-/// The point in the direction of the tile's middle, in units of the ellipsoid's half axes, below whose horizon all of the tile lies (Ring, Horizon
-/// Culling, 2013).
+/// The point in the direction of the tile's middle, in units of the ellipsoid's half axes, below whose horizon all of the tile lies (Ring,
+/// Horizon Culling, 2013).
 fn horizon(middle: [f64; 3], points: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
     let axes = [RADIUS, RADIUS, RADIUS * (1.0 - FLATTENING)];
     let scaled = |p: [f64; 3]| [0, 1, 2].map(|k| p[k] / axes[k]);

@@ -1,7 +1,7 @@
 //! Maps for the web: land laid on the globe, tiles of Web Mercator, heights as their pixels, and a page that shows them.
 //!
-//! A [`MapLand`] gives heights by levels, a [`MapPlace`] says where they lie, [`TileHeights`] samples them for a tile, in metres, and makes the bytes of
-//! each of [`MAP_LAYERS`]. Exports and servers are faces of this.
+//! A [`MapLand`] gives heights by levels, a [`MapPlace`] says where they lie, [`TileHeights`] samples them for a tile, in metres, and makes
+//! the bytes of each of [`MAP_LAYERS`]. Exports and servers are faces of this.
 
 mod mesh;
 mod page;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::pixels::{Encoding, MAP_LAYERS, MapLayer};
 use super::tiles::SIDE;
 
-/// Files of the page: name, type, text. They ask for `tiles.json` and the tiles beside them and for nothing else.
+/// Files of the page: name, media type, text. They ask for `tiles.json` and the tiles beside them and for nothing else.
 pub const PAGE: [(&str, &str, &str); 3] = [
     ("index.html", "text/html; charset=utf-8", include_str!("page/index.html")),
     ("viewer.css", "text/css; charset=utf-8", include_str!("page/viewer.css")),
@@ -17,7 +17,7 @@ pub const PAGE: [(&str, &str, &str); 3] = [
 pub struct MapPage {
     /// What the map is called.
     pub name: String,
-    /// What it is.
+    /// What it is, in a sentence.
     pub about: String,
     /// Whose it is.
     pub attribution: String,
@@ -25,13 +25,13 @@ pub struct MapPage {
     pub zooms: [u32; 2],
     /// West, south, east, north in degrees, where the land ends.
     pub bounds: [f64; 4],
-    /// The lowest and the highest height, where they are known.
+    /// The lowest and the highest height in metres; `None` where they are not known.
     pub range: Option<[f64; 2]>,
 }
 
 impl MapPage {
-    /// The document `tiles.json` (TileJSON 3) of tiles under `base`, an address or nothing: then tiles are named from the document's place. Beside what
-    /// the standard says it holds `layers`, a template for each of these, and `range`.
+    /// The document `tiles.json` (TileJSON 3) of tiles under `base`, an address that ends in a slash, or nothing: then tiles are named from
+    /// the document's place. Beside what the standard says it holds `layers`, an address template for each of these, and `range`.
     pub fn describe(&self, base: &str, layers: &[MapLayer]) -> Value {
         let url = |layer: &MapLayer| format!("{base}{}/{{z}}/{{x}}/{{y}}.{}", layer.name, layer.ending);
         let all: serde_json::Map<String, Value> =

@@ -32,9 +32,9 @@ pub enum Encoding {
 pub struct MapLayer {
     /// The folder of its tiles.
     pub name: &'static str,
-    /// The ending of their names.
+    /// The ending of their names, without the dot.
     pub ending: &'static str,
-    /// Their type.
+    /// Their media type.
     pub mime: &'static str,
     /// What pixels say.
     pub encoding: Encoding,
@@ -62,7 +62,7 @@ pub struct TileHeights {
 }
 
 impl TileHeights {
-    /// Those of a tile of a land; `None` where there is no data.
+    /// Those of a tile of a land; `None` of a tile that its zoom has not, or without data.
     ///
     /// # Errors
     /// As [`MapLand::heights`].
@@ -82,13 +82,13 @@ impl TileHeights {
         self.tile
     }
 
-    /// The lowest and the highest of its pixels.
+    /// The lowest and the highest of its pixels, in metres.
     pub fn range(&self) -> [f32; 2] {
         let all = (0..SIDE).flat_map(|i| self.metres.row(i + MARGIN)[MARGIN..MARGIN + SIDE].iter().copied());
         all.filter(|z| !z.is_nan()).fold([f32::INFINITY, f32::NEG_INFINITY], |[low, high], z| [low.min(z), high.max(z)])
     }
 
-    /// The tile's bytes.
+    /// The tile's bytes: [`SIDE`] rows and columns of pixels.
     ///
     /// # Errors
     /// When a picture cannot be encoded.

@@ -14,8 +14,8 @@ enum Laid {
     Earth(Transverse, [f64; 2]),
 }
 
-/// Codes of UTM's zones: the first, the last, the zone of the first, and whether they are southern. Systems of one plate lie within two metres of
-/// WGS 84, as which they are taken.
+/// Codes of UTM's zones: the first, the last, the zone of the first, and whether they are southern. Systems of one plate lie within two
+/// metres of WGS 84, as which they are taken.
 const ZONES: [(u16, u16, u16, bool); 4] =
     [(32_601, 32_660, 1, false), (32_701, 32_760, 1, true), (25_828, 25_838, 28, false), (26_901, 26_923, 1, false)];
 
@@ -29,7 +29,8 @@ impl MapPlace {
         Self(Laid::Plane)
     }
 
-    /// Land in the system of that EPSG code, with its origin at these metres east and north; `None` of a code that is not known ([`KNOWN_CODES`]).
+    /// Land in the system of that EPSG code, with its origin at these metres east and north; `None` of a code that is not known
+    /// ([`KNOWN_CODES`]).
     pub fn of_code(code: u16, origin: [f64; 2]) -> Option<Self> {
         let (first, _, zone, south) = ZONES.into_iter().find(|(first, last, ..)| (*first..=*last).contains(&code))?;
         Some(Self(Laid::Earth(Transverse::utm(code - first + zone, south), origin)))
@@ -41,7 +42,7 @@ impl MapPlace {
         Self(Laid::Earth(Transverse::new(longitude, latitude, 1.0, [east, -south]), [0.0; 2]))
     }
 
-    /// Longitude and latitude in radians of metres eastward and southward.
+    /// Longitude and latitude of a place in metres eastward and southward: in radians, whatever the name says.
     pub fn degrees(&self, [east, south]: [f64; 2]) -> [f64; 2] {
         match &self.0 {
             Laid::Plane => [east / RADIUS, libm::atan(libm::sinh(-south / RADIUS))],

@@ -35,19 +35,19 @@ impl MapTile {
 /// Heights of a land on several levels, each of cells half as wide as those of the one before. The middle of a level's cell [i, j] lies
 /// (i + ½) widths southward and (j + ½) eastward of the land's origin.
 pub trait MapLand: Sync {
-    /// The finest level.
+    /// Number of the finest level; 0 is the coarsest.
     fn finest(&self) -> u32;
-    /// Metres of a level's cell.
+    /// Width of a level's cells in metres.
     fn width(&self, level: u32) -> f64;
     /// All cells of a level.
     fn cells(&self, level: u32) -> Rect;
-    /// Heights in metres of those cells of a level; NaN without data.
+    /// Heights in metres of those cells of a level, rows from the north; NaN without data.
     ///
     /// # Errors
     /// What cannot be made or read.
     fn heights(&self, level: u32, cells: Rect) -> Result<Field<f64>>;
 
-    /// The coarsest level whose cells are no wider than this, else the finest.
+    /// The coarsest level whose cells are no wider than so many metres, else the finest.
     fn level_of(&self, metres: f64) -> u32 {
         let narrow = |level: &u32| self.width(*level) <= metres * (1.0 + 1e-9);
         (0..self.finest()).find(narrow).unwrap_or(self.finest())
@@ -59,8 +59,8 @@ pub fn pixel(zoom: u32) -> f64 {
     2.0 * PI * RADIUS / SIDE as f64 / libm::exp2(f64::from(zoom))
 }
 
-/// Longitudes (radians) and tangents of latitudes of the middles of parts of pixels: `parts` to each, from `margin` pixels before the tile on
-/// to as many after it.
+/// Longitudes (radians) and tangents of latitudes of the middles of parts of pixels: `parts` to each, from `margin` pixels before the tile
+/// on to as many after it.
 fn middles(tile: MapTile, margin: usize, parts: usize) -> [Vec<f64>; 2] {
     let all = libm::exp2(f64::from(tile.zoom)) * SIDE as f64;
     let share = |first: u32, k: usize| {
@@ -80,8 +80,8 @@ pub(super) fn rows(tile: MapTile, margin: usize) -> Vec<f64> {
 
 /// Metres of a tile's pixels and of those of a margin about it; NaN without data, `None` where there is no data at all.
 ///
-/// Each is the mean of as many samples, along either axis, as cells of the level lie along a pixel; samples lie linearly between the middles of
-/// cells, and where one of these has no data each takes the nearest. It depends on the place alone: tiles that meet agree.
+/// Each is the mean of as many samples, along either axis, as cells of the level lie along a pixel; samples lie linearly between the
+/// middles of cells, and where one of these has no data each takes the nearest. It depends on the place alone: tiles that meet agree.
 ///
 /// # Errors
 /// As [`MapLand::heights`].
@@ -109,7 +109,7 @@ pub fn heights(land: &dyn MapLand, place: &MapPlace, tile: MapTile, margin: usiz
     }))
 }
 
-/// Metres of ground to one of the map's in the middle of a land: it chooses levels, the same ones for all tiles of a zoom.
+/// Metres of ground to a metre of Web Mercator's plane in the middle of a land: it chooses levels, the same ones for all tiles of a zoom.
 pub fn scale(land: &dyn MapLand, place: &MapPlace) -> f64 {
     let Rect { start, end } = land.cells(0);
     let middle = [1, 0].map(|axis| (start[axis] as f64 + end[axis] as f64) / 2.0 * land.width(0));
@@ -167,8 +167,8 @@ pub fn tile_range(land: &dyn MapLand, place: &MapPlace, zoom: u32) -> [[u64; 2];
     [columns.map(|x| (x - round).max(0.0) as u64), [row(north), row(south)]]
 }
 
-/// Longitudes of the western and the eastern end and latitudes of the northern and the southern one, in radians; the eastern one may lie beyond
-/// the 180th meridian.
+/// Longitudes of the western and the eastern end of a land and latitudes of the northern and the southern one, in radians; either longitude
+/// may lie beyond the 180th meridian.
 pub fn bounds(land: &dyn MapLand, place: &MapPlace) -> [[f64; 2]; 2] {
     /// Points along each side of the rim, between which it may bulge by a part of their distance.
     const POINTS: usize = 64;

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 pub struct Wanted {
     /// Its level.
     pub level: u32,
-    /// Its row and column.
+    /// Its row and column among the level's tiles; [0, 0] begins at the world's origin.
     pub tile: [i64; 2],
     /// Metres from the place to its nearest point; 0 within it.
     pub distance: f64,
@@ -19,13 +19,14 @@ pub struct Wanted {
 const MOST: usize = 100_000;
 
 impl World {
-    /// The tiles that show the land about a place (metres eastward and southward) as far as `far` metres: each point once, on the finest
-    /// level whose tiles are no wider than their distance is, times `detail`; not finer than `finest`. Near ones come first.
+    /// The tiles that show the land about a place (metres eastward and southward) as far as `far` metres: each point once, on the coarsest
+    /// level whose tiles, their width times `detail`, are no wider than they are far away; not finer than `finest`. Near ones come first.
     ///
     /// Where a camera moves, tiles of one frame are mostly those of the frame before.
     ///
     /// # Errors
-    /// A level that the world does not have; numbers that are none, or less than 0; more than 100 000 tiles.
+    /// A level that the world does not have; a place, `far` or `detail` that is not finite; `far` or `detail` under 0; more than 100 000
+    /// tiles.
     pub fn around(&self, [x, y]: [f64; 2], far: f64, finest: u32, detail: f64) -> Result<Vec<Wanted>> {
         self.frame().check(finest)?;
         for (name, value) in [("far", far), ("detail", detail)] {

@@ -11,7 +11,7 @@ use crate::local::{Frame, LocalWindow, Rect};
 /// whatever rectangle. Nothing asks for more than a window of it, and a world may have more cells than any memory holds: then
 /// [`Frame::first`] is negative and the metres' origin lies in its middle.
 pub trait Coarse: Send + Sync {
-    /// The world at all its levels.
+    /// The world at all its levels: level 0's cells, their width, edges, sea.
     fn frame(&self) -> &Frame;
 
     /// A rectangle of level 0. What it needs and is not there yet is solved first, which may take a while: `watch` hears of it, and may
@@ -48,7 +48,7 @@ pub struct Solving {
 pub type Watch<'a> = &'a mut (dyn FnMut(&Solving) -> ControlFlow<()> + Send);
 
 impl Solving {
-    /// After so many steps of all.
+    /// Of `what`, after `done` steps of all.
     pub fn new(what: impl Into<String>, [done, of]: [u64; 2]) -> Self {
         Self { what: what.into(), done, of }
     }

@@ -38,8 +38,9 @@ pub type Id = [i64; 2];
 ///
 /// The plane is a lattice of squares. In each lies one map of the recipe, drawn somewhere in the square by its [`Id`], or none; so
 /// maps never overlap. Each map's seed is drawn by its id too, and what goes by latitude goes by the map's place in the world
-/// ([`Model::moved`](crate::Model::moved)). The map of id [0, 0] is the recipe itself, in the middle of the world. Between maps lies sea whose floor is one
-/// function of the place; over the last twentieth of its side a map's ground becomes that floor, so that there is no edge.
+/// ([`Model::moved`](crate::Model::moved)). The map of id [0, 0] is the recipe itself, in the middle of the world. Between maps lies sea
+/// whose floor is one function of the place; over the last twentieth of its side a map's ground becomes that floor, so that there is no
+/// edge.
 pub struct Continents {
     recipe: Recipe,
     /// Depth of the open sea's floor under zero, in metres, and the share of empty squares.
@@ -65,7 +66,7 @@ impl Continents {
     /// The world of a recipe that says how its continents lie scattered.
     ///
     /// # Errors
-    /// When it does not, when it has no extent or no sea, when its map is wider than a square, and what [`Run::check`] says.
+    /// When it has no `continents`, no extent or no sea level, when its map is wider than a square, and as [`Run::check`].
     pub fn of(recipe: &Recipe) -> Result<Self> {
         let Some(scatter) = recipe.continents else {
             return Err(Error::Recipe("has no `continents`: its world ends at its extent".into()));
@@ -102,12 +103,12 @@ impl Continents {
         })
     }
 
-    /// The lattice's square in which a cell of level 0 lies.
+    /// The lattice's square in which a cell (row, column) of level 0 lies.
     pub fn id_at(&self, cell: [i64; 2]) -> Id {
         cell.map(|x| (x + self.square / 2).div_euclid(self.square))
     }
 
-    /// The cells of level 0 on which the map of an id lies, if there is one.
+    /// The cells of level 0 on which the map of an id lies; `None` of an empty square, or where the map would leave the world.
     pub fn map_of(&self, id: Id) -> Option<Rect> {
         let key = self.key.and(1).cell(id);
         let middle = id == [0, 0];
@@ -123,7 +124,7 @@ impl Continents {
         self.frame.world(0).contains(&map).then_some(map)
     }
 
-    /// The recipe of an id's continent: with a seed of its own, in its latitude.
+    /// The recipe of an id's continent: with a seed of its own, in its latitude; that of the world where there is none.
     pub fn recipe_of(&self, id: Id) -> Recipe {
         let mut recipe = self.recipe.clone();
         if let (Some(map), true) = (self.map_of(id), id != [0, 0]) {

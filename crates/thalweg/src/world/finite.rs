@@ -25,7 +25,7 @@ impl Finite {
     /// The terrain that a recipe makes. Nothing is solved yet but an elevation model is read, if it begins with one.
     ///
     /// # Errors
-    /// As [`Run::new`]; when there is no memory for the run.
+    /// As [`Run::new`]; when there is no memory for the run, a file that it reads cannot be read, or its sides are looped.
     pub fn open(recipe: &Recipe) -> Result<Self> {
         if recipe.from.is_none() {
             recipe.check_memory(&recipe.grid()?)?;

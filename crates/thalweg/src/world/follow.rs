@@ -15,9 +15,9 @@ pub struct Footing {
     pub cell: [i64; 2],
     /// World metres eastward and southward of its centre.
     pub place: [f64; 2],
-    /// Height of the ground in metres, or of the lake over it.
+    /// Elevation of the ground in metres, or of the lake's surface over it.
     pub height: f64,
-    /// The number of the lake that it lies in.
+    /// The number of the lake that it lies in; `None` on dry land.
     pub lake: Option<u32>,
     /// Catchment in m².
     pub area: f64,
@@ -52,7 +52,7 @@ impl<'a> Follow<'a> {
         Self { world, level, next: Some(cell), tile: None, tiles: 0 }
     }
 
-    /// Tiles that the way has come through so far.
+    /// Tiles that the way has come through so far; one that it comes back to counts again.
     pub fn tiles(&self) -> usize {
         self.tiles
     }

@@ -1,7 +1,7 @@
 //! A world of any size: any tile of any level, made as it is asked for.
 //!
-//! Level 0 is a [`Coarse`]: a recipe solved whole ([`Finite`]), or continents solved one by one ([`Continents`]). Every finer level is made of it by
-//! [`local`], tile by tile, the same bits whatever was asked for before.
+//! Level 0 is a [`Coarse`]: a recipe solved whole ([`Finite`]), or continents solved one by one ([`Continents`]). Every finer level is made
+//! of it by [`local`], tile by tile, the same bits whatever was asked for before.
 //!
 //! ```
 //! use thalweg::{World, presets};
@@ -113,10 +113,10 @@ impl World {
         self
     }
 
-    /// The same world with tiles of other sides, in cells. What is on them stays what it is.
+    /// The same world with tiles of `side` cells along a side. What is on them stays what it is.
     ///
     /// # Errors
-    /// Fewer than 16 or more than 4096.
+    /// A side of fewer than 16 or more than 4096 cells.
     pub fn with_tiles(mut self, side: usize) -> Result<Self> {
         if !(TILES[0]..=TILES[1]).contains(&side) {
             return Err(Error::value("tile", side, format!("{} to {} cells", TILES[0], TILES[1])));
@@ -125,7 +125,7 @@ impl World {
         Ok(self)
     }
 
-    /// The same world in which catchments yield so many metres of water a year: of rivers' discharges alone.
+    /// The same world in which catchments yield so many metres of water a year. Only discharges of rivers go by it.
     ///
     /// # Errors
     /// Less than 0 or more than 100 m.
@@ -211,7 +211,7 @@ impl World {
         self.tiles_of(level, &rects)
     }
 
-    /// The row and the column of the tile that a cell lies in.
+    /// The row and the column of the tile that a cell (row, column) of the same level lies in.
     pub fn tile_of(&self, cell: [i64; 2]) -> [i64; 2] {
         cell.map(|x| x.div_euclid(self.tile as i64))
     }
@@ -248,7 +248,7 @@ impl World {
         rect.check(self.frame().world(level))
     }
 
-    /// The cell of a level that holds a place, given in world metres eastward and southward.
+    /// The cell (row, column) of a level that holds a place, given in world metres eastward and southward.
     ///
     /// # Errors
     /// A level that the world does not have, a place outside.
@@ -266,8 +266,8 @@ impl World {
         Ok([cell(y, 0), cell(x, 1)])
     }
 
-    /// The height of the ground at a place, in metres, on a level: bilinear between the centres of the four cells around, so that it is
-    /// continuous; within half a cell of the world's edge that of the cells beside.
+    /// The height of the ground in metres at a place, in world metres eastward and southward, on a level: bilinear between the centres of
+    /// the four cells around, so that it is continuous; within half a cell of the world's edge that of the cells beside.
     ///
     /// # Errors
     /// As [`World::cell_at`], [`World::tile_at`].
@@ -305,7 +305,7 @@ impl World {
         Ok(window)
     }
 
-    /// The way of water from a place down to where it ends, tile by tile.
+    /// The way of water from a place (world metres eastward and southward) down to where it ends, cell by cell of a level.
     ///
     /// # Errors
     /// As [`World::cell_at`].

@@ -21,7 +21,8 @@ use crate::local::{LocalWindow, Rect};
 pub struct RiverLine {
     /// Its number, below 2⁵³: the same in all tiles, and on all levels on which it is a river.
     pub id: u64,
-    /// The larger river that it joins at its last vertex; `None` where it goes on beyond the rectangle, reaches the sea or leaves the world.
+    /// The larger river that it joins at its last vertex; `None` where it goes on beyond the rectangle, reaches the sea or leaves the
+    /// world.
     pub into: Option<u64>,
     /// Cells' centres, downstream; at least two. The last is the one it drains to: the confluence, the sea, or the first cell beyond the
     /// rectangle, where its neighbour's line begins.
@@ -33,11 +34,11 @@ pub struct RiverLine {
 pub struct RiverVertex {
     /// World metres eastward and southward.
     pub place: [f64; 2],
-    /// Height of its bed in metres, or of the lake that it runs through.
+    /// Elevation of its bed in metres, or of the surface of the lake that it runs through.
     pub height: f64,
     /// Catchment in m²; of a last vertex in the sea the river's.
     pub area: f64,
-    /// Mean discharge in m³/s: the catchment's yield.
+    /// Mean discharge in m³/s: the catchment times the world's [runoff](World::runoff).
     pub discharge: f64,
 }
 

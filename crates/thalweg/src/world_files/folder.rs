@@ -29,8 +29,9 @@ pub struct TileRange {
     pub within: Option<[f64; 4]>,
 }
 
-/// A world's tiles as files: `{level}/{column}/{row}.tif` holds the heights (f64: exact), `{row}.rec.tif` and `{row}.area.tif` beside it receivers and catchments, and
-/// [`MANIFEST`] and `recipe.toml` say of which world they are.
+/// A world's tiles as files: `{level}/{column}/{row}.tif` holds the heights (f64: exact) in metres, `{row}.rec.tif` and `{row}.area.tif`
+/// beside it receivers (0 east and on clockwise, 8 none) and catchments (m²), and [`MANIFEST`] and `recipe.toml` say of which world they
+/// are.
 pub struct TileFolder {
     folder: PathBuf,
     world: World,
@@ -38,11 +39,11 @@ pub struct TileFolder {
 }
 
 impl TileFolder {
-    /// A folder for the tiles of a world, new or begun earlier.
+    /// A folder for the tiles of a world, new or begun earlier; a new one gets [`MANIFEST`] and the recipe.
     ///
     /// # Errors
-    /// A level or a place that the world does not have, more than 2²⁴ tiles, a folder that cannot be written, that holds another world's tiles
-    /// or anything else of those names.
+    /// A level or a place that the world does not have, a rectangle whose west is not before its east or north not before its south, more
+    /// than 2²⁴ tiles, a folder that cannot be written, one whose manifest is of another world or cannot be read.
     pub fn open(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<Self> {
         let rects = rects(world, range)?;
         let manifest = manifest(world, recipe);
@@ -63,7 +64,7 @@ impl TileFolder {
         Ok(Self { folder: folder.to_path_buf(), world: world.clone(), rects })
     }
 
-    /// Its tiles, written or not: level, row and column, from coarse to fine; on a level neighbours stand near one another.
+    /// Its tiles, written or not: level, and row and column, from coarse to fine; on a level neighbours stand near one another.
     pub fn tiles(&self) -> impl Iterator<Item = (u32, [i64; 2])> + '_ {
         (0..).zip(&self.rects).flat_map(|(level, rect)| along_z(*rect).map(move |tile| (level, tile)))
     }
@@ -175,10 +176,10 @@ fn along_z(rect: Rect) -> impl Iterator<Item = [i64; 2]> {
         .filter(move |tile| (0..2).all(|axis| tile[axis] < rect.end[axis]))
 }
 
-/// Refuses what is no folder of tiles, and gives the recipe of its world.
+/// The recipe in a folder of tiles, or of a world.
 ///
 /// # Errors
-/// When there is no recipe in it.
+/// When there is none in it, or it cannot be read.
 pub fn recipe_of(folder: &Path) -> Result<Recipe> {
     let path = folder.join("recipe.toml");
     if !path.exists() {

@@ -1,4 +1,5 @@
-//! What is made of a [`World`](crate::World) as files: one tile with all that is known of it, folders of tiles, and tiles as web maps ask for them.
+//! What is made of a [`World`](crate::World) as files: one tile with all that is known of it, folders of tiles, and tiles as web maps ask
+//! for them.
 
 mod folder;
 mod tile;

@@ -32,10 +32,10 @@ pub fn tile_rect(world: &World, level: u32, [x, y]: [f64; 2]) -> Result<Rect> {
     Ok(world.rect_of(level, world.tile_of(world.cell_at(level, x, y)?)))
 }
 
-/// Whether a tile's files may come into a folder: none of them is another work's.
+/// Whether a tile's files may come into a folder, which is made: none of them is another work's.
 ///
 /// # Errors
-/// When the folder cannot be written, when one is, or stands in the place of something else.
+/// When the folder cannot be made or written, when a file of such a name is another work's, or a folder or a device has the name.
 pub fn check_folder(folder: &Path) -> Result<()> {
     let report = folder.join(FILES[6]);
     let is_tile = |text: String| {
@@ -48,10 +48,10 @@ pub fn check_folder(folder: &Path) -> Result<()> {
     check_names(folder, FILES[6], &FILES.map(String::from))
 }
 
-/// A window as a terrain, in the world's own place, with the water that runs through it at `runoff` metres a year.
+/// A window as a terrain, in the world's own place, with the water that runs through it ([`DISCHARGE`]) at `runoff` metres a year.
 ///
 /// # Errors
-/// A window without cells.
+/// A window without cells, or of more or narrower ones than [`Grid::new`] takes; one whose ground is not of its size.
 pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terrain> {
     let size = window.size();
     let mut grid = Grid::new(size, frame.width(window.level))?;
@@ -66,9 +66,10 @@ pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terra
     Ok(terrain)
 }
 
-/// Writes a rectangle of a level for `folder`, which is there: `height.tif` (f64: exact), `rec.tif` (the neighbour that a cell drains to, 0 east and on
-/// clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`, `shaded.png`, `report.json`. Coordinates are the world's metres, eastward and, as in all
-/// maps, northward: the origin lies where it lies. Files get their names by [`Draft::commit`]; until then a face may add to the report.
+/// Writes a rectangle of a level for `folder`, which is there: `height.tif` (metres in f64: exact), `rec.tif` (the neighbour that a cell
+/// drains to, 0 east and on clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`, `shaded.png` and `shaded.pgw`, `report.json`.
+/// Coordinates are the world's metres, eastward and, as in all maps, northward, from the world's own origin. Files get their names by
+/// [`Draft::commit`]; until then a face may add to the report.
 ///
 /// # Errors
 /// As [`World::window`]; a file that cannot be written.

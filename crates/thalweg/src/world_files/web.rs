@@ -22,9 +22,9 @@ const JSON: &str = "application/json";
 pub struct Answer {
     /// The status: 200, 404 for what there is not, 500 where a tile cannot be made.
     pub status: u16,
-    /// The body's type.
+    /// The body's media type.
     pub mime: &'static str,
-    /// The body.
+    /// The body: a file, or a sentence that says what is wrong.
     pub body: Vec<u8>,
 }
 
@@ -46,8 +46,8 @@ enum Asked {
     Nothing,
 }
 
-/// A world laid on the plane of Web Mercator (EPSG:3857), its origin at 0° N 0° E, a metre of the world on a metre of the plane. It lies nowhere: the
-/// place is invented, and so are its degrees.
+/// A world laid on the plane of Web Mercator (EPSG:3857), its origin at 0° N 0° E, a metre of the world on a metre of the plane. It lies
+/// nowhere: the place is invented, and so are its degrees.
 #[derive(Clone)]
 pub struct WebTiles {
     land: WorldLand,
@@ -81,7 +81,8 @@ impl MapLand for WorldLand {
 }
 
 impl WebTiles {
-    /// The tiles of a world of that name. The first zoom has pixels of at most two of level 0's cells, the last those of 22 or of the world's finest level.
+    /// The tiles of a world, shown under that name. The first zoom has pixels no wider than two of level 0's cells; the last is 22, or the
+    /// last one that the world's finest level has cells for.
     pub fn new(world: World, name: &str) -> Self {
         let frame = world.frame();
         let level = |zoom: u32| libm::log2(frame.cell / pixel(zoom)).ceil().max(0.0) as u32;
@@ -97,7 +98,7 @@ impl WebTiles {
         self.zooms
     }
 
-    /// What a web map must know of the tiles (TileJSON 3), which lie under `base`.
+    /// What a web map must know of the tiles (TileJSON 3), which lie under `base`, an address without its last slash.
     pub fn describe(&self, base: &str) -> Value {
         // As far as the map goes: a world without end has more.
         let (half, width) = (pixel(0) * SIDE as f64 / 2.0, self.land.width(0));
@@ -119,8 +120,8 @@ impl WebTiles {
         page.describe(&format!("{base}/"), &MAP_LAYERS)
     }
 
-    /// The answer to a path: `/tiles.json`, [`WebTiles::describe`]; `/{layer}/{zoom}/{column}/{row}.png`, a tile of one of [`MAP_LAYERS`], which
-    /// without a layer is found by its ending; `/`, the page. What follows a question mark does not count.
+    /// The answer to a path: `/tiles.json`, [`WebTiles::describe`] with this `base`; `/{layer}/{zoom}/{column}/{row}.{ending}`, a tile of
+    /// one of [`MAP_LAYERS`], which without a layer is the first of its ending; `/`, the page. What follows a question mark does not count.
     pub fn answer(&self, path: &str, base: &str) -> Answer {
         match asked(path) {
             Asked::Nothing => {
@@ -148,7 +149,7 @@ impl WebTiles {
     /// A tile as bytes; `None` where there is none: outside the zooms or the world.
     ///
     /// # Errors
-    /// As [`World::window`].
+    /// As [`World::window`]; when a picture cannot be encoded.
     pub fn tile(&self, tile: MapTile, encoding: Encoding) -> Result<Option<Vec<u8>>> {
         if !(self.zooms[0]..=self.zooms[1]).contains(&tile.zoom) {
             return Ok(None);

@@ -30,12 +30,12 @@ use crate::terrain::{Cells, LOOSE, Terrain};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Ending {
-    /// A whole folder.
+    /// A whole folder: heights, layers, water, trees, a map, the recipe, the report.
     World {
         /// The folder.
         #[serde(with = "names::path")]
         dir: PathBuf,
-        /// Type of the samples of heights and layers; 32-bit floats if not said.
+        /// Type of the samples of heights and layers; `None` for 32-bit floats.
         #[serde(default)]
         sample: Option<SampleType>,
         /// Whether a preset's elevation model, with which it began, is laid beside it.
@@ -47,11 +47,11 @@ pub enum Ending {
         /// The file of heights.
         #[serde(with = "names::path")]
         output: PathBuf,
-        /// Type of the samples, where the format leaves a choice.
+        /// Type of the samples of heights and layers; `None` for the format's usual one.
         sample: Option<SampleType>,
-        /// The value that stands for no data, if the input had one.
+        /// The sample that stands for no data, the input's if it had one; `None` for the usual one ([`SaveOptions::nodata`]).
         nodata: Option<f64>,
-        /// The folder of other layers.
+        /// The folder of other layers; `None` if none are written.
         #[serde(with = "names::path_option", default)]
         layers: Option<PathBuf>,
     },
@@ -60,7 +60,7 @@ pub enum Ending {
 /// Writes a finished run's world into a folder, which is made if need be.
 ///
 /// # Errors
-/// A folder that cannot be written or is read by the recipe, a file that cannot be written.
+/// A folder or a file that cannot be written, a name that something else has, a file that the recipe reads.
 pub fn export(run: &Run, folder: &Path) -> Result<()> {
     let ending = Ending::World { dir: absolute(folder)?, sample: None, model: false };
     let recipe = run.recipe();
@@ -72,7 +72,7 @@ pub fn export(run: &Run, folder: &Path) -> Result<()> {
 }
 
 impl Ending {
-    /// The same with paths from the root on.
+    /// The same with absolute paths.
     ///
     /// # Errors
     /// When there is no current folder.
@@ -87,7 +87,7 @@ impl Ending {
         Ok(self)
     }
 
-    /// The folder, if it is a world's.
+    /// The folder of a world; `None` of a file.
     pub fn world(&self) -> Option<&Path> {
         match self {
             Self::World { dir, .. } => Some(dir),
@@ -95,7 +95,8 @@ impl Ending {
         }
     }
 
-    /// The elevation model of a preset that is laid beside the world: it may be named by the recipe, and be written.
+    /// The file of a preset's elevation model that is laid beside the world: it may be named by the recipe, and be written. `None` where
+    /// none is.
     pub fn lays(&self) -> Option<PathBuf> {
         match self {
             Self::World { dir, model: true, .. } => Some(dir.join(presets::ELEVATION_MODEL.0)),
@@ -106,7 +107,8 @@ impl Ending {
     /// Whether all that a run of this recipe may leave can be written; folders are made.
     ///
     /// # Errors
-    /// When a folder cannot be made or written, a name is taken by something else, an ending names no format.
+    /// When a folder cannot be made or written, a name is another work's, or a folder's or a device's, an ending names no format, or a
+    /// format does not hold such samples.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         match self {
             Self::World { dir, .. } => {
@@ -128,7 +130,7 @@ impl Ending {
     /// Every file that a run of this recipe may leave.
     ///
     /// # Errors
-    /// An ending that names no format.
+    /// A file whose ending names no format.
     pub fn writes(&self, recipe: &Recipe) -> Result<Vec<PathBuf>> {
         Ok(match self {
             Self::World { dir, .. } => {
@@ -165,8 +167,8 @@ impl Ending {
         })
     }
 
-    /// Writes what a finished run leaves, with the animation of `frames` if one is wanted, and the report to `report` too. Files get
-    /// their names by [`Draft::commit`]; until then a face may add to the report.
+    /// Writes what a finished run leaves, with the animation of `frames` if one is wanted, and the report to the file `report` too. Files
+    /// get their names by [`Draft::commit`]; until then a face may add to the report.
     ///
     /// # Errors
     /// A file that cannot be written.

@@ -34,11 +34,11 @@ pub struct FramesOptions {
     pub folder: PathBuf,
     /// Steps between two frames, 1 or more; a stage's last step is drawn in any case.
     pub every: u32,
-    /// The label of the stage that is drawn; all are if it is not said.
+    /// The label of the stage that is drawn; `None` for all.
     pub of: Option<String>,
-    /// Longer side of a frame in pixels at most.
+    /// Longer side of a frame in pixels at most; 0 for a pixel a cell.
     pub size: usize,
-    /// The animated PNG to make of them when the run is done.
+    /// The animated PNG to make of them when the run is done, twelve frames a second; `None` for none.
     pub animation: Option<PathBuf>,
 }
 
@@ -71,7 +71,7 @@ impl Frames {
     /// None drawn yet.
     ///
     /// # Errors
-    /// When the recipe has no such stage, a number is 0, or there is no current folder.
+    /// When the recipe has no such stage, `every` is 0, or there is no current folder.
     pub fn new(options: FramesOptions, recipe: &Recipe) -> Result<Self> {
         let FramesOptions { folder, every, of, size, animation } = options;
         let labels = || recipe.stages.iter().map(|stage| stage.label.as_str());
@@ -86,10 +86,11 @@ impl Frames {
         Ok(Self { dir, every, of, size, animation, taken: 0, claimed: 0, look: None })
     }
 
-    /// Whether what will be written can be.
+    /// Whether what will be written can be; the folder is made.
     ///
     /// # Errors
-    /// When it cannot; when this run has drawn frames, and another has since drawn in the same folder.
+    /// When the folder cannot be made or written, the animation's file does not end in `.png` or cannot be written, or another run has
+    /// drawn in the folder since this one drew there.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
         if self.claimed > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
@@ -106,10 +107,10 @@ impl Frames {
         is_frame && file.file_name().is_some_and(|name| same(&self.dir.join(name), file))
     }
 
-    /// Draws the terrain after a step, if it is this one's turn.
+    /// Draws the terrain after a step, if a frame is due.
     ///
     /// # Errors
-    /// When the frame cannot be written.
+    /// When the frame, or the list of frames in the folder, cannot be written.
     pub fn step(&mut self, run: &Run, progress: &Progress) -> Result<()> {
         let ends = progress.step >= progress.steps;
         let due = ends || progress.step.is_multiple_of(self.every);
@@ -156,12 +157,12 @@ impl Frames {
         Ok(())
     }
 
-    /// The file of the animation, if one is wanted.
+    /// The file of the animation; `None` if none is wanted.
     pub fn animation(&self) -> Option<&Path> {
         self.animation.as_deref()
     }
 
-    /// Makes the animation at `path`.
+    /// Makes the animation at `path`, twelve frames a second.
     ///
     /// # Errors
     /// When there is no frame, or a file cannot be read or written.

@@ -9,7 +9,7 @@ use crate::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain};
 use crate::world_folder::SHOWN;
 
 /// Draws a layer over grey relief: one that the terrain has, `loose`, `momentum` (both of its parts at once), or `wetness`, which is
-/// worked out where there is none. `max_size` bounds the map's longer side in pixels.
+/// worked out where there is none. `max_size` bounds the map's longer side in pixels; with `None` a pixel is a cell.
 ///
 /// # Errors
 /// When there is no such layer, or its values cannot be drawn.

@@ -14,7 +14,7 @@ pub(super) const NAME: &str = ".lock";
 #[must_use]
 pub struct Lock {
     _open: Option<File>,
-    /// What is to be said where the system locks no files: a second run is then not kept out.
+    /// What is to be said where the system locks no files: a second run is then not kept out. `None` where it is.
     pub warning: Option<String>,
 }
 

@@ -34,7 +34,7 @@ pub use states::{StateEvery, States};
 
 use crate::terrain::{DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER};
 
-/// The report, which comes last: it says that all is there.
+/// Name of the report's file, which comes last: it says that all is there.
 pub const REPORT: &str = "report.json";
 
 /// The heights.

@@ -15,11 +15,11 @@ use crate::terrain::{LayerSpec, Terrain};
 /// The longest report that is looked into.
 const LONGEST: u64 = 16 << 20;
 
-/// A terrain and what is to be said of it. `path` is a file, or a folder that was written as a world's or by
+/// A terrain, and warnings in words. `path` is a file, or a folder that was written as a world's or by
 /// [a survey](crate::survey::Survey::draft) with runoff: then with the layers of [`SHOWN`] and, from its recipe, edges and sea level.
 ///
 /// # Errors
-/// When a file cannot be read, or is none of this terrain; a folder without heights.
+/// When a file cannot be read, or a layer is not of the heights' size; a folder without heights.
 pub fn read(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<String>)> {
     if !path.is_dir() {
         let loaded = load(path, options)?;
@@ -58,7 +58,7 @@ pub fn read_shown(path: &Path, options: &LoadOptions) -> Result<(Terrain, Vec<St
     Ok((terrain, warnings))
 }
 
-/// The trees of the table `given`, or else of the folder's own, and what is to be said of them; none where there is no table.
+/// The trees of the table `given`, or else of the folder's own, and warnings in words; none where there is no table.
 ///
 /// # Errors
 /// As [`load_trees`].
@@ -80,10 +80,10 @@ pub fn reads_of(path: &Path) -> Vec<PathBuf> {
     names.filter_map(|name| file_in(path, &name)).collect()
 }
 
-/// What covers the ground of a terrain that was read from `path`, by the rules and the rock of its recipe, if it has one.
+/// What covers the ground of a terrain that was read from `path`, by the rules and the rock of its recipe, or the usual ones.
 ///
 /// # Errors
-/// When the recipe cannot be read.
+/// When the recipe cannot be read, and as [`GroundCover::of`].
 pub fn cover_of(path: &Path, terrain: &Terrain) -> Result<GroundCover> {
     let (rules, rock) = rules_of(path)?;
     GroundCover::of(terrain, &rules, rock)
@@ -98,7 +98,7 @@ pub fn rules_of(path: &Path) -> Result<(TextureRules, &'static Rock)> {
     Ok(recipe.map_or_else(|| (TextureRules::default(), Rock::usual()), |recipe| (recipe.textures, recipe.rock)))
 }
 
-/// The recipe in a world's folder, if there is one.
+/// The recipe in a world's folder; `None` where there is none.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -106,7 +106,7 @@ pub fn recipe_of(path: &Path) -> Result<Option<Recipe>> {
     file_in(path, RECIPE_FILE).as_deref().map(Recipe::read).transpose()
 }
 
-/// Whether the world of another recipe lies in a folder.
+/// Whether a folder's report speaks of a world of another recipe; false where there is no report.
 pub fn is_of_another(folder: &Path, recipe: &Recipe) -> bool {
     let report = plain::read(&folder.join(REPORT), LONGEST).ok();
     let report: Option<serde_json::Value> = report.and_then(|text| serde_json::from_slice(&text).ok());

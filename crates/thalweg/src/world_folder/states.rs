@@ -74,10 +74,10 @@ struct State {
 }
 
 impl States {
-    /// None kept yet. `sample` is the type of the files' samples: 32-bit floats if it is not said.
+    /// None kept yet. `sample` is the type of the files' samples; `None` for 32-bit floats.
     ///
     /// # Errors
-    /// Years where no stage of the recipe knows time; a number that is no such; no current folder.
+    /// Years where no stage of the recipe knows time; 0 steps; years that are not finite and more than 0; no current folder.
     pub fn new(folder: &Path, every: StateEvery, sample: Option<SampleType>, recipe: &Recipe) -> Result<Self> {
         match every {
             StateEvery::Steps(0) => return Err(Error::value("steps between states", 0, "1 or more")),
@@ -100,7 +100,8 @@ impl States {
     /// Whether what will be written can be; the folder is made.
     ///
     /// # Errors
-    /// When it cannot; when this run has kept states, and another has since kept some in the same folder.
+    /// When the folder cannot be made or written, the table's name is a folder's or a device's, or another run has kept states in the
+    /// folder since this one kept some there.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
         if self.claimed > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
@@ -123,7 +124,7 @@ impl States {
         (&self.dir, self.kept.len())
     }
 
-    /// Keeps the heights after a step, if it is this one's turn. Levels before the last have other cells: none of theirs is kept.
+    /// Keeps the heights after a step, if a state is due. Levels before the last have other cells: none of theirs is kept.
     ///
     /// # Errors
     /// When a file cannot be written; the table then names what was kept before.

@@ -45,14 +45,15 @@ fn side_of(size: Size) -> usize {
 /// Beyond so many bytes offsets need 64 bits.
 const CLASSIC: u64 = u32::MAX as u64;
 
-/// Writes a cloud-optimised GeoTIFF of any size: tiles of 512 × 512 cells (a smaller map is one tile), deflate with a predictor, overviews of half the size each down
-/// to one tile, BigTIFF beyond 4 GiB.
+/// Writes a cloud-optimised GeoTIFF of any size: tiles of 512 × 512 cells (a smaller map is one tile), deflate with a predictor, overviews
+/// of half the size each down to one tile, BigTIFF beyond 4 GiB.
 ///
-/// `rows` is asked for windows that span all columns, 512 rows at a time from the north (the last may be fewer), and gives their samples;
-/// they are of `head.kind`. Memory is that of about three such windows. On the disk the tiles lie twice until the file is whole.
+/// `rows` is asked for windows that span all columns, 512 rows at a time from the north (the last may be fewer), and gives their samples,
+/// one a cell, row by row; they are of `head.kind`. Memory is that of about three such windows. On the disk the tiles lie twice until the
+/// file is whole.
 ///
 /// # Errors
-/// What `rows` returns; samples of another type or number; more than 2^32 − 1 rows or columns; what the system refuses.
+/// What `rows` returns; samples of another type or number; no row or column, or more than 2^32 − 1; a file that cannot be written.
 pub fn write_cog(
     path: impl AsRef<Path>,
     head: &Head,

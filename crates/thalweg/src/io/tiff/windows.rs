@@ -96,8 +96,8 @@ impl TiffWindows {
         self.image.layout.chunk
     }
 
-    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns, which
-    /// begins with a multiple of them, is read.
+    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns,
+    /// which begins with a multiple of them, is read.
     pub fn memory(&self, window: Size) -> [u64; 2] {
         let mut sum = [0, 0];
         for Image { layout, .. } in std::iter::once(&self.image).chain(&self.masks) {
@@ -127,7 +127,8 @@ impl TiffWindows {
         Ok(samples)
     }
 
-    /// True where a mask, the file's own or one beside it, says that there is no data; `None` if there is no mask.
+    /// One a cell of the window, row by row: true where a mask, the file's own or one beside it, says that there is no data; `None` if
+    /// there is no mask.
     ///
     /// # Errors
     /// As [`TiffWindows::read`].

@@ -22,7 +22,7 @@ pub enum FileWindows {
 }
 
 impl FileWindows {
-    /// Opens a file.
+    /// Opens a file, in the way that its ending calls for.
     ///
     /// # Errors
     /// As [`TiffWindows::open`], [`VrtWindows::open`], [`io::read`](crate::io::read()).
@@ -35,7 +35,7 @@ impl FileWindows {
         })
     }
 
-    /// Keeps strips and tiles of up to `bytes` bytes ([`TiffWindows::keep`]).
+    /// Keeps strips and tiles of a TIFF of up to `bytes` bytes ([`TiffWindows::keep`]); others stay as they are.
     #[must_use]
     pub fn keep(self, bytes: u64) -> Self {
         match self {
@@ -62,7 +62,7 @@ impl FileWindows {
         }
     }
 
-    /// Bytes of samples that are held as long as it is open.
+    /// Bytes of samples that are held as long as it is open: all of a [`FileWindows::Whole`], 0 of others.
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Whole(raster) => (raster.samples.len() * raster.samples.kind().bytes()) as u64,
@@ -73,7 +73,7 @@ impl FileWindows {
     /// What it says of itself, without samples.
     ///
     /// # Errors
-    /// None but for want of memory.
+    /// None: no samples are made.
     pub fn about(&self) -> Result<Raster> {
         let head = match self {
             Self::Tiff(windows) => windows.head().clone(),
@@ -98,7 +98,7 @@ impl FileWindows {
     /// The samples of a window in row-major order, as they stand in the file.
     ///
     /// # Errors
-    /// As [`TiffWindows::read`].
+    /// As [`TiffWindows::read`] and [`VrtWindows::read`]; of a file held whole a window that does not lie inside.
     pub fn read(&self, window: Window) -> Result<Samples> {
         match self {
             Self::Tiff(windows) => windows.read(window),
@@ -107,10 +107,10 @@ impl FileWindows {
         }
     }
 
-    /// True where a mask says that there is no data; `None` if there is no mask.
+    /// One a cell of the window, row by row: true where a mask says that there is no data; `None` if there is no mask.
     ///
     /// # Errors
-    /// As [`TiffWindows::mask`].
+    /// As [`FileWindows::read`].
     pub fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
         match self {
             Self::Tiff(windows) => windows.mask(window),
@@ -126,7 +126,7 @@ impl FileWindows {
         }
     }
 
-    /// Samples and mask of a window.
+    /// Samples and mask of a window; all else is as of [`Raster::new`], and [`FileWindows::about`] has it.
     ///
     /// # Errors
     /// As [`FileWindows::read`] and [`FileWindows::mask`].

@@ -40,8 +40,8 @@ impl VrtWindows {
     /// Opens a virtual raster: reads its text, looks whether its files are there, and opens the first, for what it says of its CRS.
     ///
     /// # Errors
-    /// What is no virtual raster, or works its cells out of others by more than laying files; a file that is not there; a first file
-    /// in another CRS.
+    /// What is no virtual raster, has over 64 MiB, or works its cells out of others by more than laying files; a file that is not there; a
+    /// first file in another CRS, or none in it while that of the raster has no EPSG code.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let refuse = |problem: String| Error::file(path, problem);
@@ -82,8 +82,8 @@ impl VrtWindows {
         first.map_or(CHUNK, |file| [0, 1].map(|k| file.chunk()[k].min(CHUNK[k])))
     }
 
-    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns is read: as if
-    /// all its files were like the first.
+    /// Bytes of memory that it holds as long as it is open, and that it takes beside the result while a window of so many rows and columns
+    /// is read: as if all its files were like the first.
     pub fn memory(&self, window: Size) -> [u64; 2] {
         let first = self.mosaic.parts.first().and_then(|_| self.opened(0).ok());
         let [held, each] = match first.as_deref() {
@@ -97,7 +97,7 @@ impl VrtWindows {
         [(held.saturating_mul(OPEN as u64)).min(WHOLE.max(held)), each.saturating_add(piece)]
     }
 
-    /// The files that it lays.
+    /// The files that it lays, the lowest first; one that is laid twice comes twice.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.mosaic.parts.iter().map(|part| part.path.as_path())
     }
@@ -111,7 +111,8 @@ impl VrtWindows {
         Ok(self.laid(window, false)?.0)
     }
 
-    /// True where a mask says that there is no data; `None` if no file of the window has a mask.
+    /// One a cell of the window, row by row: true where a mask says that there is no data; `None` if neither the raster nor any file of the
+    /// window has a mask. A mask of the raster's own leaves out the cells of no file.
     ///
     /// # Errors
     /// As [`VrtWindows::read`].

@@ -57,11 +57,11 @@ params! {
         amount: f64 = 1.0, within 0.0..=100.0, unit "1", scales Rain, source "Adler et al. 2003";
         /// Rain that the layer calls 1; where more falls it is 1 too.
         most: f64 = 4.0, within 0.01..=100.0, unit "m/a", source "ours";
-        /// Distance over which it rains out over level land.
+        /// Distance over level land on which rain takes all but 1/e of the air's moisture, if none of it evaporates again.
         reach: f64 = 1.5e6, within 1e3..=1e8, unit "m", scales Size, source "ours; water stays in the air for 8 to 9 days";
         /// Share of the rain over level land that falls even where air descends: from clouds that rise where the ground is warm.
         least: f64 = 0.15, within 0.0..=1.0, unit "1", source "ours";
-        /// Distance over sea on which dry air fills up.
+        /// Distance over sea on which dry air fills up to all but 1/e.
         fill: f64 = 4e5, within 1e3..=1e8, unit "m", scales Size, source "ours";
         /// Height by which air must climb to lose all but 1/e of its moisture.
         rise: f64 = 4500.0, within 100.0..=1e5, unit "m", scales Relief,

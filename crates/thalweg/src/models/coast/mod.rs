@@ -50,7 +50,7 @@ params! {
     pub struct Coast {
         /// Years of waves.
         years: f64 = 3000.0, within 0.0..=1e6, unit "a", scales Age, source "ours; the sea has stood for 6000";
-        /// How fast the most exposed shore moves back, loose or soft as it may be.
+        /// How fast the most exposed shore of hardness 0 moves back at first; loose ground is no faster.
         retreat: f64 = 0.05, within 0.0..=100.0, unit "m/a", scales Erodibility^0.5,
             source "Young & Carilli 2019: hard rock 0.03, soft 0.2 to 1";
         /// Open water over which waves grow to their full height.
@@ -59,7 +59,7 @@ params! {
         swell: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Where most waves come from, clockwise from north.
         swell_from: f64 = 270.0, within -360.0..=360.0, unit "degree", source "ours";
-        /// Distance over which land and shoals take two thirds of the waves.
+        /// Distance over land and shoals on which the open water that counts for waves falls to a third.
         shelter: f64 = 100.0, within 1.0..=1e5, unit "m", scales Size, source "ours";
         /// Depth to which waves stir the ground.
         wave_base: f64 = 8.0, within 0.0..=1000.0, unit "m", source "Trenhaile 2000, about 10";

@@ -37,7 +37,7 @@ params! {
     /// a third over `reach`, lower and narrower along small arms. What is left goes to the mouths, by their water: cones
     /// that fall by `front`, twice as long ahead as to the sides; what finds no place drifts out to sea. A mouth moves on over
     /// its bar, and forks after some widths; one that is closed in fades. Every `avulsion` years the river breaks out within its
-    /// backwater, if there is a shorter way; the old arm mostly silts up over one and a half such times, or else both stay.
+    /// backwater, if there is a shorter way; the old arm mostly silts up, to a third in two such times, or else both stay.
     ///
     /// Source: bends Howard & Knutson (1984, doi:10.1029/WR020i011p01659); avulsions after Mackey & Bridge (1995,
     /// doi:10.1306/D42681D5-2B26-11D7-8648000102C1865D) and Karssenberg & Bridge (2008, doi:10.1111/j.1365-3091.2007.00936.x), within

@@ -88,7 +88,7 @@ impl Delta {
         cells.into_iter().map(|(k, need)| raise(terrain, k, (need - low).max(0))).sum()
     }
 
-    /// Lays the load of a mouth, in units: a bar, and mud before it; returns how much they took.
+    /// Lays the load of a mouth, in units of height × cells: a bar, and mud before it; returns how much they took.
     pub fn bar(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, load: i64) -> i64 {
         let [near, far] = FARTHEST.map(|widths| widths * self.width());
         let bar = self.cone(terrain, sea, arm, [TOP * self.levee, self.front, near], load);
@@ -96,8 +96,8 @@ impl Delta {
         bar + self.cone(terrain, sea, arm, [-MUD[1] * self.levee, self.front / MUD[2], far], mud)
     }
 
-    /// Moves mouths on over their bars, forks those that have come far, and lets those fade that are closed in. `spacing` is in
-    /// metres.
+    /// Moves mouths on over their bars, forks those that have come far, and lets those fade that are closed in. `spacing` is the distance
+    /// of an arm's points in metres, by which a mouth moves on.
     pub fn mouths(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, spacing: f64, key: Key) {
         let shares = arms.shares();
         let mut forks = Vec::new();

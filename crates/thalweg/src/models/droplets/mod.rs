@@ -71,7 +71,7 @@ params! {
         gravity: f64 = 0.001, within 0.0..=100.0, unit "1/m", source "Érosion d'une montagne, where it is 0.098 a map height";
         /// Least slope counted in the capacity: keeps droplets digging on near-flat ground.
         min_slope: f64 = 0.01, within 0.0..=1000.0, unit "1", scales Size^-1, source "Érosion d'une montagne";
-        /// Sediment that a droplet can carry, in falls of one stride: more digs deeper before anything is laid down.
+        /// Sediment that a droplet of velocity 1 and water 1 carries, in falls of one stride: more digs deeper before anything is laid.
         capacity_factor: f64 = 3.0, within 0.0..=1000.0, unit "1", source "Érosion d'une montagne";
         /// Share of the missing sediment that is dug in a stride.
         erosion: f64 = 0.03, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "Érosion d'une montagne";
@@ -101,9 +101,9 @@ params! {
 
 /// Droplet steps counted on each cell.
 pub const VISITS: LayerSpec = LayerSpec::counts("visits", "1", "Droplet steps taken on the cell.").hue(Hue::Passing);
-/// Ground dug in all.
+/// Ground dug in all, as a thickness in units of [`Height`].
 pub const WEAR: LayerSpec = LayerSpec::heights("wear", "m", "Ground dug from the cell in all.");
-/// Ground laid in all.
+/// Sediment laid in all, as a thickness in units of [`Height`].
 pub const DEPOSIT: LayerSpec = LayerSpec::heights("deposit", "m", "Sediment laid on the cell in all.");
 
 const TABLE: &str = "droplets";

@@ -12,7 +12,7 @@ use crate::terrain::grid::Grid;
 pub struct Circle {
     /// Its middle: metres southward and eastward from the world's north-western corner.
     pub middle: [f64; 2],
-    /// Metres.
+    /// Its radius in metres.
     pub radius: f64,
 }
 
@@ -42,11 +42,12 @@ pub(super) fn standing(grid: &Grid, place: [f64; 2]) -> Option<[f64; 2]> {
 /// So small that nobody sees it, and so large that neither `f32` before 1 nor `f64` at any cell rounds it away.
 const BEFORE: f64 = 1.0 / 1_048_576.0;
 
-/// Lets all of a model's droplets run to their end at once: those of a step of its own that fall anywhere as rain does, or
-/// those that start `within` a circle, rain or not. Droplets that are under way meanwhile wait.
+/// Lets all of a model's droplets run to their end at once, as many as in a stage of its own: anywhere, as the layer `rain` has
+/// them, or `within` a circle, rain or not. None starts at sea, outside the world, or among cells without data. Droplets that are
+/// under way meanwhile wait.
 ///
 /// # Errors
-/// As [`Model::check`]; nothing has happened then.
+/// As [`Model::check`], which refuses strides of more than 500 cells; nothing has happened then.
 pub fn pour(model: &Droplets, terrain: &mut Terrain, key: Key, within: Option<Circle>) -> Result<Budget> {
     let mut stepper = model.stepper(&terrain.grid, within)?;
     // No table is a poured droplet's business: not the droplets under way, and none that a coarser copy would move.

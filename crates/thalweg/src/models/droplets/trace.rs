@@ -43,7 +43,7 @@ pub struct TracePoint {
 /// as it is. Empty where no droplet starts: at sea, among cells without data, and in a world one cell wide.
 ///
 /// # Errors
-/// As the model's check; a start outside the world.
+/// A stride of more than 500 cells ([`Model::check`]); a start outside the world.
 pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) -> Result<Vec<TracePoint>> {
     model.check(&terrain.grid)?;
     if let Some(axis) = terrain.grid.outside([start[1], start[0]]) {
@@ -70,9 +70,9 @@ pub fn trace(model: &Droplets, terrain: &Terrain, start: [f64; 2], most: usize) 
     Ok(watch.seen.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Paths of droplets that start all over the world, one after the other without end, as [`trace`] has them;
-/// none where the model does not suit the world. The same places for every terrain of that extent: paths then change as the land does. A caller takes as
-/// many as it has time for.
+/// Paths of droplets that start all over the world, one after the other without end, as [`trace`] has them, each at most `most` points
+/// long; none where the model does not suit the world. The same places for every terrain of that extent: paths then change as the land
+/// does. A caller takes as many as it has time for.
 pub fn traces<'a>(
     model: &'a Droplets,
     terrain: &'a Terrain,

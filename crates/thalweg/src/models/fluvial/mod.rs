@@ -75,7 +75,7 @@ params! {
         drop: f64 = 0.0, within 0.0..=1e12, unit "m³", source "Craig 2008, WaterPercent";
         /// Where the drop falls, eastward from the world's north-western corner.
         x: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "Craig 2008, X";
-        /// Where the drop falls, southward from there.
+        /// Where the drop falls, southward from the world's north-western corner.
         y: f64 = 0.0, within 0.0..=1e8, unit "m", scales Size, source "Craig 2008, Y";
         /// Ground that the drop lifts where it falls, down to the floor at most.
         pickup: f64 = 0.0, within 0.0..=16_000.0, unit "m", source "Craig 2008, PickupRate";
@@ -87,7 +87,7 @@ params! {
         softness: f64 = 0.3, within 0.0..=1.0, unit "1", scales Erodibility^0.5, source "Musgrave 1989";
         /// Which neighbours take a cell's water.
         receivers: Receivers = Receivers::All, within .., unit "1", source "ours; Musgrave 1989";
-        /// How much of the difference moves.
+        /// How much of the difference in levels moves.
         moves: Moves = Moves::Share, within .., unit "1", source "ours; Musgrave 1989";
         /// Which water the capacity is reckoned from.
         capacity_from: CapacityFrom = CapacityFrom::Moved, within .., unit "1", source "Musgrave 1989; Craig 2008";
@@ -138,7 +138,7 @@ choice! {
 const DEEPEST_DROP: f64 = 16_000.0;
 
 impl Fluvial {
-    /// Seconds that a step takes.
+    /// Seconds of flow that a step stands for: those in which water runs the width of a cell.
     pub fn seconds(&self, grid: &Grid) -> f64 {
         grid.cell / self.velocity
     }

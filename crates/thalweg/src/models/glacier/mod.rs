@@ -79,17 +79,17 @@ params! {
         years: f64 = 20_000.0, within 0.0..=1e7, unit "a", scales Age, source "ours; an ice age is 100 000";
         /// Time for which the bed is worn between two looks at the ice.
         step: f64 = 250.0, within 1.0..=1e5, unit "a", source "ours";
-        /// Time for which ice flows in that.
+        /// Time for which ice flows in each step of the model.
         ice_years: f64 = 5.0, within 0.1..=1e4, unit "a", source "ours";
-        /// Most steps of the flow of ice in that: more let ice on fine cells keep pace with its bed.
+        /// Most steps of the flow of ice in `ice_years`: more let ice on fine cells keep pace with its bed.
         ice_steps: u32 = 12, within 1..=1000, unit "1", source "ours";
         /// Time for which ice grows before it wears the bed.
         growth: f64 = 300.0, within 0.0..=1e5, unit "a", source "ours";
         /// Elevation at which as much ice melts as snow falls: lower makes longer and thicker glaciers.
         snowline: f64 = 1200.0, within -16_000.0..=16_000.0, unit "m", scales Relief, source "ours";
-        /// How far the snowline falls and rises about that: cirques in mild ages, long troughs in cold ones.
+        /// How far the snowline falls and rises about `snowline`: cirques in mild ages, long troughs in cold ones.
         swing: f64 = 0.0, within 0.0..=5000.0, unit "m", scales Relief, source "ours";
-        /// From one cold age to the next.
+        /// Time from one cold age to the next.
         cycle: f64 = 10_000.0, within 1.0..=1e7, unit "a", source "ours";
         /// How much more ice melts with each metre down.
         gradient: f64 = 0.007, within 0.0..=0.1, unit "1/a", source "Oerlemans 1984; Alps";
@@ -135,9 +135,9 @@ params! {
     }
 }
 
-/// Ice on the ground.
+/// Thickness of ice on the ground, in units of [`Height`](crate::Height).
 pub const ICE: LayerSpec = LayerSpec::heights("ice", "m", "Thickness of ice on the ground.");
-/// Snow over that declared.
+/// Factor of the snow that falls by the model's parameters, 0 and more.
 pub const SNOW: LayerSpec =
     LayerSpec::floats("snow", "1", "Factor of the snow that gathers, 0 or more: over 1 where wind drifts it.");
 

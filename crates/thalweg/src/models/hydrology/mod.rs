@@ -43,11 +43,13 @@ params! {
     ///   it moves √2 cells along v. It can carry c = (1 + e·σ)·Δz·V for a fall Δz.
     /// - `stream`: v ← v + dt·n/(V·ρ), it moves dt·v, or √2 cells if that is less, and v ← v·(1 − dt·F). It can carry |v|·Δz·V.
     ///
-    /// F = friction·(1 − 0.5·σ). Where it can carry more than it does it digs, else lays down, D of the difference; at most the fall is
-    /// dug. Roots, `hardness` and `protect` hold ground back. Then R = evaporation·(1 − 0.2·σ) of its water is lost, and the banks of the
-    /// new cell slide where they are steeper than `talus`. A drop that falls less than 5 in 10 000 for the length of its `patience` sets out
-    /// anew without its speed, `spill` times, then it rests. It rests as well when it is spent or before a wall. A pit that it comes through it
-    /// fills as far as its load goes, so that beds have an even fall. Under water it runs on along the bottom and settles its load there,
+    /// ρ is `density`, μ `momentum`, e `entrainment`, D `deposition`, and Q₁ = `stream_discharge`/1.8.
+    /// F = `friction`·(1 − `stream_friction`·σ). Where it can carry more than it does it digs, else lays down, D of the difference; at
+    /// most the fall is dug. Roots, `hardness` and `protect` hold ground back. Then R = `evaporation`·(1 − `stream_evaporation`·σ) of its
+    /// water is lost, and the banks of the new cell slide where they are steeper than `talus`. A drop that falls less than 5 in 10 000
+    /// for the length of its `patience` sets out anew without its speed, `spill` times, then it rests. It rests as well when it is spent
+    /// or before a wall. A pit that it comes through it fills as far as its load goes, so that beds have an even fall.
+    /// Under water it runs on along the bottom and settles its load there,
     /// up to the level of the lake: deltas grow, lakes silt up. Over an open edge and in the sea water is gone; sediment settles in the
     /// sea as in a lake.
     ///
@@ -86,10 +88,10 @@ params! {
     /// The article's stream map is the share of batches in which a drop passes; ours is what that is on average, and is full at
     /// `stream_discharge`.
     ///
-    /// World terms. On cells of `stride` metres the numbers are the article's. On finer cells shares per step become 1 − (1 − share)^q with
-    /// q = dx/stride, and pulls are multiplied by q; a drop stands for the rain on a cell, so drops are counted by the cell. The
-    /// rain of all batches is what falls in `years`: that sets the lakes. Erosion is that of a far longer time, as is usual where rivers'
-    /// beds are computed.
+    /// World terms. On cells of `stride` metres the numbers are the article's. On finer cells `deposition` and `settling` become
+    /// 1 − (1 − share)^q with q = dx/stride; friction, evaporation and pulls are multiplied by q. A drop stands for the rain on a cell,
+    /// so drops are counted by the cell. The rain of all batches is what falls in `years`: that sets the lakes. Erosion is that of a
+    /// far longer time, as is usual where rivers' beds are computed.
     ///
     /// It needs nothing, heeds `rain`, `soil`, `hardness`, `protect`, `tree_density`, springs, kinds of soil, beds, and the layers
     /// that it leaves: the ground, `loose`, `pool`, `discharge`, `momentum_x`, `momentum_y`. It breaks where too much falls: plains
@@ -111,31 +113,31 @@ params! {
         orographic: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Mean intensity of rain while it rains, for what soaks into soils.
         storm: f64 = 10.0, within 0.001..=1000.0, unit "mm/h", source "ours";
-        /// Time step, of the rule set `stream`.
+        /// Time step of the rule set `stream`: strides that a drop of speed 1 moves.
         dt: f64 = 1.2, within 0.01..=10.0, unit "1", source "McDonald 2020";
         /// Density of water: heavier drops turn later.
         density: f64 = 1.0, within 0.01..=100.0, unit "1", source "McDonald 2020";
         /// Share of speed lost over a stride.
         friction: f64 = 0.15, within 0.0..=0.99, unit "1", source "McDonald 2020";
-        /// Share of the friction that a stream takes away.
+        /// Share of the friction that a full stream takes away.
         stream_friction: f64 = 0.5, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Share of a drop that evaporates over a stride.
         evaporation: f64 = 0.001, within 0.0..=0.5, unit "1", source "McDonald 2020";
-        /// Share of the evaporation that a stream takes away.
+        /// Share of the evaporation that a full stream takes away.
         stream_evaporation: f64 = 0.2, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Water that evaporates from lakes.
         lake_evaporation: f64 = 0.6, within 0.0..=20.0, unit "m/a", source "ours";
         /// Share of the difference to what can be carried that is dug or laid over a stride.
         deposition: f64 = 0.1, within 0.0..=1.0, unit "1", scales Erodibility^0.25, source "McDonald 2020";
-        /// How many times more a full stream can carry.
+        /// How many times more a full stream can carry: 1 carries twice as much.
         entrainment: f64 = 10.0, within 0.0..=1000.0, unit "1", source "McDonald 2020";
         /// How strongly drops are drawn along with the stream: wide bends.
         momentum: f64 = 1.0, within 0.0..=100.0, unit "1", source "McDonald 2020";
-        /// Discharge at which a stream is all but full; 0 takes that of 900 strides squared.
+        /// Discharge at which a stream is all but full, σ = 0.83; 0 takes that of the rain on some 920 strides squared.
         stream_discharge: f64 = 0.0, within 0.0..=1e6, unit "m³/s", source "McDonald 2020";
         /// Drops a cell after which the maps have forgotten all but a third.
         memory: f64 = 0.1, within 0.001..=100.0, unit "1/cell", source "ours; McDonald 2020 0.02 to 0.8";
-        /// What is left of a drop when it ends.
+        /// Share of a whole drop's water with which a drop ends.
         min_volume: f64 = 0.01, within 0.0001..=0.9, unit "1", source "McDonald 2020";
         /// Times that a drop which found no way down sets out anew.
         spill: u32 = 5, within 0..=100, unit "1", source "McDonald 2020";
@@ -147,7 +149,7 @@ params! {
         talus: f64 = 36.0, within 1.0..=89.0, unit "°", scales Repose, source "ours";
         /// Steepest angle of ground under water: how steep deltas' fronts are.
         wet_talus: f64 = 8.0, within 0.1..=89.0, unit "°", scales Repose, source "ours; delta fronts 1 to 30";
-        /// Share of what is over it that slides when a drop passes.
+        /// Share of a bank's height over its steepest angle that is evened out when a drop passes; 1 brings it to that angle.
         slide: f64 = 0.8, within 0.0..=1.0, unit "1", source "McDonald 2020";
         /// Depth of the deepest dry pit in a bed that water levels.
         grading: f64 = 10.0, within 0.0..=1000.0, unit "m", source "ours";

@@ -120,7 +120,7 @@ params! {
         /// Level of the water that stands at the start.
         lake_level: f64 = 0.0, within -16_000.0..=16_000.0, unit "m", scales Relief,
             source "the document's second start";
-        /// Sediment that water at 1 m/s carries down a wall: more carves deeper and builds larger fans.
+        /// Sediment, as metres of thickness, that water at 1 m/s carries down a wall: more carves deeper and builds larger fans.
         capacity: f64 = 0.3, within 0.0..=100.0, unit "s", source "Mei 2007";
         /// Least sin α that counts: what rivers carry over flat ground.
         min_slope: f64 = 0.03, within 0.0..=1.0, unit "1", source "Mei 2007";
@@ -139,21 +139,21 @@ params! {
     }
 }
 
-/// Speed in the pipe through the west side of each cell; there while the model runs.
+/// Speed in m/s in the pipe through the west side of each cell, above 0 eastward; there while the model runs.
 pub const PIPE_X: LayerSpec =
     LayerSpec::floats("pipe_x", "m/s", "Speed at which water runs eastward through the cell's west side.")
         .part(VectorPart::East);
-/// Speed in the pipe through the north side of each cell; there while the model runs.
+/// Speed in m/s in the pipe through the north side of each cell, above 0 southward; there while the model runs.
 pub const PIPE_Y: LayerSpec =
     LayerSpec::floats("pipe_y", "m/s", "Speed at which water runs southward through the cell's north side.")
         .part(VectorPart::South);
-/// What is yet to be moved of a unit of ground; there while the model runs.
+/// What is yet to be dug of a unit of ground (1/65 536 m), 0 to 1; there while the model runs.
 pub const FRACTION: LayerSpec =
     LayerSpec::floats("fraction", "1", "Part of a unit of height that is to be dug and not yet is.");
-/// Eastward part of the water's velocity.
+/// Eastward part of the water's velocity in m/s; left where [`Pipes::velocity`] is set.
 pub const VELOCITY_X: LayerSpec =
     LayerSpec::floats("velocity_x", "m/s", "Velocity of the water, eastward.").part(VectorPart::East);
-/// Southward part of the water's velocity.
+/// Southward part of the water's velocity in m/s; left where [`Pipes::velocity`] is set.
 pub const VELOCITY_Y: LayerSpec =
     LayerSpec::floats("velocity_y", "m/s", "Velocity of the water, southward.").part(VectorPart::South);
 
@@ -168,8 +168,8 @@ const COURANT: f64 = 0.5;
 const MOST_STEPS: f64 = 1e9;
 
 impl Pipes {
-    /// Seconds of one step on this grid: `dt`, or the bound of stability where that is shorter, and a whole number of times
-    /// in `seconds`.
+    /// Seconds of one step on this grid: the longest that goes a whole number of times into `seconds` and passes neither `dt` (where
+    /// that is above 0) nor the bound of stability; 0 where `seconds` is.
     pub fn time_step(&self, grid: &Grid) -> f64 {
         self.seconds / self.count(grid).max(1.0)
     }

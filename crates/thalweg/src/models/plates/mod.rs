@@ -23,9 +23,9 @@ params! {
     /// Lays a continent of plates on the map: lowlands, shelf, slope and deep sea, falling towards the mouths of a few great rivers; and
     /// says where the land rises and how hard it is, for rivers to cut.
     ///
-    /// Plates are the cells of points scattered one to a square of `spacing`, read at places carried aside by noise (`warp`). Each has a crust, of land or
-    /// of sea, a drift and a rock. Of each plate the weight is e^(−d²/`belt`·spacing²), d the distance to its point; crust c, drift v and rock are
-    /// weighted means, so that −∇·v is how fast plates close up. Land is where
+    /// Plates are the cells of points scattered one to a square of `spacing`, read at places carried aside by noise (`warp`). Each
+    /// has a crust, of land or of sea, a drift and a rock. Of each plate the weight is e^(−d²/(`belt`·`spacing`²)), d the distance to
+    /// its point; crust c, drift v and rock are weighted means, so that −∇·v is how fast plates close up. Land is where
     /// C = 0.3 + c + `rough`·n + 0.12·(−∇·v, 0 to 3) − r is over 0: n is noise, r grows from the middle of the map to its rim by the distance in an oval that is drawn for
     /// each map, and holds the rim under the sea. What lies 1.5 to 4 cells of the lattice inland is held over it.
     ///
@@ -50,17 +50,17 @@ params! {
     pub struct Plates {
         /// Mean distance between the middles of plates.
         spacing: f64 = 470_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
-        /// How widely plates blend where they meet, of the spacing's square: broader belts.
+        /// Square of the distance over which plates blend where they meet, over the spacing's square: more is broader belts.
         belt: f64 = 0.15, within 0.02..=1.0, unit "1", source "ours";
         /// How far boundaries are carried aside (three standard deviations).
         warp: f64 = 330_000.0, within 0.0..=1e7, unit "m", scales Size, source "ours";
         /// Distance over which the warp turns most.
         warp_wavelength: f64 = 420_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
-        /// How ragged coasts are.
+        /// How ragged coasts are: standard deviation of the noise in C.
         rough: f64 = 0.27, within 0.0..=2.0, unit "1", source "ours";
         /// Distance over which coasts vary most.
         rough_wavelength: f64 = 520_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
-        /// Radius of the land, of half the shorter side: more is more land.
+        /// Radius of the land, as a share of half the map's shorter side: more is more land.
         radius: f64 = 1.0, within 0.05..=2.0, unit "1", source "ours";
         /// Elevation of the lowlands far from the coast, before anything rises.
         height: f64 = 700.0, within 0.0..=8000.0, unit "m", scales Relief, source "ours";
@@ -68,13 +68,13 @@ params! {
         shelf: f64 = 170.0, within 0.0..=8000.0, unit "m", scales Relief, source "ours; on Earth about 130 m";
         /// Depth of the open sea.
         depth: f64 = 3800.0, within 0.0..=12_000.0, unit "m", scales Relief, source "Earth's mean: 3 700 m";
-        /// Deviation of hills and swells on that, from which the first rivers take their turns.
+        /// Standard deviation of hills and swells on the lowlands, from which the first rivers take their turns.
         hills: f64 = 12.0, within 0.0..=8000.0, unit "m", scales Relief, source "ours";
         /// Width of the rims along coasts that part the land inside from the sea.
         rim: f64 = 110_000.0, within 1.0..=1e8, unit "m", scales Size, source "ours";
         /// Mouths of great rivers.
         mouths: u32 = 3, within 1..=64, unit "1", source "ours";
-        /// Factor of all uplift in the layer.
+        /// Factor on all values of the layer `uplift`.
         uplift: f64 = 1.0, within 0.0..=100.0, unit "1", source "ours";
         /// How the values meet the ground.
         blend: Blend = Blend::Add, within .., unit "1", source "ours";

@@ -74,19 +74,19 @@ params! {
         dominant: Dominant = Dominant::Loam, within .., unit "1", source "ours";
         /// Width over which the ground is smoothed before its slope is taken: narrower gullies and steps do not count.
         scale: f64 = 60.0, within 0.0..=1e5, unit "m", scales Size, source "ours";
-        /// Slope from which on rock is bare.
+        /// Slope from which on rock is bare; not under `gravel_slope`.
         rock_slope: f64 = 38.0, within 0.0..=89.0, unit "°", scales Slope, source "ours; soils end at 35 to 45";
         /// Slope from which on gravel and scree lie.
         gravel_slope: f64 = 30.0, within 0.0..=89.0, unit "°", scales Repose, source "ours; scree 30 to 38";
-        /// Height from which on frost leaves gravel only.
+        /// Elevation from which on frost leaves gravel only.
         soil_line: f64 = 2500.0, within -16000.0..=16000.0, unit "m", source "ours; the Alps";
         /// Slope under which land is level: sand, clay and peat lie there.
         flat_slope: f64 = 4.0, within 0.0..=89.0, unit "°", source "ours";
         /// How high over the sea beaches reach, and how deep under water sand does.
         shore: f64 = 6.0, within 0.0..=1000.0, unit "m", source "ours";
-        /// Width over which basins are told: level land lower than its mean round it lies in one.
+        /// Width over which basins are told: level land that lies lower than the mean around it is in one.
         basin: f64 = 1500.0, within 0.0..=1e6, unit "m", scales Size, source "ours";
-        /// How far under that mean a hollow begins.
+        /// How far under the mean over `basin` a hollow begins.
         hollow: f64 = 8.0, within 0.0..=10000.0, unit "m", source "ours";
         /// Part of the level hollows that is peat, in patches.
         peat: f64 = 0.35, within 0.0..=1.0, unit "1", source "ours";
@@ -94,7 +94,7 @@ params! {
         sand: f64 = 0.12, within 0.0..=1.0, unit "1", source "ours";
         /// Discharge from which on a river washes its bed.
         river: f64 = 1.0, within 0.0..=1e6, unit "m³/s", source "ours";
-        /// How much borders waver: the deviation of slopes and heights at them, as a part of themselves.
+        /// How much borders waver: standard deviation of slopes and heights at them, as a part of themselves (of 200 m for the soil line).
         amplitude: f64 = 0.12, within 0.0..=0.5, unit "1", source "ours";
         /// Size of patches and of the borders' wavering.
         wavelength: f64 = 500.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
@@ -102,15 +102,15 @@ params! {
         depth: f64 = 0.0, within 0.0..=100.0, unit "m", source "ours; soils 0.5 to 2";
         /// Whether to lay soils anew where a map of them is there already; else that is checked and kept.
         anew: bool = false, within .., unit "1", source "ours";
-        /// Height at which the lowest bed of rock begins, in the world's north-western corner.
+        /// Elevation at which the lowest bed of rock begins, in the world's north-western corner.
         strata_base: f64 = 0.0, within -16000.0..=16000.0, unit "m", scales Relief, source "ours";
-        /// How steeply beds lean.
+        /// How steeply beds lean, as fall over run.
         strata_dip: f64 = 0.004, within 0.0..=1.0, unit "m/m", scales Size^-1, source "ours; as stream_power";
         /// Towards where beds fall, clockwise from north.
         strata_direction: f64 = 120.0, within 0.0..=360.0, unit "°", source "ours; as stream_power";
         /// How far beds are warped up and down: three standard deviations.
         strata_warp: f64 = 0.0, within 0.0..=10000.0, unit "m", scales Relief, source "ours";
-        /// Length of such a warp.
+        /// Distance over which beds are warped up and down.
         strata_wavelength: f64 = 5000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
     }
 }

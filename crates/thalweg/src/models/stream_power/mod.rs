@@ -105,7 +105,7 @@ params! {
         faults_spacing: f64 = 3000.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// Width of crushed rock along a fault.
         faults_width: f64 = 200.0, within 1.0..=1e5, unit "m", source "ours";
-        /// How much each octave of fine grain varies erodibility: ridges and gullies lose their sameness.
+        /// How much each octave of fine grain varies erodibility, the deviation of its logarithm: ridges and gullies lose their sameness.
         grain: f64 = 0.5, within 0.0..=2.0, unit "1", source "ours";
         /// Distance at which fine grain begins; its octaves go down to the cell.
         grain_wavelength: f64 = 100.0, within 0.01..=1e6, unit "m", scales Size, source "ours";
@@ -132,12 +132,13 @@ params! {
         slope_wavelength: f64 = 400.0, within 1.0..=1e7, unit "m", scales Size, source "ours";
         /// Creep of slopes, κ: rounder crests and heads of valleys.
         diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", scales Creep, source "ours; soils 0.001 to 0.05";
-        /// Half the width of valley floors for each metre of the catchment's root: rivers cut floors to both sides; 0 for none.
+        /// Half the width of valley floors in metres over the square root of the catchment in m²: rivers cut floors to both sides;
+        /// 0 for none.
         planation: f64 = 0.03, within 0.0..=1.0, unit "1", scales Erodibility^0.25,
             source "ours; as the model planation";
         /// Catchment from which a river cuts a floor.
         planation_area: f64 = 2.0, within 0.0..=1e9, unit "km²", scales Size^2, source "ours";
-        /// How fast the floor rises away from the river.
+        /// How fast the floor rises away from the river, as rise over run.
         planation_rise: f64 = 0.015, within 0.0..=1.0, unit "1", source "ours";
         /// How uneven floors are in width, from side to side and along the river: standard deviation of its logarithm. Where rock is more readily eroded
         /// they are wider, as its root.
@@ -147,17 +148,17 @@ params! {
         /// How fast a river's bends grow, in half widths of its floor in a thousand years: a standard deviation. What it undercuts on its way
         /// becomes floor.
         planation_wander: f64 = 0.0, within 0.0..=10.0, unit "1/ka", source "ours; Leopold & Wolman 1960";
-        /// How steep ground becomes at a floor's rim, where slopes' feet bury it.
+        /// How steep ground becomes at a floor's rim, where slopes' feet bury it, as rise over run.
         planation_foot: f64 = 0.4, within 0.0..=2.0, unit "1", source "ours";
         /// Depth of the bed in a floor, of a river that drains 1 km²; it grows as the catchment to the power of 0.3.
         planation_bed: f64 = 0.5, within 0.0..=100.0, unit "m", source "Leopold & Maddock 1953";
-        /// Contrast of hard and soft beds: cliffs and benches; 0 for none.
+        /// Contrast of hard and soft beds, the most that they add to or take from erodibility's logarithm: cliffs and benches; 0 for none.
         strata: f64 = 0.0, within 0.0..=3.0, unit "1", source "ours";
         /// Mean thickness of beds.
         strata_thickness: f64 = 180.0, within 2.0..=1e4, unit "m", source "ours";
-        /// How steeply beds lean.
+        /// How steeply beds lean, as fall over run.
         strata_dip: f64 = 0.004, within 0.0..=1.0, unit "m/m", scales Size^-1, source "ours";
-        /// Towards where beds lean, clockwise from north.
+        /// Towards where beds fall, clockwise from north.
         strata_direction: f64 = 120.0, within 0.0..=360.0, unit "°", source "ours";
     }
 }
@@ -172,7 +173,8 @@ const MAX_PASSES: f64 = 2000.0;
 const MAX_STEPS: f64 = 1e6;
 
 impl StreamPower {
-    /// The beds of rock as the stage of this key leaves them in a world of this grid, for cells of any width.
+    /// The beds of rock as the stage of this key leaves them in a world of this grid, for cells of any width; `None` where
+    /// the parameter `strata` is 0.
     pub fn strata(&self, grid: &Grid, key: Key) -> Option<StandingBeds> {
         let years = self.levels(grid).iter().map(|level| f64::from(level.steps) * level.step).sum();
         rock::strata(self, years, grid.cell, key)

@@ -1,4 +1,4 @@
-//! [`Kind`]: the kinds of plants, and what each can bear.
+//! [`PlantKind`]: the kinds of plants, and what each can bear.
 
 /// A kind of plant: what it looks like, where it takes root, and how it lives beside the common [`ForestRules`](super::ForestRules).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,9 +12,10 @@ pub struct PlantKind {
     pub crown: f32,
     /// Steepest ground that it takes root on, as a tangent.
     pub slope: f32,
-    /// Elevations above the sea that it takes root between, as shares of the tree line's.
+    /// Elevations above the sea that it takes root between, as shares of the tree line's; infinite where there is no
+    /// limit.
     pub elevation: [f32; 2],
-    /// Wetness of the ground (0 drained, 1 saturated) that it takes root between.
+    /// Wetness of the ground (0 drained, 1 saturated) that it takes root between; infinite where there is no limit.
     pub wetness: [f32; 2],
     /// Distance to open water in metres within which alone it takes root; `None` leaves it free.
     pub shore: Option<f64>,
@@ -106,7 +107,7 @@ pub const KINDS: [PlantKind; 6] = [
     },
 ];
 
-/// The number of the kind of that name in [`KINDS`].
+/// The number of the kind of that name in [`KINDS`]; `None` if there is none.
 pub fn find(name: &str) -> Option<u8> {
     KINDS.iter().position(|kind| kind.name == name).map(|number| number as u8)
 }

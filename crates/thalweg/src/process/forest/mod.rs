@@ -29,7 +29,7 @@ pub const FERTILITY: LayerSpec = LayerSpec::floats("fertility", "1", "Share of t
 /// Size of a plant that has just taken root, of a grown one's.
 const YOUNG: f32 = 0.5;
 
-/// Most plants that a forest may come to: 64 bytes and more each.
+/// Most plants that a forest may come to, 64 bytes and more each; and most seeds from nowhere in a step.
 pub const MAX_TREES: f64 = 5e7;
 
 /// Plants stepped together by one thread.
@@ -44,13 +44,13 @@ pub struct ForestRules {
     pub grow: f32,
     /// Chance that a plant seeds another in a step.
     pub seed: f64,
-    /// How far a seed flies along either axis, in metres.
+    /// How far a seed flies along either axis at most, in metres.
     pub spread: f64,
     /// Chance that a plant dies in a step.
     pub death: f64,
-    /// Discharge in m³/s from which on no plant stands in a cell.
+    /// Discharge in m³/s above which no plant stands in a cell.
     pub stream: f32,
-    /// Depth of water in metres, of the layer of water, that a plant still stands in.
+    /// Greatest depth of water in metres, of the layer of water, that a plant still stands in.
     pub water: f32,
     /// Density, without unit, from which on no more plants take root.
     pub cap: f32,
@@ -60,7 +60,7 @@ pub struct ForestRules {
     pub tree_line: f32,
     /// Transmissivity of the soil in m²/s: what seeps through it before it is saturated.
     pub transmissivity: f32,
-    /// How often each of [`KINDS`] is among the seeds; 0 does without.
+    /// Weight of each of [`KINDS`] among the seeds from nowhere; a kind of weight 0 takes no root at all.
     pub shares: [f32; KINDS.len()],
 }
 
@@ -133,7 +133,7 @@ pub struct Tree {
     pub part: [u16; 2],
     /// Number of its kind in [`KINDS`].
     pub kind: u8,
-    /// Size, of a grown one's.
+    /// Size as a share of a grown one's, above 0 to 1.
     pub size: f32,
     /// Steps that it has lived.
     pub age: u32,
@@ -142,12 +142,13 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Rows and columns from the terrain's north-western corner.
+    /// Where it stands: rows and columns of cells from the terrain's north-western corner.
     pub fn at(&self) -> [f64; 2] {
         [0, 1].map(|a| f64::from(self.cell[a]) + f64::from(self.part[a]) / 65_536.0)
     }
 
-    /// A place, in rows and columns from the north-western corner, as a cell and a part of it; none outside.
+    /// A place, in rows and columns from the north-western corner of a terrain of `size`, as [`Tree::cell`] and
+    /// [`Tree::part`]; `None` outside.
     pub fn placed(at: [f64; 2], size: Size) -> Option<([u32; 2], [u16; 2])> {
         let inside = |a: usize| (0.0..size[a] as f64).contains(&at[a]);
         let part = |a: usize| ((at[a] - at[a].floor()) * 65_536.0) as u16;
@@ -169,13 +170,13 @@ impl Tree {
         self.kind().crown * self.size * self.vigour()
     }
 
-    /// How tall it grows beside others of its kind.
+    /// How tall it grows beside others of its kind: a factor, 0.8 to 1.2.
     pub fn vigour(&self) -> f32 {
         0.8 + 0.4 * Key::ZERO.and(self.number).unit() as f32
     }
 }
 
-/// Elevation in metres of the ground under a place, between the cells' centres.
+/// Elevation in metres of the ground under a place (as [`Tree::at`]), linear between the cells' centres.
 pub fn ground_under(ground: &Field<Height>, at: [f64; 2]) -> f64 {
     let along = |a: usize| {
         let last = ground.size()[a] - 1;
@@ -210,7 +211,7 @@ struct Seed {
 }
 
 impl Forest {
-    /// The plants.
+    /// The plants, in the order of their numbers.
     pub fn trees(&self) -> &[Tree] {
         &self.trees
     }

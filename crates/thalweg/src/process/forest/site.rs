@@ -1,4 +1,4 @@
-//! [`Site`]: what the ground offers plants.
+//! [`PlantSite`]: what the ground offers plants.
 
 use super::ForestRules;
 use super::kinds::{KINDS, PlantKind};
@@ -47,7 +47,7 @@ impl PlantSite<'_> {
         !self.nodata.is_some_and(|mask| mask[(i, j)]) && !self.is_wet(i, j, rules)
     }
 
-    /// Chance that a seed of each kind takes root in cell (i, j), before others crowd it: 0 to 1.
+    /// Chance that a seed of each of [`KINDS`] takes root in cell (i, j), before others crowd it: 0 to 1.
     pub fn bears(&self, i: usize, j: usize, rules: &ForestRules) -> [f32; KINDS.len()] {
         if !self.is_land(i, j, rules) {
             return [0.0; KINDS.len()];

@@ -24,7 +24,8 @@ impl Forest {
     /// The forest of these plants, which are put in the order of their numbers.
     ///
     /// # Errors
-    /// When one is not inside the grid, or is no plant that can be.
+    /// When one is not inside the grid, is of no known kind, has a size that is not above 0 to 1, or a patch that is
+    /// not above 0 or is over 64 cells wide; when two have one number, or there are more than twice [`MAX_TREES`].
     pub fn of(mut trees: Vec<Tree>, grid: &Grid) -> Result<Self> {
         if trees.len() as f64 > 2.0 * MAX_TREES || !trees.iter().all(|tree| is_possible(tree, grid)) {
             return Err(Error::layer(TREES, "is no table of plants inside this terrain"));
@@ -43,7 +44,8 @@ impl Forest {
     /// The forest of a terrain's table; without one there is none yet.
     ///
     /// # Errors
-    /// When the table, which may come from anywhere, is none of plants in this terrain.
+    /// When the table, which may come from anywhere, lacks a column or has one of another kind; when a row of it is no
+    /// plant inside this terrain, as for [`Forest::of`].
     pub fn read(terrain: &Terrain) -> Result<Self> {
         let Some(table) = terrain.tables.get(TREES) else { return Ok(Self::new(&terrain.grid)) };
         Self::of(trees(table, &terrain.grid)?, &terrain.grid)

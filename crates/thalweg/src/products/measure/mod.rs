@@ -56,7 +56,7 @@ use crate::terrain::grid::Grid;
 /// Land is what has data and lies above the sea. Takes about 70 bytes a cell while it works.
 ///
 /// # Errors
-/// When a setting is out of range, or the terrain's parts are not of one size.
+/// When a setting is out of range ([`MeasureSettings`]), or the terrain's parts are not of one size.
 pub fn measure(terrain: &Terrain, settings: &MeasureSettings) -> Result<Measures> {
     settings.check()?;
     Land::of(terrain).check()?;
@@ -87,13 +87,13 @@ const BY_ROWS: &str = "left out: it needs the whole map in memory";
 /// Rows that are measured at once.
 const BAND: usize = 256;
 
-/// Measures a terrain that need not be in memory, read by rows four times: what [`measure`] gives, to the bit, but for the spectrum, pits and
-/// the drainage with its network, which are missing with that reason.
+/// Measures a terrain that need not be in memory, read by rows four times: what [`measure`] gives, to the bit, but for the spectrum,
+/// pits and the drainage with its network, which are missing with that reason.
 ///
 /// `read` gives the terrain of some of `grid`'s rows, all columns of them, with its sea. What it takes of memory [`measure_bytes`] tells.
 ///
 /// # Errors
-/// When a setting is out of range; what `read` meets.
+/// When a setting is out of range ([`MeasureSettings`]); what `read` meets.
 pub fn measure_rows(
     grid: &Grid,
     settings: &MeasureSettings,

@@ -22,7 +22,7 @@ struct Series<'a> {
     colour: &'static str,
 }
 
-/// Draws the curves of up to four terrains, named for the legend, as SVG text of 1380 × 740 pixels.
+/// Draws the curves of up to four terrains, named for the legend, as SVG text of 1380 × 740 pixels. More terrains are left out.
 ///
 /// Hypsometry, slopes, aspects and landforms above; slope against area, Hack's law, Horton's laws and the spectrum below. A
 /// panel whose curve is missing says so.

@@ -52,7 +52,7 @@ pub struct Spec {
     pub title: &'static str,
     /// Its unit; `1` for pure numbers.
     pub unit: &'static str,
-    /// From and to what is usual in nature, where that can be said.
+    /// From and to what is usual in nature, in [`Spec::unit`]; `None` where that cannot be said.
     pub usual: Option<[f64; 2]>,
     /// What is usual in nature, and why, in a line.
     pub nature: &'static str,
@@ -85,11 +85,11 @@ pub struct Measure {
     /// What it is.
     #[serde(flatten)]
     pub spec: Spec,
-    /// The value; always finite.
+    /// The value in [`Spec::unit`], always finite; `None` if it could not be had.
     pub value: Option<f64>,
-    /// Why there is no value.
+    /// Why there is no value; `None` if there is one.
     pub missing: Option<&'static str>,
-    /// Whether the value lies in what is usual, where both are known.
+    /// Whether the value lies in [`Spec::usual`], ends included; `None` unless both are known.
     pub within: Option<bool>,
 }
 
@@ -110,9 +110,9 @@ pub enum Scale {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PowerLaw {
-    /// y at x = 1, in the unit of y.
+    /// y at x = 1, over orders at x = 0, in the unit of y.
     pub factor: f64,
-    /// The exponent.
+    /// Exponent, a pure number; over orders, the growth of ln y by an order.
     pub exponent: f64,
     /// Share of the variance of ln y that the law tells, 0 to 1.
     pub r2: f64,
@@ -130,22 +130,22 @@ pub struct Curve {
     pub x: &'static str,
     /// What y is, with its unit.
     pub y: &'static str,
-    /// How both are best drawn.
+    /// How both are best drawn; orders of streams stay linear.
     pub scale: Scale,
-    /// Pairs of x and y, x rising, or the terrain's samples for clouds.
+    /// Pairs of x and y: x rising, or, of a cloud, samples of the terrain in no order.
     pub points: Vec<[f64; 2]>,
-    /// The law that was fitted to the points.
+    /// The law that was fitted to the points; `None` where none was.
     pub law: Option<PowerLaw>,
 }
 
 /// What a caller may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MeasureSettings {
-    /// Catchment from which on a cell is a channel, in km²; `None` for 0.1 km², but no less than 100 cells.
+    /// Catchment from which on a cell is a channel, 1e-9 to 1 000 000 km²; `None` for 0.1 km², but no less than 100 cells.
     pub channel_area: Option<f64>,
-    /// How far geomorphons look, in cells.
+    /// How far geomorphons look, 1 to 1000 cells.
     pub search: usize,
-    /// Angle in degrees under which geomorphons take ground for level.
+    /// Angle under which geomorphons take ground for level, 0° to 45°.
     pub flatness: f64,
 }
 
@@ -159,7 +159,7 @@ impl MeasureSettings {
     /// Checks what a caller may have got wrong.
     ///
     /// # Errors
-    /// When a setting is out of range.
+    /// When a setting is out of the range that its field names.
     pub fn check(&self) -> Result<()> {
         if let Some(area) = self.channel_area.filter(|area| !(1e-9..=1e6).contains(area)) {
             return Err(Error::value("channel area", format!("{area} km²"), "0.000000001 to 1000000 km²"));
@@ -210,17 +210,17 @@ impl Measures {
         }
     }
 
-    /// The value of a measure, if it could be had.
+    /// The value of a measure in its unit, by [`Spec::name`]; `None` if it could not be had or there is no such measure.
     pub fn value(&self, name: &str) -> Option<f64> {
         self.measures.iter().find(|m| m.spec.name == name)?.value
     }
 
-    /// The curve of that name, if it could be had.
+    /// The curve of that name; `None` if it could not be had or there is no such curve.
     pub fn curve(&self, name: &str) -> Option<&Curve> {
         self.curves.iter().find(|curve| curve.name == name)
     }
 
-    /// How far this terrain and another lie apart, measure by measure.
+    /// How far this terrain and another lie apart: one of each measure, in the order of [`Measures::measures`].
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let pairs = self.measures.iter().zip(&other.measures);
         pairs
@@ -236,13 +236,14 @@ impl Measures {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The measure.
+    /// The measure's [`Spec::name`].
     pub name: &'static str,
-    /// The first terrain's value.
+    /// The first terrain's value in [`Spec::unit`]; `None` if it could not be had.
     pub first: Option<f64>,
-    /// The second terrain's value.
+    /// The same of the second terrain.
     pub second: Option<f64>,
-    /// |first − second| in widths of what is usual; where that is not known, over the greater of both sizes (0 to 2).
+    /// |first − second| in widths of what is usual; where that is not known, over the greater of both sizes (0 to 2). `None`
+    /// without either value.
     pub distance: Option<f64>,
 }
 

@@ -13,7 +13,7 @@ use crate::terrain::field::Field;
 /// The colours of an overlay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Colours {
-    /// From low to high.
+    /// A ramp from low to high.
     Ramp(&'static Ramp),
     /// Brown below 0, pale at 0, green-blue above.
     Diverging,
@@ -22,7 +22,7 @@ pub enum Colours {
 }
 
 impl Colours {
-    /// The colour at `t`, 0 to 1 from the low end to the high; of kinds, of number `t`.
+    /// The colour at `t`, held within 0 to 1, from the low end to the high; of kinds, of number `t`.
     pub fn at(&self, t: f32) -> Linear {
         match self {
             Self::Ramp(ramp) => ramp.at(t),
@@ -42,16 +42,16 @@ pub struct OverlayLegend {
     pub unit: String,
     /// The colours.
     pub ramp: Colours,
-    /// Value of the first colour.
+    /// Value of the first colour, in `unit`.
     pub low: f32,
-    /// Value of the last one.
+    /// Value of the last one, in `unit`.
     pub high: f32,
-    /// Whether equal steps of colour are equal factors.
+    /// Whether equal steps of colour are equal factors: the scale is logarithmic.
     pub log: bool,
 }
 
 impl OverlayLegend {
-    /// Where a value stands between the ends, 0 to 1 inside; of kinds, the value itself.
+    /// Where a value stands between the ends, 0 to 1 inside; of kinds, the value itself. NaN where a value without a logarithm needs one.
     pub fn place(&self, value: f32) -> f32 {
         let ruler = |x: f32| if self.log { log(x) } else { x };
         match self.ramp {
@@ -60,7 +60,7 @@ impl OverlayLegend {
         }
     }
 
-    /// A value's colour, and how much of the land it covers, 0 to 1: small amounts shine through.
+    /// A value's colour, and how much of the land it covers, 0 to 1: small amounts are seen through, and NaN covers nothing.
     pub fn colour(&self, value: f32) -> (Linear, f32) {
         let t = self.place(value);
         let cover = match self.ramp {

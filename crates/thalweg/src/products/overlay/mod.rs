@@ -16,7 +16,7 @@ pub use legend::{Colours, OverlayLegend};
 /// Layers with an overlay of their own: none of them is offered by its bare name too.
 const NAMED: [LayerSpec; 7] = [DISCHARGE, SUSPENDED, SOIL, WATER, POOL, BASIN, TREE_DENSITY];
 
-/// What is shown over the land.
+/// What is shown over the land. [`Overlay::unit`] tells in which unit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Overlay {
     /// Height of the ground.
@@ -25,25 +25,25 @@ pub enum Overlay {
     Slope,
     /// Depth of the sea, of lakes and of what flows.
     WaterDepth,
-    /// Water that passes.
+    /// Water that passes in a second.
     Discharge,
-    /// Land that drains through a cell.
+    /// Area of the land that drains through a cell.
     Catchment,
     /// Speed of the water.
     Velocity,
-    /// Sediment in the water.
+    /// Sediment in the water, as thickness over the cell.
     Suspended,
-    /// Sediment and soil on the bedrock.
+    /// Thickness of sediment and soil on the bedrock.
     Loose,
-    /// What was taken since the start.
+    /// By how much the ground is lower than at the start, 0 or more.
     Wear,
-    /// What was laid down since the start.
+    /// By how much the ground is higher than at the start, 0 or more.
     Deposits,
-    /// Kinds of soil.
+    /// Number of the kind of soil.
     Soil,
-    /// How firmly roots hold the ground.
+    /// How firmly roots hold the ground: 0 not at all, 1 wholly.
     Trees,
-    /// What drains to the same place.
+    /// Number of the drainage basin, from 1; 0 where the cell is of none.
     Basins,
     /// Height now less height at the start.
     Difference,
@@ -131,7 +131,7 @@ impl Overlay {
         words.to_string()
     }
 
-    /// The values' unit; a layer's own.
+    /// The values' unit, of a layer its own; empty where they have none.
     pub fn unit(&self, terrain: &Terrain) -> String {
         let unit = match self {
             Self::Height | Self::WaterDepth | Self::Suspended | Self::Loose => "m",

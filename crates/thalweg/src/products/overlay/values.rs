@@ -12,7 +12,8 @@ use crate::terrain::height::UNITS;
 use crate::terrain::{DISCHARGE, LOOSE, SOIL, SUSPENDED, TREE_DENSITY, Terrain};
 
 impl Overlay {
-    /// The values by cell of the terrain; NaN where there is nothing to say.
+    /// The values by cell of the terrain, in [`Overlay::unit`]; NaN where there is no data or nothing to say. Wear, deposits and
+    /// difference compare with `start`, and are NaN without one.
     ///
     /// # Errors
     /// When the terrain lacks what is to be shown, or the start is of another size.

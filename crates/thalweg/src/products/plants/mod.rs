@@ -17,11 +17,11 @@ pub const MAX_TRIANGLES: usize = 300;
 /// A plant as triangles, Y up: its foot at the origin, 1 high, and 1 wide at its widest.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plant {
-    /// Corners: x, up, z in the plant's heights.
+    /// Corners (x, y, z): y in heights of the plant, x and z in its widths, from its foot.
     pub positions: Vec<[f32; 3]>,
-    /// Unit normals at the corners; leaves are lit from either side.
+    /// Unit normals, one to a corner; leaves are lit from either side.
     pub normals: Vec<[f32; 3]>,
-    /// Colours at the corners, in linear light (0 to 1), darker inside the crown.
+    /// Red, green and blue in linear light (0 to 1), one colour to a corner, darker inside the crown.
     pub colours: Vec<[f32; 3]>,
     /// Triangles: three numbers of corners each.
     pub indices: Vec<u32>,
@@ -35,7 +35,7 @@ pub(crate) fn bounds(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
 }
 
 impl Plant {
-    /// A plant of a kind (its number in [`KINDS`]; the first, if there is none of it).
+    /// A plant of a kind (its number in [`KINDS`]; the first, if there is none of it); the same key gives the same plant.
     pub fn grown(kind: u8, key: Key) -> Self {
         let grammar = grammars::of(KINDS.get(usize::from(kind)).unwrap_or(&KINDS[0]).name);
         let word = grammar.word(key);
@@ -49,7 +49,7 @@ impl Plant {
         self.indices.len() / 3
     }
 
-    /// Lowest and highest coordinate along each axis, in the plant's heights.
+    /// Lowest and highest coordinate along each axis, in the units of [`Plant::positions`].
     pub fn bounds(&self) -> [[f32; 3]; 2] {
         bounds(&self.positions)
     }

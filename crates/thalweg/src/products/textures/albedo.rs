@@ -127,7 +127,7 @@ impl GroundCover {
         Self { shares, ..self.clone() }
     }
 
-    /// What it looks like from the air: albedo, and relief that is finer than the terrain's cells.
+    /// What it looks like from the air: albedo, and relief in metres that is finer than the terrain's cells.
     pub fn from_air(&self) -> NaturalGround {
         let crisp = self.crisp();
         let fine = noise(&self.grid, KEYS + 90, 4, ROUGH);

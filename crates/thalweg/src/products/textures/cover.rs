@@ -18,7 +18,7 @@ pub type Shares = [f32; COUNT];
 pub struct GroundCover {
     /// Shares by cell.
     pub shares: Field<Shares>,
-    /// How wet ground is, 0 to 1; what is wet is darker and smoother.
+    /// How wet ground is by cell, 0 to 1; what is wet is smoother.
     pub wet: Field<f32>,
     /// Heights in metres, for beds of rock.
     pub(super) heights: Field<f32>,
@@ -35,7 +35,7 @@ impl GroundCover {
     /// last one the rest. So shares sum to 1 but for rounding.
     ///
     /// # Errors
-    /// When a rule is outside of what it may be.
+    /// As [`TextureRules::check`].
     pub fn of(terrain: &Terrain, rules: &TextureRules, rock: &'static Rock) -> Result<Self> {
         rules.check()?;
         let site = Site::of(terrain, rules)?;
@@ -50,7 +50,8 @@ impl GroundCover {
         Ok(Self { shares, wet: site.wet, heights: terrain.metres(), grid, rules, rock })
     }
 
-    /// The same over other samples, ends on ends; where a sample would be made of any cell without data it is that of the nearest cell.
+    /// The same over so many rows and columns of samples, the outermost where they were; where a sample would be made of any cell without
+    /// data it is that of the nearest cell.
     ///
     /// # Errors
     /// When a side is zero or over 65 536 samples.
@@ -81,7 +82,7 @@ impl GroundCover {
         Ok(Self { shares, wet, heights, grid, rules: self.rules.clone(), rock: self.rock })
     }
 
-    /// The number of the material that covers most of each cell; `None` without data. Of equals it is the first.
+    /// The number in [`MATERIALS`] of what covers most of each cell; `None` without data. Of equals it is the first.
     pub fn dominant(&self) -> Field<Option<u8>> {
         self.shares.map(|shares| {
             let most = (0..COUNT).rev().max_by(|a, b| shares[*a].total_cmp(&shares[*b]))?;
@@ -89,8 +90,8 @@ impl GroundCover {
         })
     }
 
-    /// Whole weights that sum to exactly `full` in each cell with data, and to 0 in the others: shares rounded down, and what is left
-    /// one each to those that lost most by it, the first of equals.
+    /// Whole weights, in the order of [`MATERIALS`], that sum to exactly `full` in each cell with data, and to 0 in the others: shares
+    /// rounded down, and what is left one each to those that lost most by it, the first of equals.
     pub fn weights(&self, full: u16) -> Field<[u16; COUNT]> {
         self.shares.map(|shares| {
             let sum: f64 = shares.iter().map(|share| f64::from(*share)).sum();

@@ -16,7 +16,7 @@ const SHEET: f64 = 0.3;
 /// Greatest speed in m/s that a flow map shows.
 pub const FASTEST: f32 = 4.0;
 
-/// Share of the sky that the ground sees, 0 to 1: ambient occlusion by the land about it; 1 without data.
+/// Share of the sky that the ground sees by cell, 0 none to 1 all of it: ambient occlusion by the land about it; 1 without data.
 pub fn occlusion(terrain: &Terrain) -> Field<f32> {
     // Holes stand at the lowest height, so they hide nothing.
     let heights = terrain.metres();
@@ -32,7 +32,8 @@ pub fn sharpest(cell: f64) -> f64 {
     SHARPEST / cell
 }
 
-/// Mean curvature, half the Laplacian, in 1/m: above 0 on crests, below 0 in hollows; 0 beside holes and without data.
+/// Mean curvature by cell, minus half the Laplacian, in 1/m: above 0 on crests, below 0 in hollows; 0 without data. A direction
+/// that meets a hole or an edge counts as level.
 pub fn curvature(terrain: &Terrain) -> Field<f32> {
     let grid = &terrain.grid;
     let topology = grid.topology();
@@ -54,10 +55,12 @@ pub fn curvature(terrain: &Terrain) -> Field<f32> {
     })
 }
 
-/// Where water goes: unit vector east and south, and speed in m/s; zeros without data and where it goes nowhere. The
-/// direction is that of the momentum that the terrain's water has, if it has any and the ground does not rise that way (it may have been shaped since); else down
-/// the slope of the ground with its depressions filled.
-/// The speed is that of a river of the cell's discharge, or of water that runs down the slope, whichever is greater.
+/// Where water goes by cell: unit vector east and south, and speed in m/s; zeros without data and where it goes nowhere. `runoff` is
+/// in metres of water a year, for a terrain without discharge.
+///
+/// The direction is that of the momentum that the terrain's water has, if it has any and the ground does not rise that way (it may have
+/// been shaped since); else down the slope of the ground with its depressions filled. The speed is that of a river of the cell's
+/// discharge, or of water that runs down the slope, whichever is greater.
 pub fn flow(terrain: &Terrain, runoff: f64) -> Field<[f32; 3]> {
     let momentum = terrain.float(&MOMENTUM_X).zip(terrain.float(&MOMENTUM_Y));
     let discharge = discharge(terrain, runoff);

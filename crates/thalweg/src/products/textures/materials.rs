@@ -18,26 +18,27 @@ pub enum Factor {
     Lake,
     /// Metres above the sea, below 0 under it; very high where there is no sea.
     Shore,
-    /// Metres above the tree line, ruffled.
+    /// Metres above the tree line, below 0 under it, ruffled.
     Treeline,
-    /// Metres above the snow line of the cell's aspect, fewer on crests, never ruffled upward.
+    /// Metres above the snow line of the cell's aspect, below 0 under it; less on crests. Chance raises the line and never lowers it.
     Snowline,
     /// Thickness of ice in metres.
     Ice,
-    /// Whether rock falls here: 1 on a cliff, less with the way from it.
+    /// How much rock falls here, 0 to 1: 1 on a cliff, less with the way from it.
     Rockfall,
-    /// Hundredths of 1/m that the ground is hollow; below 0 on crests.
+    /// Laplacian of the ground over some 45 m, in hundredths of 1/m: above 0 in hollows, below 0 on crests.
     Hollow,
     /// How moist the climate is, 0 to 1.
     Moisture,
-    /// How much of the cell trees cover: those that the terrain has, else a pattern of woods and clearings.
+    /// How much of the cell trees cover, 0 to 1: those that the terrain has, else a pattern of woods and clearings.
     Woods,
 }
 
 /// How many factors there are.
 pub(super) const FACTORS: usize = Factor::Woods as usize + 1;
 
-/// A condition: nothing of it at one value of a factor, all of it at another, smooth between.
+/// A condition: nothing of it at one value of a factor, all of it at another, smooth between. Values are in the factor's unit; either
+/// may be the greater.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Want {
     /// Of what.
@@ -64,9 +65,9 @@ const fn want(factor: Factor, none: f32, full: f32) -> Want {
 /// Whose colours a material has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Palette {
-    /// Its own, dark and light.
+    /// Its own, dark and light, in sRGB.
     Own([Rgb; 2]),
-    /// The rock's, so many hundredths lighter.
+    /// The rock's, so many hundredths of the way to white lighter, 0 to 100.
     Rock(u8),
 }
 
@@ -80,13 +81,13 @@ pub struct Material {
     pub about: &'static str,
     /// Its colours without light, between which it varies from place to place.
     pub palette: Palette,
-    /// Colours of what is seen of it from the air instead, where that is another thing: crowns over a forest's floor.
+    /// Dark and light colour of what is seen of it from the air, where that is another thing: crowns over a forest's floor.
     pub crowns: Option<[Rgb; 2]>,
     /// Its roughness, where it is smooth and where it is rough, 0 to 1.
     pub roughness: [f32; 2],
     /// Longest wave of its variation in metres.
     pub grain: f64,
-    /// Metres of relief that is finer than cells: blocks, tufts, crowns.
+    /// Relief in metres that is finer than cells: blocks, tufts, crowns.
     pub bump: f32,
     /// Which lies over which: the one of higher priority takes its share of a cell first.
     pub priority: u8,
@@ -220,10 +221,10 @@ pub const MATERIALS: [Material; COUNT] = {
 };
 
 impl Material {
-    /// The number of the material of that name in [`MATERIALS`].
+    /// The number of the material of that name in [`MATERIALS`], from 0.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no material of that name; the message names them or the nearest.
     pub fn find(name: &str) -> Result<usize> {
         let names = || MATERIALS.iter().map(|material| material.name);
         names().position(|known| known == name).ok_or_else(|| Error::unknown("material", name, names()))

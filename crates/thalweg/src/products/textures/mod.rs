@@ -1,7 +1,7 @@
 //! Textures of a terrain: how much of each material covers each cell, albedo without light, roughness, occlusion, curvature, flow.
 //!
-//! What covers ground follows from how the land was made: walls stand bare, what falls from them lies as scree at its angle of repose, soil and
-//! grass hold gentle slopes, woods end at a tree line, snow lies above a line that is lower on shaded sides and leaves steep ones bare,
+//! What covers ground follows from how the land was made: walls stand bare, what falls from them lies as scree at its angle of repose, soil
+//! and grass hold gentle slopes, woods end at a tree line, snow lies above a line that is lower on shaded sides and leaves steep ones bare,
 //! beds of rivers and lakes are wet. [`MATERIALS`] declares each; [`TextureRules`] are what a recipe says of climate and colours.
 //!
 //! ```
@@ -40,11 +40,11 @@ use crate::terrain::filter::{Axis, Kernel, filter};
 /// How textures are made.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TextureOptions<'a> {
-    /// Samples on the longer side, 1 to 65 536, ends on ends; `None` takes the terrain's cells.
+    /// Samples on the longer side, 1 to 65 536, the outermost in the middles of the outermost cells; `None` takes the terrain's cells.
     pub size: Option<usize>,
     /// 8 or 16 bits to a weight.
     pub depth: Depth,
-    /// From where it is seen.
+    /// From where the ground is seen.
     pub seen: SeenFrom,
     /// The terrain as it was before it was worn, of the same size: then what was worn and laid down is known.
     pub start: Option<&'a Terrain>,
@@ -54,11 +54,11 @@ pub struct TextureOptions<'a> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Textures {
-    /// Weights of [`MATERIALS`] that sum to exactly [`Textures::full`], and to 0 without data.
+    /// Weights of [`MATERIALS`], in their order, that sum to exactly [`Textures::full`], and to 0 without data.
     pub weights: Field<[u16; COUNT]>,
     /// What weights sum to: 255 or 65 535.
     pub full: u16,
-    /// Albedo without light, linear.
+    /// Albedo without light, linear, 0 to 1 a channel; black without data.
     pub albedo: Field<Linear>,
     /// Roughness, 0 smooth to 1 rough.
     pub roughness: Field<f32>,
@@ -66,11 +66,12 @@ pub struct Textures {
     pub occlusion: Field<f32>,
     /// Mean curvature in 1/m, above 0 on crests.
     pub curvature: Field<f32>,
-    /// Unit vector east and south, and speed in m/s, of water.
+    /// Direction of water as a vector east and south, and its speed in m/s: of length 1, but shorter where a sample is made of cells of
+    /// several directions; zeros where it goes nowhere.
     pub flow: Field<[f32; 3]>,
-    /// Metres worn away, where the start is known.
+    /// Metres worn away, 0 or more; `None` where the start is not known.
     pub wear: Option<Field<f32>>,
-    /// Metres laid down, where the start is known, or of loose ground, where the terrain knows of such.
+    /// Metres laid down, 0 or more; where the start is not known, metres of loose ground, or `None` if the terrain keeps none.
     pub deposit: Option<Field<f32>>,
     /// Metres between two samples.
     pub cell: f64,
@@ -79,11 +80,11 @@ pub struct Textures {
 impl Textures {
     /// Textures of a terrain of that rock.
     ///
-    /// Weights and maps are made on the terrain's cells and then brought to the size that was asked for; albedo and roughness are made on the
-    /// samples themselves, so that more of them show finer grain.
+    /// Weights and maps are made on the terrain's cells and then brought to the size that was asked for; albedo and roughness are made on
+    /// the samples themselves, so that more of them show finer grain.
     ///
     /// # Errors
-    /// As [`GroundCover::of`], [`GroundCover::resized`] and [`maps::worn`].
+    /// When a rule is out of its range ([`TextureRules::check`]), the size is not 1 to 65 536 samples, or the start is of another size.
     pub fn of(
         terrain: &Terrain,
         rules: &TextureRules,

@@ -16,16 +16,17 @@ pub struct TextureRules {
     pub treeline: f64,
     /// Height in metres above which snow lies on ground that faces east or west, -16 000 to 16 000.
     pub snowline: f64,
-    /// Metres by which snow line and tree line differ between a side in shade and a level place, -2000 to 2000: snow lies as
-    /// much lower on northern sides. Below 0 the sun stands in the north.
+    /// Metres by which the snow line lies lower on northern sides, which are in shade, than on level ground, -2000 to 2000; the tree
+    /// line lies 0.4 times as much lower. Below 0 the sun stands in the north.
     pub shade: f64,
-    /// How moist the climate is: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.
+    /// How moist the climate is, 0 to 1: 0 desert, 0.3 steppe, 0.6 woods, 1 rain forest.
     pub moisture: f64,
     /// Metres of water a year that run off, for a terrain without discharge; 0.001 to 20.
     pub runoff: f64,
-    /// Least discharge in m³/s of a river, 0 to 1 000 000. On wide cells it is that of a river a twentieth of a cell wide, if that is more.
+    /// Least discharge in m³/s of a river, 0 to 1 000 000. On wide cells it is that of a river a twentieth of a cell wide, if that is
+    /// more.
     pub river: f64,
-    /// Dark and light colours of materials in place of those that they have, by their numbers in [`MATERIALS`].
+    /// Dark and light colours of materials, by their numbers in [`MATERIALS`]; `None` leaves a material those that it has.
     pub colours: [Option<[Rgb; 2]>; COUNT],
 }
 
@@ -145,7 +146,7 @@ impl TextureRules {
     /// Checks what a caller may have got wrong.
     ///
     /// # Errors
-    /// When a number is outside of what it may be.
+    /// When a number is out of the range that its field names.
     pub fn check(&self) -> Result<()> {
         let numbers = [
             ("treeline", self.treeline, HEIGHT),

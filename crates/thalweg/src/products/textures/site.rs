@@ -41,7 +41,7 @@ const INLAND: f32 = 1e6;
 /// Hundredths of 1/m: the unit of hollows.
 const HUNDREDTHS: f64 = 100.0;
 
-/// Least discharge in m³/s of a river on cells of `cell` metres.
+/// Least discharge in m³/s of a river on cells of `cell` metres ([`TextureRules::river`]).
 pub fn least_river(rules: &TextureRules, cell: f64) -> f32 {
     (rules.river as f32).max(hydraulic::discharge((NARROW * cell) as f32))
 }

@@ -88,7 +88,7 @@ impl Tool {
         words().iter().filter_map(|(word, _)| Self::named(word))
     }
 
-    /// The tool of that name.
+    /// The tool of that name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Self::parse(&name.into(), &Self::kind(..))
     }
@@ -143,17 +143,17 @@ pub struct Stroke {
     pub pass: u32,
     /// What it is made with.
     pub tool: Tool,
-    /// Where: metres eastward and southward from the world's north-western corner, one after another.
+    /// Where: metres eastward and southward from the world's north-western corner, one place after another.
     pub points: Vec<[f64; 2]>,
-    /// From the middle to the end of the effect, in metres.
+    /// From the middle to the end of the effect, 0 to 1e8 m; of droplets, how far from the place they start.
     pub radius: f64,
-    /// Metres, or a share, at the middle.
+    /// Effect at the middle: metres, 0 to 16 000, of raise and lower; of other tools a share, 0 to 1.
     pub strength: f64,
-    /// What is painted, in the unit of its layer.
+    /// What is painted, 0 to 1.
     pub value: f64,
-    /// Number of droplets at each place.
+    /// Number of droplets at each place, or in all without a place, 1 to 10 000 000.
     pub count: u32,
-    /// Water of a spring, in m³/s.
+    /// Water of a spring at each place, 0 to [`MAX_RATE`] m³/s.
     pub rate: f64,
 }
 
@@ -184,7 +184,7 @@ impl Stroke {
         Self { count, ..Self::new(Tool::Droplets, Vec::new()) }
     }
 
-    /// The value of one of its tool's settings.
+    /// The value of one of its tool's settings; `None` if the tool has no such setting.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.tool.settings().iter().find(|setting| setting.name == name)?;
         Some(match name {
@@ -294,7 +294,7 @@ impl Stroke {
     }
 }
 
-/// How messages call the stroke of that number, counted from 1.
+/// How messages call the stroke of that number. Numbers are from 0, and messages count from 1.
 pub fn name(number: usize) -> String {
     format!("strokes[{}]", number + 1)
 }
