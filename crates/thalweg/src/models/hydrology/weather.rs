@@ -148,7 +148,43 @@ fn comes(pools: &Pools, rules: &Rules, depth: &Field<Height>, stream: &[f32]) ->
 mod tests {
     use super::*;
     use crate::flow::Land;
+    use crate::model::Model;
     use crate::terrain::grid::Grid;
+    use crate::terrain::{Cells, RAIN};
+
+    #[test]
+    fn every_cell_of_a_tall_land_brings_its_own_rain() {
+        // More rows than are found at once, twice, and each has another share.
+        let grid = Grid::new([2 * ROWS + 45, 9], 30.0).unwrap();
+        let key = Key::new(3, "tall");
+        let ground = Field::generate(grid.size, |i, j| {
+            Height::saturating(100.0 * key.cell([i as i64, j as i64]).unit() - 0.01 * i as f64)
+        });
+        let mut terrain = Terrain::from_ground(grid.clone(), ground).unwrap();
+        let share = |i: usize| 1.0 / (1 + i / 3) as f32;
+        terrain.insert(&RAIN, Cells::Float(Field::generate(grid.size, |i, _| share(i)))).unwrap();
+        let model = Hydrology { evaporation: 0.0, ..Hydrology::default() };
+        let rules = Rules::new(&model, &grid);
+        let pools = Pools::of(&Land::of(&terrain));
+        let depth = Field::new(grid.size, Height::ZERO);
+        let stream = Field::new(grid.size, 0.0);
+        let steps = 0..model.steps(&grid);
+        let falls = model.depth(&grid, &steps) * UNITS;
+        let mut want = vec![0.0; pools.hierarchy().depressions.len()];
+        for (k, leaf) in pools.hierarchy().leaf.as_slice().iter().enumerate() {
+            if let Some(sum) = want.get_mut(*leaf as usize) {
+                *sum += falls * f64::from(share(k / 9));
+            }
+        }
+        let mut budget = Budget::default();
+        let arrivals = come(&terrain, &model, &rules, &pools, (&depth, &stream), (steps, key), &mut budget).unwrap();
+        assert!(arrivals.len() > 100);
+        for arrival in arrivals {
+            let leaf = pools.hierarchy().leaf[arrival.cell as usize] as usize;
+            // Parts of units go on by chance.
+            assert!((arrival.water as f64 - want[leaf]).abs() < 1.01, "{arrival:?}: {}", want[leaf]);
+        }
+    }
 
     #[test]
     fn what_comes_is_what_each_step_of_the_way_leaves() {
