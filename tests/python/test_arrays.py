@@ -259,6 +259,15 @@ def test_chi_of_a_channel():
         tw.flow.chi(directions, cell_size=10.0, theta=3.0)
 
 
+def test_ksn_is_the_slope_down_the_flow_times_a_power_of_the_catchment():
+    directions, filled = tw.flow.d8(LAND), tw.flow.fill(LAND)
+    slope = (filled - np.roll(filled, -1, axis=1)) / 10.0
+    areas = tw.flow.accumulate(directions) * 100.0
+    found, east = tw.flow.ksn(LAND, cell_size=10.0, theta=0.4), directions == 1
+    assert east.any() and np.allclose(found[east], (slope * areas**0.4)[east], rtol=1e-14)
+    assert not found[directions == 0].any()
+
+
 def test_the_depressions_of_two_hollows():
     land = np.full((5, 9), 10.0)
     land[2, 2], land[2, 6], land[2, 4] = 4.0, 5.0, 8.0

@@ -176,9 +176,10 @@ class Page:
         self.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def key(self, key, code):
-        for kind in ["keyDown", "keyUp"]:
-            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=f"Key{code}" if len(code) == 1 else code, text=key if kind == "keyDown" else "",
-                      windowsVirtualKeyCode=ord(code[0]))
+        letter = len(code) == 1
+        more = {"code": f"Key{code}", "windowsVirtualKeyCode": ord(code)} if letter else {"code": code}
+        self.send("Input.dispatchKeyEvent", type="keyDown", key=key, **more, **({"text": key} if letter else {}))
+        self.send("Input.dispatchKeyEvent", type="keyUp", key=key, **more)
 
     def downloads(self, folder):
         self.browser.send("Browser.setDownloadBehavior", behavior="allow", browserContextId=self.context, downloadPath=str(folder))
@@ -192,8 +193,17 @@ class Server:
     """Serves a folder, quietly and from a sub-path, as any static server does."""
 
     def __init__(self, folder, path="/some/where/"):
+        self.served, self.silent = [], False
+
         class Handler(http.server.SimpleHTTPRequestHandler):
             extensions_map = http.server.SimpleHTTPRequestHandler.extensions_map | {".wasm": "application/wasm", ".js": "text/javascript"}
+
+            def do_GET(handler):
+                if self.silent:
+                    # As a server that is not there.
+                    return handler.connection.close()
+                self.served.append(handler.path)
+                super().do_GET()
 
             def translate_path(self, name):
                 return super().translate_path(name.removeprefix(path)) if name.startswith(path) else os.devnull + "/none"

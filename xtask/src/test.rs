@@ -11,7 +11,8 @@ use xtask::shell::{Outcome, apt, built, cargo_command, is_there, program, root, 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
 
-const REQUIREMENTS: [&str; 2] = ["tests/interop/requirements.txt", "tests/python/requirements.txt"];
+const REQUIREMENTS: [&str; 3] =
+    ["tests/interop/requirements.txt", "tests/python/requirements.txt", "tests/web/requirements.txt"];
 
 /// With the studio, which the command has only where it is asked for.
 const STUDIO: &str = "thalweg-cli/studio";
@@ -42,7 +43,7 @@ pub fn long() -> Outcome {
     let python = python_with_peers()?;
     validator()?;
     screen()?;
-    browser()?;
+    browsers()?;
     fuzz::ready()?;
     let list = List::begin()?;
     let parts = [
@@ -51,7 +52,7 @@ pub fn long() -> Outcome {
         ("files in the programs that they are for", opened(&python)),
         ("the Python package", wheel::test(&python)),
         ("the npm package", web::test_package(&python, list.tell(&mut program(wasm::node()?)))),
-        ("pages in Chromium", web::test_pages(&python, &mut program(wasm::node()?))),
+        ("pages in browsers", web::test_pages(&python, &mut program(wasm::node()?))),
         ("dependencies", deny::check()),
         ("the public API", semver::check()),
         ("readers, by the fuzzer", fuzz::fuzz(&["--minutes", "14"])),
@@ -205,16 +206,23 @@ fn screen() -> Outcome {
     })
 }
 
-/// The browser that shows what is written for the web: some 300 MB, so it belongs to the long run.
-fn browser() -> Outcome {
-    if is_there("chromium") {
+/// The browsers that show what is written for the web: over 300 MB, so they belong to the long run.
+fn browsers() -> Outcome {
+    let lacking: Vec<&str> = BROWSERS.into_iter().filter(|name| !is_there(name)).collect();
+    if lacking.is_empty() {
         return Ok(());
     }
-    println!("xtask: pages are tested in Chromium; trying to install it");
-    let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "--no-install-recommends", "chromium"]));
-    installed
-        .map_err(|problem| format!("pages are tested in Chromium (on Debian: apt-get install chromium); {problem}"))
+    println!("xtask: pages are tested in Chromium and Firefox; trying to install {}", lacking.join(", "));
+    let installed =
+        apt(&["update"]).and_then(|()| apt(&[&["install", "-y", "--no-install-recommends"], &BROWSERS[..]].concat()));
+    installed.map_err(|problem| {
+        let words = BROWSERS.join(" ");
+        format!("pages are tested in Chromium and Firefox (on Debian: apt-get install {words}); {problem}")
+    })
 }
+
+/// Debian's packages of them, which are called as the programs are.
+const BROWSERS: [&str; 2] = ["chromium", "firefox-esr"];
 
 /// Debian's packages for a window without a screen.
 const SCREEN: &[&str] =

@@ -33,12 +33,18 @@ const OFFLINE: (&str, &str, &str) = ("xtask/web/sw.js", "sw.js", "[\"FILES\"]");
 
 /// Where the pages of the examples are, and what of npm they are shown with: package, file, example.
 const EXAMPLES: &str = "xtask/web/examples";
-const SHOWN_WITH: [(&str, &str, &str); 2] =
-    [("three", "build/three.module.min.js", "three"), ("three", "build/three.core.min.js", "three")];
+const SHOWN_WITH: [(&str, &str, &str); 6] = [
+    ("three", "build/three.module.min.js", "three"),
+    ("three", "build/three.core.min.js", "three"),
+    ("maplibre-gl", "dist/maplibre-gl-csp.js", "maplibre"),
+    ("maplibre-gl", "dist/maplibre-gl-csp-worker.js", "maplibre"),
+    ("maplibre-gl", "dist/maplibre-gl.css", "maplibre"),
+    ("maplibre-gl", "dist/LICENSE.txt", "maplibre"),
+];
 
-/// Packages of npm, with their versions, and where they are put: the first, MIT, is copied to its example; the
-/// compiler (Apache-2.0) looks at the types.
-const PACKAGES: [&str; 2] = ["three@0.180.0", "typescript@5.9.3"];
+/// Packages of npm, with their versions, and where they are put: three (MIT) and MapLibre (BSD-3-Clause, which is laid beside it) are copied
+/// to their examples; the compiler (Apache-2.0) looks at the types.
+const PACKAGES: [&str; 3] = ["three@0.180.0", "maplibre-gl@5.24.1", "typescript@5.9.3"];
 const PLACE: &str = "target/npm-web";
 
 /// Makes `dist/` anew, and says what its modules weigh.

@@ -211,6 +211,17 @@ pub fn chi<'py>(
     array(py, chi)
 }
 
+/// Steepness in m^(2θ) on the filled surface; NaN where there is no data.
+#[pyfunction]
+pub fn ksn<'py>(py: Python<'py>, terrain: &Terrain, theta: f64) -> PyResult<Any<'py>> {
+    let ksn = work(py, || {
+        let (drainage, grid) = (Drainage::of(&land(terrain, &[])?), &terrain.0.grid);
+        let areas = drainage.cells().map(|n| f64::from(*n) * grid.cell_area());
+        streams::ksn(drainage.directions(), drainage.filled(), &areas, grid.cell, theta)
+    })?;
+    array(py, ksn)
+}
+
 /// A column of a table.
 type Column<'py, T> = Bound<'py, PyArray1<T>>;
 

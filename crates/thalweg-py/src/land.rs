@@ -70,7 +70,10 @@ pub fn cell_of(
     unit: Option<&str>,
 ) -> PyResult<(f64, Vec<String>)> {
     let options = LoadOptions { cell_size, unit: unit_of(unit)?, ..LoadOptions::default() };
-    io::cell_of(&place.georeference(), heights, &options).map_err(|problem| unfit(what, problem))
+    io::cell_of(&place.georeference(), heights, &options).map_err(|error| match error {
+        Error::Content { problem, .. } => unfit(what, problem),
+        other => raised(other),
+    })
 }
 
 /// A terrain from a file, and what is to be said about it.
@@ -221,12 +224,6 @@ impl Terrain {
     #[getter]
     fn edges(&self) -> BTreeMap<&'static str, String> {
         sides_of(&self.0.grid.edges)
-    }
-
-    /// Whether rows and columns are looped.
-    #[getter]
-    fn looped(&self) -> [bool; 2] {
-        self.0.grid.topology().looped
     }
 
     /// Affine transform in GDAL's order, the EPSG code and the name of the reference system, as far as they are known.

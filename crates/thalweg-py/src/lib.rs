@@ -31,7 +31,7 @@ mod _core {
     use crate::export::{export, export_targets};
     #[pymodule_export]
     use crate::flow::{
-        accumulate, basins, breach, chi, d8, dinf, fill, hierarchy, looped, multiple, orders, outlet_distance,
+        accumulate, basins, breach, chi, d8, dinf, fill, hierarchy, ksn, looped, multiple, orders, outlet_distance,
         upstream_length,
     };
     #[pymodule_export]

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::Value as Json;
-use thalweg::Error;
 use thalweg::io::{Format, LoadOptions, decode, terrain_of};
 use thalweg::presets::ELEVATION_MODEL;
 use thalweg::terrain::GROUND;
@@ -42,7 +41,7 @@ impl Run {
 fn over_own(recipe: thalweg::Recipe) -> thalweg::Result<thalweg::Run> {
     let (name, bytes) = ELEVATION_MODEL;
     let path = Path::new(name);
-    let raster = decode(Format::of(path)?, bytes, None).map_err(|problem| Error::file(path, problem))?;
+    let raster = decode(Format::of(path)?, bytes, None).map_err(|error| error.of_file(path))?;
     let loaded = terrain_of(path, raster, None, &LoadOptions::default())?;
     let terrain = recipe.over(loaded.terrain)?;
     thalweg::Run::over(recipe, terrain)

@@ -89,8 +89,9 @@ pub struct Painted {
     pub read: Vec<(String, String, Field<f32>)>,
 }
 
+/// What the window and the thread leave for each other.
 #[derive(Default)]
-struct Desk {
+struct Mailbox {
     job: Option<Job>,
     done: Option<Result<Painted, String>>,
     busy: bool,
@@ -111,7 +112,7 @@ pub trait PainterElsewhere {
 pub struct Painter(End);
 
 enum End {
-    Thread(Arc<(Mutex<Desk>, Condvar)>),
+    Thread(Arc<(Mutex<Mailbox>, Condvar)>),
     Elsewhere(Rc<dyn PainterElsewhere>),
 }
 
@@ -121,12 +122,12 @@ impl Painter {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(wake: impl Fn() + Send + 'static) -> Result<Self, String> {
-        let desk: Arc<(Mutex<Desk>, Condvar)> = Arc::default();
-        let shared = Arc::clone(&desk);
+        let mailbox: Arc<(Mutex<Mailbox>, Condvar)> = Arc::default();
+        let shared = Arc::clone(&mailbox);
         let work = move || {
-            let (desk, bell) = &*shared;
+            let (mailbox, bell) = &*shared;
             loop {
-                let mut open = desk.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut open = mailbox.lock().unwrap_or_else(PoisonError::into_inner);
                 let job = loop {
                     if open.closed {
                         return;
@@ -141,14 +142,14 @@ impl Painter {
                 let painted = catch_unwind(AssertUnwindSafe(|| paint(job)));
                 let painted =
                     painted.unwrap_or_else(|_| Err("the view cannot be made, by a fault of this program".into()));
-                let mut open = desk.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut open = mailbox.lock().unwrap_or_else(PoisonError::into_inner);
                 (open.busy, open.done) = (false, Some(painted));
                 drop(open);
                 wake();
             }
         };
         platform::spawn("painter", work).map_err(|error| format!("the system gives no thread ({error})"))?;
-        Ok(Self(End::Thread(desk)))
+        Ok(Self(End::Thread(mailbox)))
     }
 
     /// A painter that is elsewhere.
@@ -159,9 +160,9 @@ impl Painter {
     /// Asks for a picture; one that was not begun yet is forgotten.
     pub fn ask(&self, job: Job) {
         match &self.0 {
-            End::Thread(desk) => {
-                desk.0.lock().unwrap_or_else(PoisonError::into_inner).job = Some(job);
-                desk.1.notify_one();
+            End::Thread(mailbox) => {
+                mailbox.0.lock().unwrap_or_else(PoisonError::into_inner).job = Some(job);
+                mailbox.1.notify_one();
             }
             End::Elsewhere(far) => far.ask(job),
         }
@@ -170,7 +171,7 @@ impl Painter {
     /// What was painted since the last call.
     pub fn take(&self) -> Option<Result<Painted, String>> {
         match &self.0 {
-            End::Thread(desk) => desk.0.lock().unwrap_or_else(PoisonError::into_inner).done.take(),
+            End::Thread(mailbox) => mailbox.0.lock().unwrap_or_else(PoisonError::into_inner).done.take(),
             End::Elsewhere(far) => far.take(),
         }
     }
@@ -178,9 +179,9 @@ impl Painter {
     /// Whether something is being painted, or waits to be.
     pub fn is_busy(&self) -> bool {
         match &self.0 {
-            End::Thread(desk) => {
-                let desk = desk.0.lock().unwrap_or_else(PoisonError::into_inner);
-                desk.busy || desk.job.is_some()
+            End::Thread(mailbox) => {
+                let mailbox = mailbox.0.lock().unwrap_or_else(PoisonError::into_inner);
+                mailbox.busy || mailbox.job.is_some()
             }
             End::Elsewhere(far) => far.is_busy(),
         }
@@ -189,9 +190,9 @@ impl Painter {
 
 impl Drop for Painter {
     fn drop(&mut self) {
-        if let End::Thread(desk) = &self.0 {
-            desk.0.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
-            desk.1.notify_one();
+        if let End::Thread(mailbox) = &self.0 {
+            mailbox.0.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+            mailbox.1.notify_one();
         }
     }
 }

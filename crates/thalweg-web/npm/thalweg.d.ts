@@ -769,14 +769,14 @@ export interface ShapeParameters {
   /**
    * Plane: where it rises to; ridge: where it runs to; clockwise from north.
    *
-   * Allowed: -360 to 360 degree.
+   * Allowed: -360 to 360 °.
    * @default 0
    */
   azimuth?: number;
   /**
    * Plane: angle of its slope; outlet: that of the land around it.
    *
-   * Allowed: 0 to 80 degree.
+   * Allowed: 0 to 80 °.
    * @default 2
    */
   tilt?: number;
@@ -1782,14 +1782,14 @@ export interface HillslopeParameters {
   /**
    * Years of creep.
    *
-   * Allowed: 0 to 10000000 yr.
+   * Allowed: 0 to 10000000 a.
    * @default 20000
    */
   years?: number;
   /**
    * How fast soil creeps: rounds crests, fills hollows.
    *
-   * Allowed: 0 to 10 m²/yr.
+   * Allowed: 0 to 10 m²/a.
    * @default 0.005
    */
   diffusion?: number;
@@ -2239,7 +2239,7 @@ export interface CoastParameters {
   /**
    * Where most waves come from, clockwise from north.
    *
-   * Allowed: -360 to 360 degree.
+   * Allowed: -360 to 360 °.
    * @default 270
    */
   swell_from?: number;
@@ -2864,28 +2864,28 @@ export interface TreesParameters {
   /**
    * Years that the forest grows: few leave clumps about the first comers, a few hundred close it.
    *
-   * Allowed: 1 to 100000, whole yr.
+   * Allowed: 1 to 100000, whole a.
    * @default 300
    */
   years?: number;
   /**
    * Seeds from elsewhere on each km² in a year: more make the forest close sooner and mix its kinds.
    *
-   * Allowed: 0 to 10000 1/km²/yr.
+   * Allowed: 0 to 10000 1/(km²·a).
    * @default 20
    */
   spawn?: number;
   /**
    * Share of what a plant lacks in size that it grows in a year.
    *
-   * Allowed: 0 to 1 1/yr.
+   * Allowed: 0 to 1 1/a.
    * @default 0.05
    */
   grow?: number;
   /**
    * Chance that a plant seeds another in a year: how soon clumps spread.
    *
-   * Allowed: 0 to 1 1/yr.
+   * Allowed: 0 to 1 1/a.
    * @default 0.02
    */
   seed?: number;
@@ -2899,7 +2899,7 @@ export interface TreesParameters {
   /**
    * Chance that a plant dies in a year: more deaths leave more gaps and younger plants.
    *
-   * Allowed: 0 to 1 1/yr.
+   * Allowed: 0 to 1 1/a.
    * @default 0.001
    */
   death?: number;
@@ -2948,7 +2948,7 @@ export interface TreesParameters {
   /**
    * Rain that runs off, where no discharge is given.
    *
-   * Allowed: 0 to 100 m/yr.
+   * Allowed: 0 to 100 m/a.
    * @default 1
    */
   rain?: number;
@@ -3148,7 +3148,7 @@ export interface RiverNetworkParameters {
   /**
    * How many sampled points rivers begin at, beside springs; 0 takes all.
    *
-   * Allowed: 0 to 1000000, whole points.
+   * Allowed: 0 to 1000000, whole.
    * @default 0
    */
   sources?: number;

@@ -50,7 +50,7 @@ pub fn build(recipe: &str, options: JsValue) -> Result<Terrain> {
 fn over_own(recipe: Recipe) -> thalweg::Result<Run> {
     let (name, bytes) = ELEVATION_MODEL;
     let path = Path::new(name);
-    let raster = decode(Format::of(path)?, bytes, None).map_err(|problem| Error::file(path, problem))?;
+    let raster = decode(Format::of(path)?, bytes, None).map_err(|error| error.of_file(path))?;
     let loaded = terrain_of(path, raster, None, &LoadOptions::default())?;
     let terrain = recipe.over(loaded.terrain)?;
     Run::over(recipe, terrain)

@@ -1,14 +1,13 @@
 //! A run with progress, that stops when it is told to and goes on later: `cargo run --release --example step_with_progress`.
 
-use std::path::Path;
-
 use serde_json::Value;
 use thalweg::{Result, Run, presets};
 
 fn main() -> Result<()> {
     let mut recipe = presets::find("canyon")?;
     recipe.cells = 128;
-    let checkpoint = std::env::temp_dir().join(format!("thalweg-example-{}", std::process::id()));
+    let folder = tempfile::tempdir().map_err(thalweg::Error::io("a temporary folder", "make"))?;
+    let checkpoint = folder.path().join("checkpoint");
 
     // The first half: then somebody stops it.
     let mut run = Run::new(recipe)?;
@@ -20,7 +19,6 @@ fn main() -> Result<()> {
     // Another process, another day: the bits to come are the same.
     let (mut run, _) = Run::resume(&checkpoint)?;
     watch(&mut run, |_| true)?;
-    std::fs::remove_file(&checkpoint).map_err(thalweg::Error::io(Path::new(&checkpoint), "remove"))?;
     println!("ground {}", run.terrain().fingerprints()["ground"]);
     Ok(())
 }

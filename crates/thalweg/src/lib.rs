@@ -15,9 +15,8 @@
 //!     io::save(file, run.terrain(), &io::SaveOptions::default())?;
 //!     Ok(())
 //! }
-//! # let file = std::env::temp_dir().join(format!("thalweg-{}.tif", std::process::id()));
-//! # world(file.to_str().unwrap())?;
-//! # std::fs::remove_file(file).unwrap();
+//! # let folder = tempfile::tempdir().unwrap();
+//! # world(folder.path().join("world.tif").to_str().unwrap())?;
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 //!

@@ -49,16 +49,26 @@ fn a_maps_cell_size_is_found_as_a_files() {
     let north_up = Some([5e5, 30.0, 0.0, 4e6, 0.0, -30.0]);
     let usual = LoadOptions::default();
     let said = LoadOptions { cell_size: Some(25.0), ..LoadOptions::default() };
-    assert_eq!(cell_of(&place(north_up, &[]), Some("m"), &usual), Ok((30.0, vec![])));
-    assert_eq!(cell_of(&place(None, &[]), None, &said), Ok((25.0, vec![])));
-    assert!(cell_of(&place(None, &[]), None, &usual).unwrap_err().contains("says no cell size"));
+    let refused = |place: &Georeference, unit: Option<&str>, options: &LoadOptions| {
+        cell_of(place, unit, options).unwrap_err().to_string()
+    };
+    assert_eq!(cell_of(&place(north_up, &[]), Some("m"), &usual).unwrap(), (30.0, vec![]));
+    assert_eq!(cell_of(&place(None, &[]), None, &said).unwrap(), (25.0, vec![]));
+    assert!(refused(&place(None, &[]), None, &usual).contains("the map says no cell size"));
     let degrees = [1, 1, 0, 1, 1024, 0, 1, 2];
-    assert!(cell_of(&place(north_up, &degrees), None, &usual).unwrap_err().contains("is in degrees"));
+    assert!(refused(&place(north_up, &degrees), None, &usual).contains("is in degrees"));
     let (cell, warnings) = cell_of(&place(north_up, &degrees), None, &said).unwrap();
     assert!(cell == 25.0 && warnings[0].contains("is taken as square cells of 25 m"), "{warnings:?}");
-    assert!(cell_of(&place(north_up, &[]), Some("ft"), &usual).unwrap_err().contains("heights in `ft`"));
+    assert!(refused(&place(north_up, &[]), Some("ft"), &usual).contains("heights in `ft`"));
     let metre = LoadOptions { unit: Some(Unit::Metre), ..LoadOptions::default() };
-    assert_eq!(cell_of(&place(north_up, &[]), Some("ft"), &metre).map(|found| found.0), Ok(30.0));
+    assert_eq!(cell_of(&place(north_up, &[]), Some("ft"), &metre).unwrap().0, 30.0);
+    for cell in [f64::NAN, f64::INFINITY, 0.0, -30.0, 1e6] {
+        let asked = LoadOptions { cell_size: Some(cell), ..LoadOptions::default() };
+        for place in [place(north_up, &[]), place(None, &[]), place(north_up, &degrees)] {
+            let words = format!("cell size = {cell} m: allowed is 0.001 to 100000 m");
+            assert_eq!(refused(&place, None, &asked), words);
+        }
+    }
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn a_margin_that_cannot_be_is_refused() {
     assert!(refusal(&format!("{head}\nmargin = 0.1"), &layers).contains("layers"));
     let plates =
         refusal("extent = [2e6, 2e6]\ncells = 64\nsea_level = 0.0\nmargin = 0.1", "[[stage]]\nmodel = \"plates\"\n");
-    assert!(plates.contains("margin"), "{plates}");
+    assert!(plates.contains("margin = 0.1") && plates.contains("cells to each side)"), "{plates}");
     // One cell has one cell round it.
     assert_eq!(built("extent = [10.0, 10.0]\ncells = 1\nmargin = 0.5", NOISE).grid.size, [1, 1]);
 }

@@ -695,11 +695,11 @@ fn bad_input_is_refused_or_harmless() {
     refused(
         &Site { springs: &[springs::SpringSource { cell: [0, 0], rate: 1.0 }], ..site },
         &design,
-        "row 0, column 0",
+        "springs[1] = row 0, column 0",
     );
     refused(&Site { springs: &[springs::SpringSource { cell: [40, 3], rate: 1.0 }], ..site }, &design, "rows 0 to 39");
-    refused(&Site { passes: &[Pass { cell: [1, 1], reach: 50.0 }], ..site }, &design, "pass");
-    refused(&Site { passes: &[Pass { cell: [20, 20], reach: f64::NAN }], ..site }, &design, "pass.reach");
+    refused(&Site { passes: &[Pass { cell: [1, 1], reach: 50.0 }], ..site }, &design, "passes[1] = row 1");
+    refused(&Site { passes: &[Pass { cell: [20, 20], reach: f64::NAN }], ..site }, &design, "passes[1].reach = NaN m");
     refused(&Site { land: Land { outlets: &[[99, 0]], ..site.land }, ..site }, &design, "outlet");
     refused(&site, &Design { runoff: f64::NAN, ..unbreached() }, "runoff");
     refused(&site, &Design { meander: -1.0, ..unbreached() }, "meander");

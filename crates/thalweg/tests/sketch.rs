@@ -137,7 +137,7 @@ fn stands(terrain: &Terrain, feature: &SketchFeature) -> f64 {
 fn assert_kept(terrain: &Terrain, sketch: &str, what: &str) {
     let sketch = Sketch::parse(sketch, &WORLD).unwrap();
     let [low, high] = terrain.range().unwrap().map(|height| height.metres());
-    for (feature, kept) in sketch.features.iter().zip(sketch.keeping(terrain, COARSE)) {
+    for (feature, kept) in sketch.features().iter().zip(sketch.keeping(terrain, COARSE)) {
         match feature.kind {
             SketchKind::River => {
                 let far = farthest(terrain, feature);
@@ -316,6 +316,25 @@ fn what_contradicts_itself_is_refused_by_its_number() {
     let dry = SketchWorld { sea_level: None, ..WORLD };
     let problem = Sketch::parse(&collection(&[("\"kind\": \"coast\"", ring)]), &dry).unwrap_err();
     assert!(problem.contains("feature 1") && problem.contains("sea_level"), "{problem}");
+}
+
+#[test]
+fn features_are_checked_as_a_file_is() {
+    let ridge = |points| SketchFeature::new(SketchKind::Ridge, points);
+    let sound = ridge(vec![[500.0, 500.0], [900.0, 900.0]]);
+    let sketch = Sketch::new(vec![sound.clone()], &WORLD).unwrap();
+    assert_eq!(sketch.features(), std::slice::from_ref(&sound));
+    let high = SketchFeature { heights: vec![f64::NAN], ..sound.clone() };
+    for (wrong, word) in [
+        (vec![], "empty"),
+        (vec![sound.clone(), ridge(vec![[500.0, 500.0], [-900.0, 900.0]])], "feature 2: point [-900, 900]"),
+        (vec![ridge(vec![[500.0, 500.0]])], "feature 1: a line has two"),
+        (vec![high], "feature 1: holds NaN"),
+        (vec![SketchFeature { width: Some(0.0), ..sound }], "feature 1: width = 0"),
+    ] {
+        let problem = Sketch::new(wrong, &WORLD).unwrap_err();
+        assert!(problem.contains(word), "{problem}");
+    }
 }
 
 #[test]

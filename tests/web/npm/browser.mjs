@@ -109,6 +109,20 @@ export class Browser {
     })()`);
   }
 
+  /** Colours of what is seen, at 64 × 64 places. */
+  async pixels() {
+    const picture = `data:image/png;base64,${(await this.picture()).toString("base64")}`;
+    return this.value(`(async () => {
+      const image = new Image(), small = document.createElement("canvas");
+      image.src = ${JSON.stringify(picture)};
+      await image.decode();
+      small.width = small.height = 64;
+      const context = small.getContext("2d");
+      context.drawImage(image, 0, 0, 64, 64);
+      return [...context.getImageData(0, 0, 64, 64).data];
+    })()`);
+  }
+
   async close() {
     this.process.kill();
     await once(this.process, "exit").catch(() => {});

@@ -1,4 +1,4 @@
-// The example of `dist/` in Chromium, by what it draws; every request goes to the pages' own server, under a path.
+// The examples of `dist/` in Chromium, by what it draws; every request goes to the pages' own server, under a path.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 
 import { Browser, served } from "./browser.mjs";
-import { command, folder } from "./package.mjs";
+import { command, folder, thalweg } from "./package.mjs";
+import { terrainRgb } from "./png.mjs";
 
 const DIST = process.env.THALWEG_DIST;
 const place = folder();
@@ -57,4 +58,26 @@ test("three.js: what is wrong is said", async () => {
   await browser.go("about:blank");
   await browser.go(`${server.address}examples/three/index.html#alpin,128`);
   await browser.until('document.querySelector("#words")?.textContent.includes("did you mean `alpine`")');
+});
+
+test("MapLibre: tiles are made as the map asks for them", async () => {
+  await browser.go("about:blank");
+  await browser.go(`${server.address}examples/maplibre/index.html#endless`);
+  await browser.until("Number(document.body.dataset.idle) > 0");
+  // Where it is idle it has drawn what is there: nothing is drawn anew for a look at the canvas.
+  const seen = await browser.pixels();
+  assert.ok(kinds(seen) > 30, `${kinds(seen)} colours`);
+  await keep("maplibre.png");
+  // The ground under the middle is that of the world, as far as two ways between cells agree.
+  const height = await browser.value("map.queryTerrainElevation(map.getCenter()) / map.getTerrain().exaggeration");
+  const tile = new thalweg.World("endless").png(8, 128, 128);
+  const corner = terrainRgb(tile)[0];
+  assert.ok(Math.abs(height - corner) < 5, `${height} m, ${corner} m`);
+  nothingElsewhere();
+});
+
+test("MapLibre: what is wrong is said", async () => {
+  await browser.go("about:blank");
+  await browser.go(`${server.address}examples/maplibre/index.html#endles`);
+  await browser.until('document.querySelector("#words")?.textContent.includes("did you mean `endless`")');
 });

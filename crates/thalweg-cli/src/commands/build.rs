@@ -8,15 +8,12 @@ use std::time::Instant;
 use serde_json::json;
 use thalweg::base::names::shown;
 use thalweg::export::{ExportTarget, fit};
-use thalweg::io::apart::same;
-use thalweg::io::atomic::Temporary;
 use thalweg::io::{LoadOptions, output};
-use thalweg::presets::{ELEVATION_MODEL, laid};
-use thalweg::recipe::{RECIPE_FILE, Recipe, WorldPlace};
+use thalweg::recipe::{Recipe, WorldPlace};
 use thalweg::run::Run;
 use thalweg::world::World;
 use thalweg::world_files::{TileFolder, TileRange};
-use thalweg::world_folder::{Ending, is_of_another};
+use thalweg::world_folder::{Ending, is_of_another, keeps_recipe, run_into};
 use thalweg::{Error, Result};
 use thalweg_store::BuildJob;
 
@@ -36,51 +33,37 @@ use crate::worlds::solved;
 /// # Errors
 /// No such recipe, a recipe that cannot be, a folder that cannot be written or is in use.
 pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
-    let Asked { recipe, own_model, dir } = asked(args)?;
-    let by_tiles = args.tile_dir.is_some() || is_store_name(&dir);
-    if let Some(name) = args.run.of_a_whole().filter(|_| by_tiles) {
+    let asked = asked(args)?;
+    let is_store = is_store_name(&asked.dir);
+    if let Some(name) = args.run.of_a_whole().filter(|_| args.tile_dir.is_some() || is_store) {
         let allowed =
             "nothing, where a world goes into tiles or a store: the same command goes on, and their reports lie there";
         return Err(Error::value(name, "asked for", allowed));
     }
     if let Some(dir) = &args.tile_dir {
-        let recipe = if own_model { borrowed(recipe)? } else { recipe };
+        let recipe = if asked.own_model { borrowed(asked.recipe)? } else { asked.recipe };
         return tiles(args, &recipe, dir, voice);
     }
-    if is_store_name(&dir) {
-        let job = BuildJob::part(&recipe, args.level, args.rect)?;
-        return worked(thalweg_store::Job::Build(job), &dir, TILE, args.memory, voice);
+    if is_store {
+        let job = BuildJob::part(&asked.recipe, args.level, args.rect)?;
+        return worked(thalweg_store::Job::Build(job), &asked.dir, TILE, args.memory, voice);
     }
-    let asked = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
-    if let Some((name, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+    let of_stores = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
+    if let Some((name, _)) = of_stores.into_iter().find(|(_, asked)| *asked) {
         return Err(Error::value(name, "asked for", "nothing, unless --out names a store: a folder ending in .zarr"));
     }
-    if recipe.from.is_none() {
-        recipe.check_memory(&recipe.grid()?)?;
-    }
-    // What cannot be begun leaves no folder. A preset's elevation model is read from a passing place in it, and is laid beside
-    // the world when that is done.
-    let options = LoadOptions { unit: args.unit.map(UnitWord::unit), ..LoadOptions::default() };
-    let run = if own_model {
-        output::make_folder(&dir)?;
-        let passing = Temporary::folder(&dir).map_err(Error::io(&dir, "write into"))?;
-        let recipe = laid(recipe, passing.path())?;
-        let model = passing.path().join(ELEVATION_MODEL.0);
-        Run::over_file(Recipe { folder: output::absolute(&dir)?, ..recipe }, &model, &options)?
-    } else if let Some(model) = &recipe.from {
-        let model = recipe.folder.join(model);
-        Run::over_file(recipe, &model, &options)?
-    } else {
-        Run::new(recipe)?
-    };
+    whole(args, asked, voice)
+}
+
+/// Builds a whole world into its folder.
+fn whole(args: &Build, Asked { recipe, own_model, dir }: Asked, voice: Voice) -> Result<ExitCode> {
+    // What cannot be begun leaves no folder.
+    let run = begun(args, recipe, own_model.then_some(dir.as_path()))?;
     voice.warn_all(&run.input().warnings);
     output::make_folder(&dir)?;
     let _lock = locked(&dir, voice)?;
     // A world may be built anew from the recipe in its own folder, if that stays as it is.
-    let own = run.recipe().within(&dir).map(|recipe| recipe.to_file());
-    let stays = |path: &PathBuf| {
-        same(path, &dir.join(RECIPE_FILE)) && std::fs::read_to_string(path).ok() == own.as_ref().ok().cloned()
-    };
+    let stays = |path: &PathBuf| keeps_recipe(&dir, run.recipe(), path);
     let reads: Vec<PathBuf> = recipe_file(&args.recipe).into_iter().filter(|path| !stays(path)).collect();
     let ending = Ending::World { dir: dir.clone(), sample: args.sample.map(sample_type), model: own_model };
     let job =
@@ -96,6 +79,22 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     drive(run, job, voice)
 }
 
+/// The run at its beginning. A preset's elevation model will be laid beside the world in the folder `own`, where one is given.
+fn begun(args: &Build, recipe: Recipe, own: Option<&Path>) -> Result<Run> {
+    let options = LoadOptions { unit: args.unit.map(UnitWord::unit), ..LoadOptions::default() };
+    match (&recipe.from, own) {
+        (None, _) => {
+            recipe.check_memory(&recipe.grid()?)?;
+            Run::new(recipe)
+        }
+        (Some(_), Some(dir)) => run_into(recipe, dir, &options),
+        (Some(model), None) => {
+            let model = recipe.folder.join(model);
+            Run::over_file(recipe, &model, &options)
+        }
+    }
+}
+
 /// Builds a world's tiles, those that are not there yet.
 fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
@@ -105,8 +104,12 @@ fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<Exit
         _ => return Err(Error::value("--tile-within", format!("{:?}", args.tile_within), "W,N,E,S: four numbers")),
     };
     let world = World::open(recipe)?;
-    let folder = TileFolder::open(dir, &world, recipe, &TileRange { level: args.tile_level, within })?;
+    let range = TileRange { level: args.tile_level, within };
+    // What cannot be begun leaves no folder, and what another run holds stays as it is.
+    TileFolder::check(dir, &world, recipe, &range)?;
+    output::make_folder(dir)?;
     let _lock = locked(dir, voice)?;
+    let folder = TileFolder::open(dir, &world, recipe, &range)?;
     listen(voice);
     let mut show = Counting::new(voice);
     let (all, mut done, mut made) = (folder.count(), 0, 0);
@@ -147,10 +150,26 @@ struct Asked {
     dir: PathBuf,
 }
 
-/// The recipe with what the command line overrides. Knobs come first: a parameter that is set is as it is set.
+/// What is to be built, as the command line says.
 fn asked(args: &Build) -> Result<Asked> {
     let (mut recipe, is_preset) = found(&args.recipe)?;
     let own_model = is_preset && recipe.from.is_some() && args.from.is_none();
+    override_in(&mut recipe, args)?;
+    let by_itself = || folder(args, &recipe);
+    let dir = args.out.clone().map_or_else(by_itself, Ok)?;
+    if args.preview {
+        if !recipe.has_levels() {
+            let allowed =
+                "a recipe with `coarsest`, which is built in levels; with --cells any recipe is built coarser";
+            return Err(Error::value("--preview", &recipe.name, allowed));
+        }
+        recipe.cells = recipe.preview()?;
+    }
+    Ok(Asked { recipe, own_model, dir })
+}
+
+/// Overrides in a recipe what the command line says. Knobs come first: a parameter that is set is as it is set.
+fn override_in(recipe: &mut Recipe, args: &Build) -> Result<()> {
     if let Some(from) = &args.from {
         if recipe.from.is_none() {
             let allowed = "a recipe that begins with an elevation model, such as aged";
@@ -167,26 +186,13 @@ fn asked(args: &Build) -> Result<Asked> {
     if let (Some(crs), Some(corner)) = (&args.crs, args.origin) {
         recipe.place = Some(WorldPlace::new(crs, corner)?);
     }
-    args.knobs.single()?.turn(&mut recipe)?;
+    args.knobs.single()?.turn(recipe)?;
     each_once(&args.set)?;
     for (key, value) in &args.set {
-        set(&mut recipe, key, value)?;
+        set(recipe, key, value)?;
     }
     args.until.as_deref().map_or(Ok(()), |label| recipe.end_at(label))?;
-    if let Some(target) = &args.target {
-        fit(&mut recipe, ExportTarget::find(target)?).map_err(as_typed)?;
-    }
-    let by_itself = || folder(args, &recipe);
-    let dir = args.out.clone().map_or_else(by_itself, Ok)?;
-    if args.preview {
-        if !recipe.has_levels() {
-            let allowed =
-                "a recipe with `coarsest`, which is built in levels; with --cells any recipe is built coarser";
-            return Err(Error::value("--preview", &recipe.name, allowed));
-        }
-        recipe.cells = recipe.preview()?;
-    }
-    Ok(Asked { recipe, own_model, dir })
+    args.target.as_deref().map_or(Ok(()), |target| fit(recipe, ExportTarget::find(target)?).map_err(as_typed))
 }
 
 /// The folder of a world where none is said: of its name and seed; where it is another one than the recipe's, of its

@@ -81,24 +81,30 @@ pub fn vary(args: &Vary, voice: Voice) -> Result<ExitCode> {
     room(&plan, args.pixels)?;
     let all = plan.worlds.len();
     listen(voice);
+    let Some(lands) = grown(&plan, voice)? else { return Ok(ExitCode::from(INTERRUPTED)) };
+    let face = if args.view { Face::View } else { Face::Map };
+    save_picture(&args.output, &draw(&plan, &lands, face, &options)?)?;
+    voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), shown(&args.output)));
+    let names: Vec<&str> = plan.worlds.iter().map(|world| world.name.as_str()).collect();
+    voice.event(&json!({"event": "result", "files": texts(std::slice::from_ref(&args.output)), "worlds": names}));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Builds all worlds, one after the other; `None` after Ctrl-C.
+fn grown(plan: &Plan, voice: Voice) -> Result<Option<Vec<Terrain>>> {
+    let all = plan.worlds.len();
     let mut lands = Vec::new();
-    let mut names = Vec::new();
     for (number, world) in plan.worlds.iter().enumerate() {
         let shown = Shown { name: world.name.clone(), number: [number + 1, all] };
         let grown = grow(world.recipe.clone(), shown, voice).map_err(|error| of_world(&world.name, &error))?;
         let Some(terrain) = grown else {
             let _ending = ending();
             stopped([number, all], voice);
-            return Ok(ExitCode::from(INTERRUPTED));
+            return Ok(None);
         };
         lands.push(terrain);
-        names.push(world.name.as_str());
     }
-    let face = if args.view { Face::View } else { Face::Map };
-    save_picture(&args.output, &draw(&plan, &lands, face, &options)?)?;
-    voice.say(&format!("{all} worlds in {:.1} s: {}", begun.elapsed().as_secs_f64(), shown(&args.output)));
-    voice.event(&json!({"event": "result", "files": texts(std::slice::from_ref(&args.output)), "worlds": names}));
-    Ok(ExitCode::SUCCESS)
+    Ok(Some(lands))
 }
 
 /// The sheet of all worlds.

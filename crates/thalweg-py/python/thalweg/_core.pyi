@@ -29,6 +29,7 @@ __all__ = [
     "fractal",
     "gradient",
     "hierarchy",
+    "ksn",
     "load",
     "looped",
     "measure",
@@ -135,8 +136,6 @@ class Terrain:
     def sea_level(self) -> float | None: ...
     @property
     def edges(self) -> dict[str, str]: ...
-    @property
-    def looped(self) -> list[bool]: ...
     @property
     def place(self) -> tuple[list[float] | None, int | None, str]: ...
     @property
@@ -297,6 +296,7 @@ def outlet_distance(directions: NDArray[uint8], looped: _Looped, cell_size: floa
 def chi(
     directions: NDArray[uint8], looped: _Looped, areas: NDArray[Any], cell_size: float, theta: float, reference: float
 ) -> NDArray[float64]: ...
+def ksn(terrain: Terrain, theta: float) -> NDArray[float64]: ...
 def hierarchy(
     terrain: Terrain, outlets: _Outlets
 ) -> tuple[

@@ -339,17 +339,7 @@ def ksn(
 ) -> Any:
     """Steepness of each cell, S·A^θ, in m^(2θ): S the fall to the cell that it drains to over the distance, on the filled surface; 0 where water leaves."""
     given = read(dem, cell_size=cell_size, nodata=nodata, sea_level=sea_level, edges=edges)
-    size = given.core.cell_size
-    codes = _core.d8(given.core, [], True)
-    filled = _core.fill(given.core, [], False)
-    values = np.zeros(filled.shape)
-    area = _core.accumulate(codes, given.core.looped) * (size * size)
-    high, wide = codes.shape
-    for k, (rows, columns) in enumerate(((0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1))):
-        row, column = np.nonzero(codes == 1 << k)
-        fall = filled[row, column] - filled[(row + rows) % high, (column + columns) % wide]
-        values[row, column] = fall / (size * (1.0, np.sqrt(2.0))[k % 2]) * area[row, column] ** theta
-    return given.sheet(np.where(codes == 255, np.nan, values), Label("ksn", f"m^{2 * theta:g}", "Steepness of the channel."))
+    return given.sheet(_core.ksn(given.core, theta), Label("ksn", f"m^{2 * theta:g}", "Steepness of the channel."))
 
 
 class Hack(NamedTuple):

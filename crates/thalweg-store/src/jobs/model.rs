@@ -11,7 +11,9 @@ use thalweg::run::tiles::{advance, gather, sort_by_number};
 use thalweg::terrain::field::{Field, Window};
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{CellType, Cells, Column, GROUND, LOOSE, LayerSpec as Declared, Table, Terrain, within};
+use thalweg::terrain::{
+    CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec as Declared, Table, Terrain, within,
+};
 use thalweg::tiled::Summaries;
 use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::{Error, Result};
@@ -167,7 +169,7 @@ impl Modelled {
         }
         for bytes in heard {
             for (name, table) in Said::of_bytes(bytes)?.tables {
-                gather(&mut part.tables, &name, &within(&table, &part.grid));
+                gather(&mut part.tables, &name, &within(&table, &part.grid))?;
             }
         }
         part.tables.values_mut().for_each(sort_by_number);
@@ -308,7 +310,7 @@ impl Said {
             columns: table
                 .columns
                 .iter()
-                .map(|(name, unit, column)| (name.clone(), unit.clone(), matches!(column, Column::Int(_))))
+                .map(|(name, unit, column)| (name.clone(), unit.clone(), column.column_type() == ColumnType::Int))
                 .collect(),
         });
         let head = Head {
@@ -326,10 +328,7 @@ impl Said {
         let mut bytes = (head.len() as u64).to_le_bytes().to_vec();
         bytes.extend(head);
         for (_, _, column) in self.tables.values().flat_map(|table| &table.columns) {
-            match column {
-                Column::Int(v) => bytes.extend(v.iter().flat_map(|x| x.to_le_bytes())),
-                Column::Float(v) => bytes.extend(v.iter().flat_map(|x| x.to_le_bytes())),
-            }
+            bytes.extend(column.to_bytes());
         }
         Ok(bytes)
     }
@@ -347,19 +346,11 @@ impl Said {
         for about in &head.tables {
             let mut table = Table::default();
             for (name, unit, is_int) in &about.columns {
-                let width = if *is_int { 8 } else { 4 };
-                let count = about.rows.checked_mul(width).ok_or_else(damaged)?;
+                let kind = if *is_int { ColumnType::Int } else { ColumnType::Float };
+                let count = about.rows.checked_mul(kind.width()).ok_or_else(damaged)?;
                 let (part, after) = rest.split_at_checked(count).ok_or_else(damaged)?;
                 rest = after;
-                let column = match is_int {
-                    true => {
-                        Column::Int(part.as_chunks::<8>().0.iter().map(|bytes| i64::from_le_bytes(*bytes)).collect())
-                    }
-                    false => {
-                        Column::Float(part.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
-                    }
-                };
-                table = table.with(name, unit, column);
+                table = table.with(name, unit, Column::from_bytes(kind, part)?);
             }
             tables.insert(about.name.clone(), table);
         }

@@ -138,7 +138,7 @@ impl Studio {
         let path: Vec<_> = self.snapshot.trace.points.iter().filter_map(|point| self.lifted(point.place)).collect();
         let line = |pair: &[[f32; 3]], colour, pixels| Line { from: pair[0], to: pair[1], colour, pixels };
         let mut lines: Vec<Line> = path.windows(2).map(|pair| line(pair, PATH, 2.5)).collect();
-        let radius = if self.hands.tool == Some(Tool::Spring) { 0.0 } else { self.hands.radius() };
+        let radius = if self.tools.tool == Some(Tool::Spring) { 0.0 } else { self.tools.radius() };
         if let Some(cursor) = self.cursor.filter(|_| radius > 0.0) {
             let ring = (0..=48).filter_map(|n| {
                 let angle = f64::from(n) * std::f64::consts::TAU / 48.0;

@@ -136,7 +136,7 @@ impl Studio {
         let folder = std::mem::take(&mut self.recipe.folder);
         self.left = Some(Left { revision: self.revision, path: left, folder, history });
         (self.recipe, self.text) = (recipe, None);
-        self.hands.pen.line.clear();
+        self.tools.pen.line.clear();
         (self.moved, self.framed, self.world) = (false, false, self.revision);
     }
 }

@@ -71,10 +71,10 @@ impl Studio {
             self.save_picture(1);
         }
         if pressed(Modifiers::NONE, Key::OpenBracket) {
-            self.hands.widen(1.0 / 1.25);
+            self.tools.widen(1.0 / 1.25);
         }
         if pressed(Modifiers::NONE, Key::CloseBracket) {
-            self.hands.widen(1.25);
+            self.tools.widen(1.25);
         }
     }
 }

@@ -81,12 +81,12 @@ impl Studio {
                 sun.altitude = (sun.altitude - 0.3 * f64::from(delta.y)).clamp(5.0, 90.0);
             } else if modifiers.command {
                 self.camera_mut().pan(moved, size);
-            } else if self.hands.pen.kind().is_some() {
+            } else if self.tools.pen.kind().is_some() {
                 if let Some(cursor) = self.cursor {
                     self.drag.penning = true;
-                    self.hands.pen.drag(cursor.place);
+                    self.tools.pen.drag(cursor.place);
                 }
-            } else if self.hands.is_brush() {
+            } else if self.tools.is_brush() {
                 self.dab(now);
             } else if self.map {
                 self.camera_mut().pan(moved, size);
@@ -97,7 +97,7 @@ impl Studio {
         if response.drag_stopped_by(PointerButton::Primary) {
             self.send_dabs(now);
             // A press that was too long for a click has begun a line, and no more.
-            if std::mem::take(&mut self.drag.penning) && self.hands.pen.line.len() > 1 {
+            if std::mem::take(&mut self.drag.penning) && self.tools.pen.line.len() > 1 {
                 self.pen_done();
             }
         }
@@ -130,8 +130,8 @@ impl Studio {
         if response.clicked_by(PointerButton::Primary)
             && let Some(cursor) = self.cursor
         {
-            match self.hands.stroke(vec![cursor.place]) {
-                None if self.hands.pen.nib.is_some() => self.pen_click(cursor.place),
+            match self.tools.stroke(vec![cursor.place]) {
+                None if self.tools.pen.nib.is_some() => self.pen_click(cursor.place),
                 None => self.hand(Order::Drop(cursor.place)),
                 Some(stroke) => self.hand(Order::Stroke(stroke)),
             }
@@ -144,9 +144,9 @@ impl Studio {
                 self.orbit_camera.keep_above(&painted.now, exaggeration);
             }
         }
-        let icon = match self.hands.tool {
+        let icon = match self.tools.tool {
             _ if pointer.is_some_and(|pointer| near_line(self, pointer)) => CursorIcon::ResizeHorizontal,
-            None if self.hands.pen.nib.is_none() => CursorIcon::Default,
+            None if self.tools.pen.nib.is_none() => CursorIcon::Default,
             _ => CursorIcon::Crosshair,
         };
         if response.hovered() {
@@ -162,7 +162,7 @@ impl Studio {
     /// Takes the brush to where the cursor is, and sends what has come together if it is time.
     pub(super) fn dab(&mut self, now: f64) {
         let Some(cursor) = self.cursor else { return };
-        let spacing = 0.25 * self.hands.radius();
+        let spacing = 0.25 * self.tools.radius();
         let far = |last: &[f64; 2]| (last[0] - cursor.place[0]).hypot(last[1] - cursor.place[1]) >= spacing;
         if self.drag.points.last().is_none_or(far) || now - self.drag.sent > 4.0 * DABS {
             self.drag.points.push(cursor.place);
@@ -178,7 +178,7 @@ impl Studio {
             return;
         }
         self.drag.sent = now;
-        if let Some(stroke) = self.hands.stroke(points) {
+        if let Some(stroke) = self.tools.stroke(points) {
             self.hand(Order::Stroke(stroke));
         }
     }

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use thalweg::Error;
+use thalweg::base::names::quoted;
 use thalweg::io::atomic::atomic;
 use thalweg::pictures::picture::Picture;
 use thalweg::recipe::Recipe;
 
 use crate::app::frames::Kind;
-use crate::app::paths::{free, quoted};
+use crate::app::paths::free;
 use crate::app::state::Studio;
 use crate::options::{Page, Preset};
 use crate::session::Order;
@@ -168,7 +169,7 @@ impl Studio {
             })
         };
         let path = match self.path.as_ref().filter(is_now) {
-            Some(path) => return Some(format!("thalweg build {}", quoted(&path.to_string_lossy()))),
+            Some(path) => return Some(format!("thalweg build {}", quoted(path))),
             None => free(&self.options.pictures, &format!("{}.toml", self.stem())),
         };
         let own = self.path.clone();
@@ -177,7 +178,7 @@ impl Studio {
         if own.is_some() {
             self.path = own;
         }
-        saved.filter(|saved| *saved == path).map(|path| format!("thalweg build {}", quoted(&path.to_string_lossy())))
+        saved.filter(|saved| *saved == path).map(|path| format!("thalweg build {}", quoted(&path)))
     }
 
     /// Name and seed, fit for a file.
@@ -194,7 +195,7 @@ fn preset_line(recipe: &Recipe, presets: &[Preset]) -> Option<String> {
     let set = recipe.overrides_of(&Recipe::parse(&preset.text).ok()?)?;
     let cells = set.cells.map(|cells| format!(" --cells {cells}"));
     let seed = set.seed.map(|seed| format!(" --seed {seed}"));
-    let parameters = set.parameters.iter().map(|parameter| format!(" --set {}", quoted(parameter)));
+    let parameters = set.parameters.iter().map(|parameter| format!(" --set {}", quoted(parameter.as_ref())));
     let words: String = cells.into_iter().chain(seed).chain(parameters).collect();
     Some(format!("thalweg build {}{words}", preset.name))
 }

@@ -119,12 +119,12 @@ impl Studio {
     /// The tools, in the view's corner.
     pub(super) fn palette(&mut self, ui: &Ui) {
         let at = self.view_rect.left_top() + egui::vec2(10.0, 10.0);
-        egui::Area::new(egui::Id::unique("hands")).fixed_pos(at).show(ui.ctx(), |ui| {
+        egui::Area::new(egui::Id::unique("tools")).fixed_pos(at).show(ui.ctx(), |ui| {
             egui::Frame::popup(ui.style()).show(ui, |ui| {
                 ui.set_max_width(270.0);
-                ui.toggle_value(&mut self.hands_open, "Hands").on_hover_text("Brushes, springs and droplets");
-                if self.hands_open {
-                    self.hands.show(ui);
+                ui.toggle_value(&mut self.tools_open, "Hands").on_hover_text("Brushes, springs and droplets");
+                if self.tools_open {
+                    self.tools.show(ui);
                 }
             });
         });

@@ -1,4 +1,4 @@
-//! Paths that nothing has yet, and words as a shell takes them.
+//! Paths that nothing has yet.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,4 @@ pub(super) fn free(folder: &Path, name: &str) -> PathBuf {
         n => folder.join(format!("{stem}-{n}{ending}")),
     };
     (1..10_000).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(platform::dice() + 10_000))
-}
-
-/// A word as a shell takes it.
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,+:".contains(c);
-    if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }

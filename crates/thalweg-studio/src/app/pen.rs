@@ -35,13 +35,13 @@ impl Studio {
 
     /// A click of the pen.
     pub(super) fn pen_click(&mut self, place: [f64; 2]) {
-        if self.hands.pen.nib == Some(Nib::Erase) {
-            let Some(number) = self.hands.pen.nearest(place, &self.lines.1) else {
+        if self.tools.pen.nib == Some(Nib::Erase) {
+            let Some(number) = self.tools.pen.nearest(place, &self.lines.1) else {
                 return self.say("No line is near.".into());
             };
             let erased = self.recipe.erase(number, &self.snapshot.grid);
             self.drew(erased);
-        } else if self.hands.pen.kind().is_some() && self.hands.pen.click(place) {
+        } else if self.tools.pen.kind().is_some() && self.tools.pen.click(place) {
             self.pen_done();
         }
     }
@@ -49,7 +49,7 @@ impl Studio {
     /// The line is done: into the recipe with it.
     pub(super) fn pen_done(&mut self) {
         let world = self.recipe.sketch_world(&self.snapshot.grid).extent;
-        if let Some(feature) = self.hands.pen.finish(world, &self.lines.1) {
+        if let Some(feature) = self.tools.pen.finish(world, &self.lines.1) {
             let drawn = self.recipe.draw(feature, &self.snapshot.grid);
             self.drew(drawn);
         }
@@ -65,26 +65,26 @@ impl Studio {
     /// What keys do while a line is drawn.
     pub(super) fn pen_keys(&mut self, struck: impl Fn(Key) -> bool) {
         if struck(Key::Escape) {
-            self.hands.pen.line.clear();
+            self.tools.pen.line.clear();
         }
-        if struck(Key::Enter) && !self.hands.pen.line.is_empty() {
+        if struck(Key::Enter) && !self.tools.pen.line.is_empty() {
             self.pen_done();
         }
     }
 
-    /// The lines that are drawn, while the hands are open, and the one that is begun.
+    /// The lines that are drawn, while the tools are open, and the one that is begun.
     pub(super) fn drawn_lines(&self) -> (Vec<Line>, Vec<Dot>) {
         let (mut lines, mut dots) = (Vec::new(), Vec::new());
-        let Some(painted) = self.painted.as_ref().filter(|_| self.hands_open || self.hands.pen.nib.is_some()) else {
+        let Some(painted) = self.painted.as_ref().filter(|_| self.tools_open || self.tools.pen.nib.is_some()) else {
             return (lines, dots);
         };
         let [height, width] = painted.terrain.grid.extent();
         let extent = height.max(width);
-        let begun = self.hands.pen.kind().map(|kind| {
-            let end = self.cursor.map(|cursor| cursor.place).filter(|_| !self.hands.pen.line.is_empty());
-            (kind, self.hands.pen.line.iter().copied().chain(end).collect::<Vec<_>>())
+        let begun = self.tools.pen.kind().map(|kind| {
+            let end = self.cursor.map(|cursor| cursor.place).filter(|_| !self.tools.pen.line.is_empty());
+            (kind, self.tools.pen.line.iter().copied().chain(end).collect::<Vec<_>>())
         });
-        let done = self.lines.1.features.iter().map(|feature| (feature.kind, feature.points.clone()));
+        let done = self.lines.1.features().iter().map(|feature| (feature.kind, feature.points.clone()));
         let all: Vec<_> = done.chain(begun).collect();
         let long = |[a, b]: [[f64; 2]; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
         let pairs = |points: &[[f64; 2]]| points.windows(2).map(|p| [p[0], p[1]]).collect::<Vec<_>>();

@@ -9,7 +9,7 @@ use crate::painter::{Job, Wants};
 use crate::session::Order;
 use crate::ui::appearance::Compare;
 use crate::ui::scene::Scene;
-use crate::ui::tools::Hands;
+use crate::ui::tools::Tools;
 use crate::view::camera::Camera;
 
 /// Seconds in which a worker may break down so often and begin again.
@@ -75,11 +75,11 @@ impl Studio {
                 if first {
                     self.framed = true;
                     let [height, width] = self.snapshot.grid.extent();
-                    let (tool, nib) = (self.hands.tool, self.hands.pen.nib);
-                    self.hands = Hands::new(height.max(width));
-                    (self.hands.tool, self.hands.pen.nib) = (tool, nib);
+                    let (tool, nib) = (self.tools.tool, self.tools.pen.nib);
+                    self.tools = Tools::new(height.max(width));
+                    (self.tools.tool, self.tools.pen.nib) = (tool, nib);
                 }
-                self.hands.fit(f64::from(self.exaggeration()));
+                self.tools.fit(f64::from(self.exaggeration()));
                 if first || (!rising && !self.moved) {
                     self.frame_land();
                 }

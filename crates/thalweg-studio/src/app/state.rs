@@ -23,7 +23,7 @@ use crate::ui::scene::Scene;
 use crate::ui::stages::Panel;
 use crate::ui::timeline::Timeline;
 use crate::ui::toolbar::Knobs;
-use crate::ui::tools::Hands;
+use crate::ui::tools::Tools;
 use crate::view::camera::Camera;
 use crate::view::target::Reading;
 use thalweg::products::overlay::Overlay;
@@ -74,8 +74,8 @@ pub struct Studio {
     pub(crate) settings: Settings,
     pub(crate) stages: Panel,
     pub(crate) timeline: Timeline,
-    pub(crate) hands: Hands,
-    pub(crate) hands_open: bool,
+    pub(crate) tools: Tools,
+    pub(crate) tools_open: bool,
     pub(crate) orbit_camera: Camera,
     pub(crate) map_camera: Camera,
     pub(crate) map: bool,
@@ -154,7 +154,7 @@ impl Studio {
             }
         };
         let [height, width] = snapshot.grid.extent();
-        let hands = Hands::new(height.max(width));
+        let tools = Tools::new(height.max(width));
         let thumbnails = options.presets.iter().map(|preset| thumbnail(ctx, preset)).collect();
         Ok(Self {
             history: History::new(recipe.to_toml()),
@@ -183,8 +183,8 @@ impl Studio {
             settings: Settings::default(),
             stages: Panel::default(),
             timeline: Timeline::default(),
-            hands,
-            hands_open: false,
+            tools,
+            tools_open: false,
             orbit_camera: Camera::default(),
             map_camera: Camera::default(),
             map: false,
@@ -226,7 +226,7 @@ impl Studio {
 
     /// The radius in metres of the tool in hand; 0 without one.
     pub fn brush_radius(&self) -> f64 {
-        self.hands.radius()
+        self.tools.radius()
     }
 
     /// What was said last, while it stays.

@@ -6,13 +6,12 @@ use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
 use thalweg::terrain::{Cells, DISCHARGE, POOL, Terrain};
+use thalweg::world::World;
 
 /// Cells over which a ring's ground becomes that of the coarser one.
 const RIM: i64 = 32;
 /// Cells at the rim that are the coarser ground and no other: as wide as the hole in the coarser ring is narrower.
 const SAME: i64 = 4;
-/// Discharge in m³/s of a square metre of land: what 300 mm of runoff in a year give.
-const YIELD: f32 = 1e-8;
 
 /// How narrow the hole in a coarser ring is, in cells of the finer one: the two overlap where they are the same.
 pub const OVERLAP: f64 = 2.0;
@@ -22,16 +21,16 @@ pub fn needed(frame: &Frame, level: u32, rect: Rect) -> Rect {
     rect.coarser().grown(1, frame.world(level.saturating_sub(1)))
 }
 
-/// A window as a terrain. `around` are the cells of the next coarser level that [`needed`] says; without them nothing is blended.
+/// A window of a world as a terrain. `around` are the cells of the next coarser level that [`needed`] says; without them nothing is blended.
 ///
 /// # Errors
 /// When the window's cells are none of a grid.
-pub fn terrain(frame: &Frame, window: &LocalWindow, around: Option<&LocalWindow>) -> Result<Terrain> {
-    let size = window.size();
+pub fn terrain(world: &World, window: &LocalWindow, around: Option<&LocalWindow>) -> Result<Terrain> {
+    let (frame, size) = (world.frame(), window.size());
     let mut grid = Grid::new(size, frame.width(window.level))?;
     grid.sea_level = frame.sea;
     let mut terrain = Terrain::new(grid);
-    let world = frame.world(window.level);
+    let whole = frame.world(window.level);
     terrain.ground = match around {
         None => window.ground.clone(),
         Some(around) => Field::generate(size, |i, j| {
@@ -40,8 +39,8 @@ pub fn terrain(frame: &Frame, window: &LocalWindow, around: Option<&LocalWindow>
             // The world's own edges are no rims.
             let inward = (0..2).flat_map(|axis| {
                 let (start, end) = (window.rect.start[axis], window.rect.end[axis]);
-                let low = (start > world.start[axis]).then_some(cell[axis] - start);
-                let high = (end < world.end[axis]).then_some(end - 1 - cell[axis]);
+                let low = (start > whole.start[axis]).then_some(cell[axis] - start);
+                let high = (end < whole.end[axis]).then_some(end - 1 - cell[axis]);
                 low.into_iter().chain(high)
             });
             let inward = inward.min().unwrap_or(RIM);
@@ -53,7 +52,7 @@ pub fn terrain(frame: &Frame, window: &LocalWindow, around: Option<&LocalWindow>
             Height::saturating(own * here.metres() + (1.0 - own) * between(around, cell))
         }),
     };
-    terrain.insert(&DISCHARGE, Cells::Float(window.area.map(|area| area * YIELD)))?;
+    terrain.insert(&DISCHARGE, Cells::Float(window.discharge(frame, world.runoff())))?;
     if let Some(lakes) = &window.lakes {
         let depth = Field::generate(size, |i, j| match lakes.id[(i, j)] {
             0 => Height::ZERO,

@@ -105,7 +105,7 @@ pub fn surface(
         0 => None,
         level => Some(world.window(level - 1, ground::needed(world.frame(), level, ring.rect))?),
     };
-    let terrain = ground::terrain(world.frame(), &window, around.as_ref())?;
+    let terrain = ground::terrain(world, &window, around.as_ref())?;
     let wanted = Wanted {
         most,
         sun,

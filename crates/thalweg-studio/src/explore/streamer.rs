@@ -30,8 +30,9 @@ pub struct Made {
     pub surface: Surface,
 }
 
+/// Rings on their way from the window to the thread and back.
 #[derive(Default)]
-struct Desk {
+struct Queue {
     /// Rings to be made, from the coarsest; what is before what else counts, for a finer ring is made of coarser ones.
     wanted: Vec<Ring>,
     manner: Option<Manner>,
@@ -42,11 +43,11 @@ struct Desk {
 
 /// The window's end of the thread.
 pub struct Streamer {
-    desk: Arc<(Mutex<Desk>, Condvar)>,
+    queue: Arc<(Mutex<Queue>, Condvar)>,
 }
 
-fn open(desk: &Mutex<Desk>) -> MutexGuard<'_, Desk> {
-    desk.lock().unwrap_or_else(PoisonError::into_inner)
+fn open(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Streamer {
@@ -55,13 +56,13 @@ impl Streamer {
     /// # Errors
     /// When the system gives no thread.
     pub fn start(world: World, wake: impl Fn() + Send + 'static) -> Result<Self, String> {
-        let desk: Arc<(Mutex<Desk>, Condvar)> = Arc::default();
-        let shared = Arc::clone(&desk);
+        let queue: Arc<(Mutex<Queue>, Condvar)> = Arc::default();
+        let shared = Arc::clone(&queue);
         let work = move || {
-            let (desk, bell) = &*shared;
+            let (queue, bell) = &*shared;
             let mut palette: Option<Palette> = None;
             loop {
-                let mut now = open(desk);
+                let mut now = open(queue);
                 let (ring, manner) = loop {
                     if now.closed {
                         return;
@@ -84,7 +85,7 @@ impl Streamer {
                     Ok(Err(error)) => Err(error.to_string()),
                     Err(_) => Err("the land cannot be made here, by a fault of this program".into()),
                 };
-                let mut now = open(desk);
+                let mut now = open(queue);
                 now.making = None;
                 now.made.push(made);
                 drop(now);
@@ -92,38 +93,38 @@ impl Streamer {
             }
         };
         platform::spawn("streamer", work).map_err(|error| format!("the system gives no thread ({error})"))?;
-        Ok(Self { desk })
+        Ok(Self { queue })
     }
 
     /// Asks for rings, in place of those that were asked for before and not begun.
     pub fn ask(&self, rings: impl IntoIterator<Item = Ring>, manner: Manner) {
-        let mut now = open(&self.desk.0);
+        let mut now = open(&self.queue.0);
         let making = now.making;
         now.wanted = rings.into_iter().filter(|ring| Some(*ring) != making).collect();
         now.manner = Some(manner);
-        self.desk.1.notify_one();
+        self.queue.1.notify_one();
     }
 
     /// What is ready since the last call.
     pub fn take(&self) -> Vec<Result<Made, String>> {
-        std::mem::take(&mut open(&self.desk.0).made)
+        std::mem::take(&mut open(&self.queue.0).made)
     }
 
     /// The ring that is being made.
     pub fn making(&self) -> Option<Ring> {
-        open(&self.desk.0).making
+        open(&self.queue.0).making
     }
 
     /// Whether nothing is being made, nor waits for it or to be taken.
     pub fn is_idle(&self) -> bool {
-        let now = open(&self.desk.0);
+        let now = open(&self.queue.0);
         now.making.is_none() && now.wanted.is_empty() && now.made.is_empty()
     }
 }
 
 impl Drop for Streamer {
     fn drop(&mut self) {
-        open(&self.desk.0).closed = true;
-        self.desk.1.notify_one();
+        open(&self.queue.0).closed = true;
+        self.queue.1.notify_one();
     }
 }

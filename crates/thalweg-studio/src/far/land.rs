@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use thalweg::terrain::field::Field;
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
-use thalweg::terrain::{CellType, Cells, Column, Layer, LayerSpec, Table, Terrain};
+use thalweg::terrain::{CellType, Cells, Column, ColumnType, Layer, LayerSpec, Table, Terrain};
 
-use crate::raw::{self, Raw};
+use crate::raw::Raw;
 
 /// A terrain. What becomes of its layers on other cells does not go along: nobody steps it there.
 #[derive(Serialize, Deserialize)]
@@ -22,18 +22,13 @@ pub(super) struct Land {
 /// Names, units and values of a table's columns.
 type Columns = Vec<(String, String, Row)>;
 
+/// A layer's cells.
 #[derive(Serialize, Deserialize)]
-enum Plane {
-    Height(Raw<i32>),
-    Float(Raw<f32>),
-    Count(Raw<u32>),
-}
+struct Plane(CellType, #[serde(with = "serde_bytes")] Vec<u8>);
 
+/// A column's values.
 #[derive(Serialize, Deserialize)]
-enum Row {
-    Int(#[serde(with = "raw::list")] Vec<i64>),
-    Float(#[serde(with = "raw::list")] Vec<f32>),
-}
+struct Row(ColumnType, #[serde(with = "serde_bytes")] Vec<u8>);
 
 fn units(field: &Field<Height>) -> Raw<i32> {
     Raw(field.map(|height| height.0))
@@ -45,15 +40,8 @@ fn heights(raw: &Raw<i32>) -> Field<Height> {
 
 impl Land {
     pub fn of(terrain: &Terrain) -> Self {
-        let plane = |cells: &Cells| match cells {
-            Cells::Height(field) => Plane::Height(units(field)),
-            Cells::Float(field) => Plane::Float(Raw(field.clone())),
-            Cells::Count(field) => Plane::Count(Raw(field.clone())),
-        };
-        let row = |column: &Column| match column {
-            Column::Int(values) => Row::Int(values.clone()),
-            Column::Float(values) => Row::Float(values.clone()),
-        };
+        let plane = |cells: &Cells| Plane(cells.cell_type(), cells.to_bytes());
+        let row = |column: &Column| Row(column.column_type(), column.to_bytes());
         let columns = |table: &Table| {
             table.columns.iter().map(|(name, unit, column)| (name.clone(), unit.clone(), row(column))).collect()
         };
@@ -75,13 +63,9 @@ impl Land {
         let mut terrain = Terrain::from_ground(self.grid, ground).map_err(|error| error.to_string())?;
         terrain.loose = self.loose.as_ref().map(heights);
         terrain.nodata = self.nodata.map(|mask| mask.0.map(|flag| *flag != 0));
-        for (name, unit, meaning, plane) in self.layers {
-            let cells = match plane {
-                Plane::Height(raw) => Cells::Height(heights(&raw)),
-                Plane::Float(raw) => Cells::Float(raw.0),
-                Plane::Count(raw) => Cells::Count(raw.0),
-            };
-            let spec = match cells.cell_type() {
+        for (name, unit, meaning, Plane(kind, bytes)) in self.layers {
+            let cells = Cells::from_bytes(kind, terrain.grid.size, &bytes).map_err(|error| error.to_string())?;
+            let spec = match kind {
                 CellType::Height => LayerSpec::heights("", "", ""),
                 CellType::Float => LayerSpec::floats("", "", ""),
                 CellType::Count => LayerSpec::counts("", "", ""),
@@ -91,11 +75,10 @@ impl Land {
             terrain.layers.insert(name, layer);
         }
         for (name, columns) in self.tables {
-            let column = |row| match row {
-                Row::Int(values) => Column::Int(values),
-                Row::Float(values) => Column::Float(values),
-            };
-            let columns = columns.into_iter().map(|(name, unit, row)| (name, unit, column(row))).collect();
+            let columns = columns.into_iter().map(|(name, unit, Row(kind, bytes))| {
+                Column::from_bytes(kind, &bytes).map(|column| (name, unit, column))
+            });
+            let columns = columns.collect::<thalweg::Result<Vec<_>>>().map_err(|error| error.to_string())?;
             terrain.tables.insert(name, Table { columns });
         }
         Ok(terrain)

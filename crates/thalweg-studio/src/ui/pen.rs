@@ -145,7 +145,7 @@ impl Pen {
         if kind == SketchKind::River
             && let Some(end) = points.last_mut()
         {
-            let rivers = others.features.iter().filter(|other| other.kind == SketchKind::River);
+            let rivers = others.features().iter().filter(|other| other.kind == SketchKind::River);
             let joint =
                 rivers.map(|river| river.nearest(*end)).min_by(|a, b| apart(*a, *end).total_cmp(&apart(*b, *end)));
             *end = joint.filter(|joint| apart(*joint, *end) < JOINS * self.extent).unwrap_or(*end);
@@ -158,7 +158,7 @@ impl Pen {
     /// The number of the nearest of what is drawn, if it is near.
     pub fn nearest(&self, place: [f64; 2], sketch: &Sketch) -> Option<usize> {
         let far = |feature: &SketchFeature| apart(feature.nearest(place), place);
-        let all = sketch.features.iter().map(far).enumerate();
+        let all = sketch.features().iter().map(far).enumerate();
         all.filter(|(_, far)| *far < REACH * self.extent).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(number, _)| number)
     }
 
@@ -200,8 +200,13 @@ fn apart(a: [f64; 2], b: [f64; 2]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg::sketch::SketchWorld;
 
     const WORLD: [f64; 2] = [1000.0, 800.0];
+
+    fn sketch(features: Vec<SketchFeature>) -> Sketch {
+        Sketch::new(features, &SketchWorld { extent: WORLD, sea_level: None }).unwrap()
+    }
 
     fn drawn(kind: SketchKind, clicks: &[[f64; 2]], others: &Sketch) -> Option<SketchFeature> {
         let mut pen = Pen { nib: Some(Nib::Draw(kind)), ..Pen::new(1000.0) };
@@ -219,7 +224,7 @@ mod tests {
         let river = drawn(SketchKind::River, &[[500.0, 400.0], [995.123, 400.0], [995.2, 400.0]], &nothing).unwrap();
         assert_eq!(river.points, [[500.0, 400.0], [1000.0, 400.0]]);
         // Into another river.
-        let others = Sketch { features: vec![river] };
+        let others = sketch(vec![river]);
         let second = drawn(SketchKind::River, &[[700.0, 200.0], [700.0, 390.0], [700.0, 390.0]], &others).unwrap();
         assert_eq!(second.points, [[700.0, 200.0], [700.0, 400.0]]);
         // All round an island.
@@ -234,8 +239,7 @@ mod tests {
         (0..100).for_each(|k| pen.drag([100.0 + 5.0 * f64::from(k), 400.0]));
         let ridge = pen.finish(WORLD, &Sketch::default()).unwrap();
         assert!((20..60).contains(&ridge.points.len()) && pen.line.is_empty(), "{}", ridge.points.len());
-        let sketch =
-            Sketch { features: vec![SketchFeature::new(SketchKind::Ridge, vec![[0.0, 0.0], [9.0, 9.0]]), ridge] };
+        let sketch = sketch(vec![SketchFeature::new(SketchKind::Ridge, vec![[0.0, 0.0], [9.0, 9.0]]), ridge]);
         assert_eq!(pen.nearest([300.0, 420.0], &sketch), Some(1));
         assert_eq!(pen.nearest([300.0, 700.0], &sketch), None);
     }

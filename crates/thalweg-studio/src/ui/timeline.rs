@@ -1,6 +1,7 @@
 //! Time: the row at the bottom. The turns side by side, how far the run is, and the marks it can go back to.
 
 use eframe::egui::{self, Align2, Color32, DragValue, FontId, RichText, Sense, Stroke, Ui, pos2, vec2};
+use thalweg::model::YEAR;
 
 use crate::session::{Order, PACE, Snapshot};
 use crate::ui::row;
@@ -83,13 +84,16 @@ fn said(snapshot: &Snapshot) -> RichText {
     RichText::new(words)
 }
 
+/// Seconds in a day.
+const DAY: f64 = 86_400.0;
+
 /// Simulated years.
 fn time(years: f64) -> String {
     match years {
         y if y >= 1e6 => format!("{:.2} Ma", y / 1e6),
         y if y >= 1e4 => format!("{:.1} ka", y / 1e3),
         y if y >= 1.0 => format!("{y:.0} years"),
-        y => format!("{:.1} days", y * 365.25),
+        y => format!("{:.1} days", y * YEAR / DAY),
     }
 }
 
@@ -167,7 +171,7 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(1234), "1 234");
         assert_eq!(grouped(1_000_000), "1 000 000");
-        assert_eq!(time(2.5e6), "2.50 Ma");
+        assert_eq!([time(2.5e6), time(3.0), time(0.5)], ["2.50 Ma", "3 years", "182.6 days"]);
         assert_eq!(clock(3725.0), "1 h 02 min");
         assert_eq!(clock(59.6), "1 min 00 s");
     }

@@ -1,4 +1,4 @@
-//! The hands: what the left button does on the ground. Tools and their settings are those that strokes declare.
+//! [`Tools`]: what the left button does on the ground. They and their settings are those that strokes declare.
 
 use eframe::egui::{RichText, Ui};
 use thalweg::declare::params::Value;
@@ -14,7 +14,7 @@ const WIDTH: f64 = 1.0 / 30.0;
 const STEEP: f64 = 0.25;
 
 /// The tool in hand, and how each is set.
-pub struct Hands {
+pub struct Tools {
     /// The tool; none turns the view, and a click drops one droplet.
     pub tool: Option<Tool>,
     /// The pen, which is in hand instead of a tool or not at all.
@@ -26,15 +26,15 @@ pub struct Hands {
     extent: f64,
 }
 
-impl Hands {
+impl Tools {
     /// No tool in hand, settings that fit land so long.
     pub fn new(extent: f64) -> Self {
         let radius = WIDTH * extent;
         let fitting = |tool: Tool| Stroke { radius, ..Stroke::new(tool, Vec::new()) };
-        let mut hands =
+        let mut tools =
             Self { tool: None, pen: Pen::new(extent), set: Tool::all().map(fitting).collect(), chosen: false, extent };
-        hands.fit(1.0);
-        hands
+        tools.fit(1.0);
+        tools
     }
 
     /// Heaps and hollows that look right at such an exaggeration, unless their height was chosen by hand.
@@ -122,12 +122,12 @@ mod tests {
 
     #[test]
     fn every_tool_makes_a_stroke_that_a_recipe_takes() {
-        let mut hands = Hands::new(5000.0);
-        assert_eq!(hands.stroke(vec![[1.0, 1.0]]), None);
+        let mut tools = Tools::new(5000.0);
+        assert_eq!(tools.stroke(vec![[1.0, 1.0]]), None);
         for tool in Tool::all() {
-            hands.tool = Some(tool);
-            hands.widen(1.5);
-            let stroke = hands.stroke(vec![[10.0, 20.0], [30.0, 40.0]]).unwrap();
+            tools.tool = Some(tool);
+            tools.widen(1.5);
+            let stroke = tools.stroke(vec![[10.0, 20.0], [30.0, 40.0]]).unwrap();
             assert_eq!(stroke.tool, tool);
             let springs = tool == Tool::Spring;
             stroke.check("stroke", &thalweg::terrain::grid::Grid::new([64, 64], 100.0).unwrap(), springs).unwrap();

@@ -62,6 +62,14 @@ pub enum Error {
         /// What is wrong with it and what is allowed.
         problem: String,
     },
+    /// Content whose file is not known and that is not what it should be: bytes, or a map that is held in memory.
+    #[error("the {what} {}", lines(.problem))]
+    Content {
+        /// What it is of: `file`, `mask`, `sidecar`, `map`.
+        what: &'static str,
+        /// What is wrong with it and what is allowed.
+        problem: String,
+    },
     /// A file that the system would not let us read or write.
     #[error("{}: cannot {action}: {source}", shown(.path))]
     Io {
@@ -126,6 +134,20 @@ impl Error {
     /// A file whose content is not what it should be.
     pub fn file(path: impl AsRef<Path>, problem: impl Into<String>) -> Self {
         Self::File { path: path.as_ref().to_path_buf(), problem: problem.into() }
+    }
+
+    /// Content whose file is not known and that is not what it should be.
+    pub fn content(what: &'static str, problem: impl Into<String>) -> Self {
+        Self::Content { what, problem: problem.into() }
+    }
+
+    /// The same said of the file at `path`, where it is of content; other errors stay what they are.
+    #[must_use]
+    pub fn of_file(self, path: impl AsRef<Path>) -> Self {
+        match self {
+            Self::Content { problem, .. } => Self::file(path, problem),
+            other => other,
+        }
     }
 
     /// A file that the system would not let us use; for `map_err`. `action` is the verb after "cannot".

@@ -82,12 +82,12 @@ pub fn in_parts(weights: &Field<f64>) -> Result<(Field<i64>, f64)> {
 
 /// Row-major indices of the cells with data, each before the one that it drains to; cells on a circle are left out.
 pub fn order(directions: &Directions) -> Vec<u32> {
-    let walk = Walk::over(directions);
-    let mut donors = walk.donors(directions);
+    let cascade = Cascade::over(directions);
+    let mut donors = cascade.donors(directions);
     let codes = directions.as_slice();
     let mut order = vec![0; codes.len()];
     // The bands show in the order: they must not depend on the number of threads.
-    let len = (CHUNK / walk.cols.max(1)).max(1) * walk.cols.max(1);
+    let len = (CHUNK / cascade.cols.max(1)).max(1) * cascade.cols.max(1);
     let bands = order.par_chunks_mut(len).zip(donors.par_chunks_mut(len)).zip(codes.par_chunks(len)).enumerate();
     let ends: Vec<(usize, Vec<u32>)> = bands
         .map(|(band, ((order, donors), codes))| {
@@ -101,7 +101,7 @@ pub fn order(directions: &Directions) -> Vec<u32> {
             for k in 0..codes.len() {
                 if donors[k] == 0 && codes[k] <= PIT {
                     push(k);
-                    let end = walk.follow((start, codes), donors, k, (), |_, ()| (), &mut push);
+                    let end = cascade.follow((start, codes), donors, k, (), |_, ()| (), &mut push);
                     beyond.extend(end.map(|(n, ())| start.wrapping_add(n) as u32));
                 }
             }
@@ -119,9 +119,9 @@ pub fn order(directions: &Directions) -> Vec<u32> {
     };
     for n in ends.iter().flat_map(|(_, beyond)| beyond) {
         let n = *n as usize;
-        if n < codes.len() && walk.arrive(&mut donors, n) {
+        if n < codes.len() && cascade.arrive(&mut donors, n) {
             push(n);
-            walk.follow((0, codes), &mut donors, n, (), |_, ()| (), &mut push);
+            cascade.follow((0, codes), &mut donors, n, (), |_, ()| (), &mut push);
         }
     }
     order.truncate(count);
@@ -133,13 +133,13 @@ const CHUNK: usize = 1 << 20;
 
 /// Adds each cell's sum to that of the cell it drains to, from the heads down. `add` is the same in any order.
 fn gather<T: Copy + Send + Sync>(directions: &Directions, sums: &mut [T], add: impl Fn(T, T) -> T + Sync) {
-    let walk = Walk::over(directions);
-    let mut donors = walk.donors(directions);
+    let cascade = Cascade::over(directions);
+    let mut donors = cascade.donors(directions);
     let codes = directions.as_slice();
     // What flows from band to band waits, with all below it. Sums are the same for any bands.
     let threads = rayon::current_num_threads();
     let rows = directions.rows().div_ceil(if threads == 1 { 1 } else { 4 * threads });
-    let len = (rows * walk.cols).max(1);
+    let len = (rows * cascade.cols).max(1);
     let bands = sums.par_chunks_mut(len).zip(donors.par_chunks_mut(len)).zip(codes.par_chunks(len)).enumerate();
     let beyond: Vec<Vec<(u32, T)>> = bands
         .map(|(band, ((sums, donors), codes))| {
@@ -148,7 +148,7 @@ fn gather<T: Copy + Send + Sync>(directions: &Directions, sums: &mut [T], add: i
                 if donors[k] == 0 {
                     let carry = sums[k];
                     let add = |n: usize, sum| add_to(&mut sums[n], sum, &add);
-                    let end = walk.follow((band * len, codes), donors, k, carry, add, |_| ());
+                    let end = cascade.follow((band * len, codes), donors, k, carry, add, |_| ());
                     beyond.extend(end.map(|(n, sum)| ((band * len).wrapping_add(n) as u32, sum)));
                 }
             }
@@ -160,8 +160,8 @@ fn gather<T: Copy + Send + Sync>(directions: &Directions, sums: &mut [T], add: i
         // Directions made by hand may lead out of the field.
         let Some(here) = sums.get_mut(n) else { continue };
         let sum = add_to(here, sum, &add);
-        if walk.arrive(&mut donors, n) {
-            walk.follow((0, codes), &mut donors, n, sum, |n, sum| add_to(&mut sums[n], sum, &add), |_| ());
+        if cascade.arrive(&mut donors, n) {
+            cascade.follow((0, codes), &mut donors, n, sum, |n, sum| add_to(&mut sums[n], sum, &add), |_| ());
         }
     }
 }
@@ -175,7 +175,7 @@ fn add_to<T: Copy>(sum: &mut T, more: T, add: impl Fn(T, T) -> T) -> T {
 
 /// A way through all cells, each after those that drain to it, without a list of them: from each head (a cell without
 /// donors) down, as far as the last donor of a cell has come.
-struct Walk {
+struct Cascade {
     topology: Topology,
     cols: usize,
     /// From a cell's index to its neighbours'.
@@ -185,7 +185,7 @@ struct Walk {
 /// Of a cell that is complete, but no head.
 const DONE: u8 = u8::MAX;
 
-impl Walk {
+impl Cascade {
     fn over(directions: &Directions) -> Self {
         let cols = directions.cols();
         Self { topology: directions.topology(), cols, offsets: STEPS.map(|[di, dj]| di * cols as isize + dj) }

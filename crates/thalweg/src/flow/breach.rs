@@ -153,12 +153,12 @@ struct Reached {
     start: u32,
     /// Ground to be removed on the way here.
     cost: i64,
-    /// Of that way, in parts of [`LENGTHS`].
+    /// Of that way, in parts of [`WHOLE_LENGTHS`].
     length: u32,
 }
 
-/// Length of a straight and of a diagonal step; their ratio is √2 to 0.005 %.
-const LENGTHS: [u32; 2] = [70, 99];
+/// Length of a straight and of a diagonal step in whole numbers; their ratio is √2 to 0.005 %.
+const WHOLE_LENGTHS: [u32; 2] = [70, 99];
 
 impl<'a> Search<'a> {
     /// Without limits.
@@ -239,7 +239,7 @@ impl<'a> Search<'a> {
             let allowed = cut as f64 <= self.depth && cost <= self.volume && near;
             let spared = cut > 0 && self.floors.is_some_and(|floor| floor(r * cols + c) > height);
             if self.parts[(r, c)] != Part::Void && allowed && !spared {
-                let way = (cost, here.length.saturating_add(LENGTHS[d % 2]));
+                let way = (cost, here.length.saturating_add(WHOLE_LENGTHS[d % 2]));
                 self.visit((r * cols + c) as u32, here.start, place, way);
             }
         }

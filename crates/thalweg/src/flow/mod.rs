@@ -34,4 +34,4 @@ pub use land::{Land, Part};
 pub use links::Link;
 
 pub use steps::{Directions, LENGTHS, OUT, PIT, STEPS, VOID, around, downstream};
-pub(crate) use steps::{leads_to, lot};
+pub(crate) use steps::{LENGTHS_F32, NEARNESS, leads_to, lot};

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::base::power::{exp2, log2};
-use crate::flow::{Directions, Land, STEPS, VOID};
+use crate::flow::{Directions, Land, NEARNESS, STEPS, VOID};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Topology;
 use crate::terrain::height::Height;
@@ -93,9 +93,6 @@ const BAND: usize = 32;
 
 /// Stands beyond edges and where there is no data: higher than anything, by no more than a difference can say.
 const WALL: i32 = 1 << 30;
-
-/// One over the distance to neighbours of even and odd number.
-const NEARNESS: [f32; 2] = [1.0, std::f32::consts::FRAC_1_SQRT_2];
 
 impl Surface<'_> {
     /// For each cell the number of neighbours that give to it.

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 /// The basin that is no basin.
-pub(crate) const OUTSIDE: u32 = 0;
+pub(crate) const OUTSIDE_BASIN: u32 = 0;
 
 /// Water that stands at `level` in one of two basins runs into the other.
 #[derive(Debug, Clone, Copy)]

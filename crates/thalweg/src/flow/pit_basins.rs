@@ -7,7 +7,7 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use crate::flow::near::{AROUND, BLOCK, HERE, Near, WALL, block, heights, whole};
-use crate::flow::passes::{self, OUTSIDE, Pass};
+use crate::flow::passes::{self, OUTSIDE_BASIN, Pass};
 use crate::flow::{Land, Part, STEPS};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Topology;
@@ -71,11 +71,11 @@ impl PitBasins {
         // A pit leads to itself, a cell on a band's border to the root of the cell that it drains to.
         let mut ids = Vec::with_capacity(roots.iter().map(Vec::len).sum());
         for roots in &roots {
-            ids.push(OUTSIDE);
+            ids.push(OUTSIDE_BASIN);
             ids.extend(roots[1..].iter().map(|target| {
                 let target = *target as usize;
                 match label(labels[target]) {
-                    0 => OUTSIDE,
+                    0 => OUTSIDE_BASIN,
                     root => (starts[target / band_len] as u32) + root,
                 }
             }));

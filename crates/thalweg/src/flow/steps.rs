@@ -12,6 +12,12 @@ pub const STEPS: [[isize; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-
 /// Lengths in cells of a straight step and of a diagonal one: step k's is that of `k % 2`.
 pub const LENGTHS: [f64; 2] = [1.0, std::f64::consts::SQRT_2];
 
+/// [`LENGTHS`] in 32 bits.
+pub(crate) const LENGTHS_F32: [f32; 2] = [1.0, std::f32::consts::SQRT_2];
+
+/// One over [`LENGTHS`], in 32 bits.
+pub(crate) const NEARNESS: [f32; 2] = [1.0, std::f32::consts::FRAC_1_SQRT_2];
+
 /// The neighbours of `cell` (row, column) that exist: their numbers in [`STEPS`], and their cells. Where nothing is looped a field's size
 /// is its topology.
 pub fn around<T: Into<Topology>>(topology: T, cell: [usize; 2]) -> impl Iterator<Item = (usize, [usize; 2])> + use<T> {
@@ -106,4 +112,19 @@ pub(crate) fn leads_to(topology: Topology, k: usize, direction: u8) -> Option<us
 /// A hash of the world cell of cell `k` of a grid: of equals, the least comes first.
 pub(crate) fn lot(grid: &Grid, k: usize) -> u64 {
     Key::ZERO.cell(grid.world_cell(k / grid.cols(), k % grid.cols())).bits()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_those_of_the_steps() {
+        for (k, [down, across]) in STEPS.into_iter().enumerate() {
+            let length = ((down * down + across * across) as f64).sqrt();
+            assert_eq!(LENGTHS[k % 2], length);
+            assert_eq!(LENGTHS_F32[k % 2], length as f32);
+            assert_eq!(NEARNESS[k % 2], (1.0 / length) as f32);
+        }
+    }
 }

@@ -4,6 +4,7 @@ use crate::base::error::{Error, Result};
 use crate::flow::{Directions, LENGTHS, Land, OUT, VOID, accumulate, around};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Topology;
+use crate::terrain::height::Height;
 
 /// Number of cells of `cell_area` m² that a catchment of `threshold` m² covers, rounded up, at least one: what makes a stream of a
 /// cell when counts are gathered ([`accumulate::cells`]).
@@ -189,6 +190,35 @@ pub fn chi(directions: &Directions, areas: &Field<f64>, cell: f64, theta: f64, r
     Ok(chi)
 }
 
+/// Steepness ksn of each cell in m^(2θ): S·A^θ, where S is the fall from the cell to the one that it drains to over the distance between
+/// their centres (Wobus et al. 2006, doi:10.1130/2006.2398(04)); 0 where water leaves or stays, NaN where there is no data. `surface` is
+/// what the directions were found on; `areas` are the cells' catchments in m²; `cell` is the side of a cell in metres; `theta` is θ.
+///
+/// # Errors
+/// When directions, surface and areas are not of one size.
+pub fn ksn(
+    directions: &Directions,
+    surface: &Field<Height>,
+    areas: &Field<f64>,
+    cell: f64,
+    theta: f64,
+) -> Result<Field<f64>> {
+    check("surface", surface, directions.size())?;
+    check("areas", areas, directions.size())?;
+    let cols = directions.cols();
+    Ok(Field::generate(directions.size(), |i, j| {
+        let k = i * cols + j;
+        match (directions[k], directions.next(k)) {
+            (VOID, _) => f64::NAN,
+            (code, Some(n)) => {
+                let fall = surface[k].metres() - surface[n].metres();
+                fall / step(code, cell) * libm::pow(areas[k], theta)
+            }
+            (_, None) => 0.0,
+        }
+    }))
+}
+
 /// Refuses a field of another size than `size`.
 pub(super) fn check<T>(name: &str, field: &Field<T>, [rows, cols]: [usize; 2]) -> Result<()> {
     match field.size() {
@@ -203,7 +233,6 @@ mod tests {
     use crate::base::rng::Key;
     use crate::flow::{PIT, d8, fill};
     use crate::terrain::grid::{Edge, Grid};
-    use crate::terrain::height::Height;
 
     /// Directions drawn as arrows: `>` `v` `<` `^`, diagonals `3` (SE) `1` (SW) `7` (NW) `9` (NE), `o` out, `.` no data.
     pub(in crate::flow) fn drawn(rows: &[&str]) -> Directions {
@@ -324,6 +353,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn ksn_of_a_drawn_network() {
+        // In the lower row water runs over the seam of looped columns.
+        let directions = drawn(&["3v.", ">o>"]).looped([false, true]);
+        let heights = [8.0, 3.0, 0.0, 4.0, 2.0, 5.0].map(Height::saturating);
+        let surface = Field::from_vec([2, 3], heights.into()).unwrap();
+        let areas = Field::from_vec([2, 3], vec![100.0, 100.0, 0.0, 200.0, 500.0, 100.0]).unwrap();
+        let found = ksn(&directions, &surface, &areas, 10.0, 0.5).unwrap();
+        let wanted = [6.0 / 2f64.sqrt(), 1.0, f64::NAN, 0.2 * 200f64.sqrt(), 0.0, 1.0];
+        for (found, wanted) in found.as_slice().iter().zip(wanted) {
+            // Two roundings and a power that is right to a unit in the last place.
+            assert!(found.is_nan() == wanted.is_nan() && (found.is_nan() || (found - wanted).abs() < 1e-14), "{found}");
+        }
+        assert!(ksn(&directions, &surface, &Field::new([3, 2], 1.0), 10.0, 0.5).is_err());
     }
 
     #[test]

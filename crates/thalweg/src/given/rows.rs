@@ -16,15 +16,22 @@ pub(crate) struct Entry {
     pub about: &'static str,
 }
 
-/// Farthest place from the world's corner in metres: ten times as far as the widest world's.
+/// Farthest place from the map's corner in metres, either way: ten times as far as the widest world's. Which places a world has is for its
+/// grid to say: north and west of the map may lie a margin, as south and east of it.
 const FARTHEST: f64 = 1e9;
 
 /// Where a row's thing lies from west to east.
-pub(crate) const X: Entry =
-    Entry { name: "x", unit: "m", min: 0.0, max: FARTHEST, about: "Eastward from the world's north-western corner." };
+pub(crate) const X: Entry = Entry {
+    name: "x",
+    unit: "m",
+    min: -FARTHEST,
+    max: FARTHEST,
+    about: "Eastward from the map's north-western corner.",
+};
 
 /// Where it lies from north to south.
-pub(crate) const Y: Entry = Entry { name: "y", unit: "m", min: 0.0, max: FARTHEST, about: "Southward from there." };
+pub(crate) const Y: Entry =
+    Entry { name: "y", unit: "m", min: -FARTHEST, max: FARTHEST, about: "Southward from there." };
 
 impl Entry {
     fn with_unit(&self, text: String) -> String {
@@ -169,4 +176,23 @@ pub(crate) fn cells(table_name: &str, table: &Table, grid: &Grid) -> Result<Vec<
     };
     let cell = |(number, (row, col)): (usize, (&i64, &i64))| Ok([local(number, *row, 0)?, local(number, *col, 1)?]);
     rows.iter().zip(cols).enumerate().map(cell).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::given::springs::{Spring, table};
+    use crate::terrain::grid::Grid;
+
+    #[test]
+    fn a_margin_has_places_on_all_sides() {
+        // A map of 6 × 8 cells in a margin of two.
+        let grid = Grid { first: [-2, -2], origin: [-2, -2], ..Grid::new([10, 12], 10.0).unwrap() };
+        let placed = |x: f64, y: f64| table(&[Spring { x, y, rate: 1.0 }], &grid);
+        for (x, y, cell) in [(-20.0, -11.0, [-2, -2]), (-0.5, 30.0, [3, -1]), (99.0, 79.0, [7, 9])] {
+            let table = placed(x, y).unwrap();
+            assert_eq!((table.ints("row").unwrap(), table.ints("column").unwrap()), (&cell[..1], &cell[1..]));
+        }
+        let said = placed(-21.0, 0.0).unwrap_err().to_string();
+        assert_eq!(said, "springs[1].x = -21 m: allowed is -20 to 100 m (the world's width)");
+    }
 }

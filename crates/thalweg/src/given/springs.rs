@@ -48,7 +48,7 @@ impl Spring {
     /// Checks what can be checked without a grid; `name` is said in messages.
     ///
     /// # Errors
-    /// A place north or west of the world or over 10⁹ m off, a rate that is negative or over [`MAX_RATE`], anything that is no number.
+    /// A place over 10⁹ m off, a rate that is negative or over [`MAX_RATE`], anything that is no number.
     pub fn check(&self, name: &str) -> Result<()> {
         ENTRIES.iter().zip(self.numbers()).try_for_each(|(entry, x)| entry.check(name, x).map(drop))
     }
@@ -150,7 +150,7 @@ pub fn add(terrain: &mut Terrain, springs: &[Spring]) -> Result<()> {
     let more = within(&more, &terrain.grid);
     sources(terrain)?;
     match terrain.tables.get_mut(SPRINGS) {
-        Some(table) => table.append(&more),
+        Some(table) => table.append(&more)?,
         None => drop(terrain.tables.insert(SPRINGS.to_string(), more)),
     }
     Ok(())

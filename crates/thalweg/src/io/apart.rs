@@ -39,7 +39,7 @@ fn as_named(other: &Path, path: &Path) -> String {
 enum Identity {
     /// It is there: the disk and its number on it.
     #[cfg(unix)]
-    There(u64, u64),
+    Numbered(u64, u64),
     /// It is not there yet, or the system does not number files: its folder, and its name in that.
     Named(Option<PathBuf>, PathBuf),
 }
@@ -49,7 +49,7 @@ impl Identity {
         #[cfg(unix)]
         if let Ok(about) = fs::metadata(path) {
             use std::os::unix::fs::MetadataExt as _;
-            return Self::There(about.dev(), about.ino());
+            return Self::Numbered(about.dev(), about.ino());
         }
         // A link that leads to nothing yet is what it leads to.
         let led = fs::read_link(path).ok().map(|led| folder_of(path).join(led));

@@ -199,14 +199,14 @@ pub fn read(path: impl AsRef<Path>) -> Result<Raster> {
         Format::R16 | Format::R32 => Sidecar::beside(path)?,
         _ => None,
     };
-    let mut raster = decode(format, &bytes, sidecar.as_ref()).map_err(|problem| Error::file(path, problem))?;
+    let mut raster = decode(format, &bytes, sidecar.as_ref()).map_err(|error| error.of_file(path))?;
     if format == Format::Hgt {
         hgt::place(&mut raster, path);
     }
     drop(bytes);
     let beside = mask_path(path);
     if let Some(bytes) = plain::read_if_there(&beside, MAX_BYTES)? {
-        let mask = decode_mask(&bytes, raster.size).map_err(|problem| Error::file(&beside, problem))?;
+        let mask = decode_mask(&bytes, raster.size).map_err(|error| error.of_file(&beside))?;
         raster.mask_out(mask);
     }
     Ok(raster)
@@ -220,12 +220,17 @@ pub fn mask_path(path: &Path) -> PathBuf {
 }
 
 /// Reads a raster from a file's bytes; the sidecar tells a headerless file's size, sample type and order, and without one that file is a
-/// square. The error is the problem in words.
+/// square. An error becomes one of the file by [`Error::of_file`].
 ///
 /// # Errors
 /// No bytes; bytes that are broken, of another format, too large, or not as many as the sidecar says; [`Format::Vrt`], which is read by its
 /// path.
-pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
+pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster> {
+    decoded(format, bytes, sidecar).map_err(|problem| Error::content("file", problem))
+}
+
+/// As [`decode`]; the error is the problem in words.
+fn decoded(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result<Raster, String> {
     if bytes.is_empty() {
         return Err("is empty".to_string());
     }
@@ -251,13 +256,13 @@ pub fn decode(format: Format, bytes: &[u8], sidecar: Option<&Sidecar>) -> Result
     }
 }
 
-/// Reads the mask of a raster of that size from the bytes of a `.msk` file, one a cell, row by row, true where there is no data. The error
-/// is the problem in words.
+/// Reads the mask of a raster of that size from the bytes of a `.msk` file, one a cell, row by row, true where there is no data. An error
+/// becomes one of the file by [`Error::of_file`].
 ///
 /// # Errors
 /// What is no TIFF of bits or bytes, or of another size.
-pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>, String> {
-    tiff::read_mask(bytes, size)
+pub fn decode_mask(bytes: &[u8], size: Size) -> Result<Vec<bool>> {
+    tiff::read_mask(bytes, size).map_err(|problem| Error::content("mask", problem))
 }
 
 /// Writes a raster, its format told by the path's ending; the file appears whole or not at all.

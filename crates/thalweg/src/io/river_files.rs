@@ -14,7 +14,7 @@ use super::plain;
 use crate::base::error::{Error, Result};
 use crate::base::memory;
 use crate::rivers::check::{WrittenLake, WrittenReach};
-use crate::rivers::walk::walk;
+use crate::rivers::line_cells::walk;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::Grid;
 

@@ -26,13 +26,14 @@ use crate::terrain::height::{Height, UNITS};
 pub const REPORT: &str = "rivers.json";
 
 /// The files that are written.
-const FILES: [&str; 19] = [
+const FILES: [&str; 20] = [
     "height.tif",
     "rivers.tif",
     "paths.tif",
     "lakes.tif",
     "bed.tif",
     "water_surface.tif",
+    "wet.tif",
     "distance.tif",
     "catchments.tif",
     "rivers.geojson",
@@ -153,8 +154,15 @@ const RIVER_MAP: usize = 1600;
 /// The map of a network: its lakes filled, its rivers as wide as their water says. `terrain` is to be the one that the network lies on.
 ///
 /// # Errors
-/// As [`resample`] and [`shade`].
+/// A network of another size than the terrain; as [`resample`] and [`shade`].
 pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
+    for [rows, cols] in [network.size, network.lake.size()] {
+        let [want_rows, want_cols] = terrain.grid.size;
+        if [rows, cols] != [want_rows, want_cols] {
+            let allowed = format!("{want_rows} × {want_cols} (the terrain)");
+            return Err(Error::value("network", format!("{rows} × {cols} cells"), allowed));
+        }
+    }
     let bare = Terrain { layers: Default::default(), tables: Default::default(), ..terrain.clone() };
     let [rows, cols] = bare.grid.size;
     let size = drawn_size(bare.grid.size);
@@ -167,7 +175,7 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
         let near = |at: usize, n: usize| at.saturating_sub(1)..(at + 2).min(n);
         let around = near(at[0], rows).flat_map(|r| near(at[1], cols).map(move |c| (r, c)));
         let levels = around.map(|cell| network.lake[cell]).filter(|lake| *lake > 0);
-        let level = levels.map(|lake| network.lakes[lake as usize - 1].level).max();
+        let level = levels.filter_map(|lake| network.lakes.get(lake as usize - 1)).map(|lake| lake.level).max();
         level.map_or(Height::ZERO, |level| Height(level.0.saturating_sub(drawn.ground[(i, j)].0)).max(Height::ZERO))
     });
     let water = Water { pools: Some(&lakes), ..Water::default() };
@@ -187,4 +195,47 @@ pub fn river_map(terrain: &Terrain, network: &Network) -> Result<Picture> {
         network.rivers.iter().map(|run| run.vertices.iter().map(|v| (place(v.place), half(v))).collect()).collect();
     draw_lines(&mut map, &lines);
     Ok(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::rng::Key;
+    use crate::flow::Land;
+    use crate::rivers::{Design, Site, carve, plan};
+    use crate::terrain::grid::Grid;
+
+    /// A valley that falls to the south, and its river.
+    fn valley(size: Size) -> (Terrain, Network, Carved) {
+        let metres = |i: usize, j: usize| 200.0 - 2.0 * i as f64 + (j as f64 - 8.0).abs();
+        let ground = Field::generate(size, |i, j| Height::saturating(metres(i, j)));
+        let terrain = Terrain::from_ground(Grid::new(size, 20.0).unwrap(), ground).unwrap();
+        let site = Site::of(Land::of(&terrain));
+        let design = Design { catchment: 40.0 * 400.0, noise: 0.0, ..Design::default() };
+        let mut network = plan(&site, &design, Key::new(1, "rivers")).unwrap();
+        let carved = carve(&site, &design, &mut network);
+        (Terrain { ground: carved.ground.clone(), ..terrain }, network, carved)
+    }
+
+    #[test]
+    fn every_file_that_is_written_is_in_the_list() {
+        let (terrain, network, carved) = valley([30, 17]);
+        let folder = tempfile::tempdir().unwrap();
+        save_network(folder.path(), &terrain, &network, &carved, None).unwrap();
+        let found = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut found: BTreeSet<String> = found.map(|name| name.into_string().unwrap()).collect();
+        // Those of the water and the map, and the report.
+        found.extend(["water.glb", "rivers.png", "rivers.pgw", REPORT].map(String::from));
+        assert_eq!(found, BTreeSet::from(FILES.map(String::from)));
+    }
+
+    #[test]
+    fn a_map_of_another_land_is_refused() {
+        let (_, mut network, _) = valley([30, 17]);
+        let (terrain, ..) = valley([29, 17]);
+        let said = river_map(&terrain, &network).err().unwrap().to_string();
+        assert_eq!(said, "network = 30 × 17 cells: allowed is 29 × 17 (the terrain)");
+        network.size = [29, 17];
+        assert!(river_map(&terrain, &network).is_err());
+    }
 }

@@ -12,14 +12,17 @@ use crate::terrain::grid::{Georeference, Grid, PixelIs};
 use crate::terrain::height::Height;
 use crate::terrain::{Cells, Terrain};
 
+/// What stands for no data if nothing else does: the first of these that lies among no heights, and NaN if all do. `f32` holds them exactly.
+const NODATA: [f64; 4] = [-9999.0, -32_768.0, f32::MIN as f64, f32::MAX as f64];
+
 /// How a terrain is written.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SaveOptions {
     /// Type of the samples: `f32`, `f64` (exact), `u16` or `u8` (stretched from lowest to highest, with a sidecar); the
     /// format's usual one if not said ([`Format::writes`]).
     pub sample: Option<SampleType>,
-    /// Value for cells without data in floating-point files; −9999, or −32768 if −9999 lies among the heights, if not said or if it lies
-    /// among the heights itself.
+    /// Value for cells without data in floating-point files. If it is not said, or lies among the heights, as the file holds them, it is the
+    /// first of −9999, −32768, −3.4e38 and 3.4e38 (the ends of `f32`) that does not, or NaN.
     pub nodata: Option<f64>,
     /// For the sidecar: the world's seed, if it has one.
     pub seed: Option<u64>,
@@ -55,7 +58,7 @@ pub fn save(path: impl AsRef<Path>, terrain: &Terrain, options: &SaveOptions) ->
 ///
 /// # Errors
 /// As [`write()`](super::write); cells of another size than the terrain; no cell with data and a finite
-/// value, but for counts in a TIFF.
+/// value, but for counts in a TIFF; of those a count of 2³² − 1 on a terrain with cells without data.
 pub fn save_layer(path: impl AsRef<Path>, terrain: &Terrain, name: &str, cells: &Cells) -> Result<()> {
     let path = path.as_ref();
     let sample = Format::of(path)?.writes().contains(&SampleType::F32).then_some(SampleType::F32);
@@ -104,8 +107,11 @@ pub fn save_layer_as(
 fn save_counts(path: &Path, terrain: &Terrain, name: &str, counts: &Field<u32>) -> Result<()> {
     let mask = terrain.nodata.as_ref();
     let is_missing = |k: usize| mask.is_some_and(|mask| mask[k]);
-    let known = (0..counts.len()).filter(|k| !is_missing(*k)).map(|k| counts[k]);
-    let is_small = known.max().is_none_or(|most| most < u32::from(u8::MAX));
+    let most = (0..counts.len()).filter(|k| !is_missing(*k)).map(|k| counts[k]).max();
+    if mask.is_some() && most == Some(u32::MAX) {
+        return Err(Error::layer(name, format!("holds {}, the code that stands for no data in a file", u32::MAX)));
+    }
+    let is_small = most.is_none_or(|most| most < u32::from(u8::MAX));
     let none = if is_small { u32::from(u8::MAX) } else { u32::MAX };
     let codes = (0..counts.len()).map(|k| if is_missing(k) { none } else { counts[k] });
     let samples = match is_small {
@@ -171,7 +177,7 @@ impl Sheet<'_> {
         let mut warnings = Vec::new();
         let (samples, nodata, [minimum, maximum]) = match kind {
             SampleType::F32 | SampleType::F64 => {
-                let nodata = self.nodata_value(range, options.nodata, &mut warnings);
+                let nodata = self.nodata_value(kind, range, options.nodata, &mut warnings);
                 (self.plain(kind, nodata), self.mask.map(|_| nodata), range)
             }
             SampleType::U8 | SampleType::U16 => self.stretched(kind, range),
@@ -212,18 +218,25 @@ impl Sheet<'_> {
         Ok(warnings)
     }
 
-    /// The value for no data: what was asked for unless a cell with data has it.
-    fn nodata_value(&self, [low, high]: [f64; 2], asked: Option<f64>, warnings: &mut Vec<String>) -> f64 {
-        let taken = |v: f64| (low..=high).contains(&v);
+    /// The value for no data: what was asked for unless a cell with data has it in a file of such samples.
+    fn nodata_value(
+        &self,
+        kind: SampleType,
+        [low, high]: [f64; 2],
+        asked: Option<f64>,
+        warnings: &mut Vec<String>,
+    ) -> f64 {
+        // Rounded to 32 bits a height may become the value that it was beside.
+        let held = |v: f64| if kind == SampleType::F32 { f64::from(v as f32) } else { v };
+        let taken = |v: f64| (held(low)..=held(high)).contains(&held(v));
+        let free = NODATA.into_iter().find(|v| !taken(*v)).unwrap_or(f64::NAN);
         match asked {
             Some(value) if !taken(value) => value,
             Some(value) if self.mask.is_some() => {
-                let other = self.nodata_value([low, high], None, warnings);
-                warnings.push(format!("nodata value {value} lies among the heights; {other} is written instead"));
-                other
+                warnings.push(format!("nodata value {value} lies among the heights; {free} is written instead"));
+                free
             }
-            _ if taken(-9999.0) => -32_768.0,
-            _ => -9999.0,
+            _ => free,
         }
     }
 
@@ -276,4 +289,58 @@ pub(super) fn placed(grid: &Grid) -> Georeference {
     }
     georeference.transform = Some([t[0] + j * t[1] + i * t[2], t[1], t[2], t[3] + j * t[4] + i * t[5], t[4], t[5]]);
     georeference
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::read;
+
+    /// Four cells in a row, the last of them without data.
+    fn holed() -> Terrain {
+        let terrain = Terrain::new(Grid::new([1, 4], 10.0).unwrap());
+        Terrain { nodata: Some(Field::generate([1, 4], |_, j| j == 3)), ..terrain }
+    }
+
+    #[test]
+    fn no_cell_with_data_has_the_value_for_no_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tif");
+        let mut land = holed();
+        let heights = |metres: [f64; 4]| Field::generate([1, 4], |_, j| Height::saturating(metres[j]));
+        // Beside −9999 and beside what is asked for by less than f32 tells.
+        land.ground = heights([-9998.9999, 5.0, 7.0, 5.0]);
+        for (sample, nodata) in [(SampleType::F32, -32_768.0), (SampleType::F64, -9999.0)] {
+            save(&path, &land, &SaveOptions { sample: Some(sample), ..SaveOptions::default() }).unwrap();
+            assert_eq!(read(&path).unwrap().nodata, Some(nodata));
+        }
+        land.ground = heights([5000.0001, 5001.0, 5002.0, 5001.0]);
+        let said = save(&path, &land, &SaveOptions { nodata: Some(5000.0), ..SaveOptions::default() }).unwrap();
+        assert!(said[0].contains("-9999 is written instead"), "{said:?}");
+        // Numbers of a layer may lie anywhere.
+        let (low, high) = (f64::from(f32::MIN), f64::from(f32::MAX));
+        for (floats, nodata) in [
+            ([-40_000.0, -32_768.0, 0.0, 0.0], low),
+            ([f32::MIN, -32_768.0, 0.0, 0.0], high),
+            ([f32::MIN, f32::MAX, 0.0, 0.0], f64::NAN),
+        ] {
+            let cells = Cells::Float(Field::generate([1, 4], |_, j| floats[j]));
+            save_layer(&path, &land, "numbers", &cells).unwrap();
+            let raster = read(&path).unwrap();
+            let found = raster.nodata.unwrap();
+            assert!(found == nodata || (found.is_nan() && nodata.is_nan()), "{found}, not {nodata}");
+            assert!((0..3).all(|k| raster.samples.get(k) == f64::from(floats[k])), "{floats:?}");
+        }
+    }
+
+    #[test]
+    fn the_highest_count_stands_for_no_data_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.tif");
+        let counts = Cells::Count(Field::generate([1, 4], |_, j| if j == 1 { u32::MAX } else { 7 }));
+        let said = save_layer(&path, &holed(), "marks", &counts).unwrap_err().to_string();
+        assert!(said.contains("holds 4294967295") && !path.exists(), "{said}");
+        save_layer(&path, &Terrain { nodata: None, ..holed() }, "marks", &counts).unwrap();
+        assert_eq!(read(&path).unwrap().samples.get(1), f64::from(u32::MAX));
+    }
 }

@@ -171,23 +171,25 @@ impl Sidecar {
     pub fn beside(path: impl AsRef<Path>) -> Result<Option<Self>> {
         let path = Self::path(path);
         let Some(bytes) = plain::read_if_there(&path, MAX_BYTES)? else { return Ok(None) };
-        Self::parse(&bytes).map(Some).map_err(|problem| Error::file(&path, problem))
+        Self::parse(&bytes).map(Some).map_err(|error| error.of_file(&path))
     }
 
-    /// Reads a sidecar from its bytes; the error is the problem in words.
+    /// Reads a sidecar from its bytes. An error becomes one of the file by [`Error::of_file`].
     ///
     /// # Errors
     /// What is no JSON of a sidecar; a minimum above the maximum, or one of them infinite; a cell size that is not 0.001 to 100 000 m.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        let refuse = |problem: String| Error::content("sidecar", problem);
         let sidecar: Self = serde_json::from_slice(bytes).map_err(|error| {
-            format!("is no sidecar that describes the file beside it: {}", plain::clipped(&error.to_string()))
+            let what = plain::clipped(&error.to_string());
+            refuse(format!("is no sidecar that describes the file beside it: {what}"))
         })?;
         let range = [sidecar.minimum, sidecar.maximum];
         if range.iter().any(|x| !x.is_finite()) || range[0] > range[1] {
-            return Err(format!("minimum {} and maximum {} are no range", range[0], range[1]));
+            return Err(refuse(format!("minimum {} and maximum {} are no range", range[0], range[1])));
         }
         if !(1e-3..=1e5).contains(&sidecar.cell_size) {
-            return Err(format!("cell_size = {} m: allowed is 0.001 to 100000", sidecar.cell_size));
+            return Err(refuse(format!("cell_size = {} m: allowed is 0.001 to 100000", sidecar.cell_size)));
         }
         Ok(sidecar)
     }

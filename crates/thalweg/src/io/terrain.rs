@@ -181,27 +181,24 @@ fn said_only(problem: &str) -> String {
 }
 
 /// Side of a cell in metres on a map with this georeference, whose heights' unit is said to be `unit`; and what is to be said about it.
-/// It is what [`load`] finds out of a file, for maps that are held in memory; one without transform needs [`LoadOptions::cell_size`], which
-/// is taken as it is.
-/// The error is the problem in words.
+/// It is what [`load`] finds out of a file, for maps that are held in memory; one without transform needs [`LoadOptions::cell_size`].
 ///
 /// # Errors
-/// Degrees, feet, Pseudo-Mercator, rotated or oblong cells, no cell size at all.
-pub fn cell_of(
-    georeference: &Georeference,
-    unit: Option<&str>,
-    options: &LoadOptions,
-) -> Result<(f64, Vec<String>), String> {
+/// Degrees, feet, Pseudo-Mercator, rotated or oblong cells, no cell size at all ([`Error::Content`]); one that is not 0.001 to 100 000 m.
+pub fn cell_of(georeference: &Georeference, unit: Option<&str>, options: &LoadOptions) -> Result<(f64, Vec<String>)> {
+    let refuse = |problem: String| Error::content("map", problem);
     let heights = match (units::check_vertical(Some(georeference), unit), options.unit) {
         (Ok(said), _) => said,
         (Err(_), Some(Unit::Metre)) => Said::Metre,
-        (Err(problem), None) => return Err(problem),
+        (Err(problem), None) => return Err(refuse(problem)),
     };
     if georeference.transform.is_none() && options.cell_size.is_none() {
-        return Err("says no cell size; give it in metres".into());
+        return Err(refuse("says no cell size; give it in metres".into()));
     }
     let (mut warnings, mut overridden) = (Vec::new(), Vec::new());
-    let cell = cell_size(Some(georeference), None, options, heights, [&mut warnings, &mut overridden])?;
+    let cell =
+        cell_size(Some(georeference), None, options, heights, [&mut warnings, &mut overridden]).map_err(refuse)?;
+    Grid::of_windows([1, 1], cell)?;
     warnings.extend(overridden.iter().map(|said| format!("is taken as metres, as asked for, though it {said}")));
     Ok((cell, warnings))
 }

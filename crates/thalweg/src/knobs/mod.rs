@@ -197,7 +197,7 @@ fn raised(factor: f64, power: f64) -> f64 {
 fn times(value: Value, param: &Param, factor: f64) -> Option<Value> {
     match (value, param.kind) {
         (Value::Number(x), ParamKind::Number { min, max }) => {
-            let angle = matches!(param.unit, "°" | "degree");
+            let angle = param.unit == "°";
             // An angle at its upper end lets nothing slide.
             let is_none = x == 0.0 || (angle && x == max) || param.none == Some(x);
             let turned = if angle { libm::atan(libm::tan(x.to_radians()) * factor).to_degrees() } else { x * factor };

@@ -6,20 +6,20 @@
 //! level makes the fans that are some cells long on it; longer ones were made by the levels before.
 
 use crate::base::power::{exp2, log2};
-use crate::flow::STEPS;
+use crate::flow::{LENGTHS_F32, STEPS};
 use crate::local::paths::{MOUTH, RIVER, SEA};
 use crate::local::plane::{Part, Plane};
 use crate::local::{Rules, beds};
 use crate::terrain::height::UNITS_F32;
 
 /// Lengths of the fans that a level makes, in cells.
-const LENGTHS: [f32; 2] = [2.5, 5.0];
+const FANS: [f32; 2] = [2.5, 5.0];
 
 /// Most cells of the way from a fan's head to the river: steps of one cell at least.
 const STEPS_DOWN: usize = 6;
 
 /// How far a fan's cells may lie from its head: its length, and the last step of its way.
-const FARTHEST: usize = LENGTHS[1] as usize + 1;
+const FARTHEST: usize = FANS[1] as usize + 1;
 
 /// How far from the cells of a fan what it is made of may lie: its head, and from there the river.
 pub(super) const REACH: i64 = FARTHEST as i64 + STEPS_DOWN as i64;
@@ -120,7 +120,7 @@ pub(super) fn fans(
 fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Option<(Cone, Vec<[usize; 2]>)> {
     let area = known.area.at(head[0], head[1]);
     let longest = LENGTH / width * exp2(GROWTH * log2((area * 1e-6).max(1e-30)));
-    if longest < LENGTHS[0] {
+    if longest < FANS[0] {
         return None;
     }
     let (mut at, mut run) = (head, 0.0f32);
@@ -134,15 +134,14 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
         if flags & (RIVER | SEA | MOUTH) != RIVER {
             return None;
         }
-        let step = if code.is_multiple_of(2) { 1.0 } else { std::f32::consts::SQRT_2 };
-        run += step;
+        run += LENGTHS_F32[code % 2];
         let river = known.area.at(next[0], next[1]);
         if river >= LARGER * own {
             // As long as the fan wants to be, and not from a cell further down, too.
             let half = rules.floor * river.sqrt() / width;
             let wanted = longest.min(BEYOND * half);
             let first = first_step(known, head);
-            let fits = (LENGTHS[0]..LENGTHS[1]).contains(&wanted) && run >= wanted && run - first < wanted;
+            let fits = (FANS[0]..FANS[1]).contains(&wanted) && run >= wanted && run - first < wanted;
             let [down, across] = [0, 1].map(|axis| head[axis].abs_diff(next[axis]) as f32);
             let length = (down * down + across * across).sqrt();
             if !fits || length < 2.0 {
@@ -155,7 +154,7 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
             let cone = Cone { head, top, fall, length, bank: depth(area) };
             return (SLOPES[0]..SLOPES[1]).contains(&slope).then_some((cone, way));
         }
-        if run > LENGTHS[1] + 1.0 {
+        if run > FANS[1] + 1.0 {
             return None;
         }
         way.push(next);
@@ -166,7 +165,7 @@ fn cone(rules: &Rules, width: f32, known: &Known<'_>, head: [usize; 2]) -> Optio
 
 /// Length of a river's cell's own step, in cells.
 fn first_step(known: &Known<'_>, [i, j]: [usize; 2]) -> f32 {
-    if known.receivers.at(i, j).is_multiple_of(2) { 1.0 } else { std::f32::consts::SQRT_2 }
+    LENGTHS_F32[usize::from(known.receivers.at(i, j) % 2)]
 }
 
 impl Cone {

@@ -7,7 +7,7 @@ use crate::terrain::field::{Field, Size, Window};
 use crate::terrain::height::{Height, UNITS};
 
 /// A hollow of level 0 is a lake where water would stand so deep or deeper at its deepest, in metres; others are filled.
-pub const LAKE_DEPTH: f64 = 2.0;
+pub const LEAST_LAKE_DEPTH: f64 = 2.0;
 
 /// A hollow of level 0 is a lake where, besides, so many cells or more drain out of it: the most that [`crate::local::Rules::river`] can
 /// ask of a river, so that a river leaves every lake.
@@ -77,7 +77,7 @@ pub(super) fn find(
             }
         }
         let deepest = cells.iter().map(|k| filled[*k].0 - ground.as_slice()[*k].0).max().unwrap_or(0);
-        if f64::from(deepest) < LAKE_DEPTH * UNITS {
+        if f64::from(deepest) < LEAST_LAKE_DEPTH * UNITS {
             continue;
         }
         let number = found.len() as u32 + 1;

@@ -49,8 +49,8 @@
 //!
 //! # Lakes
 //!
-//! A hollow of level 0 that is deep enough ([`LAKE_DEPTH`]) and drains enough ([`LAKE_CATCHMENT`]) is a lake with a number and a level, which
-//! are the same on all levels. Its cells are a local sea: they keep the level, their ground is the bed, and the tree runs over them
+//! A hollow of level 0 that is deep enough ([`LEAST_LAKE_DEPTH`]) and drains enough ([`LAKE_CATCHMENT`]) is a lake with a number and a level,
+//! which are the same on all levels. Its cells are a local sea: they keep the level, their ground is the bed, and the tree runs over them
 //! from node to node to the one outlet, whose bed is no higher. Levels dig rivers' beds, and none may come to lie under a lake that it
 //! drains to, however far away that is. So land beside a lake stands over it by as much as all finer levels dig (`beds`): further
 //! up the tree nothing is lower. Shores, and the sea's, are those of a smooth surface through coarse cells.
@@ -90,7 +90,7 @@ mod whole;
 mod window;
 
 pub use join::{FARTHEST, Join, JoinPatch, Joins};
-pub use lakes::{LAKE_CATCHMENT, LAKE_DEPTH, LocalLakes};
+pub use lakes::{LAKE_CATCHMENT, LEAST_LAKE_DEPTH, LocalLakes};
 pub use ledger::{Ledger, OPERATORS, Operator};
 pub use level::{needed, refine, refine_with_ledger, tile};
 pub use pieces::refine_in_pieces;

@@ -4,7 +4,7 @@ use multiversion::multiversion;
 
 use crate::base::cast;
 use crate::base::power::{exp2, log2};
-use crate::flow::STEPS;
+use crate::flow::{LENGTHS_F32, STEPS};
 use crate::local::plane::{LANES, Plane, put, take};
 use crate::local::{LocalWindow, Rect};
 use crate::noise::gradient::noise;
@@ -148,7 +148,7 @@ impl Balance {
             };
             let to = (i.wrapping_add_signed(*di), at.1.wrapping_add_signed(*dj));
             let fall = surface(at).saturating_sub(surface(to)).max(0) as f32;
-            let run = if code.is_multiple_of(2) { self.width } else { self.width * std::f32::consts::SQRT_2 };
+            let run = self.width * LENGTHS_F32[code % 2];
             let more = exp2(self.exponent * log2(window.area[at] / self.area));
             *out = (fall * more / (run * UNITS_F32)).min(self.limit).max(*slope);
         }

@@ -20,8 +20,8 @@ const TILT: i32 = 256;
 const ROUNDS: u32 = 32;
 
 impl LocalWindow {
-    /// Level 0 of a world: a whole terrain with its drainage. Hollows [`LAKE_DEPTH`](crate::local::LAKE_DEPTH) metres deep and more,
-    /// through which [`LAKE_CATCHMENT`] cells and more drain, are lakes, full to the outlet; others are filled and tilted to theirs.
+    /// Level 0 of a world: a whole terrain with its drainage. Hollows [`LEAST_LAKE_DEPTH`](crate::local::LEAST_LAKE_DEPTH) metres deep and
+    /// more, through which [`LAKE_CATCHMENT`] cells and more drain, are lakes, full to the outlet; others are filled and tilted to theirs.
     ///
     /// # Errors
     /// When the terrain is a part of its world, looped, or has cells without data; when its grid is refused by

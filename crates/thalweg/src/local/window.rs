@@ -1,5 +1,6 @@
 //! [`Frame`]: the world at all its levels. [`Rect`]: cells of one. [`LocalWindow`]: ground, receivers and catchments of a rectangle.
 
+use crate::base::clock::YEAR;
 use crate::base::error::{Error, Result};
 use crate::flow::OUT;
 use crate::local::LocalLakes;
@@ -214,6 +215,15 @@ impl LocalWindow {
         self.lake(at).map_or(self.ground[at], |(_, level)| level)
     }
 
+    /// Mean discharge of each cell in m³/s where land yields `runoff` metres of water a year; 0 in the sea of that world.
+    pub fn discharge(&self, frame: &Frame, runoff: f64) -> Field<f32> {
+        let yields = (runoff / YEAR) as f32;
+        Field::generate(self.size(), |i, j| {
+            let is_sea = frame.sea.is_some_and(|sea| self.ground[(i, j)] <= sea);
+            if is_sea { 0.0 } else { self.area[(i, j)] * yields }
+        })
+    }
+
     /// A part of it: `rect` is in world cells of its level.
     ///
     /// # Errors
@@ -311,6 +321,27 @@ impl LocalWindow {
                 Err(Error::value(name, format!("{} × {} cells", is[0], is[1]), allowed))
             }
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn discharge_is_what_the_catchment_yields_and_the_sea_has_none() {
+        let grid = Grid { sea_level: Some(Height::ZERO), ..Grid::new([2, 3], 10.0).unwrap() };
+        let frame = Frame::of(&grid).unwrap();
+        let mut window = LocalWindow::blank(0, frame.world(0));
+        window.ground = Field::generate([2, 3], |i, _| Height::saturating(i as f64));
+        window.area = Field::generate([2, 3], |_, j| (j + 1) as f32 * 1e6);
+        let discharge = window.discharge(&frame, 0.5);
+        assert_eq!(discharge.as_slice()[..3], [0.0; 3]);
+        for j in 0..3 {
+            // Two roundings to 24 bits take less than 1 m³ of the 1.5 million of a year.
+            let year = f64::from(discharge[(1, j)]) * YEAR;
+            assert!((year - 0.5e6 * (j + 1) as f64).abs() < 1.0, "{year} m³");
         }
     }
 }

@@ -37,9 +37,9 @@ params! {
     /// creep. Creep blurs the picture when √(2·diffusion·years) passes some cells, and takes time with its square.
     pub struct Hillslope {
         /// Years of creep.
-        years: f64 = 20_000.0, within 0.0..=1e7, unit "yr", scales Age, source "ours";
+        years: f64 = 20_000.0, within 0.0..=1e7, unit "a", scales Age, source "ours";
         /// How fast soil creeps: rounds crests, fills hollows.
-        diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/yr", scales Creep,
+        diffusion: f64 = 0.005, within 0.0..=10.0, unit "m²/a", scales Creep,
             source "Fernandes & Dietrich 1997: 0.001 to 0.02";
         /// Steepest slope that stands; 90 leaves slopes as steep as they are.
         angle: f64 = 35.0, within 0.0..=90.0, unit "°", scales Slope, source "Burbank 1996: 30 to 37";
@@ -81,10 +81,10 @@ impl Model for Hillslope {
         if self.spread(grid) > MOST_SPREAD {
             let most = MOST_SPREAD * grid.cell_area() / self.diffusion;
             let allowed = format!(
-                "0 to {most:.0} yr for {} m²/yr on cells of {} m (beyond, soil creeps 450 cells far)",
+                "0 to {most:.0} a for {} m²/a on cells of {} m (beyond, soil creeps 450 cells far)",
                 self.diffusion, grid.cell
             );
-            return Err(Error::value("hillslope.years", format!("{} yr", self.years), allowed));
+            return Err(Error::value("hillslope.years", format!("{} a", self.years), allowed));
         }
         Ok(())
     }
@@ -300,6 +300,6 @@ mod tests {
     fn endless_creep_is_refused() {
         let model = Hillslope { diffusion: 10.0, years: 1e7, ..Hillslope::default() };
         let message = model.check(&Grid::new([4, 4], 1.0).unwrap()).unwrap_err().to_string();
-        assert!(message.contains("hillslope.years") && message.contains("10000 yr"), "{message}");
+        assert!(message.contains("hillslope.years") && message.contains("10000 a"), "{message}");
     }
 }

@@ -154,3 +154,18 @@ pub fn playing(role: Role) -> Result<Box<dyn Model>> {
 pub fn all() -> impl Iterator<Item = Box<dyn Model>> {
     MODELS.iter().map(|make| make())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_is_written_in_one_way() {
+        for model in all() {
+            for param in model.declared() {
+                let odd = ["yr", "year", "deg", "points"].into_iter().find(|odd| param.unit.contains(odd));
+                assert_eq!(odd, None, "{}.{}: {}", model.about().name, param.name, param.unit);
+            }
+        }
+    }
+}

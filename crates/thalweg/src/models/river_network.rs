@@ -113,7 +113,7 @@ params! {
         /// The factor C on the cost of climbs: more keeps rivers from climbing, at the price of long ways round.
         climb: f64 = 2.0, within 1.0..=1000.0, unit "1", source "ours";
         /// How many sampled points rivers begin at, beside springs; 0 takes all.
-        sources: u32 = 0, within 0..=1_000_000, unit "points", source "ours";
+        sources: u32 = 0, within 0..=1_000_000, unit "1", source "ours";
         /// Which sampled points rivers begin at, where `sources` is not 0.
         source: Rule = Rule::Any, within .., unit "1", source "ours";
     }

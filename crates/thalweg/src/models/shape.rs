@@ -62,9 +62,9 @@ params! {
         /// Where the centre lies from the map's north (0) to its south (1); it may lie outside.
         centre_y: f64 = 0.5, within -10.0..=10.0, unit "1", source "ours";
         /// Plane: where it rises to; ridge: where it runs to; clockwise from north.
-        azimuth: f64 = 0.0, within -360.0..=360.0, unit "degree", source "ours";
+        azimuth: f64 = 0.0, within -360.0..=360.0, unit "°", source "ours";
         /// Plane: angle of its slope; outlet: that of the land around it.
-        tilt: f64 = 2.0, within 0.0..=80.0, unit "degree", scales Relief Size^-1, source "ours";
+        tilt: f64 = 2.0, within 0.0..=80.0, unit "°", scales Relief Size^-1, source "ours";
         /// How far chance, drawn from the world's seed, turns the shape about the middle of the extent: its azimuth, and its centre along
         /// the sides of a rectangle; 1 is anywhere, 0 not at all.
         turn: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";

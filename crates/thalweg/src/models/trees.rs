@@ -38,17 +38,17 @@ params! {
     /// table and `tree_density`. It breaks where plants are far smaller than cells: a cell is all forest or all stream.
     pub struct Trees {
         /// Years that the forest grows: few leave clumps about the first comers, a few hundred close it.
-        years: u32 = 300, within 1..=100_000, unit "yr", scales Age, source "ours";
+        years: u32 = 300, within 1..=100_000, unit "a", scales Age, source "ours";
         /// Seeds from elsewhere on each km² in a year: more make the forest close sooner and mix its kinds.
-        spawn: f64 = 20.0, within 0.0..=10_000.0, unit "1/km²/yr", source "ours";
+        spawn: f64 = 20.0, within 0.0..=10_000.0, unit "1/(km²·a)", source "ours";
         /// Share of what a plant lacks in size that it grows in a year.
-        grow: f64 = 0.05, within 0.0..=1.0, unit "1/yr", source "McDonald 2020";
+        grow: f64 = 0.05, within 0.0..=1.0, unit "1/a", source "McDonald 2020";
         /// Chance that a plant seeds another in a year: how soon clumps spread.
-        seed: f64 = 0.02, within 0.0..=1.0, unit "1/yr", source "McDonald 2020";
+        seed: f64 = 0.02, within 0.0..=1.0, unit "1/a", source "McDonald 2020";
         /// How far a seed flies at most along either axis: farther spreads sooner, with softer edges.
         spread: f64 = 20.0, within 0.0..=10_000.0, unit "m", source "McDonald 2020, 4 cells";
         /// Chance that a plant dies in a year: more deaths leave more gaps and younger plants.
-        death: f64 = 0.001, within 0.0..=1.0, unit "1/yr", source "McDonald 2020";
+        death: f64 = 0.001, within 0.0..=1.0, unit "1/a", source "McDonald 2020";
         /// Density at which no more plants take root, 1 where roots hold the ground wholly: less leaves an open wood.
         cap: f64 = 1.0, within 0.01..=100.0, unit "1", source "McDonald 2020";
         /// Side of the ground that a plant's roots hold: wider patches make fewer plants.
@@ -62,7 +62,7 @@ params! {
         /// Transmissivity of the soil: less makes the ground moister, for willows.
         transmissivity: f64 = 2e-4, within 1e-8..=1.0, unit "m²/s", source "Montgomery & Dietrich 1994, 17 m²/day";
         /// Rain that runs off, where no discharge is given.
-        rain: f64 = 1.0, within 0.0..=100.0, unit "m/yr", scales Rain, source "ours";
+        rain: f64 = 1.0, within 0.0..=100.0, unit "m/a", scales Rain, source "ours";
         /// Depth above which a depression is taken for a lake, where no pools are given: no plants grow there.
         lake_depth: f64 = 1.0, within 0.0..=32_000.0, unit "m", source "ours";
         /// Weight of conifers among the seeds from elsewhere; 0 does without.
@@ -119,7 +119,7 @@ impl Model for Trees {
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        self.rules().check(grid)
+        self.rules().check_for(["trees.patch", "trees.spawn"], grid)
     }
 
     fn steps(&self, _grid: &Grid) -> u32 {
@@ -285,6 +285,17 @@ mod tests {
         let ((coarse, few), (fine, many)) = (cover(40), cover(80));
         // Rims of water are a cell wide, which at 7.5 m and 3.75 m is a few hundredths of this small valley.
         assert!((coarse / fine - 1.0).abs() < 0.1 && (few / many - 1.0).abs() < 0.1, "{coarse} {fine} {few} {many}");
+    }
+
+    #[test]
+    fn what_grids_refuse_is_called_as_in_recipes() {
+        let grid = Grid::new([40, 40], 0.1).unwrap();
+        let refused = |model: &Trees, grid: &Grid| model.check(grid).unwrap_err().to_string();
+        let message = refused(&Trees { patch: 1000.0, ..Trees::default() }, &grid);
+        assert!(message.starts_with("trees.patch = 1000 m: allowed is above 0 to "), "{message}");
+        let wide = Grid::new([4000, 4000], 1000.0).unwrap();
+        let message = refused(&Trees { patch: 0.1, ..Trees::default() }, &wide);
+        assert!(message.ends_with("a wider trees.patch makes fewer"), "{message}");
     }
 
     #[test]

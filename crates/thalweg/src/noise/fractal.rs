@@ -89,12 +89,14 @@ const WARP_CELLS: f64 = 262_144.0;
 
 impl Warp {
     /// A warp of about `metres` (three standard deviations), 262 144 cells at most, its longest waves `wavelength`
-    /// metres long; `None` if `metres` is not above 0.
+    /// metres long; `None` if `metres` is not above 0, or `wavelength` is no finite number above 0.
     pub fn new(metres: f64, wavelength: f64, key: Key, plane: impl Into<Plane>) -> Option<Self> {
         let plane = plane.into();
+        // What is no number is above nothing; the minimum would take the most cells in its place.
+        let is_there = metres > 0.0 && wavelength > 0.0 && wavelength.is_finite();
         let [east, south] = [1, 2].map(|n| Octave::series(WARP_OCTAVES, wavelength, 2.0, 0.5, key.and(n), plane));
         let metres = metres.min(WARP_CELLS * plane.cell) / deviation(&east);
-        (metres > 0.0).then_some(Self { east, south, metres: metres as f32 })
+        (is_there && metres > 0.0).then_some(Self { east, south, metres: metres as f32 })
     }
 
     /// Displacement east and south in metres of a whole chunk of samples, the first at `anchor` (x, y in world metres),
@@ -304,6 +306,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_warp_of_no_number_is_none() {
+        let warp = |metres, wavelength| Warp::new(metres, wavelength, Key::ZERO, 30.0).is_some();
+        assert!(warp(500.0, 3000.0) && warp(f64::INFINITY, 3000.0));
+        assert!(![f64::NAN, 0.0, -1.0].iter().any(|metres| warp(*metres, 3000.0)));
+        assert!(![f64::NAN, f64::INFINITY, 0.0, -1.0].iter().any(|wavelength| warp(500.0, *wavelength)));
     }
 
     /// Power of every wave of a Hann-windowed square of fBm, the mean over `seeds` worlds, by [k_y][kₓ].

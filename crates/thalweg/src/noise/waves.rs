@@ -10,13 +10,16 @@ const LONGEST: f64 = 1_048_576.0;
 /// Octaves from there on: to less than a metre.
 const OCTAVES: u32 = 22;
 
+/// Cells, in metres, say only how an octave fades, which is not heeded here.
+const ANY_CELL: f64 = 1.0;
+
 /// Gradient noise of any wavelength from 1 048 576 m down to one metre.
 pub struct Waves(Vec<Octave>);
 
 impl Waves {
-    /// Waves keyed by `key`, for cells of `cell` metres.
-    pub fn new(key: Key, cell: f64) -> Self {
-        Self(Octave::series(OCTAVES, LONGEST, 2.0, 1.0, key, cell))
+    /// Waves keyed by `key`, the same for cells of any size: whoever reads them asks for waves that its own cells carry.
+    pub fn new(key: Key) -> Self {
+        Self(Octave::series(OCTAVES, LONGEST, 2.0, 1.0, key, ANY_CELL))
     }
 
     /// The noise at (x, y) in world metres, of mean 0 and standard deviation [`gradient::DEVIATION`], in waves of

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::base::error::{Error, Result};
+use crate::flow::STEPS;
 use crate::pictures::sample::finer_row;
 use crate::terrain::field::{Field, Size};
 
@@ -164,7 +165,7 @@ fn hide(Around { rows, sum }: &mut Around, cell: [f32; 2], open: &mut [f32]) {
     sum.fill(0.0);
     let here = &rows[2][2..2 + cols];
     // From the north on, not as the steps of water: sums of floats keep their order.
-    for (di, dj) in [(-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1)] {
+    for [di, dj] in (6..14).map(|k| STEPS[k % 8]) {
         let (down, across) = (di as f32 * cell[0], dj as f32 * cell[1]);
         let square = down * down + across * across;
         let from = |far: isize| (2 + di * far) as usize;

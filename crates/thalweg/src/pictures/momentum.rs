@@ -10,8 +10,8 @@ use crate::pictures::picture::Picture;
 use crate::pictures::relief::Relief;
 use crate::pictures::shade::{brush, hatch};
 use crate::pictures::text::{Letters, draw};
-use crate::terrain::Terrain;
 use crate::terrain::field::Field;
+use crate::terrain::{MOMENTUM_X, MOMENTUM_Y, Terrain};
 
 /// Lightness and colourfulness of the wheel in OKLab: as strong as every hue of a screen allows.
 const WHEEL: [f64; 2] = [0.68, 0.125];
@@ -39,8 +39,11 @@ pub fn momentum(
     options: &LayerOptions<'_>,
 ) -> Result<Picture> {
     let [rows, cols] = terrain.ground.size();
-    if let Some([r, c]) = [east.size(), south.size()].into_iter().find(|size| *size != [rows, cols]) {
-        return Err(Error::layer(options.title, format!("is {r} × {c} cells; the terrain is {rows} × {cols}")));
+    for (part, [r, c]) in [(MOMENTUM_X, east.size()), (MOMENTUM_Y, south.size())] {
+        if [r, c] != [rows, cols] {
+            let problem = format!("is {c} × {r} cells (columns × rows); the terrain is {cols} × {rows}");
+            return Err(Error::layer(part.name, problem));
+        }
     }
     let amount = |i: usize, j: usize| {
         let (x, y) = (east[(i, j)], south[(i, j)]);
@@ -151,6 +154,11 @@ mod tests {
         }
         let options = LayerOptions { range: Some([0.0, 1.0]), ..LayerOptions::default() };
         assert!(momentum(&flat(), &east, &south, &options).is_err());
-        assert!(momentum(&flat(), &Field::new([8, 8], 0.0), &south, &LayerOptions::default()).is_err());
+        let small = Field::new([8, 9], 0.0);
+        for (east, south, part) in [(&small, &south, "momentum_x"), (&east, &small, "momentum_y")] {
+            let message = momentum(&flat(), east, south, &LayerOptions::default()).err().unwrap().to_string();
+            let words = format!("layer `{part}`: is 9 × 8 cells (columns × rows); the terrain is 60 × 8");
+            assert_eq!(message, words);
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::pictures::relief::Relief;
 use crate::terrain::field::Field;
 
 /// Metres: east, north, up.
-pub type ScenePoint = [f32; 3];
+pub(crate) type ScenePoint = [f32; 3];
 
 /// Earth on the block's sides, at the surface and at the foot.
 pub const EARTH: [Linear; 2] = [[0.30, 0.215, 0.145], [0.135, 0.105, 0.085]];
@@ -17,7 +17,7 @@ const TILE: usize = 32;
 
 /// A camera: where points of a scene fall on its screen, in perspective.
 #[derive(Debug, Clone, Copy)]
-pub struct Camera {
+pub(crate) struct Camera {
     eye: ScenePoint,
     right: ScenePoint,
     up: ScenePoint,
@@ -109,7 +109,7 @@ impl Camera {
 }
 
 /// Land as a solid block: its painted surface, water included, and its sides down to `base`.
-pub struct Block {
+pub(crate) struct Block {
     surface: Field<ScenePoint>,
     colours: Field<Linear>,
     /// Ground under the water, for the sides.
@@ -229,7 +229,7 @@ impl Block {
 }
 
 /// A block's triangles on the screen.
-pub struct Projected {
+pub(crate) struct Projected {
     corners: Field<Corner>,
     quads: Field<bool>,
     sides: Vec<[Corner; 3]>,

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::flow::hydraulic;
+use crate::flow::{STEPS, hydraulic};
 use crate::pictures::colour::{Linear, linear, mix, srgb};
 use crate::pictures::picture::Picture;
 use crate::pictures::relief::Relief;
@@ -97,15 +97,16 @@ impl Streams<'_> {
                         opacity: opacity[(i, j)],
                     };
                     band.stroke(dot(i, j), dot(i, j));
-                    for (di, dj) in [(0, 1), (1, 1), (1, 0), (1, -1)] {
-                        let (r, c) = (i + di, j.wrapping_add_signed(dj));
+                    // The other four neighbours have their strokes to this cell.
+                    for [di, dj] in &STEPS[..4] {
+                        let (r, c) = (i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
                         if r >= rows || c >= cols || opacity[(r, c)] <= 0.0 {
                             continue;
                         }
                         // Round a corner that is wet itself there is no short cut.
                         let least = 0.5 * opacity[(i, j)].min(opacity[(r, c)]);
                         let corner = opacity[(i, c)].max(opacity[(r, j)]) >= least;
-                        if di == 0 || dj == 0 || !corner {
+                        if *di == 0 || *dj == 0 || !corner {
                             band.stroke(dot(i, j), dot(r, c));
                         }
                     }

@@ -4,7 +4,7 @@
 //! deposit. A cut is shared out over a [`Brush`] by cumulated integer weights, so that the shares sum to the cut exactly.
 
 use crate::model::Budget;
-use crate::terrain::height::{Height, WHOLE, split};
+use crate::terrain::height::{Height, SPLIT_PARTS, split};
 
 /// Cumulated weights of a round brush in 65 535ths, row by row, rows padded with nothing to whole vectors.
 pub struct Brush {
@@ -203,7 +203,7 @@ impl Soil<'_> {
         amount: i32,
         tally: &mut Tally,
     ) -> i32 {
-        let whole = WHOLE as f32;
+        let whole = SPLIT_PARTS as f32;
         let weights = [(1.0 - v) * (1.0 - u) * whole, (1.0 - v) * whole, ((1.0 - v) + v * (1.0 - u)) * whole, whole];
         let parts = split(amount, &weights.map(|w| w as i32));
         let mut laid = 0;

@@ -17,7 +17,7 @@ pub struct Reading {
 /// The slope of the ground at a cell (row, column), 0° to 90°, as [`gradient`] has it.
 ///
 /// # Panics
-/// When the row lies outside the terrain, and in debug builds when the column does.
+/// When the cell lies outside the terrain.
 pub fn slope(terrain: &Terrain, [i, j]: [usize; 2]) -> f64 {
     let [east, north] = gradient(terrain, i, j);
     libm::atan(libm::hypot(east, north)).to_degrees()
@@ -27,8 +27,10 @@ pub fn slope(terrain: &Terrain, [i, j]: [usize; 2]) -> f64 {
 /// have no number there.
 ///
 /// # Panics
-/// When the row lies outside the terrain, and in debug builds when the column does, if there is a layer to read.
+/// When the cell lies outside the terrain.
 pub fn probe(terrain: &Terrain, [i, j]: [usize; 2]) -> Vec<Reading> {
+    let [rows, cols] = terrain.ground.size();
+    assert!(i < rows && j < cols, "row {i}, column {j} lies outside a terrain of {rows} × {cols} cells");
     let loose = terrain.loose.as_ref().map(|loose| (LOOSE.name, "m", loose[(i, j)].metres_f32()));
     let layers = terrain.layers.iter().filter(|(_, layer)| layer.cells.size() == terrain.ground.size());
     let layers = layers.map(|(name, layer)| {
@@ -50,6 +52,18 @@ mod tests {
     use crate::terrain::grid::Grid;
     use crate::terrain::height::Height;
     use crate::terrain::{HARDNESS, LayerSpec};
+
+    #[test]
+    #[should_panic(expected = "row 1, column 5 lies outside a terrain of 4 × 5 cells")]
+    fn a_cell_east_of_all_is_none_of_the_next_row() {
+        probe(&Terrain::new(Grid::new([4, 5], 10.0).unwrap()), [1, 5]);
+    }
+
+    #[test]
+    #[should_panic(expected = "row 1, column 5 lies outside a terrain of 4 × 5 cells")]
+    fn a_slope_east_of_all_is_none_of_the_next_row() {
+        slope(&Terrain::new(Grid::new([4, 5], 10.0).unwrap()), [1, 5]);
+    }
 
     #[test]
     fn all_numbers_of_a_cell_are_read() {

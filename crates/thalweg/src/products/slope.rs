@@ -6,9 +6,10 @@ use crate::terrain::Terrain;
 /// data, 0 where there is no neighbour at all. Differences of heights are exact.
 ///
 /// # Panics
-/// When the row lies outside the terrain, and in debug builds when the column does.
+/// When the cell lies outside the terrain.
 pub fn gradient(terrain: &Terrain, i: usize, j: usize) -> [f64; 2] {
     let [rows, cols] = terrain.ground.size();
+    assert!(i < rows && j < cols, "row {i}, column {j} lies outside a terrain of {rows} × {cols} cells");
     let cell = terrain.grid.cell;
     let height = |r: usize, c: usize| f64::from(terrain.ground[(r, c)].0);
     let valid = |r: usize, c: usize| r < rows && c < cols && !terrain.is_nodata(r, c);

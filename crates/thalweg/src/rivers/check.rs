@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::rivers::line_cells::walk;
 use crate::rivers::tree::around;
-use crate::rivers::walk::walk;
 use crate::terrain::field::Field;
 
 /// A reach as it was written. Places, levels and widths are one to a vertex, two vertices or more, from its upper end down.

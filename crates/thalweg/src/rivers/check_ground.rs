@@ -3,8 +3,8 @@
 use crate::rivers::check::{Check, RiverFiles, WrittenReach};
 use crate::rivers::drained::drained;
 use crate::rivers::drawn::Stencil;
+use crate::rivers::line_cells::walk;
 use crate::rivers::tree::around;
-use crate::rivers::walk::walk;
 use crate::terrain::field::Field;
 
 /// Share of the land that is to drain, in per cent.

@@ -3,9 +3,9 @@
 use crate::base::rng::Key;
 use crate::rivers::check::cross;
 use crate::rivers::lakes::Lakes;
+use crate::rivers::line_cells::{index, walk};
 use crate::rivers::network::{Mouth, River, Source, Vertex};
 use crate::rivers::tree::around;
-use crate::rivers::walk::{index, walk};
 use crate::rivers::way;
 use crate::rivers::{Design, Site};
 use crate::terrain::field::Field;

@@ -1,8 +1,8 @@
 //! Where a line meets the one that it joins.
 
 use crate::rivers::check::cross;
+use crate::rivers::line_cells::{index, nearest, walk};
 use crate::rivers::untangle::{Claims, Line, kept_off};
-use crate::rivers::walk::{index, nearest, walk};
 
 /// A place of a line, and how far along that is.
 type Place = ([f64; 2], f64);

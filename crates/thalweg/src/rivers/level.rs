@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use crate::base::cast::share_of;
 use crate::rivers::drawn::Stencil;
+use crate::rivers::line_cells::{nearest, walk};
 use crate::rivers::network::{Mouth, Network, River, Source, Vertex};
-use crate::rivers::walk::{nearest, walk};
 use crate::rivers::way::{Caps, Station};
 use crate::rivers::{Design, Site};
 use crate::terrain::field::Field;

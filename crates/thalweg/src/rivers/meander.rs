@@ -43,7 +43,7 @@ pub(super) fn bends(
     key: Key,
 ) -> Bends {
     let grid = site.land.grid;
-    let waves = Waves::new(key, grid.cell);
+    let waves = Waves::new(key);
     let n = tree.cells.len();
     let floor: Vec<f64> = (0..n).map(|node| floor(site, filled, (tree, lakes, shape), node)).collect();
     let mut shift = vec![[0.0; 2]; n];

@@ -21,6 +21,7 @@ mod joint;
 mod lakes;
 mod levee;
 mod level;
+pub(crate) mod line_cells;
 mod meander;
 pub mod network;
 mod plan;
@@ -32,19 +33,18 @@ mod shoulder;
 mod tree;
 mod untangle;
 mod valley;
-pub(crate) mod walk;
 mod way;
 pub mod waypoints;
 
 pub use carve::{Carved, carve};
+pub(crate) use line_cells::nearest;
 pub use network::{Lake, Mouth, Network, River, RiverKind, Source, Vertex};
 pub use plan::plan;
-pub(crate) use walk::nearest;
 
 use crate::base::error::{Error, Result};
 use crate::flow::Land;
 use crate::flow::breach::Limits;
-use crate::given::springs;
+use crate::given::{rows, springs};
 use crate::terrain::field::Field;
 use crate::terrain::{HARDNESS, PROTECT, RAIN};
 
@@ -183,17 +183,21 @@ impl<'a> Site<'a> {
                 return Err(Error::value(spec.name, format!("{r} × {c} cells"), format!("{rows} × {cols} (the grid)")));
             }
         }
-        let springs = self.springs.iter().map(|spring| ("spring", spring.cell));
-        let given = springs.chain(self.passes.iter().map(|pass| ("pass", pass.cell)));
-        for (name, [i, j]) in given {
+        let springs = self.springs.iter().map(|spring| spring.cell).enumerate().map(|at| (springs::SPRINGS, at));
+        let passes = self.passes.iter().map(|pass| pass.cell).enumerate().map(|at| (waypoints::PASSES, at));
+        for (table, (number, [i, j])) in springs.chain(passes) {
             if i >= rows || j >= cols || !self.land.is_dry(i, j) {
                 let allowed =
                     format!("a cell of land, rows 0 to {}, columns 0 to {}, not in the sea", rows - 1, cols - 1);
-                return Err(Error::value(name, format!("row {i}, column {j}"), allowed));
+                return Err(Error::value(rows::name(table, number), format!("row {i}, column {j}"), allowed));
             }
         }
-        match self.passes.iter().find(|pass| !(0.0..=waypoints::MAX_REACH).contains(&pass.reach)) {
-            Some(pass) => Err(Error::value("pass.reach", format!("{} m", pass.reach), "0 to 1000000 m")),
+        let reaches = self.passes.iter().map(|pass| pass.reach);
+        match reaches.enumerate().find(|(_, reach)| !(0.0..=waypoints::MAX_REACH).contains(reach)) {
+            Some((number, reach)) => {
+                let name = format!("{}.reach", rows::name(waypoints::PASSES, number));
+                Err(Error::value(name, format!("{reach} m"), format!("0 to {} m", waypoints::MAX_REACH)))
+            }
             None => Ok(()),
         }
     }

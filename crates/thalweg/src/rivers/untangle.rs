@@ -7,9 +7,9 @@
 use crate::rivers::Site;
 use crate::rivers::course::{Course, End, centre};
 use crate::rivers::lakes::Lakes;
+use crate::rivers::line_cells::{index, thinned, walk};
 use crate::rivers::network::Source;
 use crate::rivers::tree::{NONE, Tree, around};
-use crate::rivers::walk::{index, thinned, walk};
 use crate::rivers::way::stretch;
 use crate::terrain::field::Field;
 use crate::terrain::height::{Height, UNITS};

@@ -6,8 +6,8 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
+use crate::rivers::line_cells::walk;
 use crate::rivers::network::{Network, River};
-use crate::rivers::walk::walk;
 use crate::terrain::field::Field;
 use crate::terrain::height::Height;
 

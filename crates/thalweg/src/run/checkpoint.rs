@@ -22,7 +22,7 @@ use crate::terrain::bytes::Values;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
-use crate::terrain::{CellType, Cells, Column, GROUND, LOOSE, Layer, LayerSpec, Table, Terrain};
+use crate::terrain::{CellType, Cells, Column, ColumnType, GROUND, LOOSE, Layer, LayerSpec, Table, Terrain};
 
 const MAGIC: &[u8; 16] = b"thalweg state 1\n";
 
@@ -402,7 +402,10 @@ fn sections(terrain: &Terrain) -> Vec<(Section, Values<'_>)> {
     }
     for (name, table) in &terrain.tables {
         for (column, unit, values) in &table.columns {
-            let kind = if matches!(values, Column::Int(_)) { Kind::Ints } else { Kind::Floats };
+            let kind = match values.column_type() {
+                ColumnType::Int => Kind::Ints,
+                ColumnType::Float => Kind::Floats,
+            };
             all.push(section(kind, [name, unit, column], Values::from(values)));
         }
     }
@@ -430,49 +433,30 @@ fn flaw(terrain: &Terrain) -> Option<&'static str> {
 
 /// Puts one section where it belongs; `None` if it does not fit.
 fn place(terrain: &mut Terrain, section: &Section, bytes: &[u8], size: Size, models: &Models) -> Option<()> {
-    let words = || bytes.as_chunks::<4>().0.iter().copied();
-    let whole = |width: usize| (bytes.len() == width * size[0] * size[1]).then_some(());
-    let layer = |cells: Cells| {
-        let kind = cells.cell_type();
+    let name = || section.name.clone();
+    let heights = || match Cells::from_bytes(CellType::Height, size, bytes) {
+        Ok(Cells::Height(field)) => Some(field),
+        _ => None,
+    };
+    let layer = |kind: CellType| {
         let declared = models.layer(&section.name).filter(|spec| spec.cells == kind);
         let LayerSpec { finer, coarser, .. } = declared.unwrap_or_else(|| LayerSpec::undeclared(kind));
-        Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), finer, coarser, cells }
+        let cells = Cells::from_bytes(kind, size, bytes).ok()?;
+        Some(Layer { unit: section.unit.clone(), meaning: section.meaning.clone(), finer, coarser, cells })
     };
-    let name = section.name.clone();
-    let height_field = || Field::from_vec(size, words().map(|b| Height(i32::from_le_bytes(b))).collect()).ok();
+    let column = |kind: ColumnType| {
+        let column = Column::from_bytes(kind, bytes).ok()?;
+        Some((section.meaning.clone(), section.unit.clone(), column))
+    };
     match section.kind {
-        Kind::Ground | Kind::Loose | Kind::Height => {
-            whole(4)?;
-            let field = height_field()?;
-            match section.kind {
-                Kind::Ground => terrain.ground = field,
-                Kind::Loose => terrain.loose = Some(field),
-                _ => drop(terrain.layers.insert(name, layer(Cells::Height(field)))),
-            }
-        }
-        Kind::Nodata => {
-            whole(1)?;
-            terrain.nodata = Field::from_vec(size, bytes.iter().map(|b| *b != 0).collect()).ok();
-        }
-        Kind::Float => {
-            whole(4)?;
-            let field = Field::from_vec(size, words().map(f32::from_le_bytes).collect()).ok()?;
-            terrain.layers.insert(name, layer(Cells::Float(field)));
-        }
-        Kind::Count => {
-            whole(4)?;
-            let field = Field::from_vec(size, words().map(u32::from_le_bytes).collect()).ok()?;
-            terrain.layers.insert(name, layer(Cells::Count(field)));
-        }
-        Kind::Ints | Kind::Floats => {
-            let column = if section.kind == Kind::Ints {
-                Column::Int(bytes.as_chunks::<8>().0.iter().map(|b| i64::from_le_bytes(*b)).collect())
-            } else {
-                Column::Float(words().map(f32::from_le_bytes).collect())
-            };
-            let table: &mut Table = terrain.tables.entry(name).or_default();
-            table.columns.push((section.meaning.clone(), section.unit.clone(), column));
-        }
+        Kind::Ground => terrain.ground = heights()?,
+        Kind::Loose => terrain.loose = Some(heights()?),
+        Kind::Nodata => terrain.nodata = Some(Field::from_vec(size, bytes.iter().map(|b| *b != 0).collect()).ok()?),
+        Kind::Height => drop(terrain.layers.insert(name(), layer(CellType::Height)?)),
+        Kind::Float => drop(terrain.layers.insert(name(), layer(CellType::Float)?)),
+        Kind::Count => drop(terrain.layers.insert(name(), layer(CellType::Count)?)),
+        Kind::Ints => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Int)?),
+        Kind::Floats => terrain.tables.entry(name()).or_default().columns.push(column(ColumnType::Float)?),
     }
     Some(())
 }

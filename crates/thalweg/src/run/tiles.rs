@@ -37,7 +37,7 @@ pub fn sweep(model: &dyn Model, terrain: &mut Terrain, key: Key, tile: usize) ->
             let mut part = terrain.window(around);
             let grid = part.grid.clone();
             model.start(&grid)?.step(&mut part, Tick { key, step })?;
-            merge(&mut next, &part, core, around);
+            merge(&mut next, &part, core, around)?;
             left.extend(part.layers.into_keys());
         }
         // A layer that the step took away is in no part.
@@ -80,12 +80,16 @@ pub fn advance(model: &dyn Model, part: &mut Terrain, key: Key, steps: Range<u32
 
 /// Puts the rows of table `name` of one part behind those of the parts before, which `all` has by name. A table of no places, such as the
 /// kinds of soil, is whole in every part.
-pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) {
+///
+/// # Errors
+/// As [`Table::append`].
+pub fn gather(all: &mut BTreeMap<String, Table>, name: &str, part: &Table) -> Result<()> {
     match all.get_mut(name) {
         None => drop(all.insert(name.to_string(), part.clone())),
-        Some(all) if part.has_places() => all.append(part),
+        Some(all) if part.has_places() => all.append(part)?,
         Some(_) => {}
     }
+    Ok(())
 }
 
 /// The tiles of a terrain, in row-major order.
@@ -104,7 +108,7 @@ fn widened(core: Window, halo: usize, size: [usize; 2]) -> Window {
 }
 
 /// Writes the `core` of `part`, which is the window `around`, into the next terrain.
-fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) {
+fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) -> Result<()> {
     let from = Window { start: [core.start[0] - around.start[0], core.start[1] - around.start[1]], size: core.size };
     next.ground.paste(&part.ground, from, core.start);
     if let Some(loose) = &part.loose {
@@ -120,8 +124,9 @@ fn merge(next: &mut Terrain, part: &Terrain, core: Window, around: Window) {
     }
     let core_grid = next.grid.window(core);
     for (name, table) in &part.tables {
-        gather(&mut next.tables, name, &within(table, &core_grid));
+        gather(&mut next.tables, name, &within(table, &core_grid))?;
     }
+    Ok(())
 }
 
 /// Puts things, a row each, in the order of the column `number`; leaves them as they are without one.

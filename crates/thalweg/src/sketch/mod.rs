@@ -109,8 +109,8 @@ impl SketchFeature {
 /// Lines and points that the ground is to keep; checked.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sketch {
-    /// Its features, in the file's order.
-    pub features: Vec<SketchFeature>,
+    /// In the file's order.
+    pub(crate) features: Vec<SketchFeature>,
 }
 
 /// The world that a sketch lies in.
@@ -126,6 +126,21 @@ pub struct SketchWorld {
 const LEAVES: f64 = 0.005;
 
 impl Sketch {
+    /// A sketch of some features, checked as a file of them is; what is wrong comes back in words.
+    ///
+    /// # Errors
+    /// As [`Sketch::parse`].
+    pub fn new(features: Vec<SketchFeature>, world: &SketchWorld) -> Result<Self, String> {
+        let sketch = Self { features }.whole()?;
+        sketch.check(world)?;
+        Ok(sketch)
+    }
+
+    /// Its features, in the file's order.
+    pub fn features(&self) -> &[SketchFeature] {
+        &self.features
+    }
+
     /// Continues lines that end at the map's edge, straight through the margin round it; `grid` is that of a level with its margin.
     pub fn go_on(&mut self, grid: &Grid) {
         if grid.first == [0, 0] {

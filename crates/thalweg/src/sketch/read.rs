@@ -145,6 +145,13 @@ fn short(value: &Value) -> String {
 impl Sketch {
     /// The same as a file of it would be read; what is wrong with a feature alone, in words.
     pub(crate) fn whole(&self) -> Said<Self> {
+        for (number, feature) in (1..).zip(&self.features) {
+            let own = feature.heights.iter().chain(&feature.width).chain([&feature.strength]);
+            // JSON would say nothing of them, and a reader take what is usual.
+            if let Some(x) = feature.points.as_flattened().iter().chain(own).find(|x| !x.is_finite()) {
+                return Err(format!("feature {number}: holds {x}; allowed are finite numbers"));
+            }
+        }
         parse(&self.to_geojson())
     }
 

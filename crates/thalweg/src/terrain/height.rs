@@ -80,9 +80,9 @@ impl fmt::Display for Height {
 }
 
 /// Parts to the whole in the weights of [`split`].
-pub const WHOLE: i32 = 1 << 15;
+pub const SPLIT_PARTS: i32 = 1 << 15;
 
-/// Splits `amount` ≥ 0 units by cumulated `weights` (rising, in parts of [`WHOLE`], the last one the whole): each part
+/// Splits `amount` ≥ 0 units by cumulated `weights` (rising, in parts of [`SPLIT_PARTS`], the last one the whole): each part
 /// is the rounded-down running total less the one before, so no part is negative and they sum to `amount` exactly.
 pub fn split<const N: usize>(amount: i32, weights: &[i32; N]) -> [i32; N] {
     let mut before = 0;
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn split_sums_to_the_amount() {
-        let weights = [3_277, 11_469, 29_491, WHOLE];
+        let weights = [3_277, 11_469, 29_491, SPLIT_PARTS];
         for amount in [0, 1, 2, 3, 7, 1000, i32::MAX] {
             let parts = split(amount, &weights);
             assert_eq!(parts.iter().sum::<i32>(), amount);

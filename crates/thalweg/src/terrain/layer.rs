@@ -1,5 +1,7 @@
 //! [`Layer`]: values by cell under a name, and how such a name is declared.
 
+use serde::{Deserialize, Serialize};
+
 use crate::terrain::field::{Field, Size, Window};
 use crate::terrain::height::Height;
 
@@ -15,7 +17,7 @@ pub enum Cells {
 }
 
 /// What a layer's cells are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CellType {
     /// [`Height`]: metres in fixed point.
     Height,

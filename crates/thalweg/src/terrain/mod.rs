@@ -9,7 +9,7 @@ mod layer;
 mod table;
 
 pub use layer::{CellType, Cells, Coarser, Finer, Hue, Layer, LayerSpec, VectorPart};
-pub use table::{CARRIED, Column, Table, within};
+pub use table::{CARRIED, Column, ColumnType, Table, within};
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

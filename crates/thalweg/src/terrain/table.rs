@@ -1,5 +1,8 @@
 //! [`Table`]: things rather than cells, a row each.
 
+use serde::{Deserialize, Serialize};
+
+use crate::base::error::{Error, Result};
 use crate::terrain::grid::Grid;
 
 /// The column of a table of things that holds the solid which each carries, in units of height (1/65 536 m) × a cell: the law of mass
@@ -15,7 +18,34 @@ pub enum Column {
     Float(Vec<f32>),
 }
 
+/// What a column's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ColumnType {
+    /// `i64`: whole numbers.
+    Int,
+    /// `f32`: real numbers.
+    Float,
+}
+
+impl ColumnType {
+    /// Bytes of a value.
+    pub fn width(self) -> usize {
+        match self {
+            Self::Int => size_of::<i64>(),
+            Self::Float => size_of::<f32>(),
+        }
+    }
+}
+
 impl Column {
+    /// Their type.
+    pub fn column_type(&self) -> ColumnType {
+        match self {
+            Self::Int(_) => ColumnType::Int,
+            Self::Float(_) => ColumnType::Float,
+        }
+    }
+
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {
@@ -49,9 +79,13 @@ impl Table {
     }
 
     /// The same with one more column, as long as the others.
+    ///
+    /// # Panics
+    /// When the columns are not of one length.
     #[must_use]
     pub fn with(mut self, name: &str, unit: &str, values: Column) -> Self {
         self.columns.push((name.into(), unit.into(), values));
+        assert!(self.is_even(), "columns of a table are of one length: {}", self.listed());
         self
     }
 
@@ -126,15 +160,37 @@ impl Table {
         moved
     }
 
-    /// Adds the rows of a table with the same columns in the same order.
-    pub fn append(&mut self, other: &Self) {
-        for ((_, _, mine), (_, _, theirs)) in self.columns.iter_mut().zip(&other.columns) {
+    /// Adds the rows of a table with the same columns, in whatever order those stand.
+    ///
+    /// # Errors
+    /// When the columns differ in name or kind, or those of either table are not of one length. Nothing is changed then.
+    pub fn append(&mut self, other: &Self) -> Result<()> {
+        let is_even = self.is_even() && other.is_even() && self.columns.len() == other.columns.len();
+        let theirs = self.columns.iter().map(|(name, _, mine)| {
+            let theirs = other.columns.iter().find(|(theirs, ..)| theirs == name).map(|(_, _, theirs)| theirs);
+            theirs.filter(|theirs| matches!(theirs, Column::Int(_)) == matches!(mine, Column::Int(_)))
+        });
+        let Some(theirs) = theirs.collect::<Option<Vec<_>>>().filter(|_| is_even) else {
+            let allowed = format!("{}, and each column as long as the others", self.listed());
+            return Err(Error::value("columns of a table", other.listed(), allowed));
+        };
+        for ((_, _, mine), theirs) in self.columns.iter_mut().zip(theirs) {
             match (mine, theirs) {
                 (Column::Int(a), Column::Int(b)) => a.extend(b),
                 (Column::Float(a), Column::Float(b)) => a.extend(b),
                 _ => {}
             }
         }
+        Ok(())
+    }
+
+    /// Its columns, as said in messages.
+    fn listed(&self) -> String {
+        let columns = self.columns.iter().map(|(name, _, values)| match values {
+            Column::Int(values) => format!("{name} ({} whole)", values.len()),
+            Column::Float(values) => format!("{name} ({} real)", values.len()),
+        });
+        columns.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -149,4 +205,37 @@ pub fn within(table: &Table, grid: &Grid) -> Table {
     };
     let kept: Vec<usize> = (0..table.len()).filter(|r| inside(rows[*r], 0) && inside(cols[*r], 1)).collect();
     table.select(&kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(count: i64) -> Table {
+        Table::at((0..count).map(|k| [k, 2 * k])).with("rate", "m³/s", Column::Float(vec![0.5; count as usize]))
+    }
+
+    #[test]
+    fn rows_are_added_by_name_and_uneven_ones_refused() {
+        let mut all = table(2);
+        let mut turned = table(3);
+        turned.columns.reverse();
+        all.append(&turned).unwrap();
+        assert_eq!((all.ints("row"), all.floats("rate")), (Some(&[0, 1, 0, 1, 2][..]), Some(&[0.5; 5][..])));
+        let mut short = table(3);
+        short.columns[2].2 = Column::Float(vec![0.5]);
+        let mut other = table(3);
+        other.columns[2].2 = Column::Int(vec![1; 3]);
+        for wrong in [short, other, Table::at([[0, 0]]), Table::default()] {
+            let before = all.clone();
+            let message = all.append(&wrong).unwrap_err().to_string();
+            assert!(message.contains("rate (5 real)") && all == before, "{message}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "of one length: row (2 whole), column (2 whole), rate (1 real)")]
+    fn a_column_of_another_length_is_refused() {
+        let _ = Table::at([[0, 0], [1, 1]]).with("rate", "m³/s", Column::Float(vec![0.5]));
+    }
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::flow::fill::Pits;
-use crate::flow::passes::{self, OUTSIDE, Pass};
+use crate::flow::passes::{self, OUTSIDE_BASIN, Pass};
 use crate::flow::{Part, lot};
 use crate::io::Samples;
 use crate::terrain::field::{Field, Window};
@@ -58,7 +58,7 @@ impl TilePits {
         let mut number = |k: usize| {
             let basin = pits.basin(k);
             let number = &mut numbers[basin as usize];
-            if basin != OUTSIDE && *number == 0 {
+            if basin != OUTSIDE_BASIN && *number == 0 {
                 kept.push(basin);
                 *number = kept.len() as u32;
             }
@@ -82,7 +82,7 @@ impl TilePits {
         passes.par_sort_unstable_by_key(|pass| (pass.level, pass.ends));
         let mut up: Vec<u32> = (0..self.pits.count() as u32).collect();
         let mut stands = vec![NONE; self.pits.count()];
-        stands[OUTSIDE as usize] = 0;
+        stands[OUTSIDE_BASIN as usize] = 0;
         for (number, basin) in self.kept.iter().enumerate() {
             stands[*basin as usize] = number as u32 + 1;
         }
@@ -185,7 +185,7 @@ impl Step for Spills {
         let mut all: Vec<Vec<Pass>> =
             (0..tiles.len()).into_par_iter().map(|tile| joins(tiling, tile, &tiles)).collect();
         if let Some((tile, low)) = lowest {
-            all.push(vec![Pass { ends: [OUTSIDE, tiles[tile].id(low.basin)], level: low.height }]);
+            all.push(vec![Pass { ends: [OUTSIDE_BASIN, tiles[tile].id(low.basin)], level: low.height }]);
         }
         drop(tiles);
         let levels = passes::levels(count as usize, all);
@@ -256,7 +256,7 @@ impl TileSpills {
 
     /// The number in the whole of a basin.
     fn id(&self, basin: u32) -> u32 {
-        if basin == 0 { OUTSIDE } else { (self.first + u64::from(basin) - 1) as u32 }
+        if basin == 0 { OUTSIDE_BASIN } else { (self.first + u64::from(basin) - 1) as u32 }
     }
 }
 
@@ -301,7 +301,7 @@ impl Step for Fill {
         let TilePits { own, mut pits, kept, .. } = TilePits::find(&self.0, tile, inputs)?;
         let mut reader = Reader::new(ANSWER, tile, answer)?;
         let stand_in = reader.option()?;
-        let to_outside = kept.iter().map(|basin| Ok(Pass { ends: [OUTSIDE, *basin], level: reader.near_i32()? }));
+        let to_outside = kept.iter().map(|basin| Ok(Pass { ends: [OUTSIDE_BASIN, *basin], level: reader.near_i32()? }));
         let to_outside = to_outside.collect::<Result<Vec<_>>>()?;
         reader.end()?;
         pits.passes.push(to_outside);

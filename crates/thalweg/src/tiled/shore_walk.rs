@@ -76,15 +76,15 @@ pub(super) struct TileShores {
 impl TileShores {
     pub(super) fn find(wet: &Wet) -> Self {
         let [rows, cols] = wet.size;
-        let mut walk = Walk { wet, walked: vec![0; rows * cols], steps: Vec::new() };
+        let mut trace = ShoreTrace { wet, traced: vec![0; rows * cols], steps: Vec::new() };
         let mut shores = Self { runs: Vec::new(), loops: Vec::new(), pieces: Vec::new() };
         for (place, [i, j]) in Rim(wet.size).cells().enumerate() {
             for side in 0..4 {
                 let first = ([i as isize, j as isize], side);
                 if wet.is_shore(first) && !wet.holds(side_before(first, |cell| wet.at(cell)).0) {
-                    let (least, at, onward) = walk.along(first);
-                    let runs = [0..at, at..walk.steps.len()].map(|steps| shores.put(&walk.steps[steps]));
-                    let (cell, door) = (walk.index(first), (4 * place + side) as u32);
+                    let (least, at, onward) = trace.along(first);
+                    let runs = [0..at, at..trace.steps.len()].map(|steps| shores.put(&trace.steps[steps]));
+                    let (cell, door) = (trace.index(first), (4 * place + side) as u32);
                     shores.pieces.push(Piece { cell, door, onward, least, runs });
                 }
             }
@@ -92,9 +92,9 @@ impl TileShores {
         for k in 0..rows * cols {
             for side in 0..4 {
                 let first = ([(k / cols) as isize, (k % cols) as isize], side);
-                if walk.walked[k] & 1 << side == 0 && wet.is_shore(first) {
-                    walk.along(first);
-                    let runs = shores.put(&walk.steps);
+                if trace.traced[k] & 1 << side == 0 && wet.is_shore(first) {
+                    trace.along(first);
+                    let runs = shores.put(&trace.steps);
                     shores.loops.push(Loop { cell: k as u32, side: side as u8, runs });
                 }
             }
@@ -112,28 +112,28 @@ impl TileShores {
     }
 }
 
-/// What is walked of a tile's shores.
-struct Walk<'a> {
+/// What is traced of a tile's shores.
+struct ShoreTrace<'a> {
     wet: &'a Wet,
     /// For each cell, a bit to a side.
-    walked: Vec<u8>,
+    traced: Vec<u8>,
     /// The directions of the last line's steps.
     steps: Vec<u8>,
 }
 
-impl Walk<'_> {
+impl ShoreTrace<'_> {
     fn index(&self, ([i, j], _): Side) -> u32 {
         (i as usize * self.wet.size[1] + j as usize) as u32
     }
 
-    /// Walks from a side until the line ends there or leaves the tile: the first side of it in row-major order, how many steps come
+    /// Goes along from a side until the line ends there or leaves the tile: the first side of it in row-major order, how many steps come
     /// before that, and the side after its last.
     fn along(&mut self, first: Side) -> ((u32, u8), usize, Side) {
         self.steps.clear();
         let (mut at, mut least) = (first, ((u32::MAX, 0), 0));
         loop {
             let here = (self.index(at), at.1 as u8);
-            self.walked[here.0 as usize] |= 1 << at.1;
+            self.traced[here.0 as usize] |= 1 << at.1;
             if here < least.0 {
                 least = (here, self.steps.len());
             }

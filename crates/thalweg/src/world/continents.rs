@@ -52,12 +52,12 @@ pub struct Continents {
     key: Key,
     floor: Fractal,
     /// Continents in the order in which they were last asked for.
-    solved: Mutex<Vec<(Id, Arc<Slot>)>>,
+    solved: Mutex<Vec<(Id, Arc<KeptContinent>)>>,
 }
 
 /// A continent, and what solves it until it is solved.
 #[derive(Default)]
-struct Slot {
+struct KeptContinent {
     whole: Once<LocalWindow>,
     run: Mutex<Option<Run>>,
 }
@@ -137,21 +137,21 @@ impl Continents {
     }
 
     /// The continent of an id, for its turn among those kept.
-    fn kept(&self, id: Id) -> Arc<Slot> {
+    fn kept(&self, id: Id) -> Arc<KeptContinent> {
         let mut solved = self.solved.lock().unwrap_or_else(PoisonError::into_inner);
         let found = solved.iter().position(|(other, _)| *other == id).map(|at| solved.remove(at));
-        let (_, slot) = found.unwrap_or_default();
-        solved.push((id, slot.clone()));
+        let (_, continent) = found.unwrap_or_default();
+        solved.push((id, continent.clone()));
         // One that is being solved is held by who solves it.
         while solved.len() > KEPT {
             solved.remove(0);
         }
-        slot
+        continent
     }
 
     /// Solves the continent of an id on its map's cells; goes on where an earlier one was stopped.
-    fn solve(&self, id: Id, map: Rect, slot: &Slot, watch: Watch<'_>) -> Result<LocalWindow> {
-        let mut place = slot.run.lock().unwrap_or_else(PoisonError::into_inner);
+    fn solve(&self, id: Id, map: Rect, continent: &KeptContinent, watch: Watch<'_>) -> Result<LocalWindow> {
+        let mut place = continent.run.lock().unwrap_or_else(PoisonError::into_inner);
         if place.is_none() {
             self.recipe.check_memory(&self.map)?;
             *place = Some(Run::new(self.recipe_of(id))?);
@@ -247,15 +247,15 @@ impl Coarse for Continents {
             if map.grown(0, rect).size().contains(&0) {
                 continue;
             }
-            let slot = self.kept(id);
-            window.paste(slot.whole.get_or_make(|| self.solve(id, map, &slot, watch))?);
+            let continent = self.kept(id);
+            window.paste(continent.whole.get_or_make(|| self.solve(id, map, &continent, watch))?);
         }
         Ok(window)
     }
 
     fn bytes(&self) -> u64 {
         let solved = self.solved.lock().unwrap_or_else(PoisonError::into_inner);
-        solved.iter().filter_map(|(_, slot)| slot.whole.get()).map(LocalWindow::bytes).sum()
+        solved.iter().filter_map(|(_, continent)| continent.whole.get()).map(LocalWindow::bytes).sum()
     }
 
     fn identity(&self) -> u64 {

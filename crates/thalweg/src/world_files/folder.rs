@@ -10,7 +10,7 @@ use crate::io::atomic::write_text;
 use crate::io::plain::read_text;
 use crate::io::{SampleType, Samples, SaveOptions, output, save, save_samples};
 use crate::local::{LocalWindow, Rect};
-use crate::recipe::Recipe;
+use crate::recipe::{RECIPE_FILE, Recipe, SCHEMA_FILE};
 use crate::world::World;
 use crate::world_files::tile::terrain;
 
@@ -42,26 +42,43 @@ impl TileFolder {
     /// A folder for the tiles of a world, new or begun earlier; a new one gets [`MANIFEST`] and the recipe.
     ///
     /// # Errors
-    /// A level or a place that the world does not have, a rectangle whose west is not before its east or north not before its south, more
-    /// than 2²⁴ tiles, a folder that cannot be written, one whose manifest is of another world or cannot be read.
+    /// As [`TileFolder::check`]; a folder that cannot be written.
     pub fn open(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<Self> {
-        let rects = rects(world, range)?;
-        let manifest = manifest(world, recipe);
+        Self::check(folder, world, recipe, range)?;
         let path = folder.join(MANIFEST);
-        if path.exists() {
-            let text = read_text(&path, 1 << 20)?;
-            let found: Value = serde_json::from_str(&text).map_err(|error| Error::file(&path, error.to_string()))?;
-            if found != manifest {
-                let of = |value: &Value| format!("{} with hash {}", value["recipe"], value["recipe_hash"]);
-                let problem = format!("holds tiles of {}, not of {}: give another folder", of(&found), of(&manifest));
-                return Err(Error::file(folder, problem));
-            }
-        } else {
+        if !path.exists() {
             output::make_folder(folder)?;
             recipe.absolute()?.write(folder)?;
-            write_text(&path, &format!("{manifest:#}\n"))?;
+            write_text(&path, &format!("{:#}\n", manifest(world, recipe)))?;
         }
-        Ok(Self { folder: folder.to_path_buf(), world: world.clone(), rects })
+        Ok(Self { folder: folder.to_path_buf(), world: world.clone(), rects: rects(world, range)? })
+    }
+
+    /// Whether a folder, which need not be there, may hold the tiles of a world. Nothing is written.
+    ///
+    /// # Errors
+    /// A level or a place that the world does not have, a rectangle whose west is not before its east or north not before its south, more
+    /// than 2²⁴ tiles, a folder whose manifest is of something else or cannot be read, one without a manifest whose `recipe.toml` is of
+    /// something else.
+    pub fn check(folder: &Path, world: &World, recipe: &Recipe, range: &TileRange) -> Result<()> {
+        rects(world, range)?;
+        let path = folder.join(MANIFEST);
+        if !path.exists() {
+            return check_new(folder, recipe);
+        }
+        let manifest = manifest(world, recipe);
+        let text = read_text(&path, 1 << 20)?;
+        let found: Value = serde_json::from_str(&text).map_err(|error| Error::file(&path, error.to_string()))?;
+        if !found["recipe_hash"].is_string() {
+            let problem = format!("holds a {MANIFEST} that is of no tiles: give another folder");
+            return Err(Error::file(folder, problem));
+        }
+        if found != manifest {
+            let of = |value: &Value| format!("{} with hash {}", value["recipe"], value["recipe_hash"]);
+            let problem = format!("holds tiles of {}, not of {}: give another folder", of(&found), of(&manifest));
+            return Err(Error::file(folder, problem));
+        }
+        Ok(())
     }
 
     /// Its tiles, written or not: level, and row and column, from coarse to fine; on a level neighbours stand near one another.
@@ -114,6 +131,19 @@ impl TileFolder {
         )?;
         save(height, &land, &SaveOptions { sample: Some(SampleType::F64), ..SaveOptions::default() }).map(drop)
     }
+}
+
+/// Whether a folder without a manifest may get one: what is written beside it takes no other work's place.
+fn check_new(folder: &Path, recipe: &Recipe) -> Result<()> {
+    output::check_names(folder, MANIFEST, &[RECIPE_FILE, SCHEMA_FILE, MANIFEST].map(String::from))?;
+    let path = folder.join(RECIPE_FILE);
+    let own = recipe.absolute()?.to_file();
+    // A run that was stopped before its manifest has left its recipe.
+    if path.exists() && read_text(&path, own.len() as u64).ok().as_ref() != Some(&own) {
+        let problem = format!("holds a {RECIPE_FILE} that is of no tiles of this world: give another folder");
+        return Err(Error::file(folder, problem));
+    }
+    Ok(())
 }
 
 /// What is said of a world's tiles; of two worlds never the same.
@@ -189,4 +219,52 @@ pub fn recipe_of(folder: &Path) -> Result<Recipe> {
         ));
     }
     Recipe::read(&path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_folder_of_something_else_is_refused_and_stays_as_it_is() {
+        let recipe = |seed: u64| {
+            let head = format!("name = \"flat\"\nextent = [320.0, 320.0]\ncells = 32\nseed = {seed}\nedges = \"open\"");
+            Recipe::parse(&format!("{head}\n[[stage]]\nmodel = \"gradient_noise\"\n")).unwrap()
+        };
+        let (one, other) = (recipe(1), recipe(2));
+        let world = World::open(&one).unwrap();
+        let open = |folder: &Path| TileFolder::open(folder, &world, &one, &TileRange::default());
+        let place = tempfile::tempdir().unwrap();
+        let text = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
+        let refused = |words: &str| {
+            let before = text(RECIPE_FILE);
+            let said = open(place.path()).err().unwrap().to_string();
+            assert!(said.contains(words) && said.contains("another folder"), "{said}");
+            assert!(text(RECIPE_FILE) == before && !place.path().join(MANIFEST).exists());
+        };
+        // A recipe, then a whole world, even of the same recipe.
+        fs::write(place.path().join("notes.txt"), "mine").unwrap();
+        other.write(place.path()).unwrap();
+        refused("recipe.toml");
+        one.absolute().unwrap().write(place.path()).unwrap();
+        let report = json!({"thalweg": "0", "files": ["height.tif", RECIPE_FILE, "report.json"]});
+        fs::write(place.path().join("report.json"), report.to_string()).unwrap();
+        refused("report.json");
+        // What a stopped run has left is gone on with, before its manifest and after it.
+        fs::remove_file(place.path().join("report.json")).unwrap();
+        assert_eq!(open(place.path()).unwrap().count(), 1);
+        assert_eq!(open(place.path()).unwrap().count(), 1);
+        assert_eq!(text("notes.txt"), "mine");
+        // An export's manifest has the same name.
+        let export = tempfile::tempdir().unwrap();
+        fs::write(export.path().join(MANIFEST), r#"{"plan": "0", "target": "unreal", "files": []}"#).unwrap();
+        let said = open(export.path()).err().unwrap().to_string();
+        assert!(said.contains("is of no tiles: give another folder"), "{said}");
+        // To ask makes no folder.
+        let new = place.path().join("new");
+        TileFolder::check(&new, &world, &one, &TileRange::default()).unwrap();
+        assert!(!new.exists());
+    }
 }

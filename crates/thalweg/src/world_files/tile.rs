@@ -12,7 +12,6 @@ use crate::io::{Draft, MapPixels, Samples, SaveOptions, save, save_map, save_sam
 use crate::local::{Frame, LocalWindow, Rect};
 use crate::pictures::shade::{SCREEN, ShadeOptions};
 use crate::recipe::Recipe;
-use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::{Cells, DISCHARGE, Terrain};
 use crate::world::World;
@@ -57,12 +56,7 @@ pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terra
     let mut grid = Grid::new(size, frame.width(window.level))?;
     (grid.origin, grid.edges, grid.sea_level) = (window.rect.start, frame.edges, frame.sea);
     let mut terrain = Terrain::from_ground(grid, window.ground.clone())?;
-    let yields = (runoff / crate::base::clock::YEAR) as f32;
-    let discharge = Field::generate(size, |i, j| {
-        let is_sea = frame.sea.is_some_and(|sea| window.ground[(i, j)] <= sea);
-        if is_sea { 0.0 } else { window.area[(i, j)] * yields }
-    });
-    terrain.insert(&DISCHARGE, Cells::Float(discharge))?;
+    terrain.insert(&DISCHARGE, Cells::Float(window.discharge(frame, runoff)))?;
     Ok(terrain)
 }
 

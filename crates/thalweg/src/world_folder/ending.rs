@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -226,20 +227,31 @@ fn world(
     sample: Option<SampleType>,
     model: bool,
 ) -> Result<Saved> {
-    let mut saved = Saved::default();
-    // A picture's samples are what a picture holds.
-    for (name, sample) in [(HEIGHT, sample), ("height.png", None)] {
-        let path = at.join(name);
-        saved.said.extend(save(&path, terrain, &SaveOptions { sample, ..save_options(recipe) })?);
-        saved.add(path);
-    }
-    saved.extend(save_layers(at, terrain, sample)?);
-    saved.extend(save_forest(&TREES.map(|name| at.join(name)), terrain)?);
-    let map = at.join(MAP);
-    let options = ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
-    save_map(&map, terrain, options)?;
-    saved.add(save_world_file(&map, &terrain.grid, MapPixels::shaded(terrain.grid.size, Some(SCREEN)))?);
-    saved.add(map);
+    // Each file is found by one thread in part: side by side they leave no thread without work.
+    let heights = || {
+        let mut saved = Saved::default();
+        // A picture's samples are what a picture holds.
+        for (name, sample) in [(HEIGHT, sample), ("height.png", None)] {
+            let path = at.join(name);
+            saved.said.extend(save(&path, terrain, &SaveOptions { sample, ..save_options(recipe) })?);
+            saved.add(path);
+        }
+        Ok::<_, Error>(saved)
+    };
+    let pictures = || {
+        let mut saved = save_forest(&TREES.map(|name| at.join(name)), terrain)?;
+        let map = at.join(MAP);
+        let options = ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() };
+        save_map(&map, terrain, options)?;
+        saved.add(save_world_file(&map, &terrain.grid, MapPixels::shaded(terrain.grid.size, Some(SCREEN)))?);
+        saved.add(map);
+        Ok::<_, Error>(saved)
+    };
+    let (heights, (layers, pictures)) =
+        rayon::join(heights, || rayon::join(|| save_layers(at, terrain, sample), pictures));
+    let mut saved = heights?;
+    saved.extend(layers?);
+    saved.extend(pictures?);
     // The folder it is written to is not the one it was read from.
     let mut recipe = recipe.within(dir)?;
     let lays = model || recipe.from.as_deref().is_some_and(presets::is_passing);
@@ -256,16 +268,17 @@ fn world(
 
 /// Writes every layer but the ground, each as a TIFF of its name.
 fn save_layers(folder: &Path, terrain: &Terrain, sample: Option<SampleType>) -> Result<Saved> {
-    let mut saved = Saved::default();
-    let mut write = |name: &str, cells: &Cells| {
+    let loose = terrain.loose.clone().map(Cells::Height);
+    let loose = loose.as_ref().map(|loose| (LOOSE.name, loose));
+    let layers = terrain.layers.iter().map(|(name, layer)| (name.as_str(), &layer.cells));
+    let write = |(name, cells): (&str, &Cells)| {
         let path = folder.join(format!("{name}.tif"));
         save_layer_as(&path, terrain, name, cells, sample)?;
-        saved.add(path);
-        Ok::<_, Error>(())
+        Ok::<_, Error>(path)
     };
-    terrain.loose.clone().map_or(Ok(()), |loose| write(LOOSE.name, &Cells::Height(loose)))?;
-    terrain.layers.iter().try_for_each(|(name, layer)| write(name, &layer.cells))?;
-    Ok(saved)
+    let layers: Vec<(&str, &Cells)> = loose.into_iter().chain(layers).collect();
+    let files = layers.into_par_iter().with_max_len(1).map(write).collect::<Result<Vec<_>>>()?;
+    Ok(Saved { files, said: Vec::new() })
 }
 
 /// Writes the trees, if there are any, as a table and as points.

@@ -18,6 +18,7 @@
 //! # Ok::<(), thalweg::Error>(())
 //! ```
 
+mod begin;
 mod ending;
 mod frames;
 mod layer;
@@ -25,11 +26,14 @@ mod lock;
 mod read;
 mod states;
 
+pub use begin::run_into;
 pub use ending::{Ending, export};
 pub use frames::{Frames, FramesOptions};
 pub use layer::draw_layer;
 pub use lock::Lock;
-pub use read::{cover_of, heights_in, is_of_another, read, read_shown, reads_of, recipe_of, rules_of, trees_of};
+pub use read::{
+    cover_of, heights_in, is_of_another, keeps_recipe, read, read_shown, reads_of, recipe_of, rules_of, trees_of,
+};
 pub use states::{StateEvery, States};
 
 use crate::terrain::{DISCHARGE, LOOSE, LayerSpec, MOMENTUM_X, MOMENTUM_Y, POOL, SOIL, SUSPENDED, TREE_DENSITY, WATER};

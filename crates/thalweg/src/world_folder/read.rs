@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{HEIGHT, MORE, REPORT, SHOWN, TREES};
 use crate::base::error::{Error, Result};
+use crate::io::apart::same;
 use crate::io::trees::load_trees;
 use crate::io::{Format, LoadOptions, Sidecar, VrtWindows, load, load_layer_of, plain};
 use crate::process::forest::{Forest, Tree};
@@ -113,6 +114,12 @@ pub fn is_of_another(folder: &Path, recipe: &Recipe) -> bool {
     report.is_some_and(|report| report["recipe_hash"].as_str().is_some_and(|hash| hash != recipe.hash()))
 }
 
+/// Whether `file` is the recipe in a world's folder, and stays to the letter what it is when a world of this recipe is written there.
+pub fn keeps_recipe(folder: &Path, recipe: &Recipe, file: &Path) -> bool {
+    let is_kept = |own: Recipe| std::fs::read_to_string(file).is_ok_and(|text| text == own.to_file());
+    same(file, &folder.join(RECIPE_FILE)) && recipe.within(folder).is_ok_and(is_kept)
+}
+
 fn add_layers(folder: &Path, specs: &[LayerSpec], terrain: &mut Terrain) -> Result<()> {
     for spec in specs {
         if let Some(file) = file_in(folder, &format!("{}.tif", spec.name)) {
@@ -125,4 +132,23 @@ fn add_layers(folder: &Path, specs: &[LayerSpec], terrain: &mut Terrain) -> Resu
 
 fn file_in(folder: &Path, name: &str) -> Option<PathBuf> {
     Some(folder.join(name)).filter(|file| file.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::presets;
+
+    #[test]
+    fn a_recipe_stays_in_its_folder_only_as_it_is_written_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let recipe = presets::find("hills").unwrap();
+        let [own, other] = [RECIPE_FILE, "other.toml"].map(|name| folder.path().join(name));
+        for file in [&own, &other] {
+            std::fs::write(file, recipe.within(folder.path()).unwrap().to_file()).unwrap();
+        }
+        assert!(keeps_recipe(folder.path(), &recipe, &own));
+        assert!(!keeps_recipe(folder.path(), &recipe, &other), "another file");
+        assert!(!keeps_recipe(folder.path(), &Recipe { seed: recipe.seed + 1, ..recipe }, &own), "another recipe");
+    }
 }

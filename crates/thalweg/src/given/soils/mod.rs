@@ -156,17 +156,21 @@ impl Given for Soil {
     }
 }
 
-/// Adds kinds to those that a terrain has; their numbers go on where those end. Names are not kept, and figures out of their limits
-/// are refused when the table is read ([`kinds`]).
+/// Adds kinds to those that a terrain has; their numbers go on where those end. Names are not kept.
 ///
 /// # Errors
-/// When they become more than [`MAX_KINDS`], and as [`kinds`].
+/// When a figure is out of the limits that [`SoilKind`] names, or they become more than [`MAX_KINDS`]; as [`kinds`]. Nothing is changed
+/// then.
 pub fn add(terrain: &mut Terrain, soils: &[Soil]) -> Result<()> {
     room(terrain, soils.len())?;
     let numbers: Vec<_> = soils.iter().map(|soil| soil.kind.numbers()).collect();
+    for (number, figures) in numbers.iter().enumerate() {
+        let owner = rows::name(SOILS, number);
+        ENTRIES.iter().zip(figures).try_for_each(|(entry, x)| entry.check(&owner, f64::from(*x)).map(drop))?;
+    }
     let more = rows::table(&numbers, &ENTRIES);
     match terrain.tables.get_mut(SOILS) {
-        Some(table) => table.append(&more),
+        Some(table) => table.append(&more)?,
         None => drop(terrain.tables.insert(SOILS.to_string(), more)),
     }
     Ok(())
@@ -350,6 +354,22 @@ mod tests {
             assert!(message.contains(words), "{message}");
         }
         assert!(list("soils = 3").unwrap_err().to_string().contains("a list of up to 250"));
+    }
+
+    #[test]
+    fn figures_out_of_their_limits_are_not_added() {
+        let chalk = list(&format!("soils = [{CHALK}]")).unwrap().remove(0);
+        let mut land = terrain();
+        for (kind, words) in [
+            (SoilKind { erodibility: f32::NAN, ..chalk.kind }, "soils[2].erodibility = NaN: allowed is 0 to 1000"),
+            (SoilKind { cohesion: 1.5, ..chalk.kind }, "soils[2].cohesion = 1.5: allowed is 0 to 1"),
+            (SoilKind { talus: 90.0, ..chalk.kind }, "soils[2].talus = 90°: allowed is 1 to 89°"),
+            (SoilKind { permeability: -1.0, ..chalk.kind }, "soils[2].permeability = -1 m/s: allowed is 0 to 10 m/s"),
+        ] {
+            let message = add(&mut land, &[chalk.clone(), Soil { kind, ..chalk.clone() }]).unwrap_err().to_string();
+            assert_eq!(message, words);
+            assert!(land.tables.is_empty());
+        }
     }
 
     #[test]

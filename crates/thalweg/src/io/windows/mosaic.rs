@@ -31,7 +31,7 @@ const OPEN: usize = 16;
 const KEPT: u64 = 4 << 20;
 
 /// Bytes of files held whole, of formats that are not read by windows; one is held in any case.
-const WHOLE: u64 = 64 << 20;
+const HELD_WHOLE: u64 = 64 << 20;
 
 /// Rows and columns that are read at a time where no file says otherwise.
 const CHUNK: Size = [256, 256];
@@ -94,7 +94,7 @@ impl VrtWindows {
         };
         // A piece of a file beside the window, and that in the raster's own type.
         let piece = (window[0] * window[1] * 2 * SampleType::F64.bytes()) as u64;
-        [(held.saturating_mul(OPEN as u64)).min(WHOLE.max(held)), each.saturating_add(piece)]
+        [(held.saturating_mul(OPEN as u64)).min(HELD_WHOLE.max(held)), each.saturating_add(piece)]
     }
 
     /// The files that it lays, the lowest first; one that is laid twice comes twice.
@@ -211,7 +211,7 @@ impl VrtWindows {
         let mut kept = kept();
         kept.push_back((k, opened.clone()));
         let whole = |kept: &VecDeque<(usize, Arc<FileWindows>)>| kept.iter().map(|(_, file)| file.bytes()).sum::<u64>();
-        while kept.len() > OPEN || (kept.len() > 1 && whole(&kept) > WHOLE) {
+        while kept.len() > OPEN || (kept.len() > 1 && whole(&kept) > HELD_WHOLE) {
             kept.pop_front();
         }
         Ok(opened)

@@ -58,7 +58,7 @@ params! {
         /// How much more waves come from one side: 0 from all alike, 1 none from the other side.
         swell: f64 = 0.0, within 0.0..=1.0, unit "1", source "ours";
         /// Where most waves come from, clockwise from north.
-        swell_from: f64 = 270.0, within -360.0..=360.0, unit "degree", source "ours";
+        swell_from: f64 = 270.0, within -360.0..=360.0, unit "°", source "ours";
         /// Distance over land and shoals on which the open water that counts for waves falls to a third.
         shelter: f64 = 100.0, within 1.0..=1e5, unit "m", scales Size, source "ours";
         /// Depth to which waves stir the ground.

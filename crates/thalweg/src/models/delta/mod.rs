@@ -112,7 +112,7 @@ impl Delta {
     }
 
     /// Years of a step.
-    pub fn span(&self) -> f64 {
+    fn span(&self) -> f64 {
         self.years / f64::from(self.count())
     }
 }

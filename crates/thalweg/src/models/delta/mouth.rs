@@ -89,7 +89,7 @@ impl Delta {
     }
 
     /// Lays the load of a mouth, in units of height × cells: a bar, and mud before it; returns how much they took.
-    pub fn bar(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, load: i64) -> i64 {
+    pub(super) fn bar(&self, terrain: &mut Terrain, sea: Height, arm: &Arm, load: i64) -> i64 {
         let [near, far] = FARTHEST.map(|widths| widths * self.width());
         let bar = self.cone(terrain, sea, arm, [TOP * self.levee, self.front, near], load);
         let mud = (MUD[0] * (load - bar) as f64) as i64;
@@ -98,7 +98,7 @@ impl Delta {
 
     /// Moves mouths on over their bars, forks those that have come far, and lets those fade that are closed in. `spacing` is the distance
     /// of an arm's points in metres, by which a mouth moves on.
-    pub fn mouths(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, spacing: f64, key: Key) {
+    pub(super) fn mouths(&self, arms: &mut Arms, terrain: &Terrain, sea: Height, spacing: f64, key: Key) {
         let shares = arms.shares();
         let mut forks = Vec::new();
         let mouths: Vec<usize> = (0..arms.0.len()).filter(|k| arms.is_mouth(*k)).collect();
@@ -191,7 +191,7 @@ impl Delta {
     }
 
     /// Width of the whole river in metres.
-    pub fn width(&self) -> f64 {
+    pub(super) fn width(&self) -> f64 {
         f64::from(hydraulic::width(self.discharge as f32))
     }
 }

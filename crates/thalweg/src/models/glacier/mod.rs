@@ -167,8 +167,13 @@ impl Model for Glacier {
     fn check(&self, _grid: &Grid) -> Result<()> {
         let [growth, wear] = self.counts();
         if growth + wear > MOST {
-            let value = format!("{} a of growth and {} a in steps of {} a", self.growth, self.years, self.step);
-            return Err(Error::value("glacier.years", value, format!("up to {MOST} steps")));
+            // The time that takes more steps is named.
+            let (name, time, step, length, left) = match wear >= growth {
+                true => ("years", self.years, "step", self.step, MOST - growth),
+                false => ("growth", self.growth, "ice_years", self.ice_years, MOST - wear),
+            };
+            let allowed = format!("0 to {} a with {step} = {length} a ({MOST} steps in all)", left * length);
+            return Err(Error::value(format!("glacier.{name}"), format!("{time} a"), allowed));
         }
         Ok(())
     }

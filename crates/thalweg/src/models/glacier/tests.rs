@@ -280,3 +280,19 @@ fn neither_threads_nor_a_new_stepper_show_in_what_ice_leaves() {
     assert_eq!(threads(1), threads(3));
     assert_eq!(threads(1), dropped.fingerprints());
 }
+
+#[test]
+fn too_many_steps_are_said_of_the_time_that_takes_them() {
+    let grid = Grid::new([4, 4], 100.0).unwrap();
+    let refused = |model: Glacier| model.check(&grid).unwrap_err().to_string();
+    let long = Glacier { years: 1e7, step: 1.0, growth: 300.0, ice_years: 5.0, ..Glacier::default() };
+    assert_eq!(
+        refused(long.clone()),
+        "glacier.years = 10000000 a: allowed is 0 to 999940 a with step = 1 a (1000000 steps in all)"
+    );
+    let slow = Glacier { years: 2e5, growth: 1e5, ice_years: 0.1, ..long };
+    assert_eq!(
+        refused(slow),
+        "glacier.growth = 100000 a: allowed is 0 to 80000 a with ice_years = 0.1 a (1000000 steps in all)"
+    );
+}

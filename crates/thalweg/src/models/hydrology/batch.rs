@@ -15,7 +15,7 @@ use crate::models::hydrology::grade::Way;
 use crate::models::hydrology::ground::Ground;
 use crate::models::hydrology::grove;
 use crate::models::hydrology::lakes::{Lakes, Settling};
-use crate::models::hydrology::motion::WHOLE;
+use crate::models::hydrology::motion::WHOLE_DROP;
 use crate::models::hydrology::past::Past;
 use crate::models::hydrology::rain;
 use crate::models::hydrology::reckoning;
@@ -41,7 +41,7 @@ pub struct Batches {
     pub lakes: Option<Lakes>,
 }
 
-/// What passed each cell in a batch, in parts of a [`WHOLE`] drop.
+/// What passed each cell in a batch, in parts of a [`WHOLE_DROP`].
 struct Passed {
     count: Field<u32>,
     south: Field<Height>,
@@ -211,7 +211,7 @@ impl Batches {
     fn learn(&self, state: &mut State, passed: &Passed) {
         let rules = &self.rules;
         let (keep, drowned) = (rules.keep as f32, rules.keep_drowned as f32);
-        let learn = ((1.0 - rules.keep) * rules.drop_rate / f64::from(WHOLE)) as f32;
+        let learn = ((1.0 - rules.keep) * rules.drop_rate / f64::from(WHOLE_DROP)) as f32;
         for (map, sums) in [(&mut state.south, &passed.south), (&mut state.east, &passed.east)] {
             map.par_rows_mut().for_each(|(i, row)| {
                 row.iter_mut().zip(sums.row(i)).for_each(|(map, sum)| *map = keep * *map + learn * sum.0 as f32);

@@ -1,7 +1,7 @@
 //! How drops descend over a tile: motion, exchange with the ground, slides of the banks, coming to rest.
 
 use crate::base::error::Result;
-use crate::flow::STEPS;
+use crate::flow::{LENGTHS_F32, STEPS};
 use crate::model::Budget;
 use crate::models::hydrology::RuleSet;
 use crate::models::hydrology::drop::{Drop, MAX_CARRIED};
@@ -14,7 +14,7 @@ use crate::terrain::height::Height;
 use crate::terrain::{GROUND, LOOSE};
 
 /// The planes of heights beside the ground and its loose part: the level of the lake or sea over a cell ([`DRY`] where there is
-/// none; only read), and the southward and eastward sums of what passes, in parts of a [`WHOLE`](super::motion::WHOLE) drop.
+/// none; only read), and the southward and eastward sums of what passes, in parts of a [`WHOLE_DROP`](super::motion::WHOLE_DROP).
 pub const LEVEL: &str = "level";
 pub const SOUTH: &str = "south";
 pub const EAST: &str = "east";
@@ -429,7 +429,7 @@ impl<'a> Tile<'a> {
             };
             let [straight, across] = self.around(at).map(most);
             // Mostly nothing is too steep.
-            if straight <= talus && across <= talus * std::f32::consts::SQRT_2 {
+            if straight <= talus && across <= talus * LENGTHS_F32[1] {
                 return;
             }
         }
@@ -443,7 +443,7 @@ impl<'a> Tile<'a> {
             // What slides is of the higher cell.
             let own = self.talus.map_or(talus, |plane| plane[if over > 0 { at } else { other }]);
             let talus = if wet { talus.min(own) } else { own };
-            let talus = if k & 1 == 0 { talus } else { talus * std::f32::consts::SQRT_2 };
+            let talus = talus * LENGTHS_F32[k % 2];
             let excess = over.unsigned_abs() as f32 - talus;
             if excess > 0.0 && !self.is_void(cell) {
                 let amount = (excess * self.rules.slide) as i32;

@@ -253,7 +253,8 @@ impl Model for Hydrology {
             return Err(Error::value("hydrology.rain", value, "up to 10000 m to a drop"));
         }
         if self.forest > 0.0 {
-            grove::rules(self).check(grid)?;
+            // Seeds are the forest's own.
+            grove::rules(self).check_for(["hydrology.tree_patch", "spawn"], grid)?;
         }
         Ok(())
     }

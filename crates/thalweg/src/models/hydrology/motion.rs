@@ -7,7 +7,7 @@ use crate::models::hydrology::rules::Rules;
 pub const LANES: usize = 4;
 
 /// A whole drop in the sums of a batch.
-pub const WHOLE: f32 = 1024.0;
+pub const WHOLE_DROP: f32 = 1024.0;
 
 /// A number for each of them.
 pub type Lanes<T> = [T; LANES];
@@ -47,16 +47,16 @@ pub struct Motion {
     pub time: Lanes<f32>,
     /// Its water, in whole drops.
     pub volume: Lanes<f32>,
-    /// The water that passes southward and eastward, in parts of a [`WHOLE`] drop.
+    /// The water that passes southward and eastward, in parts of a [`WHOLE_DROP`].
     south: Lanes<f32>,
     east: Lanes<f32>,
 }
 
 impl Motion {
-    /// The water of the drop in lane `x` that passes, and its parts southward and eastward, in parts of a [`WHOLE`] drop.
+    /// The water of the drop in lane `x` that passes, and its parts southward and eastward, in parts of a [`WHOLE_DROP`].
     #[inline(always)]
     pub fn passing(&self, x: usize) -> (u32, [i32; 2]) {
-        ((self.volume[x] * WHOLE) as u32, [self.south[x] as i32, self.east[x] as i32])
+        ((self.volume[x] * WHOLE_DROP) as u32, [self.south[x] as i32, self.east[x] as i32])
     }
 }
 
@@ -80,7 +80,7 @@ impl Forces {
         }
         for x in 0..LANES {
             let size = length(motion.down[x], motion.across[x]);
-            let amount = self.volume[x] * WHOLE;
+            let amount = self.volume[x] * WHOLE_DROP;
             motion.south[x] = amount * motion.down[x] / size;
             motion.east[x] = amount * motion.across[x] / size;
         }
@@ -223,7 +223,7 @@ mod tests {
                         "{set:?} {number} {x}"
                     );
                     if down != 0.0 || across != 0.0 {
-                        let amount = forces.volume[x] * WHOLE;
+                        let amount = forces.volume[x] * WHOLE_DROP;
                         let parts = [down, across].map(|way| (amount * way / length(down, across)) as i32);
                         assert_eq!(motion.passing(x), (amount as u32, parts));
                     }

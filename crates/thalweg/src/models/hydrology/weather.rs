@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use crate::base::error::Result;
 use crate::base::rng::Key;
-use crate::flow::downstream;
 use crate::flow::pools::{Arrival, Pools};
+use crate::flow::{LENGTHS_F32, downstream};
 use crate::model::Budget;
 use crate::models::hydrology::Hydrology;
 use crate::models::hydrology::rain::{Share, sourced};
@@ -24,6 +24,9 @@ const PARTS: f64 = 65_536.0;
 
 /// Rows whose water is found at once.
 const ROWS: usize = 128;
+
+/// Lengths of a straight step and of a diagonal one in steps of a drop, each of which leads √2 cells.
+const DROP_STEPS: [f32; 2] = [1.0 / LENGTHS_F32[1], 1.0];
 
 /// The water that comes to the pits of the ground in some batches. What falls is booked, and what is lost or drains off the land.
 pub fn come(
@@ -120,8 +123,7 @@ fn comes(pools: &Pools, rules: &Rules, depth: &Field<Height>, stream: &[f32]) ->
         if depth[at].0 != 0 || next(at).is_none_or(|next| leaf[next] != leaf[at]) {
             return 1.0;
         }
-        // Every second direction is diagonal; a step of a drop leads √2 cells.
-        let length = if directions[at] % 2 == 1 { 1.0 } else { std::f32::consts::FRAC_1_SQRT_2 };
+        let length = DROP_STEPS[usize::from(directions[at] % 2)];
         let lost = length * rules.evaporation * (1.0 - rules.stream_evaporation * stream[at]);
         // Of nothing nothing comes, whatever the rest of the way.
         0.0 - (1.0 - lost).max(0.0)

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::base::rng::Key;
+use crate::flow::{LENGTHS_F32, around};
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 
@@ -44,18 +45,6 @@ pub struct Basin {
     pub broad: f32,
 }
 
-/// Steps to the eight neighbours, and their lengths in cells.
-const STEPS: [(isize, isize, f32); 8] = [
-    (0, 1, 1.0),
-    (1, 1, std::f32::consts::SQRT_2),
-    (1, 0, 1.0),
-    (1, -1, std::f32::consts::SQRT_2),
-    (0, -1, 1.0),
-    (-1, -1, std::f32::consts::SQRT_2),
-    (-1, 0, 1.0),
-    (-1, 1, std::f32::consts::SQRT_2),
-];
-
 /// How many times as dear the way along a coast is as one inland.
 const SHORE: f32 = 5.0;
 
@@ -73,11 +62,7 @@ fn reached([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f
 
 /// The neighbours of a cell, and how far off they are in cells.
 fn near([rows, cols]: [usize; 2], k: usize) -> impl Iterator<Item = (usize, f32)> {
-    let (i, j) = (k / cols, k % cols);
-    STEPS.into_iter().filter_map(move |(down, right, length)| {
-        let (i, j) = (i.checked_add_signed(down)?, j.checked_add_signed(right)?);
-        (i < rows && j < cols).then_some((i * cols + j, length))
-    })
+    around([rows, cols], [k / cols, k % cols]).map(move |(d, [i, j])| (i * cols + j, LENGTHS_F32[d % 2]))
 }
 
 /// Least sums of `cost` over ways from the starts; a way's last argument is its length in cells. Bits of numbers from 0 on stand in

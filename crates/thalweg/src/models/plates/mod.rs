@@ -366,10 +366,15 @@ impl Model for Plates {
     }
 
     fn check(&self, grid: &Grid) -> Result<()> {
-        match grid.first {
-            [0, 0] => Ok(()),
-            _ => Err(Error::value("margin", -grid.first[0], "0 with plates: a continent lies in its sea as a whole")),
+        let cells = -grid.first[0].min(grid.first[1]);
+        if cells == 0 {
+            return Ok(());
         }
+        // A recipe says it as a share of the map's shorter side.
+        let [height, width] = grid.map();
+        let share = (1e4 * cells as f64 * grid.cell / height.min(width)).round() / 1e4;
+        let value = format!("{share} ({cells} cells to each side)");
+        Err(Error::value("margin", value, "0 with plates: a continent lies in its sea as a whole"))
     }
 
     fn steps(&self, grid: &Grid) -> u32 {

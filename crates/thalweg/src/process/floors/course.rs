@@ -58,9 +58,8 @@ pub fn lines(
     for _ in 0..2 {
         river.values = smoothed(&river, valley, grid.cell);
     }
-    let swings =
-        Swings { waves: Waves::new(key.and(2), grid.cell), wander: valley.wander / f64::from(gradient::DEVIATION) };
-    let bends = [0, 1].map(|side| Bends::new(valley, grid.cell, key.and(side)));
+    let swings = Swings { waves: Waves::new(key.and(2)), wander: valley.wander / f64::from(gradient::DEVIATION) };
+    let bends = [0, 1].map(|side| Bends::new(valley, key.and(side)));
     let point = |k: u32| {
         let [x, y, level, root, ease] = river.values[k as usize];
         let metres = ease * valley.half_width(root);
@@ -218,8 +217,8 @@ struct Bends {
 }
 
 impl Bends {
-    fn new(valley: &Valley, cell: f64, key: Key) -> Self {
-        let waves = Waves::new(key, cell);
+    fn new(valley: &Valley, key: Key) -> Self {
+        let waves = Waves::new(key);
         Self { waves, wavelength: valley.wavelength, deviation: valley.uneven / f64::from(gradient::DEVIATION) }
     }
 

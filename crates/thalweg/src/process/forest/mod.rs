@@ -89,16 +89,23 @@ impl ForestRules {
     /// # Errors
     /// A patch that is no length or too many cells wide, more plants or seeds than [`MAX_TREES`].
     pub fn check(&self, grid: &Grid) -> Result<()> {
+        self.check_for(["patch", "spawn"], grid)
+    }
+
+    /// As [`ForestRules::check`]; messages call patch and spawn as they are called.
+    pub(crate) fn check_for(&self, [patch, spawn]: [&str; 2], grid: &Grid) -> Result<()> {
         let most = MAX_CELLS * grid.cell;
         if !(self.patch > 0.0 && self.patch <= most) {
             let allowed = format!("above 0 to {most} m ({MAX_CELLS} cells)");
-            return Err(Error::value("patch", format!("{} m", self.patch), allowed));
+            return Err(Error::value(patch, format!("{} m", self.patch), allowed));
         }
         let trees = self.most(grid);
         let seeds = self.spawn * area(grid);
         if trees > MAX_TREES || seeds > MAX_TREES {
-            let (what, hint) =
-                if trees > MAX_TREES { ("plants", "a wider patch") } else { ("seeds a step", "a smaller spawn") };
+            let (what, hint) = match trees > MAX_TREES {
+                true => ("plants", format!("a wider {patch}")),
+                false => ("seeds a step", format!("a smaller {spawn}")),
+            };
             return Err(Error::TooLarge {
                 what: "the forest".into(),
                 need: format!("up to {:.0} {what}", trees.max(seeds)),

@@ -1,7 +1,7 @@
 //! Maps beside weights and albedo: occlusion, curvature, flow, and what a run has worn away and laid down.
 
 use crate::base::error::{Error, Result};
-use crate::flow::{Drainage, Land, hydraulic};
+use crate::flow::{Drainage, Land, STEPS, hydraulic};
 use crate::pictures::light::sky;
 use crate::pictures::sample::bilinear;
 use crate::products::slope::gradient;
@@ -105,8 +105,6 @@ fn passes(terrain: &Terrain, [i, j]: [usize; 2], momentum: [f32; 2]) -> bool {
     let ahead = terrain.grid.topology().cell([i, j], step);
     ahead.is_none_or(|[r, c]| terrain.is_nodata(r, c) || terrain.ground[(r, c)] <= terrain.ground[(i, j)])
 }
-
-const STEPS: [[isize; 2]; 8] = [[-1, -1], [-1, 0], [-1, 1], [0, -1], [0, 1], [1, -1], [1, 0], [1, 1]];
 
 /// Metres that a run has worn away and laid down by cell, each 0 or more, from the ground at its start; zeros without data.
 ///

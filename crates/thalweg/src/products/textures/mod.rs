@@ -66,8 +66,8 @@ pub struct Textures {
     pub occlusion: Field<f32>,
     /// Mean curvature in 1/m, above 0 on crests.
     pub curvature: Field<f32>,
-    /// Direction of water as a vector east and south, and its speed in m/s: of length 1, but shorter where a sample is made of cells of
-    /// several directions; zeros where it goes nowhere.
+    /// Direction of water as a unit vector east and south, and its speed in m/s; zeros where it goes nowhere, as where a sample is made of
+    /// cells whose directions cancel each other.
     pub flow: Field<[f32; 3]>,
     /// Metres worn away, 0 or more; `None` where the start is not known.
     pub wear: Option<Field<f32>>,
@@ -119,7 +119,13 @@ impl Textures {
             roughness,
             occlusion: resize(&maps::occlusion(terrain)),
             curvature: resize(&maps::curvature(terrain)),
-            flow: Field::generate(size, |i, j| [east[(i, j)], south[(i, j)], speed[(i, j)]]),
+            flow: Field::generate(size, |i, j| {
+                let [east, south] = match flow.size() == size {
+                    true => [east[(i, j)], south[(i, j)]],
+                    false => unit([east[(i, j)], south[(i, j)]]),
+                };
+                [east, south, speed[(i, j)]]
+            }),
             wear: wear.as_ref().map(resize),
             deposit: deposit.as_ref().map(resize),
             cell: cover.grid.cell,
@@ -132,10 +138,47 @@ impl Textures {
     }
 }
 
+/// A mean of unit vectors so short is what rounding left of vectors that cancel each other.
+const CANCELLED: f32 = 1e-5;
+
+/// The vector at length 1; zeros where it points nowhere.
+fn unit([east, south]: [f32; 2]) -> [f32; 2] {
+    let length = (east * east + south * south).sqrt();
+    if length > CANCELLED { [east / length, south / length] } else { [0.0; 2] }
+}
+
 /// Rows and columns with so many samples on the longer side, in the shape of `old`.
 fn sized(old: Size, long: Option<usize>) -> Size {
     let Some(long) = long else { return old };
     let most = old[0].max(old[1]);
     let scale = (long.max(1) - 1) as f64 / (most.max(2) - 1) as f64;
     old.map(|n| if n == most { long } else { ((n - 1) as f64 * scale).round() as usize + 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terrain::grid::Grid;
+    use crate::terrain::height::Height;
+
+    #[test]
+    fn directions_of_water_are_of_length_1_at_any_size() {
+        // A valley whose sides fall towards its middle; its lower end is level along it.
+        let ground = Field::generate([24, 24], |i, j| Height::saturating((3 * i.max(8) + j.abs_diff(12)) as f64));
+        let terrain = Terrain::from_ground(Grid::new([24, 24], 10.0).unwrap(), ground).unwrap();
+        for size in [None, Some(9), Some(50)] {
+            let options = TextureOptions { size, ..TextureOptions::default() };
+            let textures = Textures::of(&terrain, &TextureRules::default(), Rock::usual(), &options).unwrap();
+            let mut known = 0;
+            for [east, south, _] in textures.flow.as_slice() {
+                let length = (east * east + south * south).sqrt();
+                assert!(length == 0.0 || (length - 1.0).abs() < 1e-6, "{size:?}: {length}");
+                known += usize::from(length > 0.0);
+            }
+            assert!(2 * known > textures.flow.len(), "{size:?}: {known}");
+        }
+        assert_eq!(unit([0.0, 0.0]), [0.0, 0.0]);
+        assert_eq!(unit([1e-8, 0.0]), [0.0, 0.0]);
+        assert_eq!(unit([0.0, -0.25]), [0.0, -1.0]);
+    }
 }

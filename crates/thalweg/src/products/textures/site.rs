@@ -6,7 +6,7 @@ use super::materials::{FACTORS, Factor};
 use super::rules::TextureRules;
 use crate::base::error::Result;
 use crate::base::rng::Key;
-use crate::flow::hydraulic;
+use crate::flow::{LENGTHS_F32, STEPS, hydraulic};
 use crate::models::glacier::ICE;
 use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::products::slope::gradient;
@@ -186,23 +186,20 @@ fn rockfall(terrain: &Terrain, slope: &Field<f32>) -> Field<f32> {
     let ground = terrain.ground.as_slice();
     let mut order: Vec<u32> = (0..grid.len() as u32).collect();
     order.par_sort_unstable_by_key(|k| (std::cmp::Reverse(ground[*k as usize].0), *k));
-    let left = [1.0, std::f32::consts::SQRT_2].map(|steps| libm::expf(-steps * grid.cell as f32 / ROLL));
+    let left = LENGTHS_F32.map(|steps| libm::expf(-steps * grid.cell as f32 / ROLL));
     for k in order {
         let k = k as usize;
         let here = fall[k];
         if here < 0.02 || slope.as_slice()[k] < ROLLS {
             continue;
         }
-        for step in STEPS {
+        for (d, step) in STEPS.into_iter().enumerate() {
             let Some([r, c]) = topology.cell([k / cols, k % cols], step) else { continue };
             let n = r * cols + c;
             if ground[n] < ground[k] && !terrain.is_nodata(r, c) {
-                let diagonal = usize::from(step[0] != 0 && step[1] != 0);
-                fall[n] = fall[n].max(here * left[diagonal]);
+                fall[n] = fall[n].max(here * left[d % 2]);
             }
         }
     }
     Field::generate(grid.size, |i, j| fall[i * cols + j])
 }
-
-const STEPS: [[isize; 2]; 8] = [[-1, -1], [-1, 0], [-1, 1], [0, -1], [0, 1], [1, -1], [1, 0], [1, 1]];

@@ -234,7 +234,7 @@ pub(super) fn carve(site: &Site<'_>, network: &mut Network) -> Carved {
                 let k = i as usize * cols + j as usize;
                 if !site.is_void(k) && !site.is_sea(k) {
                     let middle = [i as f64 + 0.5, j as f64 + 0.5];
-                    let (t, _) = crate::rivers::walk::nearest(middle, pair[0].place, pair[1].place);
+                    let (t, _) = crate::rivers::line_cells::nearest(middle, pair[0].place, pair[1].place);
                     cut(k, t, 0.0);
                 }
             });

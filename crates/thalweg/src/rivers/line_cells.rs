@@ -1,4 +1,4 @@
-//! Walking a line from cell to cell.
+//! The cells that a line passes, one after the other.
 
 /// How near to a corner a way goes through it, as a share of the way: more than the rounding of a place in a file, 1e-7 of a cell.
 const CORNER: f64 = 1e-6;

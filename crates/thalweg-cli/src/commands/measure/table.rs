@@ -1,0 +1,112 @@
+//! What `measure` prints where it is no JSON.
+
+use thalweg::products::agreement::Agreement;
+use thalweg::products::measure::{Group, Measure, Measures};
+
+/// How far two builds of one world agree, in lines.
+pub fn agreed(same: &Agreement) -> String {
+    let mut text =
+        format!("\nAs two builds of one world: heights correlate by {:.4}, slopes by {:.3}", same.heights, same.slopes);
+    if let (Some(rivers), Some(shift)) = (same.rivers, same.shift) {
+        text += &format!(
+            "; of the ten largest rivers {:.0} % lie within 2 coarse cells, {shift:.0} m off in the mean",
+            100.0 * rivers
+        );
+    }
+    text + ".\n"
+}
+
+/// One terrain's measures. Columns are title, value, unit, usual.
+pub fn table(title: &str, found: &Measures, explain: bool) -> String {
+    let [cols, rows] = found.cells;
+    let mut text = format!("{title}: {cols} × {rows} cells of {} m\n", number(Some(found.cell_size_m)));
+    for (heading, measures) in grouped(found) {
+        text += &format!("\n{heading:<42}{:>10}  {:<8}{:<15}\n", "", "", "usual");
+        for (_, m) in measures {
+            let line = format!(
+                "  {:<40}{:>10}  {:<8}{:<15}{}",
+                m.spec.title,
+                number(m.value),
+                unit(m.spec.unit),
+                usual(m),
+                m.missing.unwrap_or(mark(m))
+            );
+            text += &format!("{}\n", line.trim_end());
+            if explain {
+                text += &format!("      {} {}\n", m.spec.nature, m.spec.source);
+            }
+        }
+    }
+    text + "\n< below what is usual in nature, > above it; --explain says what is usual and by whom it was found.\n"
+}
+
+/// Both terrains' columns, and how far they lie apart.
+pub fn beside(titles: [&str; 2], first: &Measures, second: &Measures) -> String {
+    let mut text = String::new();
+    for (title, found) in titles.iter().zip([first, second]) {
+        let [cols, rows] = found.cells;
+        text += &format!("{title}: {cols} × {rows} cells of {} m\n", number(Some(found.cell_size_m)));
+    }
+    let differences = first.differences(second);
+    for (heading, measures) in grouped(first) {
+        text += &format!("\n{heading:<42}{:>10}   {:>10}    {:<8}{:<15}distance\n", "first", "second", "", "usual");
+        for (n, m) in measures {
+            let other = &second.measures[n];
+            let line = format!(
+                "  {:<40}{:>10} {:<1} {:>10} {:<1}  {:<8}{:<15}{:>8}",
+                m.spec.title,
+                number(m.value),
+                mark(m),
+                number(other.value),
+                mark(other),
+                unit(m.spec.unit),
+                usual(m),
+                differences[n].distance.map(|d| format!("{d:.2}")).unwrap_or_default()
+            );
+            text += &format!("{}\n", line.trim_end());
+        }
+    }
+    text + "\n< below what is usual in nature, > above it. Distances are in widths of what is usual; where that is not known, \
+            over the greater of both values.\n"
+}
+
+/// Headings, and the measures under each with their numbers.
+fn grouped(found: &Measures) -> impl Iterator<Item = (&'static str, Vec<(usize, &Measure)>)> {
+    Group::ALL.into_iter().map(|group| {
+        (group.title(), found.measures.iter().enumerate().filter(|(_, m)| m.spec.group == group).collect())
+    })
+}
+
+/// Three digits that count, or a dash.
+fn number(value: Option<f64>) -> String {
+    match value {
+        None => "–".to_string(),
+        Some(v) if v != 0.0 && v.abs() < 0.001 => format!("{v:.1e}"),
+        Some(v) => {
+            let places = [100.0, 10.0].iter().filter(|limit| v.abs() < **limit).count() + usize::from(v.abs() < 1.0);
+            let text = format!("{v:.places$}");
+            if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+        }
+    }
+}
+
+fn unit(unit: &str) -> &str {
+    if unit == "1" { "" } else { unit }
+}
+
+fn usual(m: &Measure) -> String {
+    m.spec.usual.map(|[from, to]| format!("{} to {}", number(Some(from)), number(Some(to)))).unwrap_or_default()
+}
+
+fn mark(m: &Measure) -> &'static str {
+    match (m.within, m.value, m.spec.usual) {
+        (Some(false), Some(value), Some([from, _])) => {
+            if value < from {
+                "<"
+            } else {
+                ">"
+            }
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,41 @@
+//! [`run_into`]: a run that begins with what the library brings along, for a folder that gets it.
+
+use std::path::Path;
+
+use crate::base::error::{Error, Result};
+use crate::io::LoadOptions;
+use crate::io::atomic::Temporary;
+use crate::io::output::{absolute, make_folder};
+use crate::presets::{ELEVATION_MODEL, laid};
+use crate::recipe::Recipe;
+use crate::run::Run;
+
+/// The run of a recipe that begins with the presets' elevation model, for a world that goes into `folder`, which is made if need be. The
+/// model is read from a passing place there; the recipe names the one that will be laid beside the world when that is done.
+///
+/// # Errors
+/// When the folder cannot be written; when the recipe begins with something else; as [`Run::over_file`].
+pub fn run_into(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<Run> {
+    make_folder(folder)?;
+    let passing = Temporary::folder(folder).map_err(Error::io(folder, "write into"))?;
+    let recipe = laid(recipe, passing.path())?;
+    let model = passing.path().join(ELEVATION_MODEL.0);
+    Run::over_file(Recipe { folder: absolute(folder)?, ..recipe }, &model, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::presets::find;
+
+    #[test]
+    fn an_elevation_model_is_read_from_a_place_that_passes() {
+        let passing = tempfile::tempdir().unwrap();
+        let folder = passing.path().join("world");
+        let recipe = Recipe { cells: 64, ..find("aged").unwrap() };
+        let run = run_into(recipe, &folder, &LoadOptions::default()).unwrap();
+        assert_eq!(run.recipe().folder, absolute(&folder).unwrap());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "nothing stays of it");
+        assert!(run_into(find("hills").unwrap(), &folder, &LoadOptions::default()).is_err());
+    }
+}
