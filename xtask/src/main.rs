@@ -4,6 +4,7 @@ mod deny;
 mod fuzz;
 mod long;
 mod peers;
+mod python;
 mod release;
 mod semver;
 mod test;

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::{test, wheel};
+use crate::python::python;
+use crate::wheel;
 use xtask::shell::{Outcome, apt, cargo, is_there, program, root, run};
 
 /// Other packages, a line each.
@@ -13,7 +14,7 @@ const PEERS: &str = "tests/peers/requirements.txt";
 
 /// Measures; `words` are those of the script, such as `--cells 512`.
 pub fn bench(words: &[&str]) -> Outcome {
-    let python = test::python()?;
+    let python = python()?;
     install(&python)?;
     gdaldem();
     wheel::install(&python, &wheel::build("release")?)?;

@@ -5,14 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::long::List;
+use crate::python::python;
 use crate::{deny, fuzz, peers, release, semver, wasm, web, wheel};
 use xtask::shell::{Outcome, apt, built, cargo_command, is_there, program, root, run};
 
 /// The Khronos validator of glTF files: what is installed, and where, from the repository's root.
 const VALIDATOR: [&str; 2] = ["gltf-validator@2.0.0-dev.3.10", "target/npm"];
-
-const REQUIREMENTS: [&str; 3] =
-    ["tests/interop/requirements.txt", "tests/python/requirements.txt", "tests/web/requirements.txt"];
 
 /// With the studio, which the command has only where it is asked for.
 const STUDIO: &str = "thalweg-cli/studio";
@@ -134,53 +132,11 @@ fn validator() -> Outcome {
     run(program(npm).args(["install", "--no-audit", "--no-fund", "--prefix", folder, package]))
 }
 
-/// The Python of `.venv`, made and filled if need be.
-pub fn python() -> Outcome<PathBuf> {
-    let venv = root().join(".venv");
-    let python = python_of(&venv);
-    let read = |name: &str| fs::read_to_string(root().join(name)).map_err(|e| format!("{name}: {e}"));
-    let wanted = REQUIREMENTS.map(read).into_iter().collect::<Outcome<Vec<_>>>()?.concat();
-    let stamp = venv.join("requirements.txt");
-    if fs::read_to_string(&stamp).is_ok_and(|had| had == wanted) && works(&python) {
-        return Ok(python);
-    }
-    if !works(&python) {
-        make_venv()?;
-    }
-    run(program(&python)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-        .args(REQUIREMENTS.iter().flat_map(|name| ["-r", name])))?;
-    fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
-    Ok(python)
-}
-
-/// The same with the packages whose results tests compare with ours.
+/// The Python of `.venv`, with the packages whose results tests compare with ours.
 fn python_with_peers() -> Outcome<PathBuf> {
     let python = python()?;
     let lacking = peers::install(&python)?;
     if lacking.is_empty() { Ok(python) } else { Err(format!("not to be installed: {}", lacking.join(", "))) }
-}
-
-/// The Python of an environment.
-pub fn python_of(venv: &Path) -> PathBuf {
-    venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
-}
-
-/// Makes `.venv` with the system's Python; on Debian and its kin installs what that lacks.
-fn make_venv() -> Outcome {
-    let attempt = || -> Outcome {
-        let system = ["python3", "python"].into_iter().find(|name| works(name)).ok_or("no Python 3.11 or newer")?;
-        run(program(system).args(["-m", "venv", "--clear", ".venv"]))
-    };
-    let Err(problem) = attempt() else { return Ok(()) };
-    println!("xtask: {problem}; trying to install python3-venv");
-    let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "python3", "python3-venv"]));
-    installed.and_then(|()| attempt()).map_err(|second| {
-        format!(
-            "the tests against other programs need Python 3.11 or newer with `venv` and pip \
-             (on Debian: apt-get install python3-venv); {problem}; {second}"
-        )
-    })
 }
 
 /// What the studio is tested with on Linux: a driver that needs no GPU, and a display that needs no screen. Where a
@@ -227,9 +183,3 @@ const BROWSERS: [&str; 2] = ["chromium", "firefox-esr"];
 /// Debian's packages for a window without a screen.
 const SCREEN: &[&str] =
     &["mesa-vulkan-drivers", "libvulkan1", "xvfb", "xdotool", "libxkbcommon-x11-0", "libgl1", "libegl1"];
-
-/// Whether this is a Python that is new enough.
-fn works(python: impl AsRef<std::path::Path>) -> bool {
-    let script = "import sys; sys.exit(sys.version_info < (3, 11))";
-    program(python.as_ref()).args(["-c", script]).output().is_ok_and(|output| output.status.success())
-}

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::test::{python, python_of};
+use crate::python::{python, python_of};
 use xtask::shell::{Outcome, built, program, root, run};
 
 /// Builds the wheel with a profile of cargo's, and gives its path.

@@ -9,7 +9,7 @@ use thalweg::declare::params::typed;
 use thalweg::io::atomic::{Temporary, sweep};
 use thalweg::io::output::absolute;
 use thalweg::model::give;
-use thalweg::presets::{PRESETS, laid};
+use thalweg::presets::{PRESETS, lay_model};
 use thalweg::recipe::{From, LayerSource, Recipe};
 use thalweg::run::Run;
 use thalweg::terrain::grid::Edges;
@@ -78,7 +78,7 @@ pub fn find(name: &str) -> Option<Result<Recipe>> {
 /// When it cannot be written.
 pub fn borrowed(recipe: Recipe) -> Result<Recipe> {
     match recipe.from {
-        Some(_) => laid(recipe, &own_folder()?),
+        Some(_) => lay_model(recipe, &own_folder()?),
         None => Ok(recipe),
     }
 }

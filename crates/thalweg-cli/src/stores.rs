@@ -23,7 +23,7 @@ pub fn is_store_name(path: &Path) -> bool {
 ///
 /// # Errors
 /// A job that cannot be planned, no room, what its parts meet.
-pub fn worked(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: Voice) -> Result<ExitCode> {
+pub fn carry_out(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
     voice.warn_all(&job.warnings()?);
     // Tiles of the side that a store was begun with, however much memory was free then.
@@ -64,6 +64,6 @@ pub fn worked(job: Job, store: &Path, tile: usize, memory: Option<u64>, voice: V
 }
 
 /// Says that work goes by tiles though nobody asked for it.
-pub fn told(store: &Path, voice: Voice) {
+pub fn say_tiled(store: &Path, voice: Voice) {
     voice.say(&format!("it does not fit into memory: it goes by tiles, into {}", shown(store)));
 }

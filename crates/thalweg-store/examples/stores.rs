@@ -10,7 +10,7 @@ use std::path::Path;
 use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
 use thalweg::terrain::grid::{Georeference, PixelIs};
 use thalweg::{Error, Result};
-use thalweg_store::{Access, LayerSpec, Raster as _, Store, StoreSpec, Window, ZarrArray};
+use thalweg_store::{Access, Store, StoreSpec, StoredLayer, Window, WindowedMap as _, ZarrArray};
 
 fn main() -> Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -85,21 +85,21 @@ fn utm() -> Georeference {
     }
 }
 
-fn layers() -> Vec<LayerSpec> {
-    let height = LayerSpec {
+fn layers() -> Vec<StoredLayer> {
+    let height = StoredLayer {
         scale: Some(1.0 / 65_536.0),
         unit: "m".to_string(),
         standard_name: Some("surface_altitude".to_string()),
         description: "Heights of the ground.".to_string(),
-        ..LayerSpec::new("height", SampleType::I32, f64::from(i32::MIN))
+        ..StoredLayer::new("height", SampleType::I32, f64::from(i32::MIN))
     };
-    let area = LayerSpec { unit: "m2".to_string(), ..LayerSpec::new("area", SampleType::F64, 0.0) };
-    let angle = LayerSpec { unit: "radian".to_string(), ..LayerSpec::new("angle", SampleType::F32, f64::NAN) };
+    let area = StoredLayer { unit: "m2".to_string(), ..StoredLayer::new("area", SampleType::F64, 0.0) };
+    let angle = StoredLayer { unit: "radian".to_string(), ..StoredLayer::new("angle", SampleType::F32, f64::NAN) };
     let classes = [
-        LayerSpec::new("direction", SampleType::U8, 255.0),
-        LayerSpec::new("basin", SampleType::U32, 0.0),
-        LayerSpec::new("change", SampleType::I16, -32_768.0),
-        LayerSpec::new("count", SampleType::U16, 65_535.0),
+        StoredLayer::new("direction", SampleType::U8, 255.0),
+        StoredLayer::new("basin", SampleType::U32, 0.0),
+        StoredLayer::new("change", SampleType::I16, -32_768.0),
+        StoredLayer::new("count", SampleType::U16, 65_535.0),
     ];
     [height, area, angle].into_iter().chain(classes).collect()
 }

@@ -13,7 +13,7 @@ use thalweg::{Error, Result};
 use crate::codec::{Chain, Codecs, Shard};
 use crate::meta::{MAX_BYTES, Meta, ZARR, document, fill_bytes};
 use crate::place;
-use crate::raster::Raster;
+use crate::raster::WindowedMap;
 
 /// A map of Zarr v3 in a folder of its own: of ours, or any plain one of two dimensions.
 ///
@@ -282,7 +282,7 @@ pub fn missing(folder: &Path) -> Error {
     Error::file(folder, format!("is no Zarr of version 3: it has no {ZARR}"))
 }
 
-impl Raster for ZarrArray {
+impl WindowedMap for ZarrArray {
     fn head(&self) -> &Head {
         &self.head
     }

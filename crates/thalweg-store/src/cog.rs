@@ -6,7 +6,7 @@ use thalweg::io::{Head, Overviews, SampleType, Samples, write_cog};
 use thalweg::terrain::field::Window;
 use thalweg::{Error, Result};
 
-use crate::raster::Raster as _;
+use crate::raster::WindowedMap as _;
 use crate::store::{Store, check_outside};
 
 /// What stands for no data among values that were scaled.

@@ -1,16 +1,16 @@
 //! Rasters larger than memory: read by windows, written tile by tile.
 //!
-//! A [`Raster`] is read by windows wherever it lies: in memory ([`Memory`]), in a GeoTIFF, in a layer of a [`Store`], in an array of
+//! A [`WindowedMap`] is read by windows wherever it lies: in memory ([`Memory`]), in a GeoTIFF, in a layer of a [`Store`], in an array of
 //! Zarr that another program wrote ([`ZarrArray`]). A [`Store`] is a folder of Zarr v3 that xarray opens as it is: maps of one size and
 //! place, each in shards of one tile. A tile is written whole, beside its place, renamed, and marked; what has a mark is done, so work
 //! that was ended goes on, and [`Store::verify`] finds what was lost or altered since.
 //!
 //! ```
 //! use thalweg::io::{SampleType, Samples};
-//! use thalweg_store::{Access, LayerSpec, Raster as _, Store, StoreSpec};
+//! use thalweg_store::{Access, Store, StoreSpec, StoredLayer, WindowedMap as _};
 //!
 //! let folder = tempfile::tempdir().unwrap();
-//! let height = LayerSpec { unit: "m".into(), ..LayerSpec::new("height", SampleType::F32, f64::NAN) };
+//! let height = StoredLayer { unit: "m".into(), ..StoredLayer::new("height", SampleType::F32, f64::NAN) };
 //! let spec = StoreSpec::new([100, 150], 64, 30.0, "a recipe's hash", vec![height]);
 //! let store = Store::create(&folder.path().join("world.zarr"), spec, Access::Alone)?;
 //! for tile in store.todo("height")? {
@@ -57,10 +57,10 @@ pub use lock::Access;
 pub use mark::Mark;
 pub use plan::{Plan, PlanStage};
 pub use pool::Pool;
-pub use raster::{Memory, Raster};
+pub use raster::{Memory, WindowedMap};
 pub use reshape::{Reshape, Reshaped};
 pub use source::{ElevationFile, is_zarr, open_raster};
-pub use spec::{LayerSpec, StoreSpec, tile_side};
+pub use spec::{StoreSpec, StoredLayer, tile_side};
 pub use stage::beside;
 pub use store::{Store, check_outside, is_store};
 pub use thalweg::io::Head;

@@ -5,7 +5,7 @@ use thalweg::io::{SampleType, Samples};
 use thalweg::terrain::field::Size;
 
 use crate::codec::{self, Codecs, size_of};
-use crate::spec::{LayerSpec, StoreSpec};
+use crate::spec::{StoreSpec, StoredLayer};
 
 /// The file that says what a folder holds.
 pub const ZARR: &str = "zarr.json";
@@ -208,7 +208,7 @@ fn fill_value(kind: SampleType, fill: f64) -> Value {
 }
 
 /// The metadata of a layer of ours.
-pub fn of_layer(spec: &StoreSpec, layer: &LayerSpec) -> Value {
+pub fn of_layer(spec: &StoreSpec, layer: &StoredLayer) -> Value {
     let mut attributes = Map::new();
     let mut put = |name: &str, value: Value| attributes.insert(name.to_string(), value);
     put("units", json!(layer.unit));

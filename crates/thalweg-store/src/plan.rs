@@ -46,8 +46,8 @@ pub struct PlanStage {
     /// Layers that it writes.
     pub writes: Vec<String>,
     /// Layers that it hands on to the next stage, and that are gone once that is solved.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hands: Vec<String>,
+    #[serde(default, rename = "hands", skip_serializing_if = "Vec::is_empty")]
+    pub hands_on: Vec<String>,
     /// Bytes of memory that a tile takes.
     pub tile_bytes: u64,
     /// Bytes of memory that to solve the stage takes at the most, beside a tile's for each thread.
@@ -102,7 +102,7 @@ impl Plan {
         job.check_apart(&store)?;
         let made = job.layout(side)?;
         let stages = job.stages(&made, &store)?;
-        let handed = stages.iter().map(|stage| match stage.hands() {
+        let handed = stages.iter().map(|stage| match stage.hands_on() {
             none if none.is_empty() => 0,
             layers => StoreSpec { layers, ..made.spec.clone() }.bytes_needed(),
         });
@@ -113,7 +113,7 @@ impl Plan {
             name: stage.name().to_string(),
             reads: stage.reads().into_iter().map(|need| need.layer).collect(),
             writes: stage.writes(),
-            hands: stage.hands().into_iter().map(|layer| layer.name).collect(),
+            hands_on: stage.hands_on().into_iter().map(|layer| layer.name).collect(),
             tile_bytes: stage.bytes(),
             solve_bytes: stage.solve_bytes(),
         });

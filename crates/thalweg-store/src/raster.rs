@@ -1,11 +1,11 @@
-//! [`Raster`]: a map that is read by windows, wherever it lies.
+//! [`WindowedMap`]: a map that is read by windows, wherever it lies.
 
 use thalweg::io::{Head, Samples, TiffWindows, VrtWindows, inside};
 use thalweg::terrain::field::{Size, Window};
 use thalweg::{Error, Result};
 
 /// A map that is read by windows. Many threads may read it at once.
-pub trait Raster: Send + Sync {
+pub trait WindowedMap: Send + Sync {
     /// Size, type of the samples, no data, unit, place.
     fn head(&self) -> &Head;
 
@@ -18,7 +18,7 @@ pub trait Raster: Send + Sync {
     /// True where a mask of the file's own says that there is no data; `None` if it has none.
     ///
     /// # Errors
-    /// As [`Raster::read`].
+    /// As [`WindowedMap::read`].
     fn mask(&self, window: Window) -> Result<Option<Vec<bool>>> {
         inside(self.size(), window).map(|()| None)
     }
@@ -69,7 +69,7 @@ impl From<thalweg::io::Raster> for Memory {
     }
 }
 
-impl Raster for Memory {
+impl WindowedMap for Memory {
     fn head(&self) -> &Head {
         &self.head
     }
@@ -101,7 +101,7 @@ struct Turned<R> {
 }
 
 /// A map with row 0 in the north, wherever the row lies in its file.
-pub fn upright(own: impl Raster + 'static) -> Box<dyn Raster> {
+pub fn upright(own: impl WindowedMap + 'static) -> Box<dyn WindowedMap> {
     let mut head = own.head().clone();
     match head.georeference.as_mut().and_then(|place| place.transform.as_mut()) {
         Some([_, _, across, north, _, down]) if *down > 0.0 && *across == 0.0 => {
@@ -113,7 +113,7 @@ pub fn upright(own: impl Raster + 'static) -> Box<dyn Raster> {
     }
 }
 
-impl<R: Raster> Turned<R> {
+impl<R: WindowedMap> Turned<R> {
     /// The same window in the file.
     fn there(&self, window: Window) -> Result<Window> {
         inside(self.head.size, window)?;
@@ -122,7 +122,7 @@ impl<R: Raster> Turned<R> {
     }
 }
 
-impl<R: Raster> Raster for Turned<R> {
+impl<R: WindowedMap> WindowedMap for Turned<R> {
     fn head(&self) -> &Head {
         &self.head
     }
@@ -150,7 +150,7 @@ impl<R: Raster> Raster for Turned<R> {
     }
 }
 
-impl Raster for TiffWindows {
+impl WindowedMap for TiffWindows {
     fn head(&self) -> &Head {
         self.head()
     }
@@ -168,7 +168,7 @@ impl Raster for TiffWindows {
     }
 }
 
-impl Raster for VrtWindows {
+impl WindowedMap for VrtWindows {
     fn head(&self) -> &Head {
         self.head()
     }

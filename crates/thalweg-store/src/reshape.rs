@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::source::{ElevationFile, LOOK, print_of};
 use crate::store::Store;
-use crate::{Access, LayerSpec, StoreSpec};
+use crate::{Access, StoreSpec, StoredLayer};
 
 /// What becomes of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,11 +151,11 @@ impl<'a> Reshaped<'a> {
     /// A store of other work; what cannot be read or written.
     pub fn save_store(&self, path: &Path, source: &Path, side: usize) -> Result<()> {
         let layer = TileLayer::Height;
-        let about = LayerSpec {
+        let about = StoredLayer {
             scale: layer.scale(),
             unit: layer.unit().to_string(),
             description: layer.about().to_string(),
-            ..LayerSpec::new(layer.name(), layer.kind(), layer.fill())
+            ..StoredLayer::new(layer.name(), layer.kind(), layer.fill())
         };
         let what = match &self.way {
             Way::Crop(Window { start, size }) => json!({"crop": [start, size]}),

@@ -6,8 +6,8 @@ use std::time::UNIX_EPOCH;
 use thalweg::Terrain;
 use thalweg::base::memory;
 use thalweg::io::{
-    Format, Head, HeightReading, LoadOptions, Placed, Raster as Whole, SampleLook, Samples, Sidecar, TiffWindows,
-    VrtWindows, mask_path, needs_sidecar, placed_of, plain,
+    Format, Head, HeightReading, LoadOptions, Placed, Raster, SampleLook, Samples, Sidecar, TiffWindows, VrtWindows,
+    mask_path, needs_sidecar, placed_of, plain,
 };
 use thalweg::terrain::field::{Field, Size, Window};
 use thalweg::terrain::grid::Grid;
@@ -21,14 +21,14 @@ use crate::array::{ZarrArray, maps_of, missing};
 use crate::meta::{MAX_BYTES, ZARR};
 use crate::raster::upright;
 use crate::store::{Store, is_ours, is_store};
-use crate::{Memory, Raster};
+use crate::{Memory, WindowedMap};
 
 /// Opens a map: a TIFF, a virtual raster, an array of Zarr, or a group of which one array is a map (of a store of ours its heights) by windows; a file of another
 /// format, which cannot be read so, whole.
 ///
 /// # Errors
 /// What cannot be read; a group of several maps, with their names; a layer of a store that does not have it.
-pub fn open_raster(path: &Path) -> Result<Box<dyn Raster>> {
+pub fn open_raster(path: &Path) -> Result<Box<dyn WindowedMap>> {
     if !is_zarr(path) {
         return Ok(match Format::of(path)? {
             Format::Tiff => Box::new(TiffWindows::open(path)?),
@@ -140,7 +140,7 @@ pub(crate) const LOOK: usize = 256;
 /// A file of heights, larger than memory perhaps.
 pub struct ElevationFile {
     path: PathBuf,
-    raster: Box<dyn Raster>,
+    raster: Box<dyn WindowedMap>,
     grid: Grid,
     reading: HeightReading,
     warnings: Vec<String>,
@@ -255,9 +255,9 @@ impl ElevationFile {
         Error::file(&self.path, problem)
     }
 
-    fn piece(&self, window: Window) -> Result<Whole> {
+    fn piece(&self, window: Window) -> Result<Raster> {
         let mask = self.raster.mask(window)?;
-        Ok(Whole { mask, ..Whole::new(window.size, self.raster.read(window)?) })
+        Ok(Raster { mask, ..Raster::new(window.size, self.raster.read(window)?) })
     }
 }
 
@@ -265,22 +265,22 @@ impl ElevationFile {
 ///
 /// # Errors
 /// A window that cannot be read.
-pub fn piece_of(raster: &dyn Raster, window: Window) -> Result<Whole> {
+pub fn piece_of(raster: &dyn WindowedMap, window: Window) -> Result<Raster> {
     let samples = raster.read(window)?;
-    Ok(Whole { size: window.size, samples, mask: raster.mask(window)?, ..head_of(raster)? })
+    Ok(Raster { size: window.size, samples, mask: raster.mask(window)?, ..head_of(raster)? })
 }
 
 /// What a raster says of its samples, without one.
-fn head_of(raster: &dyn Raster) -> Result<Whole> {
+fn head_of(raster: &dyn WindowedMap) -> Result<Raster> {
     let head = raster.head();
     let none = Samples::filled(head.kind, 0, 0.0)?;
-    Ok(Whole {
+    Ok(Raster {
         nodata: head.nodata,
         scale: head.scale,
         scaled: head.scale != [1.0, 0.0] || head.unit.is_some(),
         unit: head.unit.clone(),
         georeference: head.georeference.clone(),
         warnings: head.warnings.clone(),
-        ..Whole::new(head.size, none)
+        ..Raster::new(head.size, none)
     })
 }

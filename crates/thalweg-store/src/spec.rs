@@ -1,4 +1,4 @@
-//! What a store holds: [`LayerSpec`], [`StoreSpec`].
+//! What a store holds: [`StoredLayer`], [`StoreSpec`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ pub const MARKS: &str = "marks";
 
 /// One map of a store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LayerSpec {
+pub struct StoredLayer {
     /// Its name: small letters, digits, `_`.
     pub name: String,
     /// Type of its samples.
@@ -45,7 +45,7 @@ fn is_yes(it_is: &bool) -> bool {
     *it_is
 }
 
-impl LayerSpec {
+impl StoredLayer {
     /// A layer of which no more is known; the rest is set by name.
     pub fn new(name: &str, kind: SampleType, fill: f64) -> Self {
         Self {
@@ -125,7 +125,7 @@ pub struct StoreSpec {
     /// Hash of the recipe or plan whose work this is. Tiles of another one are not mixed in.
     pub recipe: String,
     /// The maps.
-    pub layers: Vec<LayerSpec>,
+    pub layers: Vec<StoredLayer>,
     /// Further attributes of the whole: title, seed, sea level.
     #[serde(default)]
     pub attributes: Map<String, Value>,
@@ -145,7 +145,7 @@ pub fn tile_side(asked: usize) -> usize {
 
 impl StoreSpec {
     /// A store of `size` cells in tiles of about `side` ([`tile_side`]), each cell `cell` metres wide.
-    pub fn new(size: Size, side: usize, cell: f64, recipe: &str, layers: Vec<LayerSpec>) -> Self {
+    pub fn new(size: Size, side: usize, cell: f64, recipe: &str, layers: Vec<StoredLayer>) -> Self {
         Self {
             size,
             side: tile_side(side),
@@ -211,7 +211,7 @@ impl StoreSpec {
     ///
     /// # Errors
     /// A name that is none of them.
-    pub fn layer(&self, name: &str) -> Result<&LayerSpec> {
+    pub fn layer(&self, name: &str) -> Result<&StoredLayer> {
         let found = self.layers.iter().find(|layer| layer.name == name);
         found.ok_or_else(|| Error::unknown("layer", name, self.layers.iter().map(|layer| layer.name.as_str())))
     }

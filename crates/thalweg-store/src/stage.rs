@@ -7,7 +7,7 @@ use thalweg::Result;
 use thalweg::io::Samples;
 use thalweg::tiled::Summaries;
 
-use crate::LayerSpec;
+use crate::StoredLayer;
 
 /// A layer that a stage reads, with the cells round the tile that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub trait Stage: Send + Sync {
 
     /// Layers that it hands on to the next stage alone. They are not of the store: once the next stage is solved they are gone, and whoever needs
     /// them again has them made again.
-    fn hands(&self) -> Vec<LayerSpec> {
+    fn hands_on(&self) -> Vec<StoredLayer> {
         Vec::new()
     }
 

@@ -17,7 +17,7 @@ use crate::lock::{Access, Lock};
 use crate::mark::{self, Mark};
 use crate::meta::{MAX_BYTES, ZARR, document, of_layer};
 use crate::place::{Coordinate, coordinates, placed};
-use crate::spec::{LayerSpec, MARKS, StoreSpec};
+use crate::spec::{MARKS, StoreSpec, StoredLayer};
 use crate::stage;
 
 /// The attribute of the root that says that a store is ours, and what it holds.
@@ -373,7 +373,7 @@ fn put_coordinate(store: &Path, (name, about, chunk, bytes): &Coordinate) -> Res
 
 /// Whether nothing of a store's layers was done yet.
 fn is_blank(path: &Path, spec: &StoreSpec) -> bool {
-    let folders = |layer: &LayerSpec| [path.join(&layer.name).join("c"), path.join(MARKS).join(&layer.name)];
+    let folders = |layer: &StoredLayer| [path.join(&layer.name).join("c"), path.join(MARKS).join(&layer.name)];
     !spec.layers.iter().flat_map(folders).any(|folder| folder.exists())
 }
 
@@ -477,7 +477,7 @@ fn only_ours(path: &Path, spec: &StoreSpec) -> Result<()> {
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let known = ["x", "y", "spatial_ref", MARKS].contains(&name.as_str());
-        if !known && !spec.layers.iter().any(|layer: &LayerSpec| layer.name == name) {
+        if !known && !spec.layers.iter().any(|layer: &StoredLayer| layer.name == name) {
             return Err(Error::file(path, format!("holds `{name}`, and is no store; choose an empty folder")));
         }
     }

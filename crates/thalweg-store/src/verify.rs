@@ -9,7 +9,7 @@ use thalweg::io::plain;
 use thalweg::{Error, Result};
 
 use crate::mark::{self, Mark};
-use crate::raster::Raster as _;
+use crate::raster::WindowedMap as _;
 use crate::stage::beside;
 use crate::store::Store;
 

@@ -13,7 +13,7 @@ use thalweg::{Error, Result};
 use crate::shelf::Shelf;
 use crate::stage::{Need, Stage, TileInput, beside};
 use crate::{
-    Access, Fault, FileFault, Level, Plan, Raster as _, Store, StoreSpec, check_outside, check_room, is_store,
+    Access, Fault, FileFault, Level, Plan, Store, StoreSpec, WindowedMap as _, check_outside, check_room, is_store,
 };
 
 /// How a part of the work ended.
@@ -205,10 +205,10 @@ impl Work {
                 self.store.remake_tile(name, tile, samples)?;
             }
         }
-        let hands = stage.hands();
-        if !hands.is_empty() {
+        let onward = stage.hands_on();
+        if !onward.is_empty() {
             let handed = self.handed(number)?;
-            for (layer, samples) in hands.iter().zip(layers) {
+            for (layer, samples) in onward.iter().zip(layers) {
                 if !handed.is_done(&layer.name, tile)? {
                     handed.remake_tile(&layer.name, tile, samples)?;
                 }
@@ -229,7 +229,7 @@ impl Work {
     /// The stage before, if it hands on a layer of that name.
     fn handed_on(&self, number: usize, layer: &str) -> Option<usize> {
         let before = number.checked_sub(1)?;
-        self.stages[before].hands().iter().any(|handed| handed.name == layer).then_some(before)
+        self.stages[before].hands_on().iter().any(|handed| handed.name == layer).then_some(before)
     }
 
     /// Where a stage's layers lie that it hands on.
@@ -243,7 +243,7 @@ impl Work {
             self.plan.side,
             self.store.spec().cell,
             &self.plan.hash,
-            self.stages[number].hands(),
+            self.stages[number].hands_on(),
         );
         let store = Arc::new(Store::create(&self.shelves[number].handed(), spec, Access::Shared)?);
         open.insert(number, Arc::clone(&store));
@@ -253,7 +253,7 @@ impl Work {
     /// Takes away what a stage handed on, if the next one is solved.
     fn retire(&self, number: usize) {
         let Some(next) = self.stages.get(number + 1).filter(|_| self.shelves[number + 1].is_solved()) else { return };
-        if self.stages[number].hands().is_empty() {
+        if self.stages[number].hands_on().is_empty() {
             return;
         }
         self.handed.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
@@ -295,13 +295,15 @@ impl Work {
 
     /// Whether what a stage handed on of a tile is still there.
     fn stands(&self, number: usize, tile: usize, heard: bool) -> Result<bool> {
-        let hands = self.stages[number].hands();
-        if (heard && !self.shelves[number].says(tile)) || (!hands.is_empty() && !self.shelves[number].handed().exists())
+        let onward = self.stages[number].hands_on();
+        if (heard && !self.shelves[number].says(tile))
+            || (!onward.is_empty() && !self.shelves[number].handed().exists())
         {
             return Ok(false);
         }
-        let handed = if hands.is_empty() { None } else { Some(self.handed(number)?) };
-        let done = hands.iter().map(|layer| handed.as_ref().map_or(Ok(true), |store| store.is_done(&layer.name, tile)));
+        let handed = if onward.is_empty() { None } else { Some(self.handed(number)?) };
+        let done =
+            onward.iter().map(|layer| handed.as_ref().map_or(Ok(true), |store| store.is_done(&layer.name, tile)));
         Ok(done.collect::<Result<Vec<_>>>()?.into_iter().all(|done| done))
     }
 

@@ -13,7 +13,7 @@ use thalweg::recipe::{From, LayerSource};
 use thalweg::terrain::field::{Field, Window};
 use thalweg::terrain::{CellType, Cells, LOOSE, STANDING};
 use thalweg::{Grid, Height, Recipe, Run, Terrain, models};
-use thalweg_store::{Access, ApplyJob, Harm, Job, Level, Outcome, Plan, Pool, Raster as _, Store, Task, Work};
+use thalweg_store::{Access, ApplyJob, Harm, Job, Level, Outcome, Plan, Pool, Store, Task, WindowedMap as _, Work};
 
 const REAL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../thalweg/presets/jacksboro.tif");
 

@@ -12,7 +12,7 @@ use made::files;
 use thalweg::io::disk::{Act, watch};
 use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, save};
 use thalweg::{Field, Grid, Height, Terrain};
-use thalweg_store::{Access, DrainJob, Job, LayerSpec, Plan, Pool, Store, StoreSpec, Work};
+use thalweg_store::{Access, DrainJob, Job, Plan, Pool, Store, StoreSpec, StoredLayer, Work};
 
 /// Changes that are refused from now on: the act, a word of the path, and how many of them pass before.
 static REFUSED: Mutex<Option<(Act, &str, usize)>> = Mutex::new(None);
@@ -41,7 +41,7 @@ fn refuse(what: Option<(Act, &'static str, usize)>) {
 fn a_mark_never_speaks_of_another_shard() {
     let _turn = TURN.lock().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let spec = StoreSpec::new([64, 64], 64, 1.0, "a", vec![LayerSpec::new("height", SampleType::I16, -1.0)]);
+    let spec = StoreSpec::new([64, 64], 64, 1.0, "a", vec![StoredLayer::new("height", SampleType::I16, -1.0)]);
     let store = Store::create(&folder.path().join("a.zarr"), spec, Access::Alone).unwrap();
     let tile = |value: i16| Samples::I16(vec![value; 64 * 64]);
     store.write_tile("height", 0, &tile(5)).unwrap();

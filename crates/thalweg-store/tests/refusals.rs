@@ -9,11 +9,12 @@ use std::process::{Command, Stdio};
 use made::Draw;
 use thalweg::io::{LoadOptions, SampleType, Samples};
 use thalweg_store::{
-    Access, DrainJob, LayerSpec, Memory, Raster as _, Store, StoreSpec, Window, ZarrArray, is_store, open_raster,
+    Access, DrainJob, Memory, Store, StoreSpec, StoredLayer, Window, WindowedMap as _, ZarrArray, is_store, open_raster,
 };
 
 fn spec() -> StoreSpec {
-    let layers = vec![LayerSpec::new("height", SampleType::I16, -1.0), LayerSpec::new("basin", SampleType::U32, 0.0)];
+    let layers =
+        vec![StoredLayer::new("height", SampleType::I16, -1.0), StoredLayer::new("basin", SampleType::U32, 0.0)];
     StoreSpec::new([70, 90], 64, 30.0, "recipe-1", layers)
 }
 
@@ -58,7 +59,7 @@ fn another_spec_is_refused_with_what_differs() {
 fn a_spec_that_no_store_can_have_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let create = |spec: StoreSpec| refused(Store::create(&folder.path().join("a.zarr"), spec, Access::Alone));
-    let layer = |name: &str, kind, fill| StoreSpec { layers: vec![LayerSpec::new(name, kind, fill)], ..spec() };
+    let layer = |name: &str, kind, fill| StoreSpec { layers: vec![StoredLayer::new(name, kind, fill)], ..spec() };
     for size in [[0, 5], [5, 0], [usize::MAX, 2], [1 << 40, 1 << 40]] {
         assert!(create(StoreSpec { size, ..spec() }).contains("size"));
     }

@@ -5,7 +5,7 @@ use thalweg::io::{LoadOptions, SampleType, Samples, SaveOptions, load, read, sav
 use thalweg::products::resample::{crop, resample};
 use thalweg::terrain::field::{Field, Window};
 use thalweg::{Grid, Height, Terrain};
-use thalweg_store::{ElevationFile, Raster as _, Reshape, Reshaped, Store};
+use thalweg_store::{ElevationFile, Reshape, Reshaped, Store, WindowedMap as _};
 
 /// Rough hills with holes.
 fn land([rows, cols]: [usize; 2]) -> Terrain {

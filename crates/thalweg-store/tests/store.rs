@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use made::{Draw, KINDS, crop, samples};
 use thalweg::io::{SampleType, Samples};
-use thalweg_store::{Access, Fault, Harm, LayerSpec, Level, Raster as _, Store, StoreSpec, Window, tile_side};
+use thalweg_store::{Access, Fault, Harm, Level, Store, StoreSpec, StoredLayer, Window, WindowedMap as _, tile_side};
 
 /// A layer of each sample type.
-fn layers() -> Vec<LayerSpec> {
+fn layers() -> Vec<StoredLayer> {
     let fill = |kind| match kind {
         SampleType::I32 => f64::from(i32::MIN),
         SampleType::F32 | SampleType::F64 => f64::NAN,
         SampleType::U8 => 255.0,
         _ => 0.0,
     };
-    KINDS.iter().map(|kind| LayerSpec::new(&format!("map_{kind}"), *kind, fill(*kind))).collect()
+    KINDS.iter().map(|kind| StoredLayer::new(&format!("map_{kind}"), *kind, fill(*kind))).collect()
 }
 
 fn spec(size: [usize; 2], side: usize) -> StoreSpec {
@@ -140,7 +140,7 @@ fn every_harm_is_found_and_mended_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.zarr");
     let size = [150, 300];
-    let spec = StoreSpec::new(size, 64, 2.0, "recipe-1", vec![LayerSpec::new("height", SampleType::F32, f64::NAN)]);
+    let spec = StoreSpec::new(size, 64, 2.0, "recipe-1", vec![StoredLayer::new("height", SampleType::F32, f64::NAN)]);
     let map = samples(&mut draw, SampleType::F32, size[0] * size[1], f64::NAN);
     let store = Store::create(&path, spec, Access::Alone).unwrap();
     let part = |tile: usize| crop(&map, size, store.spec().window(tile).unwrap());

@@ -18,7 +18,8 @@ use thalweg::survey::{Survey, SurveyOptions};
 use thalweg::terrain::field::{Field, Window};
 use thalweg::{Grid, Height, Recipe, Terrain, World, presets};
 use thalweg_store::{
-    Access, ApplyJob, BuildJob, DrainJob, Harm, Job, Level, Outcome, Plan, Pool, Raster as _, Store, Task, Work, beside,
+    Access, ApplyJob, BuildJob, DrainJob, Harm, Job, Level, Outcome, Plan, Pool, Store, Task, WindowedMap as _, Work,
+    beside,
 };
 
 /// A number of 0 to 1 that goes by the cell and a seed alone: not the library's.

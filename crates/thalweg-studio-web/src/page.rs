@@ -11,7 +11,7 @@ use thalweg::presets::{ELEVATION_MODEL, PRESETS};
 use thalweg::recipe::Recipe;
 use thalweg_studio::far::{Link, Post};
 use thalweg_studio::platform;
-use thalweg_studio::{Options, Preset, Studio, on_any_gpu};
+use thalweg_studio::{Options, PresetCard, Studio, on_any_gpu};
 use wasm_bindgen::prelude::*;
 
 use crate::state::state;
@@ -303,10 +303,10 @@ fn placed(mut recipe: Recipe) -> Recipe {
     recipe
 }
 
-fn presets() -> Vec<Preset> {
+fn presets() -> Vec<PresetCard> {
     let text = |preset: &thalweg::presets::Preset| match preset.recipe() {
         Ok(recipe) if recipe.from.is_some() => placed(recipe).to_toml(),
         _ => preset.text.to_string(),
     };
-    PRESETS.iter().map(|preset| Preset { name: preset.name, text: text(preset), thumbnail: &[] }).collect()
+    PRESETS.iter().map(|preset| PresetCard { name: preset.name, text: text(preset), thumbnail: &[] }).collect()
 }

@@ -17,7 +17,7 @@ pub mod ui;
 pub mod view;
 
 pub use crate::app::Studio;
-pub use crate::options::{Options, Page, Preset};
+pub use crate::options::{Options, Page, PresetCard};
 pub use crate::ui::scene::on_any_gpu;
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -10,7 +10,7 @@ use crate::platform::{Asker, Host};
 
 /// A recipe that comes with the program.
 #[derive(Debug, Clone)]
-pub struct Preset {
+pub struct PresetCard {
     /// Its name.
     pub name: &'static str,
     /// Its text.
@@ -28,7 +28,7 @@ pub struct Options {
     /// Whether it begins to erode at once.
     pub playing: bool,
     /// Recipes to choose from.
-    pub presets: Vec<Preset>,
+    pub presets: Vec<PresetCard>,
     /// Cells on the long side at which presets are opened.
     pub cells: usize,
     /// The folder in which pictures are saved.

@@ -17,7 +17,7 @@ use thalweg::run::Run;
 use thalweg_studio::app::Studio;
 use thalweg_studio::platform::Ask;
 use thalweg_studio::session::Order;
-use thalweg_studio::{Options, Preset};
+use thalweg_studio::{Options, PresetCard};
 
 const HILLS: &str = r#"
 name = "small"
@@ -46,12 +46,12 @@ count = 20000
 "#;
 
 /// A studio in a harness, made at its first frame.
-struct Bench {
+struct TestWindow {
     harness: Harness<'static, Option<Studio>>,
     folder: tempfile::TempDir,
 }
 
-impl Bench {
+impl TestWindow {
     fn new(playing: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let own = folder.path().join("own.toml");
@@ -72,7 +72,7 @@ impl Bench {
                         recipe: Recipe::parse(HILLS).unwrap(),
                         path: Some(own.clone()),
                         playing,
-                        presets: vec![Preset { name: "small", text: HILLS.to_string(), thumbnail: &[] }],
+                        presets: vec![PresetCard { name: "small", text: HILLS.to_string(), thumbnail: &[] }],
                         cells: 64,
                         pictures: pictures.clone(),
                         asker: {
@@ -185,67 +185,67 @@ const MIDDLE: Pos2 = Pos2::new(700.0, 400.0);
 
 #[test]
 fn every_panel_opens_and_shows_what_is_declared() {
-    let mut bench = Bench::new(false);
-    bench.painted();
+    let mut window = TestWindow::new(false);
+    window.painted();
     for stage in Recipe::parse(HILLS).unwrap().stages {
-        bench.harness.get_by_label(&stage.label).click();
-        bench.harness.run_steps(12);
+        window.harness.get_by_label(&stage.label).click();
+        window.harness.run_steps(12);
         for param in stage.model.declared() {
-            assert!(bench.harness.query_all_by_label(param.name).count() >= 2, "{}: no name and control", param.name);
+            assert!(window.harness.query_all_by_label(param.name).count() >= 2, "{}: no name and control", param.name);
         }
         // The model's page in a window of its own.
-        bench.harness.get_by_role_and_label(Role::Button, stage.model.about().name).click();
-        bench.harness.run_steps(4);
-        bench.harness.get_by_label(&format!("docs/models/{}.md", stage.model.about().name));
-        bench.harness.get_by_label(&stage.label).click();
-        bench.harness.run_steps(12);
+        window.harness.get_by_role_and_label(Role::Button, stage.model.about().name).click();
+        window.harness.run_steps(4);
+        window.harness.get_by_label(&format!("docs/models/{}.md", stage.model.about().name));
+        window.harness.get_by_label(&stage.label).click();
+        window.harness.run_steps(12);
     }
-    bench.click("Text");
-    assert!(bench.harness.get_by_role(Role::MultilineTextInput).value().unwrap().contains("erodibility"));
-    bench.click("Stages");
-    bench.key(Key::F1);
+    window.click("Text");
+    assert!(window.harness.get_by_role(Role::MultilineTextInput).value().unwrap().contains("erodibility"));
+    window.click("Stages");
+    window.key(Key::F1);
     for (keys, does) in thalweg_studio::ui::habits::HABITS {
-        bench.harness.get_by_label(keys);
-        bench.harness.get_by_label(does);
+        window.harness.get_by_label(keys);
+        window.harness.get_by_label(does);
     }
-    bench.key(Key::F1);
+    window.key(Key::F1);
     for (menu, item) in
         [("Export", "Copy command line"), ("+ Add a stage", "thermal"), ("small", "Save the recipe as …")]
     {
-        bench.click(menu);
-        bench.harness.get_by_label_contains(item);
-        bench.key(Key::Escape);
+        window.click(menu);
+        window.harness.get_by_label_contains(item);
+        window.key(Key::Escape);
     }
     for side in ["Recipe", "View"] {
-        bench.click(side);
-        bench.click(side);
+        window.click(side);
+        window.click(side);
     }
 }
 
 #[test]
 fn a_recipe_with_errors_is_shown_in_place_while_the_last_good_one_runs_on() {
-    let mut bench = Bench::new(false);
-    bench.painted();
-    let before = bench.studio().recipe_text();
-    bench.click("Text");
+    let mut window = TestWindow::new(false);
+    window.painted();
+    let before = window.studio().recipe_text();
+    window.click("Text");
     let broken = before.replace("erodibility", "erodability");
-    bench.harness.get_by_role(Role::MultilineTextInput).focus();
-    bench.harness.run_steps(2);
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
-    bench.harness.step();
-    bench.harness.event(Event::Paste(broken));
-    bench.harness.run_steps(3);
-    bench.harness.get_by_label_contains("did you mean");
-    assert_eq!(bench.studio().recipe_text(), before);
+    window.harness.get_by_role(Role::MultilineTextInput).focus();
+    window.harness.run_steps(2);
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    window.harness.step();
+    window.harness.event(Event::Paste(broken));
+    window.harness.run_steps(3);
+    window.harness.get_by_label_contains("did you mean");
+    assert_eq!(window.studio().recipe_text(), before);
 }
 
 #[test]
 fn a_run_played_in_the_window_is_the_build_of_its_recipe() {
-    let mut bench = Bench::new(true);
-    bench.until("the run is done", |studio| studio.snapshot().done);
-    bench.key(Key::Space);
-    bench.until("the shower has fallen", |studio| studio.snapshot().done && studio.snapshot().particles == 30_000);
-    let snapshot = bench.studio().snapshot();
+    let mut window = TestWindow::new(true);
+    window.until("the run is done", |studio| studio.snapshot().done);
+    window.key(Key::Space);
+    window.until("the shower has fallen", |studio| studio.snapshot().done && studio.snapshot().particles == 30_000);
+    let snapshot = window.studio().snapshot();
     let mut run = Run::new(Recipe::parse(&snapshot.recipe).unwrap()).unwrap();
     while run.step().unwrap().is_some() {}
     assert!(run.terrain().ground == snapshot.terrain.ground, "the build differs from what the window showed");
@@ -253,212 +253,212 @@ fn a_run_played_in_the_window_is_the_build_of_its_recipe() {
 
 #[test]
 fn sliders_change_the_recipe_and_undo_brings_it_back() {
-    let mut bench = Bench::new(false);
-    bench.painted();
-    let before = bench.studio().recipe_text();
-    bench.harness.get_by_label("rivers").click();
-    bench.harness.run_steps(12);
+    let mut window = TestWindow::new(false);
+    window.painted();
+    let before = window.studio().recipe_text();
+    window.harness.get_by_label("rivers").click();
+    window.harness.run_steps(12);
     let slider =
-        bench.harness.get_by(|node| node.role() == Role::Slider && node.label().as_deref() == Some("erodibility"));
+        window.harness.get_by(|node| node.role() == Role::Slider && node.label().as_deref() == Some("erodibility"));
     slider.set_value_accesskit(2e-6);
-    bench.harness.run_steps(3);
-    let recipe = Recipe::parse(&bench.studio().recipe_text()).unwrap();
+    window.harness.run_steps(3);
+    let recipe = Recipe::parse(&window.studio().recipe_text()).unwrap();
     let Some(Value::Number(value)) = recipe.stages[1].model.get("erodibility") else { panic!("no such parameter") };
     assert!((value / 2e-6 - 1.0).abs() < 1e-3, "{value}");
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
-    bench.harness.run_steps(3);
-    assert_eq!(bench.studio().recipe_text(), before);
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Y);
-    bench.harness.run_steps(3);
-    assert_ne!(bench.studio().recipe_text(), before);
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
-    bench.harness.run_steps(3);
-    bench.harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
-    bench.harness.run_steps(3);
-    assert_ne!(bench.studio().recipe_text(), before);
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    window.harness.run_steps(3);
+    assert_eq!(window.studio().recipe_text(), before);
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::Y);
+    window.harness.run_steps(3);
+    assert_ne!(window.studio().recipe_text(), before);
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    window.harness.run_steps(3);
+    window.harness.key_press_modifiers(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z);
+    window.harness.run_steps(3);
+    assert_ne!(window.studio().recipe_text(), before);
 }
 
 #[test]
 fn the_mouse_moves_the_camera_and_the_sun() {
-    let mut bench = Bench::new(false);
-    bench.painted();
-    let first = bench.studio().camera();
-    bench.drag(PointerButton::Primary, Modifiers::NONE, vec2(80.0, 30.0));
-    let turned = bench.studio().camera();
+    let mut window = TestWindow::new(false);
+    window.painted();
+    let first = window.studio().camera();
+    window.drag(PointerButton::Primary, Modifiers::NONE, vec2(80.0, 30.0));
+    let turned = window.studio().camera();
     assert!(turned.azimuth != first.azimuth && turned.elevation != first.elevation, "left drag turns the land");
     assert_eq!(turned.target, first.target);
-    bench.drag(PointerButton::Middle, Modifiers::NONE, vec2(60.0, 0.0));
-    let moved = bench.studio().camera();
+    window.drag(PointerButton::Middle, Modifiers::NONE, vec2(60.0, 0.0));
+    let moved = window.studio().camera();
     assert!(moved.target != turned.target && moved.azimuth == turned.azimuth, "middle drag moves along");
-    bench.drag(PointerButton::Primary, Modifiers::COMMAND | Modifiers::CTRL, vec2(-60.0, 0.0));
-    assert!(bench.studio().camera().target != moved.target, "Ctrl + left drag moves along");
-    let before = bench.studio().camera();
-    bench.drag(PointerButton::Secondary, Modifiers::NONE, vec2(50.0, 0.0));
-    let looked = bench.studio().camera();
+    window.drag(PointerButton::Primary, Modifiers::COMMAND | Modifiers::CTRL, vec2(-60.0, 0.0));
+    assert!(window.studio().camera().target != moved.target, "Ctrl + left drag moves along");
+    let before = window.studio().camera();
+    window.drag(PointerButton::Secondary, Modifiers::NONE, vec2(50.0, 0.0));
+    let looked = window.studio().camera();
     let apart = |a: Vec3, b: Vec3| a.distance(b);
     assert!(looked.azimuth != before.azimuth, "right drag looks round");
     assert!(apart(looked.eye(), before.eye()) < 0.01 * before.distance, "from where the eye is");
     // While the right button is down, letters fly.
-    bench.button(MIDDLE, PointerButton::Secondary, true, Modifiers::NONE);
+    window.button(MIDDLE, PointerButton::Secondary, true, Modifiers::NONE);
     let mut flown = Vec::new();
     for (key, modifiers) in [Key::W, Key::A, Key::S, Key::D, Key::E, Key::Q]
         .map(|key| (key, Modifiers::NONE))
         .into_iter()
         .chain([(Key::E, Modifiers::SHIFT)])
     {
-        let from = bench.studio().camera().eye();
-        bench.harness.event(Event::ModifiersChanged(modifiers));
-        bench.harness.key_down(key);
-        bench.harness.run_steps(6);
-        bench.harness.key_up(key);
-        bench.harness.event(Event::ModifiersChanged(Modifiers::NONE));
-        bench.harness.step();
-        flown.push(apart(bench.studio().camera().eye(), from));
+        let from = window.studio().camera().eye();
+        window.harness.event(Event::ModifiersChanged(modifiers));
+        window.harness.key_down(key);
+        window.harness.run_steps(6);
+        window.harness.key_up(key);
+        window.harness.event(Event::ModifiersChanged(Modifiers::NONE));
+        window.harness.step();
+        flown.push(apart(window.studio().camera().eye(), from));
     }
-    bench.button(MIDDLE, PointerButton::Secondary, false, Modifiers::NONE);
+    window.button(MIDDLE, PointerButton::Secondary, false, Modifiers::NONE);
     assert!(flown.iter().all(|metres| *metres > 0.01 * looked.distance), "letters fly: {flown:?}");
     assert!(flown[6] > 1.5 * flown[4], "Shift flies faster: {flown:?}");
-    assert!(bench.pictures().is_empty());
-    let sun = bench.studio().sun();
+    assert!(window.pictures().is_empty());
+    let sun = window.studio().sun();
     assert_eq!((sun.azimuth, sun.altitude), (315.0, 45.0));
-    bench.drag(PointerButton::Primary, Modifiers::SHIFT, vec2(40.0, 20.0));
-    assert!(bench.studio().sun() != sun, "Shift + drag moves the sun");
-    let far = bench.studio().camera();
-    bench.harness.hover_at(MIDDLE);
-    bench.harness.event(Event::MouseWheel {
+    window.drag(PointerButton::Primary, Modifiers::SHIFT, vec2(40.0, 20.0));
+    assert!(window.studio().sun() != sun, "Shift + drag moves the sun");
+    let far = window.studio().camera();
+    window.harness.hover_at(MIDDLE);
+    window.harness.event(Event::MouseWheel {
         unit: MouseWheelUnit::Line,
         delta: vec2(0.0, 3.0),
         phase: TouchPhase::Move,
         modifiers: Modifiers::NONE,
         source: MouseWheelSource::Unknown,
     });
-    bench.harness.run_steps(20);
-    let near = bench.studio().camera();
+    window.harness.run_steps(20);
+    let near = window.studio().camera();
     assert!(near.distance < far.distance, "the wheel brings the land nearer: {far:?} {near:?}");
-    bench.key(Key::Home);
-    let home = bench.studio().camera();
+    window.key(Key::Home);
+    let home = window.studio().camera();
     assert!((home.distance / first.distance - 1.0).abs() < 0.3, "Home frames the land");
-    bench.key(Key::M);
-    assert!(bench.studio().camera().map);
-    let map = bench.studio().camera();
-    bench.drag(PointerButton::Primary, Modifiers::NONE, vec2(50.0, 0.0));
-    assert!(bench.studio().camera().target != map.target, "left drag moves the map");
-    bench.key(Key::M);
-    assert!(!bench.studio().camera().map);
+    window.key(Key::M);
+    assert!(window.studio().camera().map);
+    let map = window.studio().camera();
+    window.drag(PointerButton::Primary, Modifiers::NONE, vec2(50.0, 0.0));
+    assert!(window.studio().camera().target != map.target, "left drag moves the map");
+    window.key(Key::M);
+    assert!(!window.studio().camera().map);
 }
 
 #[test]
 fn keys_and_clicks_do_what_the_list_says() {
-    let mut bench = Bench::new(false);
-    bench.painted();
+    let mut window = TestWindow::new(false);
+    window.painted();
     // Far enough that there is something to compare.
-    bench.studio().order(Order::Step(15));
-    bench.until("15 steps are taken", |studio| studio.snapshot().all[0] == 16 && !studio.snapshot().playing);
+    window.studio().order(Order::Step(15));
+    window.until("15 steps are taken", |studio| studio.snapshot().all[0] == 16 && !studio.snapshot().playing);
     // A click drops a droplet and shows its path; S saves with the number of droplets in the name.
-    bench.button(MIDDLE, PointerButton::Primary, true, Modifiers::NONE);
-    bench.button(MIDDLE, PointerButton::Primary, false, Modifiers::NONE);
-    bench.until("the droplet is followed", |studio| studio.snapshot().trace.points.len() > 3);
-    assert_eq!(bench.studio().snapshot().particles, 1);
-    assert!(bench.studio().read_out().unwrap().contains("here: elevation"));
-    bench.until("all is painted", Studio::is_settled);
-    let now = bench.picture();
-    assert_eq!(bench.pictures(), ["small-3-1-droplets.png"]);
-    bench.harness.key_down(Key::B);
-    bench.harness.run_steps(2);
-    bench.until("the land before is painted", Studio::is_settled);
-    let before = bench.picture();
-    bench.harness.key_up(Key::B);
-    bench.harness.run_steps(2);
+    window.button(MIDDLE, PointerButton::Primary, true, Modifiers::NONE);
+    window.button(MIDDLE, PointerButton::Primary, false, Modifiers::NONE);
+    window.until("the droplet is followed", |studio| studio.snapshot().trace.points.len() > 3);
+    assert_eq!(window.studio().snapshot().particles, 1);
+    assert!(window.studio().read_out().unwrap().contains("here: elevation"));
+    window.until("all is painted", Studio::is_settled);
+    let now = window.picture();
+    assert_eq!(window.pictures(), ["small-3-1-droplets.png"]);
+    window.harness.key_down(Key::B);
+    window.harness.run_steps(2);
+    window.until("the land before is painted", Studio::is_settled);
+    let before = window.picture();
+    window.harness.key_up(Key::B);
+    window.harness.run_steps(2);
     assert!(now != before, "B shows the land before");
     // Brackets change the brush.
-    bench.click("Hands");
-    bench.harness.run_steps(10);
-    bench.click("raise");
-    let radius = bench.studio().brush_radius();
-    bench.key(Key::CloseBracket);
-    assert!(bench.studio().brush_radius() > radius);
-    bench.key(Key::OpenBracket);
-    assert!((bench.studio().brush_radius() / radius - 1.0).abs() < 1e-9);
+    window.click("Hands");
+    window.harness.run_steps(10);
+    window.click("raise");
+    let radius = window.studio().brush_radius();
+    window.key(Key::CloseBracket);
+    assert!(window.studio().brush_radius() > radius);
+    window.key(Key::OpenBracket);
+    assert!((window.studio().brush_radius() / radius - 1.0).abs() < 1e-9);
     // A stroke of it is one step of history.
-    let plain = bench.studio().recipe_text();
-    bench.drag(PointerButton::Primary, Modifiers::NONE, vec2(40.0, 0.0));
-    bench.until("the stroke is in the recipe", |studio| studio.recipe_text().contains("tool = \"raise\""));
-    bench.harness.run_steps(2);
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
-    bench.harness.run_steps(2);
-    assert_eq!(bench.studio().recipe_text(), plain);
-    bench.key(Key::P);
-    bench.until("it plays", |studio| studio.snapshot().playing || studio.snapshot().done);
-    bench.until("it is done", |studio| studio.snapshot().done);
+    let plain = window.studio().recipe_text();
+    window.drag(PointerButton::Primary, Modifiers::NONE, vec2(40.0, 0.0));
+    window.until("the stroke is in the recipe", |studio| studio.recipe_text().contains("tool = \"raise\""));
+    window.harness.run_steps(2);
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    window.harness.run_steps(2);
+    assert_eq!(window.studio().recipe_text(), plain);
+    window.key(Key::P);
+    window.until("it plays", |studio| studio.snapshot().playing || studio.snapshot().done);
+    window.until("it is done", |studio| studio.snapshot().done);
     // The first mark is at the left end of the time bar.
     let bar = Pos2::new(12.0, 786.0);
-    bench.button(bar, PointerButton::Primary, true, Modifiers::NONE);
-    bench.button(bar, PointerButton::Primary, false, Modifiers::NONE);
-    bench.until("it is back at the start", |studio| studio.snapshot().all[0] == 0);
+    window.button(bar, PointerButton::Primary, true, Modifiers::NONE);
+    window.button(bar, PointerButton::Primary, false, Modifiers::NONE);
+    window.until("it is back at the start", |studio| studio.snapshot().all[0] == 0);
     // The meaning of a parameter comes under the cursor.
-    bench.click("rivers");
-    bench.harness.run_steps(12);
-    bench.harness.get_all_by_label("erodibility").next().unwrap().hover();
-    bench.harness.run_steps(40);
-    assert!(bench.harness.query_by_label_contains("default 0.00").is_some(), "no meaning is shown");
+    window.click("rivers");
+    window.harness.run_steps(12);
+    window.harness.get_all_by_label("erodibility").next().unwrap().hover();
+    window.harness.run_steps(40);
+    assert!(window.harness.query_by_label_contains("default 0.00").is_some(), "no meaning is shown");
 }
 
 #[test]
 fn the_pen_draws_lines_that_the_recipe_holds_and_takes_them_away() {
-    let mut bench = Bench::new(false);
-    bench.painted();
-    let click = |bench: &mut Bench, by: Vec2| {
-        bench.button(MIDDLE + by, PointerButton::Primary, true, Modifiers::NONE);
-        bench.button(MIDDLE + by, PointerButton::Primary, false, Modifiers::NONE);
-        bench.harness.step();
+    let mut window = TestWindow::new(false);
+    window.painted();
+    let click = |window: &mut TestWindow, by: Vec2| {
+        window.button(MIDDLE + by, PointerButton::Primary, true, Modifiers::NONE);
+        window.button(MIDDLE + by, PointerButton::Primary, false, Modifiers::NONE);
+        window.harness.step();
     };
-    bench.click("Hands");
-    bench.harness.run_steps(10);
-    let plain = bench.studio().recipe_text();
-    bench.click("river");
-    click(&mut bench, vec2(-60.0, 0.0));
-    click(&mut bench, vec2(60.0, 0.0));
-    bench.key(Key::Escape);
-    bench.key(Key::Enter);
-    assert_eq!(bench.studio().recipe_text(), plain, "Escape drops the line");
-    click(&mut bench, vec2(-60.0, 0.0));
-    click(&mut bench, vec2(60.0, 0.0));
-    assert_eq!(bench.studio().recipe_text(), plain, "the line is not done");
-    bench.key(Key::Enter);
-    bench.until("the run has the river", |studio| studio.snapshot().recipe.contains("LineString"));
-    assert!(bench.studio().recipe_text().contains("river"));
-    assert!(bench.studio().frame([100, 100]).lines.len() > 10, "it is seen");
+    window.click("Hands");
+    window.harness.run_steps(10);
+    let plain = window.studio().recipe_text();
+    window.click("river");
+    click(&mut window, vec2(-60.0, 0.0));
+    click(&mut window, vec2(60.0, 0.0));
+    window.key(Key::Escape);
+    window.key(Key::Enter);
+    assert_eq!(window.studio().recipe_text(), plain, "Escape drops the line");
+    click(&mut window, vec2(-60.0, 0.0));
+    click(&mut window, vec2(60.0, 0.0));
+    assert_eq!(window.studio().recipe_text(), plain, "the line is not done");
+    window.key(Key::Enter);
+    window.until("the run has the river", |studio| studio.snapshot().recipe.contains("LineString"));
+    assert!(window.studio().recipe_text().contains("river"));
+    assert!(window.studio().frame([100, 100]).lines.len() > 10, "it is seen");
     // Across it no ridge runs, and without a sea there is no coast.
-    let river = bench.studio().recipe_text();
-    bench.click("ridge");
-    click(&mut bench, vec2(0.0, -60.0));
-    click(&mut bench, vec2(0.0, 60.0));
-    bench.key(Key::Enter);
-    assert!(bench.studio().said_last().unwrap().contains("uphill"), "{:?}", bench.studio().said_last());
-    bench.click("coast");
-    bench.drag(PointerButton::Primary, Modifiers::NONE, vec2(90.0, 0.0));
-    assert!(bench.studio().said_last().unwrap().contains("sea_level"), "{:?}", bench.studio().said_last());
-    assert_eq!(bench.studio().recipe_text(), river);
-    bench.click("erase");
-    click(&mut bench, vec2(0.0, 0.0));
-    assert_eq!(bench.studio().recipe_text(), plain);
-    bench.until("the run has no river", |studio| !studio.snapshot().recipe.contains("LineString"));
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
-    bench.harness.run_steps(2);
-    assert_eq!(bench.studio().recipe_text(), river);
+    let river = window.studio().recipe_text();
+    window.click("ridge");
+    click(&mut window, vec2(0.0, -60.0));
+    click(&mut window, vec2(0.0, 60.0));
+    window.key(Key::Enter);
+    assert!(window.studio().said_last().unwrap().contains("uphill"), "{:?}", window.studio().said_last());
+    window.click("coast");
+    window.drag(PointerButton::Primary, Modifiers::NONE, vec2(90.0, 0.0));
+    assert!(window.studio().said_last().unwrap().contains("sea_level"), "{:?}", window.studio().said_last());
+    assert_eq!(window.studio().recipe_text(), river);
+    window.click("erase");
+    click(&mut window, vec2(0.0, 0.0));
+    assert_eq!(window.studio().recipe_text(), plain);
+    window.until("the run has no river", |studio| !studio.snapshot().recipe.contains("LineString"));
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::Z);
+    window.harness.run_steps(2);
+    assert_eq!(window.studio().recipe_text(), river);
 }
 
 #[test]
 fn files_are_saved_opened_and_dropped() {
-    let mut bench = Bench::new(false);
-    bench.painted();
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
-    bench.harness.run_steps(2);
-    let saved = std::fs::read_to_string(bench.folder.path().join("own.toml")).unwrap();
-    assert_eq!(saved, bench.studio().recipe_text());
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::O);
-    bench.until("the other world is open", |studio| studio.recipe_text().contains("seed = 8"));
-    bench.until("and runs", |studio| studio.snapshot().recipe.contains("seed = 8"));
+    let mut window = TestWindow::new(false);
+    window.painted();
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
+    window.harness.run_steps(2);
+    let saved = std::fs::read_to_string(window.folder.path().join("own.toml")).unwrap();
+    assert_eq!(saved, window.studio().recipe_text());
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::O);
+    window.until("the other world is open", |studio| studio.recipe_text().contains("seed = 8"));
+    window.until("and runs", |studio| studio.snapshot().recipe.contains("seed = 8"));
 
     #[derive(Debug)]
     struct Dropped(std::path::PathBuf);
@@ -470,67 +470,67 @@ fn files_are_saved_opened_and_dropped() {
             std::fs::read(&self.0).map_err(|error| error.to_string())
         }
     }
-    let drop = |bench: &mut Bench, path: std::path::PathBuf| {
-        bench.harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(path)));
-        bench.harness.run_steps(2);
-        bench.harness.input_mut().dropped_files.clear();
+    let drop = |window: &mut TestWindow, path: std::path::PathBuf| {
+        window.harness.input_mut().dropped_files.push(std::sync::Arc::new(Dropped(path)));
+        window.harness.run_steps(2);
+        window.harness.input_mut().dropped_files.clear();
     };
     let folder = tempfile::tempdir().unwrap();
     let junk = folder.path().join("junk.tif");
     std::fs::write(&junk, "no terrain").unwrap();
-    drop(&mut bench, junk.clone());
-    drop(&mut bench, folder.path().join("own.xyz"));
-    bench.until("the junk is refused", |studio| studio.snapshot().problem.is_some());
-    bench.harness.run_steps(2);
-    assert!(bench.studio().snapshot().problem.as_ref().unwrap().contains("junk.tif"));
+    drop(&mut window, junk.clone());
+    drop(&mut window, folder.path().join("own.xyz"));
+    window.until("the junk is refused", |studio| studio.snapshot().problem.is_some());
+    window.harness.run_steps(2);
+    assert!(window.studio().snapshot().problem.as_ref().unwrap().contains("junk.tif"));
     // The last good one keeps running, the panels show it again, and it is not saved over the junk.
-    assert!(bench.studio().recipe_text().contains("seed = 8"));
-    bench.harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
-    bench.harness.run_steps(2);
+    assert!(window.studio().recipe_text().contains("seed = 8"));
+    window.harness.key_press_modifiers(Modifiers::COMMAND, Key::S);
+    window.harness.run_steps(2);
     assert_eq!(std::fs::read_to_string(&junk).unwrap(), "no terrain");
-    let saved = std::fs::read_to_string(bench.folder.path().join("other.toml")).unwrap();
-    assert_eq!(saved, bench.studio().recipe_text());
+    let saved = std::fs::read_to_string(window.folder.path().join("other.toml")).unwrap();
+    assert_eq!(saved, window.studio().recipe_text());
     // A good one opens.
     let third = folder.path().join("third.toml");
     std::fs::write(&third, HILLS.replace("seed = 3", "seed = 12")).unwrap();
-    drop(&mut bench, third);
-    bench.until("the third world runs", |studio| studio.snapshot().recipe.contains("seed = 12"));
+    drop(&mut window, third);
+    window.until("the third world runs", |studio| studio.snapshot().recipe.contains("seed = 12"));
 }
 
 #[test]
 fn layers_and_frames_are_exported() {
-    let mut bench = Bench::new(false);
-    bench.painted();
-    let path = |bench: &Bench, name: &str| bench.folder.path().join(name);
-    bench.click("Export");
-    bench.click("All layers …");
-    let world = path(&bench, "world");
-    bench.until("the layers are written", |_| world.join(thalweg::world_folder::REPORT).exists());
+    let mut window = TestWindow::new(false);
+    window.painted();
+    let path = |window: &TestWindow, name: &str| window.folder.path().join(name);
+    window.click("Export");
+    window.click("All layers …");
+    let world = path(&window, "world");
+    window.until("the layers are written", |_| world.join(thalweg::world_folder::REPORT).exists());
     let written = thalweg::world_folder::recipe_of(&world).unwrap().unwrap();
-    assert_eq!(written.hash(), Recipe::parse(&bench.studio().recipe_text()).unwrap().hash());
-    bench.click("Export");
-    bench.click("Picture, 2× as large");
-    let large = bench.pictures();
+    assert_eq!(written.hash(), Recipe::parse(&window.studio().recipe_text()).unwrap().hash());
+    window.click("Export");
+    window.click("Picture, 2× as large");
+    let large = window.pictures();
     let size = |name: &std::path::Path| {
         Picture::decode(std::io::BufReader::new(std::fs::File::open(name).unwrap())).unwrap().size()
     };
-    let double = size(&path(&bench, &large[0]));
-    bench.key(Key::S);
-    let plain = bench.pictures().into_iter().find(|name| !large.contains(name)).unwrap();
-    assert_eq!(double, size(&path(&bench, &plain)).map(|n| 2 * n));
-    bench.click("Export");
-    bench.click("Turntable …");
-    let third = path(&bench, "turntable/frame-00002.png");
-    bench.until("three frames of the turntable are written", |_| third.exists());
+    let double = size(&path(&window, &large[0]));
+    window.key(Key::S);
+    let plain = window.pictures().into_iter().find(|name| !large.contains(name)).unwrap();
+    assert_eq!(double, size(&path(&window, &plain)).map(|n| 2 * n));
+    window.click("Export");
+    window.click("Turntable …");
+    let third = path(&window, "turntable/frame-00002.png");
+    window.until("three frames of the turntable are written", |_| third.exists());
     assert_eq!(size(&third), [720, 1280]);
-    bench.click("Export");
-    bench.click("Time-lapse …");
-    bench.studio().order(Order::Play(true));
-    let second = path(&bench, "time-lapse/frame-00001.png");
-    bench.until("frames of the time-lapse are written", |studio| studio.snapshot().done && second.exists());
-    bench.click("Export");
-    bench.click("Copy command line");
-    assert!(bench.studio().said_last().unwrap().contains("thalweg build small"), "{:?}", bench.studio().said_last());
+    window.click("Export");
+    window.click("Time-lapse …");
+    window.studio().order(Order::Play(true));
+    let second = path(&window, "time-lapse/frame-00001.png");
+    window.until("frames of the time-lapse are written", |studio| studio.snapshot().done && second.exists());
+    window.click("Export");
+    window.click("Copy command line");
+    assert!(window.studio().said_last().unwrap().contains("thalweg build small"), "{:?}", window.studio().said_last());
 }
 
 #[test]

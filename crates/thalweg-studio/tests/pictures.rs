@@ -129,7 +129,7 @@ fn a_wood_by_a_lake_and_the_sea() {
     compare("wood", &draw(&gpu(), &terrain, &options).unwrap());
 }
 
-/// A surface, and a renderer that has it in both slots.
+/// A surface, and a renderer that has it twice.
 fn ready(gpu: &Gpu, terrain: &Terrain) -> (Surface, Renderer) {
     let surface = Surface::of(terrain, &Wanted::default()).unwrap();
     let mut renderer = Renderer::new(&gpu.device, &gpu.queue);
@@ -183,7 +183,7 @@ fn pictures_of_one_pixel_and_strange_areas_are_no_fault() {
         for w in [f32::NAN, -5.0, 0.0, 0.5, 30.0, 1e9] {
             let shot = Shot::whole(0, camera, &look, [50, 40]);
             let odd = Shot { area: [x, x, w, w], clip: Some([w, 0.0, 20.0, x]), ..shot };
-            renderer.draw(&target, &[odd, Shot { slot: 70, ..shot }]);
+            renderer.draw(&target, &[odd, Shot { terrain: 70, ..shot }]);
         }
     }
     let many = vec![Shot::whole(1, camera, &look, [50, 40]); 40];
@@ -211,7 +211,7 @@ fn holes_are_not_drawn_and_wipes_meet() {
     renderer.draw(&target, &[whole]);
     let all = target.read(&gpu).unwrap();
     let left = Shot { clip: Some([0.0, 0.0, 40.0, 80.0]), ..whole };
-    let right = Shot { clip: Some([40.0, 0.0, 40.0, 80.0]), slot: 1, ..whole };
+    let right = Shot { clip: Some([40.0, 0.0, 40.0, 80.0]), terrain: 1, ..whole };
     renderer.draw(&target, &[left, right]);
     let wiped = target.read(&gpu).unwrap();
     assert!((0..80).all(|i| wiped.rgb.row(i)[..40] == all.rgb.row(i)[..40]));

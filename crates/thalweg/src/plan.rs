@@ -478,7 +478,7 @@ impl Recipe {
         let widths: Vec<f64> = levels.iter().map(|level| level.cell).collect();
         /// What a local level takes, bytes a cell: its window, what of it becomes layers, and what it was made of.
         const LOCAL: u64 = 30;
-        /// What it takes to see whether a sketch is kept, and to change the ground, bytes a cell: where water goes, wishes, ground anew, factors.
+        /// What it takes to see whether a sketch is kept, and to change the ground, bytes a cell: where water goes, targets, ground anew, factors.
         const SKETCH: u64 = 56;
         let [global, _] = self.counts(levels.len());
         let mut layers = BTreeSet::new();

@@ -61,11 +61,11 @@ impl Preset {
     }
 }
 
-/// A preset that finds its elevation model, if it begins with one, in this folder: it is laid there.
+/// Lays the elevation model of a preset that begins with one into this folder; gives the recipe that finds it there.
 ///
 /// # Errors
 /// When the elevation model cannot be written.
-pub fn laid(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
+pub fn lay_model(mut recipe: Recipe, folder: &Path) -> Result<Recipe> {
     if recipe.from.as_deref() == Some(Path::new(ELEVATION_MODEL.0)) {
         let path = folder.join(ELEVATION_MODEL.0);
         atomic(&path, |file| file.write_all(ELEVATION_MODEL.1).map_err(Error::io(&path, "write")))?;

@@ -54,6 +54,18 @@ fn a_geotiff_is_drained() {
 }
 
 #[test]
+fn drainage_by_tiles_finds_the_streams_that_are_found_in_memory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = run("drain_tiles", &["200", "64"], folder.path());
+    let streams = |begin: &str| -> usize {
+        let line = said.lines().find(|line| line.starts_with(begin)).expect("a line");
+        line.split(' ').rev().nth(1).and_then(|word| word.parse().ok()).expect("a number of streams")
+    };
+    let whole = streams("in memory");
+    assert!(whole > 0 && whole == streams("in tiles of 64"), "{said}");
+}
+
+#[test]
 fn tiles_stream_about_a_camera() {
     let folder = tempfile::tempdir().expect("a folder");
     let said = run("stream", &["hills", "64", "3", "4"], folder.path());

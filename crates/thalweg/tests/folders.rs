@@ -149,7 +149,7 @@ fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     let place = tempfile::tempdir().unwrap();
     let passing = thalweg::io::atomic::Temporary::folder(place.path()).unwrap();
     let recipe = Recipe { cells: 24, ..presets::find("aged").unwrap() };
-    let mut run = Run::new(presets::laid(recipe, passing.path()).unwrap()).unwrap();
+    let mut run = Run::new(presets::lay_model(recipe, passing.path()).unwrap()).unwrap();
     while run.step().unwrap().is_some() {}
     let folder = place.path().join("world");
     world_folder::export(&run, &folder).unwrap();

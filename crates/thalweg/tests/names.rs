@@ -9,10 +9,28 @@ use thalweg::models;
 use thalweg::terrain::{GROUND, LOOSE};
 
 /// Where sources lie, from this crate's folder.
-const ROOTS: [&str; 4] = ["src", "../thalweg-cli/src", "../thalweg-studio/src", "../thalweg-py/src"];
+const ROOTS: [&str; 8] = [
+    "src",
+    "../thalweg-store/src",
+    "../thalweg-cli/src",
+    "../thalweg-studio/src",
+    "../thalweg-studio-web/src",
+    "../thalweg-py/src",
+    "../thalweg-web/src",
+    "../../xtask",
+];
+
+/// Folders of what several models share. Tables that more than one model has are declared there.
+const SHARED: [&str; 3] = ["src/given/", "src/process/", "src/rivers/"];
 
 /// Words that mean another thing: in which files (or folders), which, and what.
 const OTHERWISE: &[(&str, &[&str], &str)] = &[
+    ("thalweg-store/src/array.rs", &["shape"], "a key of Zarr"),
+    ("thalweg-store/src/meta.rs", &["shape"], "a key of Zarr"),
+    ("thalweg-store/src/store.rs", &["shape"], "a key of Zarr"),
+    ("thalweg-studio-web/src/state.rs", &["elevation"], "an angle of the camera"),
+    ("thalweg-web/src/drainage.rs", &["outlets"], "an option"),
+    ("thalweg-web/src/textures.rs", &["deposit"], "a map of textures, as the files are called"),
     ("thalweg-cli/src/args/pictures.rs", &["trees"], "an option of the command"),
     ("thalweg-cli/src/args/knobs.rs", &["rain"], "a knob"),
     ("thalweg-cli/src/recipes.rs", &["rivers", "uplift"], "recipes"),
@@ -24,7 +42,7 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("src/process/forest/kinds.rs", &["dwarf_pine"], "a kind of plant"),
     ("src/io/npy.rs", &["shape"], "a key of NumPy's files"),
     ("src/io/river_folder.rs", &["rivers"], "a key of a report"),
-    ("src/io/rivers.rs", &["lake", "river", "rivers"], "how a river ends, and layers of a file"),
+    ("src/io/rivers.rs", &["lake", "river", "rivers"], "layers of a file"),
     ("src/io/textures.rs", &["deposit", "wear"], "maps, and keys of a manifest"),
     ("src/io/trees.rs", &["trees"], "what a collection of points is called"),
     ("src/knobs/mod.rs", &["rain"], "a knob"),
@@ -37,11 +55,10 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("src/pictures/perspective.rs", &["elevation"], "an angle of the camera"),
     ("src/pictures/ramps.rs", &["ice", "sand", "soil", "water"], "colours"),
     ("src/products/overlay/mod.rs", &["water", "wear"], "overlays, which show more than one layer"),
-    ("src/products/plants/grammars.rs", &["dwarf_pine"], "a kind of plant"),
     ("src/products/", &["ground", "rivers", "trees"], "nodes of a glTF file"),
     ("src/products/textures/", &["river", "sand", "snow", "soil"], "materials that cover ground, and a rule of them"),
     ("src/presets.rs", &["rivers", "uplift"], "recipes"),
-    ("src/rivers/check.rs", &["lake", "river"], "how a river ends, in files"),
+    ("src/rivers/network.rs", &["lake", "river"], "how a river ends, in files"),
     ("src/rivers/mod.rs", &["delta", "lake"], "settings of a design"),
     ("src/rocks.rs", &["sand"], "a rock"),
     ("src/sketch/mod.rs", &["coast", "river"], "kinds of lines"),
@@ -124,10 +141,10 @@ fn sources() -> Vec<(String, String)> {
     sources
 }
 
-/// A source's name from the folder of crates on, as `src/knobs.rs` or `thalweg-cli/src/main.rs`.
+/// A source's name without the steps upward, as `src/knobs.rs`, `thalweg-cli/src/main.rs` or `xtask/src/main.rs`.
 fn named(own: &Path, path: &Path) -> String {
     let name = path.strip_prefix(own).unwrap().to_str().unwrap().replace('\\', "/");
-    name.strip_prefix("../").unwrap_or(&name).to_string()
+    name.trim_start_matches("../").to_string()
 }
 
 /// The model whose own file this is.
@@ -136,22 +153,35 @@ fn owner(file: &str) -> Option<&str> {
     Some(own.split(['/', '.']).next().unwrap_or(own))
 }
 
-/// Names of models, layers and tables, and of parameters by model.
+/// Names of models, layers and tables, and of tables and parameters by model.
 struct Names {
     things: BTreeSet<&'static str>,
+    tables: BTreeMap<&'static str, &'static [&'static str]>,
     parameters: BTreeMap<&'static str, BTreeSet<&'static str>>,
 }
 
 fn names() -> Names {
-    let mut names = Names { things: BTreeSet::from([GROUND.name, LOOSE.name]), parameters: BTreeMap::new() };
+    let things = BTreeSet::from([GROUND.name, LOOSE.name]);
+    let mut names = Names { things, tables: BTreeMap::new(), parameters: BTreeMap::new() };
     for model in models::all() {
         let about = model.about();
         names.things.insert(about.name);
         names.things.extend(about.tables);
+        names.tables.insert(about.name, about.tables);
         names.parameters.insert(about.name, model.declared().iter().map(|param| param.name).collect());
     }
     names.things.extend(models::Models::default().layers().map(|spec| spec.name));
     names
+}
+
+/// Whether this declares a table: as a public constant, in a file of a model that has it or of what models share.
+fn declares_table(Quoted { file, before, text, .. }: &Quoted, names: &Names) -> bool {
+    let constant = before.strip_suffix(":&str=").and_then(|code| code.rsplit_once("pubconst"));
+    let is_constant = constant.is_some_and(|(_, name)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'));
+    let has = |tables: &[&str]| tables.contains(&text.as_str());
+    let is_shared = SHARED.iter().any(|folder| file.starts_with(folder)) && names.tables.values().any(|all| has(all));
+    let is_own = owner(file).and_then(|own| names.tables.get(own)).is_some_and(|own| has(own));
+    is_constant && (is_shared || is_own)
 }
 
 /// What is wrong with a text in quotes, if anything.
@@ -162,9 +192,8 @@ fn wrong(quoted: &Quoted, names: &Names) -> Option<&'static str> {
     if is_own || own == Some(text.as_str()) {
         return None;
     }
-    // A declaration: a layer's or a table's constant, or what a model or a part of the program is called.
-    let declares = ["LayerSpec::heights(", "LayerSpec::floats(", "LayerSpec::counts(", ":&str="];
-    if declares.iter().any(|start| before.ends_with(start)) {
+    let declares = ["LayerSpec::heights(", "LayerSpec::floats(", "LayerSpec::counts("];
+    if declares.iter().any(|start| before.ends_with(start)) || declares_table(quoted, names) {
         return None;
     }
     if names.things.contains(text.as_str()) {
@@ -217,6 +246,8 @@ fn a_name_in_quotes_is_found_wherever_it_may_stand() {
         "model.set(owner,\n \"rain\", &value)",
         "param.name == \"floor\"",
         "(\"soils\", \"strata_dip\", Size, -1.0),",
+        "const MODEL: &str = \"droplets\";",
+        "pub const TABLE: &str = \"springs\";",
     ] {
         assert!(faults("src/knobs/mod.rs", source) > 0, "{source}");
     }
@@ -232,5 +263,13 @@ fn a_name_in_quotes_is_found_wherever_it_may_stand() {
     }
     assert_eq!(faults("src/models/fluvial.rs", "Part { with: &[(\"rain\", 0.0)] }; About { name: \"fluvial\" }"), 0);
     assert_eq!(faults("src/models/thermal/step.rs", "\"talus\"; \"thermal\"; \"rock_talus\""), 0);
-    assert!(sources().len() > 200, "sources are read");
+    let shared = |name: &str| faults("src/given/springs.rs", &format!("pub const NAME: &str = \"{name}\";"));
+    assert_eq!([shared("springs"), shared("pool")], [0, 1]);
+    let own = |name: &str| faults("src/models/delta/arms.rs", &format!("pub const NAME: &str = \"{name}\";"));
+    assert_eq!([own("arms"), own("springs")], [0, 1]);
+    let sources = sources();
+    assert!(sources.len() > 200, "sources are read");
+    for folder in ["src/", "thalweg-store/src/", "thalweg-web/src/", "xtask/src/", "xtask/book/src/"] {
+        assert!(sources.iter().any(|(file, _)| file.starts_with(folder)), "{folder}");
+    }
 }

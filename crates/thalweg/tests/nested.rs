@@ -63,7 +63,8 @@ fn the_table_has_places_and_units() {
     let path = folder.path().join("depressions.csv");
     atomic(&path, |file| {
         let mut file = DepressionFile::new(file, &path, &terrain.grid)?;
-        tree(&terrain).iter().try_for_each(|one| file.put(one))
+        tree(&terrain).iter().try_for_each(|one| file.put(one))?;
+        file.finish()
     })
     .unwrap();
     let text = std::fs::read_to_string(&path).unwrap();

@@ -108,6 +108,14 @@ impl Turn {
         }
     }
 
+    /// The unit of its positions after a blank; empty where they have none.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Sea(_) => " m",
+            Self::Age(_) | Self::Rain(_) | Self::Rock(_) | Self::Relief(_) | Self::Size(_) => "",
+        }
+    }
+
     /// The position as it was typed.
     pub fn value(&self) -> String {
         match self {

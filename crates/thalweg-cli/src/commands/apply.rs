@@ -17,7 +17,7 @@ use crate::console::Voice;
 use crate::drive::drive;
 use crate::job::{Job, sample_type};
 use crate::recipes::{OneModel, of_model};
-use crate::stores::{is_store_name, worked};
+use crate::stores::{carry_out, is_store_name};
 use crate::terrains::{files_of, opened};
 
 /// Runs a model over an elevation model.
@@ -57,7 +57,7 @@ fn by_tiles(args: &Apply, recipe: &Recipe, voice: Voice) -> Result<ExitCode> {
         return Err(Error::value(name, "asked for", allowed));
     }
     let job = ApplyJob::of(recipe, &args.input, args.load.options())?;
-    worked(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)
+    carry_out(thalweg_store::Job::Apply(job), &args.model.output, TILE, args.memory, voice)
 }
 
 /// Makes ground with a base model.

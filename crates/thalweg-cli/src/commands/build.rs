@@ -25,7 +25,7 @@ use crate::job::{Job, as_typed, locked, sample_type};
 use crate::progress::Counting;
 use crate::recipes::{borrowed, each_once, found, recipe_file, set};
 use crate::signals::{INTERRUPTED, is_asked, listen};
-use crate::stores::{is_store_name, worked};
+use crate::stores::{carry_out, is_store_name};
 use crate::worlds::solved;
 
 /// Builds a world.
@@ -33,7 +33,7 @@ use crate::worlds::solved;
 /// # Errors
 /// No such recipe, a recipe that cannot be, a folder that cannot be written or is in use.
 pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
-    let asked = asked(args)?;
+    let asked = resolve(args)?;
     let is_store = is_store_name(&asked.dir);
     if let Some(name) = args.run.of_a_whole().filter(|_| args.tile_dir.is_some() || is_store) {
         let allowed =
@@ -46,7 +46,7 @@ pub fn build(args: &Build, voice: Voice) -> Result<ExitCode> {
     }
     if is_store {
         let job = BuildJob::part(&asked.recipe, args.level, args.rect)?;
-        return worked(thalweg_store::Job::Build(job), &asked.dir, TILE, args.memory, voice);
+        return carry_out(thalweg_store::Job::Build(job), &asked.dir, TILE, args.memory, voice);
     }
     let of_stores = [("--level", args.level.is_some()), ("--rect", args.rect.is_some())];
     if let Some((name, _)) = of_stores.into_iter().find(|(_, asked)| *asked) {
@@ -98,13 +98,8 @@ fn begun(args: &Build, recipe: Recipe, own: Option<&Path>) -> Result<Run> {
 /// Builds a world's tiles, those that are not there yet.
 fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<ExitCode> {
     let start = Instant::now();
-    let within = match args.tile_within[..] {
-        [] => None,
-        [west, north, east, south] => Some([west, north, east, south]),
-        _ => return Err(Error::value("--tile-within", format!("{:?}", args.tile_within), "W,N,E,S: four numbers")),
-    };
+    let range = tile_range(args)?;
     let world = World::open(recipe)?;
-    let range = TileRange { level: args.tile_level, within };
     // What cannot be begun leaves no folder, and what another run holds stays as it is.
     TileFolder::check(dir, &world, recipe, &range)?;
     output::make_folder(dir)?;
@@ -142,6 +137,16 @@ fn tiles(args: &Build, recipe: &Recipe, dir: &Path, voice: Voice) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
+/// Which tiles are asked for.
+fn tile_range(args: &Build) -> Result<TileRange> {
+    let within = match args.tile_within[..] {
+        [] => None,
+        [west, north, east, south] => Some([west, north, east, south]),
+        _ => return Err(Error::value("--tile-within", format!("{:?}", args.tile_within), "W,N,E,S: four numbers")),
+    };
+    Ok(TileRange { level: args.tile_level, within })
+}
+
 /// What is to be built, and where.
 struct Asked {
     recipe: Recipe,
@@ -150,8 +155,8 @@ struct Asked {
     dir: PathBuf,
 }
 
-/// What is to be built, as the command line says.
-fn asked(args: &Build) -> Result<Asked> {
+/// Finds what is to be built, as the command line says.
+fn resolve(args: &Build) -> Result<Asked> {
     let (mut recipe, is_preset) = found(&args.recipe)?;
     let own_model = is_preset && recipe.from.is_some() && args.from.is_none();
     override_in(&mut recipe, args)?;

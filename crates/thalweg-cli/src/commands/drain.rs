@@ -14,7 +14,7 @@ use thalweg_store::{DrainJob, ElevationFile, Job, is_zarr};
 use crate::args::{Drain, TILE};
 use crate::console::{Voice, list, texts};
 use crate::progress::Phases;
-use crate::stores::{is_store_name, told, worked};
+use crate::stores::{carry_out, is_store_name, say_tiled};
 use crate::terrains::{Opened, cells, files_of, note, opened};
 
 /// Works out the drainage of a file and writes it into a folder.
@@ -69,7 +69,7 @@ fn store_of(args: &Drain, voice: Voice) -> Result<Option<PathBuf>> {
     }
     output::make_folder(&args.output)?;
     let store = args.output.join("drain.zarr");
-    told(&store, voice);
+    say_tiled(&store, voice);
     Ok(Some(store))
 }
 
@@ -94,5 +94,5 @@ fn by_tiles(args: &Drain, store: &Path, voice: Voice) -> Result<ExitCode> {
         ..DrainJob::of(&args.input, args.load.options())?
     };
     job.let_out_at(&args.outlet_at)?;
-    worked(Job::Drain(job), store, TILE, args.memory, voice)
+    carry_out(Job::Drain(job), store, TILE, args.memory, voice)
 }

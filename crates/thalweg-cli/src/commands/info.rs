@@ -9,7 +9,9 @@ use thalweg::io::terrain::{Loaded, load};
 use thalweg::io::{Format, Head, read};
 use thalweg::terrain::grid::{Georeference, Grid};
 use thalweg::terrain::height::{Height, UNITS};
-use thalweg_store::{ElevationFile, MapRows, MapSummary, Memory, Raster as _, Store, is_store, is_zarr, open_raster};
+use thalweg_store::{
+    ElevationFile, MapRows, MapSummary, Memory, Store, WindowedMap as _, is_store, is_zarr, open_raster,
+};
 
 use crate::args::Info;
 use crate::console::{Voice, print};

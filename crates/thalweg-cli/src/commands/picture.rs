@@ -45,7 +45,6 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
     }
     let overlay = args.overlay.as_deref().map(|name| Overlay::find(name, &terrain)).transpose()?;
     let side = |n: usize| u32::try_from(n).map_err(|_| Error::value("size", n, "1 to 16384 pixels"));
-    let [azimuth, altitude] = args.sun;
     let options = PictureOptions {
         size: [side(width)?, side(height)?],
         view: args.view.0,
@@ -56,18 +55,24 @@ pub fn picture(args: &Picture, voice: Voice) -> Result<()> {
         overlay,
         natural,
         start: begun.as_ref(),
-        look: Look {
-            sun: Sun { azimuth, altitude },
-            snow_line: args.snow_line,
-            water: !args.no_water,
-            streams: !args.no_water,
-            trees: !args.no_trees,
-            ramp,
-            ..Look::default()
-        },
+        look: look(args, ramp),
     };
     let picture = draw(&terrain, &options).map_err(|problem| Error::file(&args.output, problem))?;
     save_picture(&args.output, &picture)
+}
+
+/// How the terrain is shown.
+fn look(args: &Picture, ramp: &'static Ramp) -> Look {
+    let [azimuth, altitude] = args.sun;
+    Look {
+        sun: Sun { azimuth, altitude },
+        snow_line: args.snow_line,
+        water: !args.no_water,
+        streams: !args.no_water,
+        trees: !args.no_trees,
+        ramp,
+        ..Look::default()
+    }
 }
 
 /// Of what natural colours depend: as the recipe says that is built, or that lies in the folder.

@@ -43,7 +43,7 @@ pub fn rivers(args: &Rivers, voice: Voice) -> Result<()> {
     memory::RIVERS.over("rivers", &terrain)?;
     let model = model(args, &mut terrain)?;
     put_places(args, &mut terrain)?;
-    let (network, carved) = model.made(&terrain, Key::new(args.seed, model.about().name))?;
+    let (network, carved) = model.make(&terrain, Key::new(args.seed, model.about().name))?;
     output::make_folder(&args.output)?;
     let mut draft = draft_network(&args.output, &mut terrain, &network, &carved, nodata)?;
     voice.warn_all(draft.warnings());

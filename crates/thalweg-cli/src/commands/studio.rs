@@ -26,10 +26,38 @@ pub fn studio(_: &Studio, voice: Voice) -> Result<ExitCode> {
 /// No such recipe, or a file that is neither recipe nor terrain.
 #[cfg(feature = "studio")]
 pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
+    use thalweg_studio::{Options, PresetCard};
+
+    use crate::recipes as presets;
+
+    let (recipe, path) = opened(args)?;
+    let options = Options {
+        recipe,
+        path,
+        playing: !args.paused,
+        presets: presets::with_thumbnails()
+            .map(|(name, text, thumbnail)| PresetCard { name, text, thumbnail })
+            .collect(),
+        cells: args.cells.unwrap_or(CELLS),
+        pictures: args.pictures.clone().unwrap_or_default(),
+        asker: Box::new(thalweg_studio::platform::ask),
+        page: None,
+    };
+    match thalweg_studio::open(options) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(problem) => {
+            voice.problem(&problem);
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+/// The recipe to begin with, as the command line says, and its file where it has one of its own.
+#[cfg(feature = "studio")]
+fn opened(args: &Studio) -> Result<(thalweg::Recipe, Option<std::path::PathBuf>)> {
     use std::path::PathBuf;
 
     use thalweg::Error;
-    use thalweg_studio::{Options, Preset};
 
     use crate::recipes as presets;
 
@@ -53,23 +81,7 @@ pub fn studio(args: &Studio, voice: Voice) -> Result<ExitCode> {
     if recipe.from.is_none() {
         recipe.check_memory(&recipe.grid()?)?;
     }
-    let options = Options {
-        recipe,
-        path: (own && thalweg::Recipe::is_named(&path)).then_some(path),
-        playing: !args.paused,
-        presets: presets::with_thumbnails().map(|(name, text, thumbnail)| Preset { name, text, thumbnail }).collect(),
-        cells: args.cells.unwrap_or(CELLS),
-        pictures: args.pictures.clone().unwrap_or_default(),
-        asker: Box::new(thalweg_studio::platform::ask),
-        page: None,
-    };
-    match thalweg_studio::open(options) {
-        Ok(()) => Ok(ExitCode::SUCCESS),
-        Err(problem) => {
-            voice.problem(&problem);
-            Ok(ExitCode::FAILURE)
-        }
-    }
+    Ok((recipe, (own && thalweg::Recipe::is_named(&path)).then_some(path)))
 }
 
 /// Cells on the long side at which presets open: a world that lives on two cores.

@@ -281,10 +281,7 @@ impl Choice {
     fn label(&self) -> String {
         match self {
             Self::Seed(seed) => format!("seed {seed}"),
-            Self::Knob(turn) => {
-                let (name, value) = (turn.name(), turn.value());
-                if name == "sea" { format!("sea {value} m") } else { format!("{name} {value}") }
-            }
+            Self::Knob(turn) => format!("{} {}{}", turn.name(), turn.value(), turn.unit()),
             Self::Set(key, value) => format!("{key} {value}"),
         }
     }
@@ -304,6 +301,12 @@ mod tests {
             assert!(message.contains("--seeds") && message.contains("1 to 100"), "{message}");
         }
         assert!(seeds("2", i64::MAX as u64).is_err());
+    }
+
+    #[test]
+    fn a_knob_with_a_unit_says_it() {
+        let label = |turn| Choice::Knob(turn).label();
+        assert_eq!([label(Turn::Sea(-2.5)), label(Turn::Age(3.0))], ["sea -2.5 m", "age 3"]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use super::model::{Known, Modelled, Said};
 use super::{Layout, MESSAGE, read, spec_of, words};
 use crate::source::{ElevationFile, print_of, unchanged};
 use crate::stage::{Answers, Need, Stage, TileInput};
-use crate::{LayerSpec, StoreSpec};
+use crate::{StoreSpec, StoredLayer};
 
 /// A model over an elevation model: the bits of [`Run::over_file`](thalweg::Run::over_file).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -203,7 +203,7 @@ fn files_of(recipe: &Recipe) -> Result<Vec<(String, PathBuf)>> {
 struct Ground {
     file: Arc<ElevationFile>,
     tiling: Tiling,
-    ground: LayerSpec,
+    ground: StoredLayer,
     /// Bytes of files that are held, and that reading one takes.
     held: u64,
     each: u64,
@@ -231,7 +231,7 @@ impl Stage for Ground {
         Vec::new()
     }
 
-    fn hands(&self) -> Vec<LayerSpec> {
+    fn hands_on(&self) -> Vec<StoredLayer> {
         vec![self.ground.clone()]
     }
 
@@ -320,7 +320,7 @@ impl Stage for Steps {
         std::iter::once(TileLayer::Height.name().to_string()).chain(left.iter().cloned()).collect()
     }
 
-    fn hands(&self) -> Vec<LayerSpec> {
+    fn hands_on(&self) -> Vec<StoredLayer> {
         if self.ends.is_some() {
             return Vec::new();
         }

@@ -17,7 +17,7 @@ use thalweg::{Error, Result};
 use super::{Layout, spec_of};
 use crate::kept::Kept;
 use crate::stage::{Answers, Need, Stage, TileInput};
-use crate::{LayerSpec, StoreSpec};
+use crate::{StoreSpec, StoredLayer};
 
 /// A recipe's world with all cells that it asks for: solved whole up to its last global level, refined tile by tile beyond.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,7 +109,7 @@ impl BuildJob {
         let mut grid = Grid::of_windows(rect.size(), cell)?;
         (grid.edges, grid.sea_level) = (world.frame().edges, world.frame().sea);
         let area =
-            LayerSpec { unit: CATCHMENT.unit.to_string(), ..LayerSpec::new(CATCHMENT.name, SampleType::F32, 0.0) };
+            StoredLayer { unit: CATCHMENT.unit.to_string(), ..StoredLayer::new(CATCHMENT.name, SampleType::F32, 0.0) };
         let layers = vec![spec_of(TileLayer::Height), spec_of(TileLayer::Direction), area, spec_of(TileLayer::Lake)];
         let mut spec = StoreSpec::new(rect.size(), side, cell, "", layers);
         // A part lies where it does in the world, whose metres count southward.

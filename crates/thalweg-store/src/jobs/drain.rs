@@ -344,7 +344,7 @@ impl Drained {
                 }
                 _ => Ok(()),
             })?;
-            Ok(())
+            table.finish()
         })?;
         answers.found.insert("depressions".into(), count.into());
         Ok(answers)

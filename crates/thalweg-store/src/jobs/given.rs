@@ -11,7 +11,7 @@ use thalweg::terrain::{Cells, LayerSpec};
 use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::{Error, Result};
 
-use crate::Raster;
+use crate::WindowedMap;
 use crate::source::{ElevationFile, open_raster, piece_of};
 
 /// A layer of a file's: one of heights as an elevation model, any other as samples.
@@ -22,7 +22,7 @@ pub struct GivenLayer {
 }
 
 enum Source {
-    Samples(Box<dyn Raster>),
+    Samples(Box<dyn WindowedMap>),
     Heights(Arc<ElevationFile>),
 }
 

@@ -21,7 +21,7 @@ use thalweg::tiled::TileLayer;
 use thalweg::{Error, Result};
 
 use crate::stage::Stage;
-use crate::{LayerSpec, StoreSpec, is_store};
+use crate::{StoreSpec, StoredLayer, is_store};
 
 /// Bytes of a short answer, and of what holds it.
 const MESSAGE: u64 = 512;
@@ -113,13 +113,13 @@ impl Job {
 }
 
 /// How a layer of the drainage stands in a store.
-fn spec_of(layer: TileLayer) -> LayerSpec {
-    LayerSpec {
+fn spec_of(layer: TileLayer) -> StoredLayer {
+    StoredLayer {
         scale: layer.scale(),
         fill_is_nodata: layer.fill_is_nodata(),
         unit: layer.unit().to_string(),
         description: layer.about().to_string(),
-        ..LayerSpec::new(layer.name(), layer.kind(), layer.fill())
+        ..StoredLayer::new(layer.name(), layer.kind(), layer.fill())
     }
 }
 

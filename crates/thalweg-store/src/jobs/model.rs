@@ -11,16 +11,14 @@ use thalweg::run::tiles::{advance, gather, sort_by_number};
 use thalweg::terrain::field::{Field, Window};
 use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::{Height, UNITS};
-use thalweg::terrain::{
-    CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec as Declared, Table, Terrain, within,
-};
+use thalweg::terrain::{CellType, Cells, Column, ColumnType, GROUND, LOOSE, LayerSpec, Table, Terrain, within};
 use thalweg::tiled::Summaries;
 use thalweg::tiled::layer::NO_HEIGHT;
 use thalweg::{Error, Result};
 
 use super::given::GivenLayer;
 use super::{read, words};
-use crate::LayerSpec;
+use crate::StoredLayer;
 
 /// A model on the cells of a map.
 pub struct Modelled {
@@ -88,8 +86,8 @@ const MOST_AT_ONCE: u32 = 256;
 
 impl Modelled {
     /// The layers that the model may change, beside the ground: what goes from stage to stage.
-    pub fn state(&self) -> Vec<Declared> {
-        let mut state: Vec<Declared> = Vec::new();
+    pub fn state(&self) -> Vec<LayerSpec> {
+        let mut state: Vec<LayerSpec> = Vec::new();
         for spec in self.model.about().writes {
             if *spec != GROUND && !state.iter().any(|other| other.name == spec.name) {
                 state.push(*spec);
@@ -99,8 +97,8 @@ impl Modelled {
     }
 
     /// How the ground is handed on.
-    pub fn ground(&self) -> LayerSpec {
-        LayerSpec::new(GROUND.name, SampleType::I32, f64::from(NO_HEIGHT))
+    pub fn ground(&self) -> StoredLayer {
+        StoredLayer::new(GROUND.name, SampleType::I32, f64::from(NO_HEIGHT))
     }
 
     /// How many steps a stage had best take: more at once save ways to the disk, and cost a wider margin about each tile.
@@ -230,22 +228,22 @@ impl Modelled {
 }
 
 /// How a layer goes from stage to stage.
-pub fn handed(spec: &Declared) -> LayerSpec {
-    LayerSpec::new(spec.name, kind(spec.cells), 0.0)
+pub fn handed(spec: &LayerSpec) -> StoredLayer {
+    StoredLayer::new(spec.name, kind(spec.cells), 0.0)
 }
 
 /// How a layer stands in the store.
-pub fn left(spec: &Declared) -> LayerSpec {
+pub fn left(spec: &LayerSpec) -> StoredLayer {
     let fill = match spec.cells {
         CellType::Height => f64::from(NO_HEIGHT),
         CellType::Float => f64::NAN,
         CellType::Count => f64::from(u32::MAX),
     };
-    LayerSpec {
+    StoredLayer {
         scale: (spec.cells == CellType::Height).then_some(1.0 / UNITS),
         unit: spec.unit.to_string(),
         description: spec.meaning.to_string(),
-        ..LayerSpec::new(spec.name, kind(spec.cells), fill)
+        ..StoredLayer::new(spec.name, kind(spec.cells), fill)
     }
 }
 
@@ -282,7 +280,7 @@ fn samples(cells: &Cells) -> Samples {
     }
 }
 
-fn cells(spec: &Declared, samples: &Samples, window: Window) -> Result<Cells> {
+fn cells(spec: &LayerSpec, samples: &Samples, window: Window) -> Result<Cells> {
     Ok(match (spec.cells, samples) {
         (CellType::Height, Samples::I32(v)) => {
             Cells::Height(Field::from_vec(window.size, v.iter().map(|units| Height(*units)).collect())?)

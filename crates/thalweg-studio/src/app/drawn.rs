@@ -28,8 +28,8 @@ impl Studio {
         let mut frame = Frame { size: [width, height], ..Frame::default() };
         let Some(painted) = &self.painted else { return frame };
         let look = Look { exaggeration: self.exaggeration(), ramp: self.recipe.ramp, ..self.settings.look };
-        let part = |slot: usize, area: [u32; 4], clip: Option<[u32; 4]>| Part {
-            slot,
+        let part = |terrain: usize, area: [u32; 4], clip: Option<[u32; 4]>| Part {
+            terrain,
             version: painted.version,
             camera: self.camera(),
             look,
@@ -37,7 +37,7 @@ impl Studio {
             clip,
             hole: None,
             air: None,
-            marked: slot == 0,
+            marked: terrain == 0,
         };
         let whole = [0, 0, width, height];
         let half = (width / 2).max(1);

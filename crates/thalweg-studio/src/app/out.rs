@@ -11,7 +11,7 @@ use thalweg::recipe::Recipe;
 use crate::app::frames::Kind;
 use crate::app::paths::free;
 use crate::app::state::Studio;
-use crate::options::{Page, Preset};
+use crate::options::{Page, PresetCard};
 use crate::session::Order;
 
 /// Frames of a turntable.
@@ -190,7 +190,7 @@ impl Studio {
 }
 
 /// The command line of a preset of which only cells, seed and parameters were changed.
-fn preset_line(recipe: &Recipe, presets: &[Preset]) -> Option<String> {
+fn preset_line(recipe: &Recipe, presets: &[PresetCard]) -> Option<String> {
     let preset = presets.iter().find(|preset| preset.name == recipe.name)?;
     let set = recipe.overrides_of(&Recipe::parse(&preset.text).ok()?)?;
     let cells = set.cells.map(|cells| format!(" --cells {cells}"));
@@ -214,7 +214,7 @@ mod tests {
     fn a_changed_preset_is_a_line_with_settings_and_any_other_recipe_is_none() {
         let text = "name = \"demo\"\nextent = [1000.0, 1000.0]\ncells = 64\n\
                     [[stage]]\nmodel = \"gradient_noise\"\nlabel = \"two words\"\n";
-        let presets = [Preset { name: "demo", text: text.to_string(), thumbnail: &[] }];
+        let presets = [PresetCard { name: "demo", text: text.to_string(), thumbnail: &[] }];
         let mut recipe = Recipe::parse(text).unwrap();
         assert_eq!(preset_line(&recipe, &presets).as_deref(), Some("thalweg build demo"));
         recipe.seed = 9;

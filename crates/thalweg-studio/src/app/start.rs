@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eframe::egui::{self, Context};
 use thalweg::pictures::picture::Picture;
 
-use crate::options::Preset;
+use crate::options::PresetCard;
 
 /// The window's fonts, and one behind them that has the signs of formulas.
 pub(super) fn fonts() -> egui::FontDefinitions {
@@ -19,7 +19,7 @@ pub(super) fn fonts() -> egui::FontDefinitions {
 }
 
 /// The small picture of a preset.
-pub(super) fn thumbnail(ctx: &Context, preset: &Preset) -> Option<egui::TextureHandle> {
+pub(super) fn thumbnail(ctx: &Context, preset: &PresetCard) -> Option<egui::TextureHandle> {
     let picture = Picture::decode(std::io::Cursor::new(preset.thumbnail)).ok()?;
     let [rows, columns] = picture.size();
     let pixels: Vec<u8> = picture.rgb.as_slice().iter().flatten().copied().collect();

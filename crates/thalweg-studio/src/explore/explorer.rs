@@ -133,11 +133,11 @@ impl Explorer {
                 // The eye has gone on since.
                 Ok(made) if !wanted.contains(&made.ring) => {}
                 Ok(made) => {
-                    if let Some(slot) = self.shown.take(made)
+                    if let Some(terrain) = self.shown.take(made)
                         && let Some(scene) = &mut self.scene
-                        && let Some(held) = self.shown.rings().find(|held| held.slot == slot)
+                        && let Some(held) = self.shown.rings().find(|held| held.terrain == terrain)
                     {
-                        scene.load(slot, &held.surface);
+                        scene.load(terrain, &held.surface);
                     }
                     self.version += 1;
                     self.problem = None;
@@ -240,7 +240,7 @@ impl Explorer {
         let parts = self.shown.rings().map(|held| {
             let within = finer.replace(held.ring);
             Part {
-                slot: held.slot,
+                terrain: held.terrain,
                 version: self.version,
                 camera: self.stand.camera_of(&held.ring, frame),
                 look: Look { sides: Stand::has_sides(frame, &held.ring, within.as_ref()), ..look },

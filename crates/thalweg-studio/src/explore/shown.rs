@@ -7,7 +7,7 @@ use crate::explore::rings::Ring;
 use crate::explore::stand::Stand;
 use crate::explore::streamer::Made;
 use crate::view::camera::Camera;
-use crate::view::renderer::SLOTS;
+use crate::view::renderer::TERRAINS;
 use crate::view::space::{Ground, Ray};
 use crate::view::surface::Surface;
 
@@ -15,8 +15,8 @@ use crate::view::surface::Surface;
 pub struct Held {
     /// Which.
     pub ring: Ring,
-    /// The renderer's slot.
-    pub slot: usize,
+    /// Its number among the renderer's terrains.
+    pub terrain: usize,
     /// Its surface.
     pub surface: Surface,
 }
@@ -38,13 +38,13 @@ impl Shown {
         self.held.iter().any(|held| held.ring == *ring)
     }
 
-    /// Takes a ring in, in place of that of its level; the slot into which it goes, and `None` where all are taken.
+    /// Takes a ring in, in place of that of its level; its number among the renderer's terrains, `None` where all are taken.
     pub fn take(&mut self, made: Made) -> Option<usize> {
         self.held.retain(|held| held.ring.level != made.ring.level);
-        let slot = (0..SLOTS).find(|slot| self.held.iter().all(|held| held.slot != *slot))?;
-        self.held.push(Held { ring: made.ring, slot, surface: made.surface });
+        let terrain = (0..TERRAINS).find(|number| self.held.iter().all(|held| held.terrain != *number))?;
+        self.held.push(Held { ring: made.ring, terrain, surface: made.surface });
         self.held.sort_by_key(|held| std::cmp::Reverse(held.ring.level));
-        Some(slot)
+        Some(terrain)
     }
 
     /// Lets rings go that are not wanted any more, once all that are wanted are there.

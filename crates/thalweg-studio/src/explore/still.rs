@@ -6,7 +6,7 @@ use thalweg::world::World;
 use crate::explore::stand::{Stand, exaggeration, surface};
 use crate::view::gpu::Gpu;
 use crate::view::look::{Look, Shot};
-use crate::view::renderer::{Renderer, SLOTS};
+use crate::view::renderer::{Renderer, TERRAINS};
 use crate::view::target::Target;
 
 /// A world as the explorer shows it from a stand, so many pixels wide and high. The target's height is that of the ground there.
@@ -27,13 +27,13 @@ pub fn still(world: &World, mut stand: Stand, look: &Look, [width, height]: [u32
     renderer.set_fine();
     let mut rings = stand.rings(world.frame(), height);
     // The finest are those that count.
-    rings.drain(..rings.len().saturating_sub(SLOTS));
+    rings.drain(..rings.len().saturating_sub(TERRAINS));
     let mut palette = None;
-    for (slot, ring) in rings.iter().enumerate() {
+    for (number, ring) in rings.iter().enumerate() {
         let made = surface(world, *ring, look.sun, (scale, most.min(2048) as usize), palette);
         let (surface, shared) = made.map_err(|error| error.to_string())?;
         palette = Some(shared);
-        renderer.load(slot, &surface);
+        renderer.load(number, &surface);
         let camera = stand.camera_of(ring, world.frame());
         let here = surface.top_at([camera.target.x, camera.target.y]).unwrap_or(0.0) * scale;
         stand.camera.target.z = here;
@@ -44,14 +44,14 @@ pub fn still(world: &World, mut stand: Stand, look: &Look, [width, height]: [u32
     let target = Target::with(&gpu.device, drawn, if fine > 1 { 1 } else { 4 });
     let air = 6.0 * stand.camera.distance;
     let looks: Vec<Look> = (0..rings.len())
-        .map(|slot| Look { sides: Stand::has_sides(world.frame(), &rings[slot], rings.get(slot + 1)), ..look })
+        .map(|number| Look { sides: Stand::has_sides(world.frame(), &rings[number], rings.get(number + 1)), ..look })
         .collect();
     let shots: Vec<Shot<'_>> = (0..rings.len())
         .rev()
-        .map(|slot| Shot {
-            hole: rings.get(slot + 1).map(|finer| Stand::hole(world.frame(), &rings[slot], finer)),
+        .map(|number| Shot {
+            hole: rings.get(number + 1).map(|finer| Stand::hole(world.frame(), &rings[number], finer)),
             air: Some(air),
-            ..Shot::whole(slot, stand.camera_of(&rings[slot], world.frame()), &looks[slot], drawn)
+            ..Shot::whole(number, stand.camera_of(&rings[number], world.frame()), &looks[number], drawn)
         })
         .collect();
     renderer.draw(&target, &shots);

@@ -32,7 +32,7 @@ pub struct Frame {
 #[derive(Clone, PartialEq)]
 pub struct Part {
     /// 0 is the present terrain, 1 that before.
-    pub slot: usize,
+    pub terrain: usize,
     /// The terrain's number.
     pub version: u64,
     /// The camera.
@@ -72,9 +72,9 @@ impl Scene {
         (self.state.device.limits().max_texture_dimension_2d as usize).min(4096)
     }
 
-    /// Puts a surface into a slot.
-    pub fn load(&mut self, slot: usize, surface: &Surface) {
-        self.renderer.load(slot, surface);
+    /// Puts a surface in place of the renderer's terrain of that number.
+    pub fn load(&mut self, number: usize, surface: &Surface) {
+        self.renderer.load(number, surface);
         self.drawn = None;
     }
 
@@ -154,7 +154,7 @@ impl Scene {
 fn draw(renderer: &mut Renderer, target: &Target, frame: &Frame) {
     let shots: Vec<Shot<'_>> = (frame.parts.iter())
         .map(|part| Shot {
-            slot: part.slot,
+            terrain: part.terrain,
             camera: part.camera,
             look: &part.look,
             area: part.area.map(|x| x as f32),

@@ -5,7 +5,7 @@ use thalweg::knobs::{self, FACTOR};
 use thalweg::recipe::Recipe;
 use thalweg::rocks::ROCKS;
 
-use crate::options::Preset;
+use crate::options::PresetCard;
 use crate::platform::{self, Ask};
 use crate::ui::NARROW;
 
@@ -74,7 +74,7 @@ impl Knobs {
 /// What the row shows besides the recipe.
 pub struct Shown<'a> {
     /// The presets.
-    pub presets: &'a [Preset],
+    pub presets: &'a [PresetCard],
     /// Their thumbnails.
     pub thumbnails: &'a [Option<egui::TextureHandle>],
     /// Whether the run goes on.

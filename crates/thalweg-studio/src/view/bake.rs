@@ -75,9 +75,9 @@ impl Baker {
         }
     }
 
-    /// Paints a slot and all its coarser levels.
-    pub fn run(&self, encoder: &mut wgpu::CommandEncoder, slot: &GpuTerrain) {
-        for (level, views) in slot.painted.iter().enumerate() {
+    /// Paints a terrain and all its coarser levels.
+    pub fn run(&self, encoder: &mut wgpu::CommandEncoder, terrain: &GpuTerrain) {
+        for (level, views) in terrain.painted.iter().enumerate() {
             let attachments = views.each_ref().map(|view| {
                 Some(wgpu::RenderPassColorAttachment {
                     view,
@@ -95,8 +95,8 @@ impl Baker {
                 ..wgpu::RenderPassDescriptor::default()
             });
             let (pipeline, group) = match level {
-                0 => (&self.paint, &slot.paint),
-                _ => (&self.halve, &slot.halves[level - 1]),
+                0 => (&self.paint, &terrain.paint),
+                _ => (&self.halve, &terrain.halves[level - 1]),
             };
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, group, &[]);

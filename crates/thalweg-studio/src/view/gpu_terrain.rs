@@ -50,23 +50,24 @@ impl GpuTerrain {
         before: Option<Self>,
     ) -> Self {
         let data = surface.data.is_some();
-        let fits =
-            |slot: &Self| slot.size == surface.size() && (slot.data.width() > 1) == (data && surface.size()[1] > 1);
-        let mut slot = match before.filter(fits) {
-            Some(slot) => slot,
+        let fits = |terrain: &Self| {
+            terrain.size == surface.size() && (terrain.data.width() > 1) == (data && surface.size()[1] > 1)
+        };
+        let mut terrain = match before.filter(fits) {
+            Some(terrain) => terrain,
             None => Self::empty(device, layouts, uniform, ramps, surface),
         };
-        write(queue, &slot.ground, &surface.heights);
-        write(queue, &slot.level, &surface.level);
-        write(queue, &slot.light, &surface.light);
-        write(queue, &slot.lines, &surface.lines);
+        write(queue, &terrain.ground, &surface.heights);
+        write(queue, &terrain.level, &surface.level);
+        write(queue, &terrain.light, &surface.light);
+        write(queue, &terrain.lines, &surface.lines);
         if let Some(data) = &surface.data {
-            write(queue, &slot.data, data);
+            write(queue, &terrain.data, data);
         }
-        slot.stand = Stand::new(device, &surface.plants, surface.half());
-        slot.facts = Facts::of(surface);
-        slot.painted_for = None;
-        slot
+        terrain.stand = Stand::new(device, &surface.plants, surface.half());
+        terrain.facts = Facts::of(surface);
+        terrain.painted_for = None;
+        terrain
     }
 
     fn empty(

@@ -90,7 +90,7 @@ pub struct Line {
 #[derive(Debug, Clone, Copy)]
 pub struct Shot<'a> {
     /// Which of the renderer's terrains.
-    pub slot: usize,
+    pub terrain: usize,
     /// Where it is seen from.
     pub camera: Camera,
     /// How it is shown. Of several shots of one terrain in a picture the first one's colours count for all.
@@ -112,9 +112,9 @@ pub struct Shot<'a> {
 
 impl<'a> Shot<'a> {
     /// The whole of a picture of width and height in pixels, without dots and lines.
-    pub fn whole(slot: usize, camera: Camera, look: &'a Look, [width, height]: [u32; 2]) -> Self {
+    pub fn whole(terrain: usize, camera: Camera, look: &'a Look, [width, height]: [u32; 2]) -> Self {
         let area = [0.0, 0.0, width as f32, height as f32];
-        Self { slot, camera, look, area, clip: None, hole: None, air: None, dots: &[], lines: &[] }
+        Self { terrain, camera, look, area, clip: None, hole: None, air: None, dots: &[], lines: &[] }
     }
 
     /// Width over height.

@@ -5,7 +5,7 @@ use thalweg::base::rng::Key;
 use thalweg::pictures::relief::Relief;
 use thalweg::pictures::sample::bilinear;
 use thalweg::pictures::trees::COLOURS;
-use thalweg::process::forest::{KINDS, Tree};
+use thalweg::process::forest::{KINDS, PlantForm, Tree};
 use thalweg::terrain::field::{Field, Size};
 use wgpu::util::DeviceExt;
 
@@ -220,12 +220,12 @@ pub(super) fn shapes() -> (Vec<Ring>, Vec<u16>, Vec<std::ops::Range<u32>>) {
     let (mut corners, mut order, mut parts) = (Vec::new(), Vec::<u16>::new(), Vec::new());
     for kind in KINDS {
         // Height and width of each ring, as the library draws them.
-        let rings: &[[f32; 2]] = match kind.name {
-            "conifer" => &[[0.08, 0.7], [0.2, 1.0], [1.0, 0.0]],
-            "broadleaf" => &[[0.18, 0.4], [0.42, 1.0], [0.76, 0.82], [0.94, 0.42], [1.0, 0.0]],
-            "willow" => &[[0.08, 0.8], [0.45, 1.0], [0.8, 0.75], [1.0, 0.0]],
-            "reed" => &[[0.0, 0.4], [0.7, 1.0], [1.0, 0.0]],
-            _ => &[[0.0, 0.8], [0.5, 1.0], [0.85, 0.6], [1.0, 0.0]],
+        let rings: &[[f32; 2]] = match kind.form {
+            PlantForm::Cone => &[[0.08, 0.7], [0.2, 1.0], [1.0, 0.0]],
+            PlantForm::Ball => &[[0.18, 0.4], [0.42, 1.0], [0.76, 0.82], [0.94, 0.42], [1.0, 0.0]],
+            PlantForm::Dome => &[[0.08, 0.8], [0.45, 1.0], [0.8, 0.75], [1.0, 0.0]],
+            PlantForm::Tuft => &[[0.0, 0.4], [0.7, 1.0], [1.0, 0.0]],
+            PlantForm::Mat | PlantForm::Bush => &[[0.0, 0.8], [0.5, 1.0], [0.85, 0.6], [1.0, 0.0]],
         };
         for (far, sides) in SIDES.into_iter().enumerate() {
             let rings: Vec<[f32; 2]> = match far {

@@ -158,7 +158,7 @@ impl ExportLayout {
 /// Samples of a single file.
 fn single(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Size> {
     if let Some(size) = size {
-        return asked(target, source, size);
+        return check_size(target, source, size);
     }
     if target.square {
         return Ok([target.sides.nearest(source[0].max(source[1])); 2]);
@@ -174,8 +174,8 @@ fn single(target: &ExportTarget, source: Size, size: Option<Size>) -> Result<Siz
     Ok(near)
 }
 
-/// Samples that were asked for.
-fn asked(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
+/// Checks samples that were asked for, and hands them back.
+fn check_size(target: &ExportTarget, source: Size, size: Size) -> Result<Size> {
     if !target.resamples && size != source {
         let allowed = format!("{}, as it is: a map keeps its cells (`resample` makes others)", shown(source));
         return Err(Error::value("size", shown(size), allowed));

@@ -71,7 +71,7 @@ impl Sampling {
             }
             let (rows, first_row, height) = self.part(&self.rows, row, count);
             let piece = sheet.piece(Window { start: [first_row, first_col], size: [height, width] })?;
-            let made = self.made(&piece, &rows, &cols);
+            let made = self.sample(&piece, &rows, &cols);
             if made.missing.is_some() || missing.is_some() {
                 let all = missing.get_or_insert_with(|| vec![false; values.len()]);
                 match made.missing {
@@ -89,17 +89,17 @@ impl Sampling {
     /// Some samples of an axis, counted from the first old one that they are made of; that one; and how many old ones there are.
     fn part(&self, axis: &Axis, start: usize, count: usize) -> (Axis, usize, usize) {
         let range = start..start + count;
-        let by_taps = axis.taps[range.clone()].iter().flatten().map(|(k, _)| *k);
-        let all = || by_taps.clone().chain(axis.nearest[range.clone()].iter().copied());
+        let by_weights = axis.weights[range.clone()].iter().flatten().map(|(k, _)| *k);
+        let all = || by_weights.clone().chain(axis.nearest[range.clone()].iter().copied());
         let (first, last) = (all().min().unwrap_or(0), all().max().unwrap_or(0));
-        let shift = |taps: &Vec<(usize, f64)>| taps.iter().map(|(k, weight)| (k - first, *weight)).collect();
-        let taps = axis.taps[range.clone()].iter().map(shift).collect();
+        let shift = |weights: &Vec<(usize, f64)>| weights.iter().map(|(k, weight)| (k - first, *weight)).collect();
+        let weights = axis.weights[range.clone()].iter().map(shift).collect();
         let nearest = axis.nearest[range].iter().map(|k| k - first).collect();
-        (Axis { taps, nearest }, first, last - first + 1)
+        (Axis { weights, nearest }, first, last - first + 1)
     }
 
-    fn made(&self, piece: &Piece, rows: &Axis, cols: &Axis) -> Piece {
-        let size = [rows.taps.len(), cols.taps.len()];
+    fn sample(&self, piece: &Piece, rows: &Axis, cols: &Axis) -> Piece {
+        let size = [rows.weights.len(), cols.weights.len()];
         let near = |i: usize, j: usize| (rows.nearest[i], cols.nearest[j]);
         let missing = piece.missing.as_ref().map(|missing| Field::generate(size, |i, j| missing[near(i, j)]));
         if self.between == Between::Nearest {

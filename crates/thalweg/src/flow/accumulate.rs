@@ -3,6 +3,7 @@
 use multiversion::multiversion;
 use rayon::prelude::*;
 
+use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
 use crate::flow::near::{AROUND, Near, whole};
 use crate::flow::{Directions, PIT, STEPS, VOID};
@@ -28,7 +29,7 @@ pub const SHARES: f64 = 65_536.0;
 
 /// A cell's share of the rain, held within 0 to 1, in whole parts of [`SHARES`], for [`weighted`]; what is not a number is none.
 pub fn shares(rain: f32) -> i64 {
-    (f64::from(rain).clamp(0.0, 1.0) * SHARES).round() as i64
+    (f64::from(share_of(rain)) * SHARES).round() as i64
 }
 
 /// Sum of the weights of all cells that drain through each cell, itself among them; 0 where there is no data.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flatgeobuf::geozero::error::Result as Answer;
 use flatgeobuf::geozero::{ColumnValue, GeomProcessor, GeozeroGeometry, PropertyProcessor};
 use flatgeobuf::{ColumnType, FgbCrs, FgbWriter, FgbWriterOptions, GeometryType};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::atomic;
 use super::place::{Place, unnamed};
@@ -226,25 +226,26 @@ pub(super) fn name_of(path: &Path) -> String {
 }
 
 impl Geometry {
-    fn geojson(&self, place: &Place) -> serde_json::Value {
+    /// The shape's name in GeoJSON, and its coordinates.
+    fn geojson(&self, place: &Place) -> (&'static str, Value) {
         match self {
             Self::Line(points) => {
                 let points: Vec<[f64; 2]> = points.iter().map(|at| place.at(*at)).collect();
-                json!({"type": "LineString", "coordinates": points})
+                ("LineString", json!(points))
             }
             Self::Profile(points) => {
                 let point = |(at, height): &([f64; 2], f64)| {
                     let [x, y] = place.at(*at);
                     [x, y, *height]
                 };
-                json!({"type": "LineString", "coordinates": points.iter().map(point).collect::<Vec<_>>()})
+                ("LineString", json!(points.iter().map(point).collect::<Vec<_>>()))
             }
             Self::Area(parts) => {
                 let ring = |ring: &Vec<[f64; 2]>| ring.iter().map(|at| place.at(*at)).collect::<Vec<_>>();
                 let parts: Vec<Vec<_>> = parts.iter().map(|rings| rings.iter().map(ring).collect()).collect();
                 match parts.as_slice() {
-                    [rings] => json!({"type": "Polygon", "coordinates": rings}),
-                    parts => json!({"type": "MultiPolygon", "coordinates": parts}),
+                    [rings] => ("Polygon", json!(rings)),
+                    parts => ("MultiPolygon", json!(parts)),
                 }
             }
         }
@@ -253,59 +254,81 @@ impl Geometry {
 
 /// Features as objects of JSON.
 fn geojson(file: &mut impl Write, name: &str, features: &[Feature], place: &Place) -> io::Result<()> {
-    let lines = features.iter().map(|feature| {
-        let properties = properties(&feature.properties);
-        json!({"type": "Feature", "properties": properties, "geometry": feature.shape.geojson(place)})
-    });
-    collection(file, name, place, lines)
+    let mut collection = Collection::begin(file, name, place)?;
+    for Feature { shape, properties } in features {
+        let (kind, coordinates) = shape.geojson(place);
+        write!(collection.feature()?, "{}", feature_text(kind, &coordinates, properties))?;
+    }
+    collection.end()
+}
+
+/// A feature as an object of JSON: the name of its shape, coordinates, properties.
+pub(crate) fn feature_text(shape: &str, coordinates: &Value, properties: &[(&'static str, Property)]) -> String {
+    format!("{FEATURE}{coordinates}{}", feature_end(shape, properties))
+}
+
+/// What stands before a feature's coordinates. Keys stand in alphabetical order, as in the objects of serde_json.
+pub(super) const FEATURE: &str = r#"{"geometry":{"coordinates":"#;
+
+/// What stands after a feature's coordinates.
+pub(super) fn feature_end(shape: &str, of: &[(&'static str, Property)]) -> String {
+    format!(r#","type":"{shape}"}},"properties":{},"type":"Feature"}}"#, properties(of))
 }
 
 /// Properties as JSON has them.
-pub(super) fn properties(of: &[(&'static str, Property)]) -> serde_json::Value {
+fn properties(of: &[(&'static str, Property)]) -> Value {
     let value = |property: &Property| match property {
         Property::Count(count) => json!(count),
         Property::Real(real) => json!(real),
         Property::Word(word) => json!(word),
         Property::Reals(reals) => json!(reals),
     };
-    let all: Map<String, serde_json::Value> =
-        of.iter().map(|(name, property)| ((*name).to_string(), value(property))).collect();
-    all.into()
+    of.iter().map(|(name, property)| ((*name).to_string(), value(property))).collect::<Map<String, Value>>().into()
 }
 
 /// The system of coordinates that lie nowhere on Earth, in the words (WKT 1) that GDAL takes for a name. A file that named none would be
 /// taken for degrees.
 const LOCAL: &str = r#"LOCAL_CS["metres, nowhere on Earth",UNIT["metre",1],AXIS["x",EAST],AXIS["y",NORTH]]"#;
 
-/// A collection of GeoJSON, a feature to a line, so that the file can be read and compared as text.
-pub(super) fn collection(
-    file: &mut impl Write,
-    name: &str,
-    place: &Place,
-    features: impl Iterator<Item = impl std::fmt::Display>,
-) -> io::Result<()> {
-    begin_collection(file, name, place)?;
-    let mut features = features.peekable();
-    while let Some(feature) = features.next() {
-        writeln!(file, "{feature}{}", if features.peek().is_some() { "," } else { "" })?;
-    }
-    end_collection(file)
+/// A collection of GeoJSON, a feature to a line, so that the file can be read and compared as text. Features are written as they come.
+pub(super) struct Collection<W> {
+    file: W,
+    has_features: bool,
 }
 
-/// What stands before the features of a collection.
-pub(super) fn begin_collection(file: &mut (impl Write + ?Sized), name: &str, place: &Place) -> io::Result<()> {
-    writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
-    let system = place.epsg.map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
-    if let Some(system) = system.or_else(|| place.is_local.then(|| LOCAL.to_string())) {
-        let crs = json!({"type": "name", "properties": {"name": system}});
-        writeln!(file, "\"crs\": {crs},")?;
+impl<W: Write> Collection<W> {
+    /// Begins a collection of that name, with coordinates as of `place`.
+    pub fn begin(mut file: W, name: &str, place: &Place) -> io::Result<Self> {
+        writeln!(file, "{{\"type\": \"FeatureCollection\", \"name\": {},", json!(name))?;
+        let system = place.epsg.map(|code| format!("urn:ogc:def:crs:EPSG::{code}"));
+        if let Some(system) = system.or_else(|| place.is_local.then(|| LOCAL.to_string())) {
+            let crs = json!({"type": "name", "properties": {"name": system}});
+            writeln!(file, "\"crs\": {crs},")?;
+        }
+        writeln!(file, "\"features\": [")?;
+        Ok(Self { file, has_features: false })
     }
-    writeln!(file, "\"features\": [")
-}
 
-/// What stands after them.
-pub(super) fn end_collection(file: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    writeln!(file, "]}}")
+    /// Begins the next feature: its text goes to what this gives.
+    pub fn feature(&mut self) -> io::Result<&mut W> {
+        if std::mem::replace(&mut self.has_features, true) {
+            self.file.write_all(b",\n")?;
+        }
+        Ok(&mut self.file)
+    }
+
+    /// Takes more of the last feature's text.
+    pub fn text(&mut self) -> &mut W {
+        &mut self.file
+    }
+
+    /// Ends the collection.
+    pub fn end(mut self) -> io::Result<()> {
+        if self.has_features {
+            writeln!(self.file)?;
+        }
+        writeln!(self.file, "]}}")
+    }
 }
 
 /// Features in the order of the format's spatial index.
@@ -584,6 +607,17 @@ mod tests {
             assert!(std::fs::read(&path).unwrap() == std::fs::read(&one_by_one).unwrap(), "{}", links.len());
         }
         assert!(LinkFile::new(folder.path().join("a.geojson"), &grid).is_err());
+    }
+
+    #[test]
+    fn a_feature_has_the_text_of_its_object() {
+        let properties = [("width", Property::Real(2.0)), ("kind", Property::Word("river \"a\"".into()))];
+        let object = json!({
+            "type": "Feature",
+            "properties": {"kind": "river \"a\"", "width": 2.0},
+            "geometry": {"type": "Point", "coordinates": [1.5, -2.0]},
+        });
+        assert_eq!(feature_text("Point", &json!([1.5, -2.0]), &properties), object.to_string());
     }
 
     #[test]

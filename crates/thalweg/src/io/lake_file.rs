@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::features::{begin_collection, end_collection, lake_properties, name_of, properties};
+use super::features::{Collection, FEATURE, feature_end, lake_properties, name_of};
 use super::place::Place;
 use crate::base::error::{Error, Result};
 use crate::products::lakes::LakeOutline;
@@ -12,10 +12,9 @@ use crate::terrain::grid::Grid;
 /// Lakes written as they come, outlines by pieces, so that none is held: the bytes of [`save_lakes`](super::features::save_lakes) in
 /// GeoJSON.
 pub struct LakeFile<'a> {
-    file: &'a mut dyn Write,
+    collection: Collection<&'a mut dyn Write>,
     path: PathBuf,
     place: Place,
-    lakes: u64,
     /// What ends the lake that is being written.
     end: Option<String>,
     /// Whether a line of its outline is open, and whether the outline has one.
@@ -29,8 +28,8 @@ impl<'a> LakeFile<'a> {
     /// What writing to `file` meets.
     pub fn new(file: &'a mut dyn Write, path: &Path, grid: &Grid) -> Result<Self> {
         let place = Place::of(grid);
-        begin_collection(file, &name_of(path), &place).map_err(Error::io(path, "write"))?;
-        Ok(Self { file, path: path.to_path_buf(), place, lakes: 0, end: None, line: false })
+        let collection = Collection::begin(file, &name_of(path), &place).map_err(Error::io(path, "write"))?;
+        Ok(Self { collection, path: path.to_path_buf(), place, end: None, line: false })
     }
 
     /// Takes the next lake's figures; its outline, if any is to come, comes by [`LakeFile::shore`].
@@ -40,11 +39,8 @@ impl<'a> LakeFile<'a> {
     pub fn lake(&mut self, lake: &LakeOutline) -> Result<()> {
         let mut put = || {
             self.close()?;
-            let separator = if self.lakes > 0 { ",\n" } else { "" };
-            write!(self.file, "{separator}{{\"geometry\":{{\"coordinates\":[")?;
-            let properties = properties(&lake_properties(lake));
-            self.end = Some(format!("],\"type\":\"Polygon\"}},\"properties\":{properties},\"type\":\"Feature\"}}"));
-            self.lakes += 1;
+            write!(self.collection.feature()?, "{FEATURE}[")?;
+            self.end = Some(format!("]{}", feature_end("Polygon", &lake_properties(lake))));
             io::Result::Ok(())
         };
         put().map_err(Error::io(&self.path, "write"))
@@ -63,8 +59,9 @@ impl<'a> LakeFile<'a> {
                 (false, _) => "[",
             };
             for point in points {
-                self.file.write_all(before.as_bytes())?;
-                serde_json::to_writer(&mut self.file, &self.place.at(*point))?;
+                let file = self.collection.text();
+                file.write_all(before.as_bytes())?;
+                serde_json::to_writer(file, &self.place.at(*point))?;
                 (before, self.line) = (",", true);
             }
             io::Result::Ok(())
@@ -77,21 +74,15 @@ impl<'a> LakeFile<'a> {
     /// # Errors
     /// What writing to `file` meets.
     pub fn finish(mut self) -> Result<()> {
-        let mut put = || {
-            self.close()?;
-            if self.lakes > 0 {
-                writeln!(self.file)?;
-            }
-            end_collection(&mut self.file)
-        };
-        put().map_err(Error::io(&self.path, "write"))
+        let closed = self.close();
+        closed.and_then(|()| self.collection.end()).map_err(Error::io(&self.path, "write"))
     }
 
     /// Ends the last lake.
     fn close(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.line) {
-            self.file.write_all(b"]")?;
+            self.collection.text().write_all(b"]")?;
         }
-        self.end.take().map_or(Ok(()), |end| self.file.write_all(end.as_bytes()))
+        self.end.take().map_or(Ok(()), |end| self.collection.text().write_all(end.as_bytes()))
     }
 }

@@ -12,7 +12,7 @@ use crate::base::memory;
 use crate::flow::{Drainage, Land, basins};
 use crate::products::lakes::{areas, outlines};
 use crate::rivers::check::RiverFiles;
-use crate::rivers::network::{FLOW, Mouth, Network, River, RiverReach, SHARES, Source};
+use crate::rivers::network::{FLOW, Mouth, Network, ReachEnd, River, RiverReach, SHARES, Source};
 use crate::rivers::waypoints::MOUTHS;
 use crate::rivers::{Carved, Vertex, distance, waypoints};
 use crate::terrain::Terrain;
@@ -156,6 +156,7 @@ fn reaches(network: &Network) -> Vec<Feature> {
             Mouth::Lake(lake) if ends => Some(lake + 1),
             _ => None,
         };
+        let ending = if ends { ReachEnd::of(river.mouth) } else { ReachEnd::River };
         let drop = vertices[0].surface.metres() - vertices[vertices.len() - 1].surface.metres();
         let middle = vertices[vertices.len() / 2];
         let reals = |of: &dyn Fn(&Vertex) -> f64| Property::Reals(vertices.iter().map(of).collect());
@@ -180,7 +181,7 @@ fn reaches(network: &Network) -> Vec<Feature> {
                 ("lake_from", Property::Count(lake_from)),
                 ("lake_to", Property::Count(lake_to)),
                 ("parts_from", Property::Count(reach.parts_from)),
-                ("ends", word(ending(ends, river.mouth))),
+                ("ends", word(ending.word())),
                 ("downstream", Property::Count(reach.downstream)),
                 ("surfaces_m", reals(&|v| v.surface.metres())),
                 ("beds_m", reals(&|v| v.bed.metres())),
@@ -189,18 +190,6 @@ fn reaches(network: &Network) -> Vec<Feature> {
         }
     };
     reaches.iter().enumerate().map(feature).collect()
-}
-
-/// How a reach ends.
-fn ending(ends: bool, mouth: Mouth) -> &'static str {
-    match mouth {
-        _ if !ends => "river",
-        Mouth::Joins { .. } => "river",
-        Mouth::Lake(_) => "lake",
-        Mouth::Sea => "sea",
-        Mouth::Edge => "edge",
-        Mouth::Outlet => "outlet",
-    }
 }
 
 /// The lakes as areas.

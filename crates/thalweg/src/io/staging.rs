@@ -150,7 +150,7 @@ pub fn listed(dir: &Path, name: &str) -> Option<String> {
 ///
 /// # Errors
 /// A file that cannot be taken away; a list that cannot be written. The former list is then as it was.
-pub fn claim(
+pub fn announce(
     dir: &Path,
     name: &str,
     recipe: &str,
@@ -340,11 +340,11 @@ mod tests {
         for file in ["1.png", "2.png", "own.png"] {
             fs::write(dir.join(file), "old").unwrap();
         }
-        claim(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png"]), true).unwrap();
+        announce(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png"]), true).unwrap();
         assert_eq!(names(dir), set(&["1.png", "2.png", "own.png", "list.json"]), "there was no list");
-        claim(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png", "4.png"]), false).unwrap();
+        announce(dir, "list.json", "1f", named(&["1.png", "2.png", "3.png", "4.png"]), false).unwrap();
         assert_eq!(names(dir), set(&["1.png", "2.png", "own.png", "list.json"]), "it goes on");
-        claim(dir, "list.json", "2e", named(&["1.png"]), true).unwrap();
+        announce(dir, "list.json", "2e", named(&["1.png"]), true).unwrap();
         assert_eq!(names(dir), set(&["own.png", "list.json"]));
         assert_eq!(listed(dir, "list.json").as_deref(), Some("2e"));
     }

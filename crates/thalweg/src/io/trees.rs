@@ -8,7 +8,7 @@ use std::path::Path;
 
 use csv::StringRecord;
 
-use super::features::collection;
+use super::features::Collection;
 use super::place::{Place, unnamed};
 use super::{atomic, plain};
 use crate::base::error::{Error, Result};
@@ -76,7 +76,8 @@ impl<'a> Sheet<'a> {
     }
 }
 
-/// Numbers, and kinds in words of our own: nothing that needs quotes.
+/// Numbers, and kinds in words of our own: nothing that needs quotes. `csv` would have each number as a text of its own first, eight to
+/// each of millions of trees.
 fn table(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
     writeln!(file, "{HEAD}")?;
     let d = sheet.decimals;
@@ -88,17 +89,21 @@ fn table(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result
     Ok(())
 }
 
+/// Features are put together here, not by [`feature_text`](super::features::feature_text): serde_json cuts no number to the decimals that
+/// tell something, and millions of trees would each need a map of their properties.
 fn geojson(file: &mut impl Write, trees: &[Tree], sheet: &Sheet<'_>) -> io::Result<()> {
     let d = sheet.decimals;
-    let feature = |tree: &Tree| {
+    let mut collection = Collection::begin(file, "trees", &sheet.place)?;
+    for tree in trees {
         let ([x, y, z], kind) = (sheet.point(tree), tree.kind().name);
         let (id, height, crown, age) = (tree.number, tree.height(), tree.crown(), tree.age);
-        format!(
+        write!(
+            collection.feature()?,
             "{{\"type\":\"Feature\",\"properties\":{{\"id\":{id},\"kind\":\"{kind}\",\"height_m\":{height:.3},\"crown_m\":{crown:.2},\
              \"age_years\":{age}}},\"geometry\":{{\"type\":\"Point\",\"coordinates\":[{x:.d$},{y:.d$},{z:.2}]}}}}"
-        )
-    };
-    collection(file, "trees", &sheet.place, trees.iter().map(feature))
+        )?;
+    }
+    collection.end()
 }
 
 /// Reads trees from a table as [`save_trees`] writes it: columns `x`, `y`, `kind` and `height_m`, with `id` and

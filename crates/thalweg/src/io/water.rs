@@ -12,7 +12,7 @@ use crate::base::error::Result;
 use crate::products::lakes::{LakeOutline, csv, lakes};
 use crate::products::streams::{reaches, threshold};
 use crate::products::wetness::{WetnessRules, wetness};
-use crate::terrain::{Cells, DISCHARGE, POOL, Terrain};
+use crate::terrain::{Cells, DISCHARGE, POOL, Terrain, WETNESS};
 
 /// The files of [`save_water`].
 pub const FILES: [&str; 6] = ["lakes.geojson", "lakes.fgb", "lakes.csv", "rivers.geojson", "rivers.fgb", "wetness.tif"];
@@ -57,7 +57,7 @@ pub fn save_water(folder: &Path, terrain: &Terrain) -> Result<(Saved, Option<Lak
         let found = least.map_or(Ok(Vec::new()), |least| reaches(terrain, discharge, pools, least))?;
         saved.said.extend(save_reaches(&rivers_json, &found, &terrain.grid)?);
         save_reaches(&rivers_flat, &found, &terrain.grid)?;
-        save_layer(&wet, terrain, "wetness", &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
+        save_layer(&wet, terrain, WETNESS.name, &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
         saved.files.extend([rivers_json, rivers_flat, wet]);
     }
     Ok((saved, sums))

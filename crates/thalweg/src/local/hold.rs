@@ -16,7 +16,7 @@ pub(super) const SWEEPS: i64 = 1;
 
 /// Where hills' cells of a part want to be: lower or higher by [`SHARE`] of the mean change from `before` to `now` about them. Planes begin with a
 /// whole block; `world` are the rows and columns that belong to it.
-pub(super) fn wishes(
+pub(super) fn find_targets(
     (before, now): (&Plane<i32>, &Plane<i32>),
     flags: &Plane<u8>,
     part: &Part,

@@ -83,7 +83,7 @@ pub(super) fn find(
         let number = found.len() as u32 + 1;
         cells.iter().for_each(|k| id.as_mut_slice()[*k] = number);
         let inside = |k: usize| id.as_slice()[k] == number;
-        // Sills: land that cells of the lake drain to, from where the way leads out and not back.
+        // Spills: land that cells of the lake drain to, from where the way leads out and not back.
         let next = |k: usize| downstream(k, directions.as_slice()[k], size[1]);
         let leads_out = |mut k: usize| loop {
             match next(k) {
@@ -92,8 +92,8 @@ pub(super) fn find(
                 _ => return true,
             }
         };
-        let sills: BTreeSet<usize> = cells.iter().filter_map(|k| next(*k)).filter(|k| !inside(*k)).collect();
-        let main = sills.iter().copied().filter(|k| leads_out(*k)).max_by_key(|k| (counts[*k], usize::MAX - k));
+        let spills: BTreeSet<usize> = cells.iter().filter_map(|k| next(*k)).filter(|k| !inside(*k)).collect();
+        let main = spills.iter().copied().filter(|k| leads_out(*k)).max_by_key(|k| (counts[*k], usize::MAX - k));
         let leaves = |k: &&usize| next(**k).is_some_and(|next| !inside(next));
         let catchment: u64 = cells.iter().filter(leaves).map(|k| u64::from(counts[*k])).sum();
         let Some(outlet) = main.filter(|_| catchment >= LAKE_CATCHMENT.into()) else {

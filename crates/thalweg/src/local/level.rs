@@ -271,7 +271,7 @@ impl<'a> Work<'a> {
         receive::receivers(&carved.ground, kept, draw(0x7265_6365), &self.part(margins.receivers), &mut codes);
         let mut floor = Plane::new(self.size, i32::MIN);
         carved.floors(&self.part(margins.cut), self.sea, &mut floor);
-        let (wanted, left) = self.wishes(carved, &balance, &codes, rock);
+        let (wanted, left) = self.find_targets(carved, &balance, &codes, rock);
         std::mem::drop(balance);
         let mut drop = Plane::new(self.size, 0.0);
         let parts = (&self.part(margins.slide), &self.part(margins.slide + floors::REACH));
@@ -294,7 +294,7 @@ impl<'a> Work<'a> {
         self.book(Operator::Cuts, &now);
         let mut wanted = Plane::new(self.size, 0);
         let world = Part::of(self.all.finer(), self.origin);
-        hold::wishes((&carved.ground, &now), flags, &self.part(margins.hold - hold::REACH), &world, &mut wanted);
+        hold::find_targets((&carved.ground, &now), flags, &self.part(margins.hold - hold::REACH), &world, &mut wanted);
         for sweep in 1..=hold::SWEEPS {
             let part = self.part(margins.hold - hold::REACH - sweep);
             rise::sweep(&now, &wanted, &codes, &part, &mut next);
@@ -375,7 +375,7 @@ impl<'a> Work<'a> {
     }
 
     /// Where each cell wants to rise to, and which part of what it stands over its receiver it keeps when rivers cut.
-    fn wishes(
+    fn find_targets(
         &self,
         carved: &Carved,
         balance: &Plane<f32>,
@@ -490,7 +490,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// A row of [`Work::wishes`].
+/// A row of [`Work::find_targets`].
 #[multiversion::multiversion(targets("x86_64+avx512f+avx512bw+avx512dq+avx512vl", "x86_64+avx2"))]
 fn wish(
     rules: &Rules,

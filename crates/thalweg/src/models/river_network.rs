@@ -177,7 +177,7 @@ impl RiverNetwork {
     /// # Errors
     /// As [`rivers::plan()`], or [`sampled::make`] where that is the method; tables `springs`, `mouths` or `passes` of other columns than
     /// theirs, or with cells outside of the terrain.
-    pub fn made(&self, terrain: &Terrain, key: Key) -> Result<(Network, Carved)> {
+    pub fn make(&self, terrain: &Terrain, key: Key) -> Result<(Network, Carved)> {
         let (springs, mouths, passes) =
             (springs::sources(terrain)?, waypoints::mouths(terrain)?, waypoints::passes(terrain)?);
         let site = Site {
@@ -225,7 +225,7 @@ struct Maker(RiverNetwork);
 
 impl Stepper for Maker {
     fn step(&mut self, terrain: &mut Terrain, tick: Tick) -> Result<Budget> {
-        let (network, carved) = self.0.made(terrain, tick.key)?;
+        let (network, carved) = self.0.make(terrain, tick.key)?;
         let Carved { ground, water, river, .. } = carved;
         // Levees are of what the rivers have cut.
         let mut budget = reshape(terrain, ground)?;

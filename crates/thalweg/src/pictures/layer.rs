@@ -12,7 +12,7 @@ use crate::pictures::relief::Relief;
 use crate::pictures::sample::quantile;
 use crate::pictures::shade::{brush, hatch};
 use crate::terrain::field::Field;
-use crate::terrain::{Hue, Terrain};
+use crate::terrain::{Hue, Terrain, WETNESS};
 
 /// Reflectance, 0 to 1, of the ground under the data.
 pub const GREY: f32 = 0.62;
@@ -59,9 +59,9 @@ impl LayerOptions<'_> {
     /// Fitting colours and scale for a layer of that name and unit, as its declaration says: powers of ten for what passes, blues
     /// for what is wet, earth for what is loose.
     pub fn fitting(name: &str, unit: &'static str) -> Self {
-        let is_wetness = name == "wetness";
-        let declared = Models::default().layer(name).map_or(Hue::Plain, |spec| spec.hue);
-        let (ramp, log) = match if is_wetness { Hue::Wet } else { declared } {
+        let is_wetness = name == WETNESS.name;
+        let declared = if is_wetness { Some(WETNESS) } else { Models::default().layer(name) };
+        let (ramp, log) = match declared.map_or(Hue::Plain, |spec| spec.hue) {
             Hue::Passing => (Ramp::water(), true),
             Hue::Wet => (Ramp::water(), false),
             Hue::Loose => (Ramp::sediment(), false),

@@ -299,7 +299,8 @@ mod tests {
         let above = coarser.map_or(1.0, |f| bilinear(&f, (i as f32 - 0.5) / 2.0, (j as f32 - 0.5) / 2.0));
         let reach = cell.map(|width| width * (2u32 << k) as f32);
         let mut sum = 0.0;
-        for (di, dj) in [(-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1)] {
+        // From north on, in the order in which shares are summed.
+        for [di, dj] in STEPS.into_iter().cycle().skip(6).take(8) {
             let (down, across) = (di as f32 * reach[0], dj as f32 * reach[1]);
             let mut horizon = 0f32;
             for far in 1..=2isize {

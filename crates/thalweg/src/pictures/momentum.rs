@@ -13,6 +13,9 @@ use crate::pictures::text::{Letters, draw};
 use crate::terrain::field::Field;
 use crate::terrain::{MOMENTUM_X, MOMENTUM_Y, Terrain};
 
+/// What both parts at once are called where a layer is asked for.
+pub const MOMENTUM: &str = "momentum";
+
 /// Lightness and colourfulness of the wheel in OKLab: as strong as every hue of a screen allows.
 const WHEEL: [f64; 2] = [0.68, 0.125];
 /// Radius of the legend's wheel in pixels.
@@ -145,7 +148,7 @@ mod tests {
             momentum(&flat(), &east, &south, &LayerOptions { legend: false, ..LayerOptions::default() }).unwrap();
         assert!(bare.rgb.as_slice().iter().all(|p| *p == bare.rgb[(0, 0)]));
         for scale_bar in [false, true] {
-            let options = LayerOptions { scale_bar, ..LayerOptions::fitting("momentum", "m³/s") };
+            let options = LayerOptions { scale_bar, ..LayerOptions::fitting(MOMENTUM, "m³/s") };
             let picture = momentum(&flat(), &east, &south, &options).unwrap();
             assert_eq!(picture.rgb.rows(), 8 + furniture::HEIGHT);
             let strong = |p: &&[u8; 3]| p.iter().max().unwrap() - p.iter().min().unwrap() > 60;

@@ -8,7 +8,7 @@ use crate::pictures::raster::{Band, Corner};
 use crate::pictures::relief::Relief;
 use crate::pictures::sample::bilinear;
 use crate::pictures::scene::{Camera, ScenePoint};
-use crate::process::forest::{KINDS, Tree};
+use crate::process::forest::{KINDS, PlantForm, Tree};
 use crate::terrain::field::{Field, Size};
 
 /// Colour of a crown in full light, one for each of [`KINDS`].
@@ -207,12 +207,12 @@ impl Wood {
     /// Rings from the foot of the crown to its top, joined by triangles: a cone, a ball or a tuft by its kind.
     fn crown(&self, crown: &Crown, camera: &Camera, band: &mut Band) {
         // Height and radius of each ring, of the plant's.
-        let rings: &[[f32; 2]] = match KINDS[usize::from(crown.kind).min(KINDS.len() - 1)].name {
-            "conifer" => &[[0.1, 0.75], [0.22, 1.0], [1.0, 0.0]],
-            "broadleaf" => &[[0.2, 0.35], [0.45, 1.0], [0.78, 0.82], [1.0, 0.0]],
-            "willow" => &[[0.08, 0.8], [0.5, 1.0], [0.85, 0.7], [1.0, 0.0]],
-            "reed" => &[[0.0, 0.4], [0.7, 1.0], [1.0, 0.0]],
-            _ => &[[0.0, 0.8], [0.5, 1.0], [1.0, 0.0]],
+        let rings: &[[f32; 2]] = match KINDS[usize::from(crown.kind).min(KINDS.len() - 1)].form {
+            PlantForm::Cone => &[[0.1, 0.75], [0.22, 1.0], [1.0, 0.0]],
+            PlantForm::Ball => &[[0.2, 0.35], [0.45, 1.0], [0.78, 0.82], [1.0, 0.0]],
+            PlantForm::Dome => &[[0.08, 0.8], [0.5, 1.0], [0.85, 0.7], [1.0, 0.0]],
+            PlantForm::Tuft => &[[0.0, 0.4], [0.7, 1.0], [1.0, 0.0]],
+            PlantForm::Mat | PlantForm::Bush => &[[0.0, 0.8], [0.5, 1.0], [1.0, 0.0]],
         };
         let ring = |number: usize| -> [Corner; SIDES] {
             let [up, wide] = rings[number];

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::base::cast::share_of;
 use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::model::{Blend, Budget, Model, Stepper, Tick};
@@ -121,7 +122,7 @@ pub fn lay(
             |values, (i, ground)| {
                 row(i, values);
                 let skip = |j: usize| nodata.is_some_and(|mask| mask[(i, j)]);
-                let share = |j: usize| amount.map_or(1.0, |field| f64::from(field[(i, j)].clamp(0.0, 1.0)));
+                let share = |j: usize| amount.map_or(1.0, |field| f64::from(share_of(field[(i, j)])));
                 match blend {
                     Blend::Add => lay_row(ground, values, skip, share, |ground, value| ground + value),
                     Blend::Replace => lay_row(ground, values, skip, share, |_, value| value),

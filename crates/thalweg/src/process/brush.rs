@@ -3,6 +3,7 @@
 //! [`Soil`] is a patch's ground with all that goes with it: loose upper part, hardness, protection, records of wear and
 //! deposit. A cut is shared out over a [`Brush`] by cumulated integer weights, so that the shares sum to the cut exactly.
 
+use crate::base::cast::share_of;
 use crate::model::Budget;
 use crate::terrain::height::{Height, SPLIT_PARTS, split};
 
@@ -380,7 +381,7 @@ impl Soil<'_> {
     /// bedrock by its hardness.
     #[inline(always)]
     fn given(&self, at: usize, part: i32) -> i32 {
-        let given = |amount: i32, share: f32| (amount as f32 * (1.0 - share.clamp(0.0, 1.0))) as i32;
+        let given = |amount: i32, share: f32| (amount as f32 * (1.0 - share_of(share))) as i32;
         let part = self.protect.map_or(part, |protect| if protect[at] > 0.0 { given(part, protect[at]) } else { part });
         let loose = self.loose.as_ref().map_or(0, |loose| loose[at].min(part));
         let rock = part - loose;

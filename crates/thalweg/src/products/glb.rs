@@ -84,7 +84,7 @@ impl Glb {
 
     fn plain(mesh: &Mesh, surface: MeshSurface, texture: Option<&Picture>, trees: Option<&Stand>) -> Result<Self> {
         let part = Part { name: surface.node(), surface, levels: vec![mesh], errors: &[0.0] };
-        Self::made(&[part], texture, trees, &GlbOptions { precision: MeshPrecision::Float, tree_nodes: true })
+        Self::make(&[part], texture, trees, &GlbOptions { precision: MeshPrecision::Float, tree_nodes: true })
     }
 
     /// The file of a scene.
@@ -106,10 +106,10 @@ impl Glb {
             errors: &part.errors,
         });
         let parts: Vec<Part<'_>> = part.collect();
-        Self::made(&parts, scene.texture.as_ref(), scene.trees.as_ref(), options)
+        Self::make(&parts, scene.texture.as_ref(), scene.trees.as_ref(), options)
     }
 
-    fn made(
+    fn make(
         parts: &[Part<'_>],
         texture: Option<&Picture>,
         trees: Option<&Stand>,
@@ -177,7 +177,7 @@ impl Glb {
     /// # Errors
     /// When the writer fails.
     pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
-        let word = |n: usize| (n as u32).to_le_bytes(); // `made` has checked that all fit
+        let word = |n: usize| (n as u32).to_le_bytes(); // `make` has checked that all fit
         writer.write_all(b"glTF")?;
         writer.write_all(&2u32.to_le_bytes())?;
         writer.write_all(&word(self.len()))?;

@@ -83,8 +83,8 @@ impl Resampling {
     /// # Panics
     /// When the rows reach beyond the new grid.
     pub fn needs(&self, rows: Range<usize>) -> Range<usize> {
-        let taps = self.rows.taps[rows.clone()].iter().flatten().map(|tap| tap.0);
-        let all = taps.chain(self.rows.nearest[rows].iter().copied());
+        let weights = self.rows.weights[rows.clone()].iter().flatten().map(|weight| weight.0);
+        let all = weights.chain(self.rows.nearest[rows].iter().copied());
         let ends = all.fold(None, |ends: Option<[usize; 2]>, row| {
             Some(ends.map_or([row; 2], |[first, last]| [first.min(row), last.max(row)]))
         });
@@ -111,9 +111,9 @@ impl Resampling {
             return Err(Error::value("rows", shown(own), format!("rows {} to {} of the map", needs.start, needs.end)));
         }
         let part = Axis {
-            taps: self.rows.taps[rows.clone()]
+            weights: self.rows.weights[rows.clone()]
                 .iter()
-                .map(|taps| taps.iter().map(|(row, weight)| (row - needs.start, *weight)).collect())
+                .map(|weights| weights.iter().map(|(row, weight)| (row - needs.start, *weight)).collect())
                 .collect(),
             nearest: self.rows.nearest[rows].iter().map(|row| row - needs.start).collect(),
         };

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::rivers::line_cells::walk;
+use crate::rivers::network::ReachEnd;
 use crate::rivers::tree::around;
 use crate::terrain::field::Field;
 
@@ -174,15 +175,15 @@ impl RiverFiles {
                 way.push(k);
                 let at = &self.reaches[k];
                 let Some([i, j]) = at.places.last().map(|place| self.cell(*place)) else { break false };
-                let next = match at.end.as_str() {
-                    "river" => at.downstream.and_then(|id| by_id.get(&id).copied()),
-                    "lake" if Some(self.lake[(i, j)]) == at.lake_to => {
+                let next = match ReachEnd::find(&at.end) {
+                    Some(ReachEnd::River) => at.downstream.and_then(|id| by_id.get(&id).copied()),
+                    Some(ReachEnd::Lake) if Some(self.lake[(i, j)]) == at.lake_to => {
                         at.lake_to.and_then(|lake| from.get(&lake)).map(|out| out[0])
                     }
-                    "sea" => break self.is_sea((i, j)),
-                    "edge" => break self.at_edge([i, j]),
-                    "outlet" => break self.at_outlet([i, j], lowest),
-                    _ => None,
+                    Some(ReachEnd::Sea) => break self.is_sea((i, j)),
+                    Some(ReachEnd::Edge) => break self.at_edge([i, j]),
+                    Some(ReachEnd::Outlet) => break self.at_outlet([i, j], lowest),
+                    Some(ReachEnd::Lake) | None => None,
                 };
                 match next {
                     Some(next) => k = next,

@@ -4,6 +4,7 @@ use crate::rivers::check::{Check, RiverFiles, WrittenReach};
 use crate::rivers::drained::drained;
 use crate::rivers::drawn::Stencil;
 use crate::rivers::line_cells::walk;
+use crate::rivers::network::ReachEnd;
 use crate::rivers::tree::around;
 use crate::terrain::field::Field;
 
@@ -107,7 +108,8 @@ impl RiverFiles {
     /// Which cells drain, by the heights as they are in a file of 32-bit floats.
     fn drains(&self) -> Field<bool> {
         let mouth = |i: usize, j: usize| self.mouths.contains(&[i, j]);
-        let lowest = self.reaches.iter().any(|reach| reach.end == "outlet").then(|| self.sink()).flatten();
+        let at_outlet = self.reaches.iter().any(|reach| reach.end == ReachEnd::Outlet.word());
+        let lowest = at_outlet.then(|| self.sink()).flatten();
         let rests = Field::generate(self.ground.size(), |i, j| {
             self.rests((i, j)) || mouth(i, j) || lowest.is_some_and(|lowest| self.ground[(i, j)] <= lowest)
         });

@@ -115,6 +115,53 @@ pub enum Mouth {
     Outlet,
 }
 
+/// How a reach ends, as files say it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReachEnd {
+    /// In another reach.
+    River,
+    /// In a lake.
+    Lake,
+    /// In the sea.
+    Sea,
+    /// Over an open edge, or into missing data.
+    Edge,
+    /// As [`Mouth::Outlet`].
+    Outlet,
+}
+
+impl ReachEnd {
+    /// All of them.
+    const ALL: [Self; 5] = [Self::River, Self::Lake, Self::Sea, Self::Edge, Self::Outlet];
+
+    /// How the last reach of a run ends.
+    pub fn of(mouth: Mouth) -> Self {
+        match mouth {
+            Mouth::Joins { .. } => Self::River,
+            Mouth::Lake(_) => Self::Lake,
+            Mouth::Sea => Self::Sea,
+            Mouth::Edge => Self::Edge,
+            Mouth::Outlet => Self::Outlet,
+        }
+    }
+
+    /// Its name as it stands in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::River => "river",
+            Self::Lake => "lake",
+            Self::Sea => "sea",
+            Self::Edge => "edge",
+            Self::Outlet => "outlet",
+        }
+    }
+
+    /// The end of that name; `None` if there is none.
+    pub fn find(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|end| end.word() == word)
+    }
+}
+
 /// A run: a river from its source or a lake down to where it ends; tributaries join it on the way.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -269,5 +316,16 @@ impl Network {
             lengths.push(sum);
         }
         lengths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_found_by_their_words() {
+        assert_eq!(ReachEnd::ALL.map(|end| ReachEnd::find(end.word())), ReachEnd::ALL.map(Some));
+        assert_eq!(ReachEnd::find("ditch"), None);
     }
 }

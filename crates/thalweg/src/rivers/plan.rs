@@ -37,7 +37,7 @@ pub fn plan(site: &Site<'_>, design: &Design, key: Key) -> Result<Network> {
     let mut caps = Caps::new();
     let mut tries = 0;
     loop {
-        let mut network = laid(site, design, &drained, &caps, key)?;
+        let mut network = lay_network(site, design, &drained, &caps, key)?;
         let river = level::channels(site, &network);
         let leaks = lakes::back_up(site, &mut network, &river);
         if leaks.is_empty() || tries == LEAKS[0] {
@@ -62,8 +62,8 @@ fn sink(site: &Site<'_>) -> Vec<[usize; 2]> {
     place.into_iter().map(|k| [k / parts.cols(), k % parts.cols()]).collect()
 }
 
-/// The network on drained land, with lakes no higher than `caps`.
-fn laid(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps, key: Key) -> Result<Network> {
+/// Lays the network on drained land, with lakes no higher than `caps`.
+fn lay_network(site: &Site<'_>, design: &Design, drained: &Drained, caps: &Caps, key: Key) -> Result<Network> {
     let mut tree = Tree::grow(site, design, drained)?;
     let mut stems = tree.stems(site);
     let mut lakes = lakes::find(site, design, drained, (&tree, &stems), caps);

@@ -52,7 +52,7 @@ pub(super) fn widen(site: &Site<'_>, network: &mut Network) {
             None => {}
         });
         found.iter().for_each(|k| taken[*k as usize] = true);
-        claim(&mut network.rivers[number], &last, found);
+        assign(&mut network.rivers[number], &last, found);
     }
 }
 
@@ -75,7 +75,7 @@ fn beside(river: &River, size: [usize; 2], cell: f64, mut visit: impl FnMut(usiz
 }
 
 /// Gives a run the cells that were found, each with the first station that is as low as it must be.
-fn claim(river: &mut River, last: &BTreeMap<u32, u32>, found: Vec<u32>) {
+fn assign(river: &mut River, last: &BTreeMap<u32, u32>, found: Vec<u32>) {
     let mut low: Vec<u32> = (0..river.vertices.len() as u32).collect();
     let mut lowest = 0;
     let mut stations = Vec::new();

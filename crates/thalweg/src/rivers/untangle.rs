@@ -97,7 +97,7 @@ pub(super) struct Claims<'a> {
 enum Step {
     On,
     /// It has come to where it ends.
-    There,
+    AtEnd,
 }
 
 /// A place that is not so near to a border between cells that its rounding in a file could carry it over; on the edge itself it stays.
@@ -193,7 +193,7 @@ impl<'a> Claims<'a> {
             walk(before, *place, |cell| passed.push(cell));
             let own = line.path.len();
             for at in passed {
-                if let Step::There = self.enter(course, at, start, &mut line) {
+                if let Step::AtEnd = self.enter(course, at, start, &mut line) {
                     // Where another river is joined, the line ends on that river's own, and gets there by other cells than these.
                     if matches!(self.layout.courses[course].end, End::Joins(_)) {
                         for (k, _) in line.path.drain(own.min(line.path.len())..) {
@@ -266,7 +266,7 @@ impl<'a> Claims<'a> {
         if layout.site.is_sea(k) || lake > 0 {
             let own = matches!(end, End::Lake(number) if number + 1 == lake) || (lake == 0 && *end == End::Sea);
             if own && left <= 4.0 {
-                return Step::There;
+                return Step::AtEnd;
             }
             let from = matches!(source, Source::Lake(number) if number + 1 == lake);
             if !from || along > 0.5 {
@@ -297,7 +297,7 @@ impl<'a> Claims<'a> {
                     let [y, x] = layout.shift[*node as usize];
                     let near = 4.0 + 1.5 * (y * y + x * x).sqrt();
                     if left <= near && along >= self.joined[course] as f64 {
-                        return Step::There;
+                        return Step::AtEnd;
                     }
                 }
                 self.complain(course, along);

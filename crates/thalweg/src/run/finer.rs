@@ -72,7 +72,7 @@ impl Run {
     fn base(&self, block: &[usize], terrain: &Terrain) -> Result<Terrain> {
         let mut base = Terrain::new(terrain.grid.clone());
         for stage in block.iter().filter_map(|number| self.recipe.stages.get(*number)) {
-            let given = layers::fetched(stage, &self.recipe.folder, terrain, &self.grids)?;
+            let given = layers::fetch_all(stage, &self.recipe.folder, terrain, &self.grids)?;
             layers::put(stage, given, &mut base)?;
             let model = stage.model_at(0)?;
             let mut stepper = model.start(&base.grid)?;

@@ -16,7 +16,7 @@ use crate::terrain::{Cells, GROUND, LOOSE, LayerSpec, Terrain};
 
 /// The layers that a stage is given, for a terrain that holds what earlier stages left. A file is as large as the first level,
 /// or as that doubled any number of times; it is brought to the terrain's size.
-pub fn fetched(
+pub fn fetch_all(
     stage: &Stage,
     folder: &Path,
     terrain: &Terrain,

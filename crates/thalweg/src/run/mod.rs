@@ -324,7 +324,7 @@ impl Run {
         let report = match turn.stage.and_then(|stage| self.recipe.stages.get(stage)) {
             Some(stage) => {
                 if !stage.muted {
-                    let layers = layers::fetched(stage, &self.recipe.folder, &self.terrain, &self.grids)?;
+                    let layers = layers::fetch_all(stage, &self.recipe.folder, &self.terrain, &self.grids)?;
                     let gives_water = layers.iter().any(|(spec, _)| STANDING.contains(spec));
                     let before = if gives_water { self.terrain.standing() } else { 0.0 };
                     layers::put(stage, layers, &mut self.terrain)?;

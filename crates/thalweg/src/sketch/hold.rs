@@ -86,7 +86,7 @@ impl Sketch {
         let low = Low::of(terrain, if pass == Pass::Near { grid.cell } else { form });
         let profiles = self.profiles(terrain, &low, &scale);
         // Of each cell the greatest weight, the sum of what is wanted, and that of the parts.
-        let mut wishes = Field::new(grid.size, [0.0f32; 3]);
+        let mut targets = Field::new(grid.size, [0.0f32; 3]);
         for (((feature, profile), is_lost), kept) in self.features.iter().zip(profiles).zip(lost).zip(parts) {
             let shape = match (feature.kind, profile) {
                 (SketchKind::Height, _) => {
@@ -103,7 +103,7 @@ impl Sketch {
                     if *is_lost { shape.only_where_lost(kept, &scale) } else { shape }
                 }
             };
-            wishes.par_rows_mut().for_each(|(i, row)| {
+            targets.par_rows_mut().for_each(|(i, row)| {
                 for (j, [most, sum, parts]) in row.iter_mut().enumerate() {
                     let ground = || match pass {
                         Pass::Near => terrain.ground[(i, j)].metres(),
@@ -119,7 +119,7 @@ impl Sketch {
             });
         }
         let change = |at: (usize, usize)| {
-            let [most, sum, parts] = wishes[at].map(f64::from);
+            let [most, sum, parts] = targets[at].map(f64::from);
             if parts > 0.0 { most * sum / parts } else { 0.0 }
         };
         let mut budget = moved(terrain, |at, ground| ground + change(at));

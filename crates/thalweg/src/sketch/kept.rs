@@ -43,7 +43,7 @@ impl Sketch {
         let drainage = self.features.iter().any(drains).then(|| Drainage::of(&Land::of(terrain)));
         let relief = relief(terrain).max(1e-3);
         let coasts = Coasts::of(self, &terrain.grid, coarse, f64::INFINITY);
-        let share_of = |feature: &SketchFeature, parts: &[bool]| match (feature.kind, &drainage) {
+        let part_kept = |feature: &SketchFeature, parts: &[bool]| match (feature.kind, &drainage) {
             (SketchKind::River, Some(drainage)) => followed(feature, terrain, drainage, follows * coarse),
             (SketchKind::Ridge, _) => share(parts.iter().filter(|part| **part).count(), parts.len()),
             (SketchKind::Coast, _) => coasts.as_ref().map_or(1.0, |coasts| coasts.right(terrain, FOLLOWS * coarse)),
@@ -59,7 +59,7 @@ impl Sketch {
                 Some(drainage) if feature.kind == SketchKind::Ridge => divides(feature, terrain, drainage, coarse),
                 _ => Vec::new(),
             };
-            (Keeping { kind: feature.kind, share: share_of(feature, &parts) }, parts)
+            (Keeping { kind: feature.kind, share: part_kept(feature, &parts) }, parts)
         };
         self.features.iter().map(kept).collect()
     }

@@ -161,7 +161,7 @@ impl Line {
     }
 
     /// The cells within `reach` of it.
-    pub fn cells(&self, grid: &Grid, reach: f64) -> Near {
+    pub fn cells(&self, grid: &Grid, reach: f64) -> Closest {
         let span = |axis: usize| {
             let metres = |k: usize| if axis == 0 { grid.y(k) } else { grid.x(k) };
             let of = |low: bool| {
@@ -206,17 +206,17 @@ impl Line {
                 }
             }
         });
-        Near { window, ways }
+        Closest { window, ways }
     }
 }
 
 /// The cells near a line: for each the distance, infinite beyond the reach, and the way to the nearest place.
-pub struct Near {
+pub struct Closest {
     window: Window,
     ways: Field<[f32; 2]>,
 }
 
-impl Near {
+impl Closest {
     /// Distance and way of a cell of the grid, if it is near.
     pub fn of(&self, i: usize, j: usize) -> Option<[f64; 2]> {
         let [r, c] = [i.checked_sub(self.window.start[0])?, j.checked_sub(self.window.start[1])?];

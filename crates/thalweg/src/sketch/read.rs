@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::base::error::Error;
+use crate::io::features::{Property, feature_text};
 use crate::io::plain;
 use crate::sketch::{MAX_FEATURES, MAX_POINTS, Sketch, SketchFeature, SketchKind};
 
@@ -157,31 +158,33 @@ impl Sketch {
 
     /// The GeoJSON text of a file that [`Sketch::read`] reads, a feature to a line.
     pub fn to_geojson(&self) -> String {
-        let lines: Vec<String> = self.features.iter().map(|feature| feature.json().to_string()).collect();
+        // Coordinates are those of the recipe's world, whatever its system: the collection names none.
+        let lines: Vec<String> = self.features.iter().map(SketchFeature::text).collect();
         format!("{{\"type\": \"FeatureCollection\", \"features\": [\n{}\n]}}\n", lines.join(",\n"))
     }
 }
 
 impl SketchFeature {
-    fn json(&self) -> Value {
-        let mut properties = Map::new();
-        properties.insert("kind".into(), self.kind.name().into());
-        match self.heights.as_slice() {
-            [] => {}
-            [one] => drop(properties.insert("height".into(), json!(one))),
-            list => drop(properties.insert("height".into(), json!(list))),
-        }
-        if let Some(width) = self.width {
-            properties.insert("width".into(), json!(width));
-        }
-        if self.strength != 1.0 {
-            properties.insert("strength".into(), json!(self.strength));
-        }
-        let geometry = match (self.kind, self.points.as_slice()) {
-            (SketchKind::Height, [point, ..]) => json!({"type": "Point", "coordinates": point}),
-            (SketchKind::Coast, ring) if self.is_ring() => json!({"type": "Polygon", "coordinates": [ring]}),
-            (_, line) => json!({"type": "LineString", "coordinates": line}),
+    fn text(&self) -> String {
+        let height = match self.heights.as_slice() {
+            [] => None,
+            [one] => Some(Property::Real(*one)),
+            list => Some(Property::Reals(list.to_vec())),
         };
-        json!({"type": "Feature", "properties": properties, "geometry": geometry})
+        let strength = (self.strength != 1.0).then_some(Property::Real(self.strength));
+        let kind = Property::Word(self.kind.name().to_string());
+        let given = [
+            ("kind", Some(kind)),
+            ("height", height),
+            ("width", self.width.map(Property::Real)),
+            ("strength", strength),
+        ];
+        let properties: Vec<_> = given.into_iter().filter_map(|(name, property)| Some((name, property?))).collect();
+        let (shape, coordinates) = match (self.kind, self.points.as_slice()) {
+            (SketchKind::Height, [point, ..]) => ("Point", json!(point)),
+            (SketchKind::Coast, ring) if self.is_ring() => ("Polygon", json!([ring])),
+            (_, line) => ("LineString", json!(line)),
+        };
+        feature_text(shape, &coordinates, &properties)
     }
 }

@@ -1,7 +1,7 @@
 //! The land that a feature wants: a profile along its line, and how it goes on to both sides.
 
 use crate::sketch::kept::{bilinear, relief};
-use crate::sketch::line::{Line, Near, Place};
+use crate::sketch::line::{Closest, Line, Place};
 use crate::sketch::{SketchFeature, SketchKind};
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
@@ -97,7 +97,7 @@ impl Scale {
 /// The land that a feature wants near it.
 pub struct Shape {
     kind: SketchKind,
-    near: Near,
+    near: Closest,
     /// Metres along the line, every `step` of it.
     profile: Vec<f64>,
     step: f64,

@@ -169,7 +169,8 @@ impl Survey {
             let path = folder.join(DEPRESSIONS);
             atomic(&path, |file| {
                 let mut file = DepressionFile::new(file, &path, &terrain.grid)?;
-                depressions.iter().try_for_each(|one| file.put(one))
+                depressions.iter().try_for_each(|one| file.put(one))?;
+                file.finish()
             })?;
             saved.add(path);
         }

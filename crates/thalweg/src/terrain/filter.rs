@@ -24,7 +24,7 @@ pub enum Kernel {
 #[derive(Debug, Clone)]
 pub struct Axis {
     /// For each new sample the old ones, ascending, and their weights, which sum to 1.
-    pub taps: Vec<Vec<(usize, f64)>>,
+    pub weights: Vec<Vec<(usize, f64)>>,
     /// For each new sample the nearest old one.
     pub nearest: Vec<usize>,
 }
@@ -41,7 +41,7 @@ impl Axis {
             _ => (last / (m - 1) as f64, 0.0),
         };
         let place = |k: usize| first + k as f64 * step;
-        let taps = (0..m).map(|k| {
+        let weights = (0..m).map(|k| {
             let at = place(k);
             let raw = match kernel {
                 Kernel::Area => cells(at, step),
@@ -52,22 +52,22 @@ impl Axis {
             gather(raw, n, kernel == Kernel::Smooth)
         });
         let nearest = |k: usize| (place(k).clamp(0.0, last) + 0.5) as usize;
-        Self { taps: taps.collect(), nearest: (0..m).map(nearest).collect() }
+        Self { weights: weights.collect(), nearest: (0..m).map(nearest).collect() }
     }
 }
 
 /// The filtered field: `value(i, j)` of the old samples through both axes. Each sum is taken in a fixed order.
 pub fn filter(size: Size, value: impl Fn(usize, usize) -> f64 + Sync, rows: &Axis, cols: &Axis) -> Field<f64> {
-    let mut out = Field::new([rows.taps.len(), cols.taps.len()], 0.0);
+    let mut out = Field::new([rows.weights.len(), cols.weights.len()], 0.0);
     out.par_rows_mut().for_each(|(i, row)| {
         let mut line = vec![0.0; size[1]];
-        for &(r, weight) in &rows.taps[i] {
+        for &(r, weight) in &rows.weights[i] {
             for (j, sum) in line.iter_mut().enumerate() {
                 *sum += weight * value(r, j);
             }
         }
-        for (cell, taps) in row.iter_mut().zip(&cols.taps) {
-            *cell = taps.iter().map(|&(c, weight)| weight * line[c]).sum();
+        for (cell, weights) in row.iter_mut().zip(&cols.weights) {
+            *cell = weights.iter().map(|&(c, weight)| weight * line[c]).sum();
         }
     });
     out
@@ -75,12 +75,12 @@ pub fn filter(size: Size, value: impl Fn(usize, usize) -> f64 + Sync, rows: &Axi
 
 /// For each new sample whether any old one that it is made of is marked.
 pub fn touched(mask: &Field<bool>, rows: &Axis, cols: &Axis) -> Field<bool> {
-    let mut out = Field::new([rows.taps.len(), cols.taps.len()], false);
+    let mut out = Field::new([rows.weights.len(), cols.weights.len()], false);
     out.par_rows_mut().for_each(|(i, row)| {
-        let marked = |c: usize| rows.taps[i].iter().any(|&(r, _)| mask[(r, c)]);
+        let marked = |c: usize| rows.weights[i].iter().any(|&(r, _)| mask[(r, c)]);
         let line: Vec<bool> = (0..mask.cols()).map(marked).collect();
-        for (cell, taps) in row.iter_mut().zip(&cols.taps) {
-            *cell = taps.iter().any(|&(c, _)| line[c]);
+        for (cell, weights) in row.iter_mut().zip(&cols.weights) {
+            *cell = weights.iter().any(|&(c, _)| line[c]);
         }
     });
     out
@@ -128,12 +128,12 @@ fn catmull_rom(at: f64) -> Vec<(i64, f64)> {
 /// Brings samples beyond the ends back inside: as 2·end − mirrored sample, or as the end itself.
 fn gather(raw: Vec<(i64, f64)>, n: usize, mirror: bool) -> Vec<(usize, f64)> {
     let last = n as i64 - 1;
-    let mut taps: Vec<(usize, f64)> = Vec::with_capacity(raw.len());
+    let mut weights: Vec<(usize, f64)> = Vec::with_capacity(raw.len());
     let mut put = |k: i64, weight: f64| {
         let k = k.clamp(0, last) as usize;
-        match taps.iter_mut().find(|(at, _)| *at == k) {
+        match weights.iter_mut().find(|(at, _)| *at == k) {
             Some((_, sum)) => *sum += weight,
-            None => taps.push((k, weight)),
+            None => weights.push((k, weight)),
         }
     };
     for (k, weight) in raw.into_iter().filter(|(_, weight)| *weight != 0.0) {
@@ -145,9 +145,9 @@ fn gather(raw: Vec<(i64, f64)>, n: usize, mirror: bool) -> Vec<(usize, f64)> {
             put(k, weight);
         }
     }
-    taps.retain(|(_, weight)| *weight != 0.0);
-    taps.sort_by_key(|(k, _)| *k);
-    taps
+    weights.retain(|(_, weight)| *weight != 0.0);
+    weights.sort_by_key(|(k, _)| *k);
+    weights
 }
 
 #[cfg(test)]
@@ -160,17 +160,17 @@ mod tests {
             for n in [1, 2, 3, 5, 16, 17, 100] {
                 for m in [1, 2, 3, 7, 16, 33, 99, 257] {
                     let axis = Axis::new(n, m, kernel);
-                    assert_eq!((axis.taps.len(), axis.nearest.len()), (m, m));
-                    for (k, taps) in axis.taps.iter().enumerate() {
-                        let sum: f64 = taps.iter().map(|t| t.1).sum();
-                        let place: f64 = taps.iter().map(|t| t.0 as f64 * t.1).sum();
+                    assert_eq!((axis.weights.len(), axis.nearest.len()), (m, m));
+                    for (k, weights) in axis.weights.iter().enumerate() {
+                        let sum: f64 = weights.iter().map(|t| t.1).sum();
+                        let place: f64 = weights.iter().map(|t| t.0 as f64 * t.1).sum();
                         assert!((sum - 1.0).abs() < 1e-12, "{kernel:?} {n} to {m}");
                         if kernel == Kernel::Smooth && m > 1 {
                             let want = k as f64 * (n - 1) as f64 / (m - 1) as f64;
                             assert!((place - want).abs() < 1e-9 * n as f64, "{n} to {m}: {place} for {want}");
                         }
                         if kernel != Kernel::Smooth {
-                            assert!(taps.iter().all(|t| t.1 > 0.0));
+                            assert!(weights.iter().all(|t| t.1 > 0.0));
                         }
                     }
                 }

@@ -101,6 +101,9 @@ pub const MOMENTUM_Y: LayerSpec = LayerSpec::floats(
 )
 .part(VectorPart::South)
 .finer(Finer::Halved);
+/// How wet the ground is: no layer of a world, but worked out of its water by [`wetness`](crate::products::wetness::wetness).
+pub const WETNESS: LayerSpec =
+    LayerSpec::floats("wetness", "1", "How wet the ground is: 0 drained, 1 saturated.").hue(Hue::Wet);
 /// What the upper ground is.
 pub const SOIL: LayerSpec =
     LayerSpec::counts("soil", "1", "Number of the kind of soil that lies here, in the table of kinds.");

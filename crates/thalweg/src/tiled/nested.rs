@@ -136,9 +136,9 @@ impl Outs {
         for k in 0..size[0] * size[1] {
             to_sills[k] = if next(k).is_some_and(|to| level(to) < level(own(k))) { OUT } else { directions[k] };
         }
-        let sills = self::ends(&to_sills);
+        let spill_cells = self::ends(&to_sills);
         drop(to_sills);
-        let to_sill = |k: usize| match sills[k] {
+        let to_sill = |k: usize| match spill_cells[k] {
             CIRCLE => ToSill::Nowhere,
             end => {
                 let (end, over) = (end as usize, next(end as usize));
@@ -159,8 +159,8 @@ impl Outs {
         // The last that was put down: cells of a lake that lie side by side mostly go one way.
         let mut last = (0, CIRCLE);
         for k in (0..size[0] * size[1]).filter(|k| lake(*k) != 0) {
-            if last != (lake(k), sills[k]) {
-                last = (lake(k), sills[k]);
+            if last != (lake(k), spill_cells[k]) {
+                last = (lake(k), spill_cells[k]);
                 lakes.push((lake(k), to_sill(k)));
             }
             if lakes.len() >= 2 * MANY && lakes.len() == lakes.capacity() {

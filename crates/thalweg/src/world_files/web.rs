@@ -123,7 +123,7 @@ impl WebTiles {
     /// The answer to a path: `/tiles.json`, [`WebTiles::describe`] with this `base`; `/{layer}/{zoom}/{column}/{row}.{ending}`, a tile of
     /// one of [`MAP_LAYERS`], which without a layer is the first of its ending; `/`, the page. What follows a question mark does not count.
     pub fn answer(&self, path: &str, base: &str) -> Answer {
-        match asked(path) {
+        match parse(path) {
             Asked::Nothing => {
                 let known: Vec<String> = MAP_LAYERS
                     .iter()
@@ -143,7 +143,7 @@ impl WebTiles {
 
     /// Whether a path asks for a tile: that takes work.
     pub fn is_tile(path: &str) -> bool {
-        matches!(asked(path), Asked::Tile(..))
+        matches!(parse(path), Asked::Tile(..))
     }
 
     /// A tile as bytes; `None` where there is none: outside the zooms or the world.
@@ -158,8 +158,8 @@ impl WebTiles {
     }
 }
 
-/// What a path asks for.
-fn asked(path: &str) -> Asked {
+/// Reads what a path asks for.
+fn parse(path: &str) -> Asked {
     let path = path.split('?').next().unwrap_or_default();
     let Some(path) = path.strip_prefix('/') else { return Asked::Nothing };
     if path == "tiles.json" {

@@ -6,7 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::io::LoadOptions;
 use crate::io::atomic::Temporary;
 use crate::io::output::{absolute, make_folder};
-use crate::presets::{ELEVATION_MODEL, laid};
+use crate::presets::{ELEVATION_MODEL, lay_model};
 use crate::recipe::Recipe;
 use crate::run::Run;
 
@@ -18,7 +18,7 @@ use crate::run::Run;
 pub fn run_into(recipe: Recipe, folder: &Path, options: &LoadOptions) -> Result<Run> {
     make_folder(folder)?;
     let passing = Temporary::folder(folder).map_err(Error::io(folder, "write into"))?;
-    let recipe = laid(recipe, passing.path())?;
+    let recipe = lay_model(recipe, passing.path())?;
     let model = passing.path().join(ELEVATION_MODEL.0);
     Run::over_file(Recipe { folder: absolute(folder)?, ..recipe }, &model, options)
 }

@@ -257,7 +257,7 @@ fn world(
     let lays = model || recipe.from.as_deref().is_some_and(presets::is_passing);
     if lays {
         recipe.from = Some(presets::ELEVATION_MODEL.0.into());
-        recipe = presets::laid(recipe, at)?;
+        recipe = presets::lay_model(recipe, at)?;
     }
     if recipe.from.as_deref() == Some(Path::new(presets::ELEVATION_MODEL.0)) {
         saved.add(at.join(presets::ELEVATION_MODEL.0));

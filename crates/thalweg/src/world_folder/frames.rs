@@ -10,7 +10,7 @@ use crate::base::error::{Error, Result};
 use crate::base::names;
 use crate::io::apart::same;
 use crate::io::output::{self, absolute};
-use crate::io::staging::{claim, listed};
+use crate::io::staging::{announce, listed};
 use crate::io::{atomic, save_map};
 use crate::pictures::animation;
 use crate::pictures::picture::Picture;
@@ -54,8 +54,8 @@ pub struct Frames {
     animation: Option<PathBuf>,
     taken: u32,
     /// Frames that the list in the folder names, ahead of those that are drawn; 0 while a former run's may be there.
-    #[serde(default)]
-    claimed: u32,
+    #[serde(default, alias = "claimed")]
+    announced: u32,
     look: Option<Look>,
 }
 
@@ -83,7 +83,7 @@ impl Frames {
         }
         let dir = absolute(&folder)?;
         let animation = animation.as_deref().map(absolute).transpose()?;
-        Ok(Self { dir, every, of, size, animation, taken: 0, claimed: 0, look: None })
+        Ok(Self { dir, every, of, size, animation, taken: 0, announced: 0, look: None })
     }
 
     /// Whether what will be written can be; the folder is made.
@@ -93,7 +93,7 @@ impl Frames {
     /// drawn in the folder since this one drew there.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
-        if self.claimed > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
+        if self.announced > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
             let problem = "holds the frames of another run, which was begun later; move that folder away to go on";
             return Err(Error::file(&self.dir, problem));
         }
@@ -140,20 +140,20 @@ impl Frames {
         self.look = Some(look);
         // A frame that fails keeps its number free: the animation leaves it out.
         self.taken += 1;
-        self.claim(run.recipe())?;
+        self.announce(run.recipe())?;
         save_map(self.path(self.taken), terrain, options)
     }
 
     /// Sees to it that the list in the folder names the next frame, and that a former run's are gone. It names more than are
     /// drawn, so that it is not written anew with every frame.
-    fn claim(&mut self, recipe: &Recipe) -> Result<()> {
-        if self.taken <= self.claimed {
+    fn announce(&mut self, recipe: &Recipe) -> Result<()> {
+        if self.taken <= self.announced {
             return Ok(());
         }
         let ahead = self.taken.next_power_of_two().max(FEW);
         let names = (1..=ahead).map(name);
-        claim(&self.dir, LIST, &recipe.hash(), names, self.claimed == 0)?;
-        self.claimed = ahead;
+        announce(&self.dir, LIST, &recipe.hash(), names, self.announced == 0)?;
+        self.announced = ahead;
         Ok(())
     }
 

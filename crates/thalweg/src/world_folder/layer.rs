@@ -2,10 +2,10 @@
 
 use crate::base::error::{Error, Result};
 use crate::pictures::layer::{LayerOptions, layer};
-use crate::pictures::momentum::momentum;
+use crate::pictures::momentum::{MOMENTUM, momentum};
 use crate::pictures::picture::Picture;
 use crate::products::wetness::{WetnessRules, wetness};
-use crate::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain};
+use crate::terrain::{LOOSE, MOMENTUM_X, MOMENTUM_Y, Terrain, WETNESS};
 use crate::world_folder::SHOWN;
 
 /// Draws a layer over grey relief: one that the terrain has, `loose`, `momentum` (both of its parts at once), or `wetness`, which is
@@ -15,13 +15,13 @@ use crate::world_folder::SHOWN;
 /// When there is no such layer, or its values cannot be drawn.
 pub fn draw_layer(terrain: &Terrain, name: &str, scale_bar: bool, max_size: Option<usize>) -> Result<Picture> {
     let shown = |unit| LayerOptions { title: name, scale_bar, max_size, ..LayerOptions::fitting(name, unit) };
-    if name == "momentum" {
+    if name == MOMENTUM {
         let parts = [MOMENTUM_X, MOMENTUM_Y].map(|spec| terrain.float(&spec).ok_or(spec));
         let [Ok(east), Ok(south)] = parts else { return Err(unknown(terrain, name)) };
         return momentum(terrain, east, south, &shown(MOMENTUM_X.unit));
     }
-    if name == "wetness" && !terrain.layers.contains_key(name) {
-        return layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown("1"));
+    if name == WETNESS.name && !terrain.layers.contains_key(name) {
+        return layer(terrain, &wetness(terrain, &WetnessRules::default())?, &shown(WETNESS.unit));
     }
     let loose = terrain.loose.as_ref().filter(|_| name == LOOSE.name);
     let values = match (loose, terrain.layers.get(name)) {
@@ -35,6 +35,6 @@ pub fn draw_layer(terrain: &Terrain, name: &str, scale_bar: bool, max_size: Opti
 
 fn unknown(terrain: &Terrain, name: &str) -> Error {
     let loose = terrain.loose.as_ref().map(|_| LOOSE.name);
-    let known = terrain.layers.keys().map(String::as_str).chain(loose).chain(["wetness"]);
+    let known = terrain.layers.keys().map(String::as_str).chain(loose).chain([WETNESS.name]);
     Error::unknown("layer", name, known)
 }

@@ -9,7 +9,7 @@ use crate::base::error::{Error, Result};
 use crate::base::names;
 use crate::io::apart::same;
 use crate::io::output::{self, absolute};
-use crate::io::staging::{claim, listed};
+use crate::io::staging::{announce, listed};
 use crate::io::{SampleType, SaveOptions, atomic, save};
 use crate::recipe::Recipe;
 use crate::run::{Progress, Run};
@@ -59,7 +59,8 @@ pub struct States {
     /// Years from which on the next state is kept.
     due: f64,
     /// States that the list in the folder names, ahead of those that are kept; 0 while a former run's may be there.
-    claimed: u32,
+    #[serde(alias = "claimed")]
+    announced: u32,
 }
 
 /// A row of the table.
@@ -94,7 +95,7 @@ impl States {
             }
             StateEvery::Steps(_) => {}
         }
-        Ok(Self { dir: absolute(folder)?, every, sample, kept: Vec::new(), due: 0.0, claimed: 0 })
+        Ok(Self { dir: absolute(folder)?, every, sample, kept: Vec::new(), due: 0.0, announced: 0 })
     }
 
     /// Whether what will be written can be; the folder is made.
@@ -104,7 +105,7 @@ impl States {
     /// folder since this one kept some there.
     pub fn check(&self, recipe: &Recipe) -> Result<()> {
         output::make_folder(&self.dir)?;
-        if self.claimed > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
+        if self.announced > 0 && listed(&self.dir, LIST).is_some_and(|other| other != recipe.hash()) {
             let problem = "holds the states of another run, which was begun later; move that folder away to go on";
             return Err(Error::file(&self.dir, problem));
         }
@@ -148,7 +149,7 @@ impl States {
             return Ok(());
         }
         let number = self.kept.len() as u32 + 1;
-        self.claim(number, run.recipe())?;
+        self.announce(number, run.recipe())?;
         let (file, terrain) = (name(number), run.map());
         save(self.dir.join(&file), &terrain, &SaveOptions { sample: self.sample, ..SaveOptions::default() })?;
         let range = terrain.range().map(|range| range.map(Height::metres));
@@ -158,14 +159,14 @@ impl States {
     }
 
     /// Sees to it that the list in the folder names the next state and the table, and that a former run's are gone.
-    fn claim(&mut self, number: u32, recipe: &Recipe) -> Result<()> {
-        if number <= self.claimed {
+    fn announce(&mut self, number: u32, recipe: &Recipe) -> Result<()> {
+        if number <= self.announced {
             return Ok(());
         }
         let ahead = number.next_power_of_two().max(FEW);
         let names = (1..=ahead).map(name).chain([TABLE.to_string()]);
-        claim(&self.dir, LIST, &recipe.hash(), names, self.claimed == 0)?;
-        self.claimed = ahead;
+        announce(&self.dir, LIST, &recipe.hash(), names, self.announced == 0)?;
+        self.announced = ahead;
         Ok(())
     }
 

@@ -17,7 +17,10 @@ impl Sources {
 
     /// Those of files by name (`flow/d8.rs`) and text.
     pub fn of<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
-        Self(files.map(|(name, text)| (module(name), code(text))).collect())
+        let mut modules = BTreeMap::<String, String>::new();
+        // A library and a program in one folder have one root.
+        files.for_each(|(name, text)| modules.entry(module(name)).or_default().push_str(&code(text)));
+        Self(modules)
     }
 
     /// The module that a path of names leads into: the longest beginning of it that is one.

@@ -14,7 +14,7 @@ use crate::view::woods::Batch;
 
 /// A shot ready to be drawn.
 struct Ready {
-    slot: Option<usize>,
+    terrain: Option<usize>,
     /// Whether a part of the land is not drawn.
     holed: bool,
     /// Whether the sky is drawn behind it: once for shots that fill one another's holes.
@@ -38,7 +38,7 @@ struct Filled {
 
 impl Renderer {
     /// Draws shots into a picture, over all that was there. Shots beyond the sixteenth, and parts outside the picture, are
-    /// left out. An empty slot shows the sky alone.
+    /// left out. A number without a terrain shows the sky alone.
     pub fn draw(&mut self, target: &Target, shots: &[Shot<'_>]) {
         if self.lost() {
             return;
@@ -51,17 +51,17 @@ impl Renderer {
         let mut ready = Vec::new();
         for shot in shots.iter().take(SHOTS) {
             let Some((viewport, scissor)) = framed(target.size(), self.most(), shot) else { continue };
-            let slot = self.slots.get(shot.slot).and_then(Option::as_ref);
-            let (scene, seen, sight) = Scene::of(shot, slot, self.software && !self.fine);
+            let terrain = self.terrains.get(shot.terrain).and_then(Option::as_ref);
+            let (scene, seen, sight) = Scene::of(shot, terrain, self.software && !self.fine);
             let part = |from: usize, to: usize| from as u32..to as u32;
             let (patch, side, dot, line) = (patches.len(), sides.len(), dots.len(), lines.len());
             let mut batches = Vec::new();
             let mut scene = scene;
-            if let Some(slot) = slot {
-                let (more, rims) = slot.facts.pyramid.select(slot.size, &seen);
+            if let Some(terrain) = terrain {
+                let (more, rims) = terrain.facts.pyramid.select(terrain.size, &seen);
                 patches.extend(more);
                 sides.extend(rims);
-                if let Some(stand) = slot.stand.as_ref().filter(|_| shot.look.trees) {
+                if let Some(stand) = terrain.stand.as_ref().filter(|_| shot.look.trees) {
                     let wider;
                     (batches, wider) = stand.batches(&sight);
                     scene.half[3] = wider;
@@ -75,8 +75,8 @@ impl Renderer {
                 ready.last_mut().filter(|before: &&mut Ready| shot.hole.is_some() && before.scissor == scissor);
             filled.into_iter().for_each(|before| before.sky = false);
             ready.push(Ready {
-                slot: slot.map(|_| shot.slot),
-                holed: shot.hole.is_some() || slot.is_some_and(|slot| slot.facts.holes),
+                terrain: terrain.map(|_| shot.terrain),
+                holed: shot.hole.is_some() || terrain.is_some_and(|terrain| terrain.facts.holes),
                 sky: true,
                 viewport,
                 scissor,
@@ -110,14 +110,14 @@ impl Renderer {
 
     /// Works out the colours of terrains that are drawn and have changed, or are shown in another way.
     fn paint(&mut self, encoder: &mut wgpu::CommandEncoder, shots: &[Shot<'_>]) {
-        for (number, slot) in self.slots.iter_mut().enumerate() {
-            let Some(slot) = slot else { continue };
-            let Some(shot) = shots.iter().take(SHOTS).find(|shot| shot.slot == number) else { continue };
-            let paint = Paint::of(shot.look, &slot.facts, slot.size);
-            if slot.painted_for != Some(paint) {
+        for (number, terrain) in self.terrains.iter_mut().enumerate() {
+            let Some(terrain) = terrain else { continue };
+            let Some(shot) = shots.iter().take(SHOTS).find(|shot| shot.terrain == number) else { continue };
+            let paint = Paint::of(shot.look, &terrain.facts, terrain.size);
+            if terrain.painted_for != Some(paint) {
                 self.queue.write_buffer(&self.paints[number], 0, bytemuck::bytes_of(&paint));
-                self.baker.run(encoder, slot);
-                slot.painted_for = Some(paint);
+                self.baker.run(encoder, terrain);
+                terrain.painted_for = Some(paint);
             }
         }
     }
@@ -135,8 +135,8 @@ impl Renderer {
         let [x, y, width, height] = ready.scissor;
         pass.set_scissor_rect(x, y, width, height);
         pass.set_bind_group(0, &self.scene, &[STRIDE as u32 * number as u32]);
-        if let Some(slot) = ready.slot.and_then(|slot| self.slots[slot].as_ref()) {
-            pass.set_bind_group(1, &slot.land, &[]);
+        if let Some(terrain) = ready.terrain.and_then(|terrain| self.terrains[terrain].as_ref()) {
+            pass.set_bind_group(1, &terrain.land, &[]);
             if let Some(patches) = &filled.patches {
                 pass.set_pipeline(if ready.holed { &pipelines.holed } else { &pipelines.land });
                 pass.set_index_buffer(self.patch_order.slice(..), wgpu::IndexFormat::Uint16);
@@ -149,7 +149,7 @@ impl Renderer {
                 pass.set_vertex_buffer(0, sides.slice(..));
                 pass.draw_indexed(0..side_indices().len() as u32, 0, ready.sides.clone());
             }
-            if let Some(stand) = slot.stand.as_ref().filter(|_| !ready.batches.is_empty()) {
+            if let Some(stand) = terrain.stand.as_ref().filter(|_| !ready.batches.is_empty()) {
                 pass.set_pipeline(&pipelines.plants);
                 pass.set_index_buffer(self.ring_order.slice(..), wgpu::IndexFormat::Uint16);
                 pass.set_vertex_buffer(0, self.rings.slice(..));

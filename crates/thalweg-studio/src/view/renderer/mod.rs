@@ -21,7 +21,7 @@ use crate::view::surface::Surface;
 use crate::view::woods::shapes;
 
 /// Terrains that a renderer holds at once: two to be compared, or the rings of a larger land.
-pub const SLOTS: usize = 16;
+pub const TERRAINS: usize = 16;
 /// Shots in a picture at most.
 const SHOTS: usize = 16;
 /// Bytes from one shot's numbers to the next one's: what every device aligns them to.
@@ -50,8 +50,8 @@ pub struct Renderer {
     sides: Growing,
     dots: Growing,
     lines: Growing,
-    paints: [wgpu::Buffer; SLOTS],
-    slots: [Option<GpuTerrain>; SLOTS],
+    paints: [wgpu::Buffer; TERRAINS],
+    terrains: [Option<GpuTerrain>; TERRAINS],
     fault: Arc<Mutex<Option<String>>>,
 }
 
@@ -138,7 +138,7 @@ impl Renderer {
             dots: Growing::new("dots", vertex),
             lines: Growing::new("lines", vertex),
             paints: std::array::from_fn(|_| uniform("paint", size_of::<Paint>() as u64)),
-            slots: std::array::from_fn(|_| None),
+            terrains: std::array::from_fn(|_| None),
             layouts,
             device: device.clone(),
             queue: queue.clone(),
@@ -146,10 +146,10 @@ impl Renderer {
         }
     }
 
-    /// Puts a terrain into a slot, in place of what was there. A slot that does not exist is passed over, and so is a
+    /// Puts a terrain in place of the one of that number. A number beyond the last is passed over, and so is a
     /// surface larger than the device's textures, which becomes a fault.
-    pub fn load(&mut self, slot: usize, surface: &Surface) {
-        if slot >= SLOTS || self.lost() {
+    pub fn load(&mut self, number: usize, surface: &Surface) {
+        if number >= TERRAINS || self.lost() {
             return;
         }
         let most = self.most();
@@ -159,16 +159,16 @@ impl Renderer {
             self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(words);
             return;
         }
-        let before = self.slots[slot].take();
+        let before = self.terrains[number].take();
         let (device, queue, layouts) = (&self.device, &self.queue, &self.layouts);
-        let loaded = GpuTerrain::load(device, queue, layouts, &self.paints[slot], &self.baker.ramps, surface, before);
-        self.slots[slot] = Some(loaded);
+        let loaded = GpuTerrain::load(device, queue, layouts, &self.paints[number], &self.baker.ramps, surface, before);
+        self.terrains[number] = Some(loaded);
     }
 
-    /// Empties a slot.
-    pub fn unload(&mut self, slot: usize) {
-        if let Some(slot) = self.slots.get_mut(slot) {
-            *slot = None;
+    /// Takes the terrain of that number out.
+    pub fn unload(&mut self, number: usize) {
+        if let Some(terrain) = self.terrains.get_mut(number) {
+            *terrain = None;
         }
     }
 

@@ -108,7 +108,7 @@ impl VrtWindows {
     /// A window that does not lie inside; a file that cannot be read, or is smaller than the window that is laid of it; samples that the
     /// type of the raster does not hold.
     pub fn read(&self, window: Window) -> Result<Samples> {
-        Ok(self.laid(window, false)?.0)
+        Ok(self.lay(window, false)?.0)
     }
 
     /// One a cell of the window, row by row: true where a mask says that there is no data; `None` if neither the raster nor any file of the
@@ -122,7 +122,7 @@ impl VrtWindows {
         for (k, _, from, _) in self.met(window) {
             is_masked = is_masked || self.opened(k)?.mask(from)?.is_some();
         }
-        if is_masked { Ok(Some(self.laid(window, true)?.1)) } else { Ok(None) }
+        if is_masked { Ok(Some(self.lay(window, true)?.1)) } else { Ok(None) }
     }
 
     /// All of it.
@@ -164,8 +164,8 @@ impl VrtWindows {
         })
     }
 
-    /// A window's samples, and, if asked for, where a mask leaves cells out.
-    fn laid(&self, window: Window, with_mask: bool) -> Result<(Samples, Vec<bool>)> {
+    /// Lays what files hold of a window: its samples, and, if asked for, where a mask leaves cells out.
+    fn lay(&self, window: Window, with_mask: bool) -> Result<(Samples, Vec<bool>)> {
         inside(self.head.size, window)?;
         let cells = window.size[0] * window.size[1];
         let mut samples = Samples::filled(self.head.kind, cells, self.mosaic.nodata.unwrap_or(0.0))?;

@@ -60,7 +60,7 @@ impl Stepper for Batches {
         let mut budget = Budget::default();
         let mut state = State::take(terrain, &self.rules)?;
         let mut drops = rain::fallen(terrain, &self.model, &self.rules, tick, &mut budget)?;
-        drops.extend(rain::welled(terrain, &self.rules, tick, &mut budget)?);
+        drops.extend(rain::well_up(terrain, &self.rules, tick, &mut budget)?);
         drops.append(&mut state.drops);
         drops.sort_unstable_by_key(|drop| drop.number);
 

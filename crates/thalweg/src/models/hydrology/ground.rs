@@ -1,5 +1,6 @@
 //! [`Ground`]: what the ground is made of, as drops meet it in a round.
 
+use crate::base::cast::share_of;
 use crate::base::error::Result;
 use crate::given::soils::{self, strata};
 use crate::terrain::field::Field;
@@ -27,8 +28,7 @@ impl Ground {
             [HARDNESS, PROTECT, TREE_DENSITY].iter().filter_map(|spec| terrain.float(spec)).collect();
         let (soil, beds) = (soils::soil(terrain)?, strata::strata(terrain)?);
         let kinds = soil.map(|soil| Ok((soil, soils::Ground::of(terrain)?))).transpose()?;
-        let free =
-            |i: usize, j: usize| layers.iter().map(|layer| (1.0 - layer[(i, j)]).clamp(0.0, 1.0)).product::<f32>();
+        let free = |i: usize, j: usize| layers.iter().map(|layer| 1.0 - share_of(layer[(i, j)])).product::<f32>();
         let bed = beds.as_ref().map(|beds| {
             move |i: usize, j: usize| {
                 let [row, column] = terrain.grid.world_cell(i, j);
@@ -59,5 +59,21 @@ impl Ground {
             rock,
             talus: made.then(|| Field::generate(size, |i, j| slope(i, j) * metre)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terrain::Cells;
+    use crate::terrain::grid::Grid;
+
+    #[test]
+    fn what_is_no_number_holds_nothing() {
+        let mut terrain = Terrain::new(Grid::new([1, 5], 10.0).unwrap());
+        let hardness = Field::from_vec([1, 5], vec![f32::NAN, -1.0, 0.25, 1.0, 2.0]).unwrap();
+        terrain.insert(&HARDNESS, Cells::Float(hardness)).unwrap();
+        let yields = Ground::of(&terrain, 0.7).unwrap().yields.unwrap();
+        assert_eq!(yields.as_slice(), [1.0, 1.0, 0.75, 0.0, 0.0]);
     }
 }

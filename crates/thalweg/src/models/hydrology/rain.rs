@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
 use crate::given::soils;
 use crate::given::springs;
@@ -50,7 +51,7 @@ impl<'a> Share<'a> {
         if self.terrain.is_nodata(i, j) || self.terrain.grid.sea_level.is_some_and(|sea| ground <= sea) {
             return None;
         }
-        let mut share = self.rain.map_or(1.0, |rain| f64::from(rain[(i, j)]).clamp(0.0, 1.0));
+        let mut share = self.rain.map_or(1.0, |rain| f64::from(share_of(rain[(i, j)])));
         if let Some([low, high]) = self.range {
             let up = f64::from(ground.0 - low.0) / f64::from(high.0 - low.0);
             share *= 1.0 - self.orographic * (1.0 - up);
@@ -99,7 +100,7 @@ fn runoff(terrain: &Terrain, intensity: f64) -> Result<Vec<f64>> {
 ///
 /// # Errors
 /// When a spring pours more than drops can carry.
-pub fn sourced(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<(i64, [usize; 2])>> {
+pub fn pour(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<Vec<(i64, [usize; 2])>> {
     let grid = &terrain.grid;
     let most = rules.most;
     let pours = |(k, source): (usize, springs::SpringSource)| {
@@ -116,10 +117,10 @@ pub fn sourced(terrain: &Terrain, rules: &Rules, steps: &Range<u32>) -> Result<V
 }
 
 /// The drops that springs put in.
-pub fn welled(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut Budget) -> Result<Vec<Drop>> {
+pub fn well_up(terrain: &Terrain, rules: &Rules, tick: Tick, budget: &mut Budget) -> Result<Vec<Drop>> {
     let mut number = SPRING | u64::from(tick.step) << COUNT_BITS;
     let mut drops = Vec::new();
-    for (water, [i, j]) in sourced(terrain, rules, &(tick.step..tick.step + 1))? {
+    for (water, [i, j]) in pour(terrain, rules, &(tick.step..tick.step + 1))? {
         for water in portions(water, rules.drop, rules.most) {
             let cell = terrain.grid.world_cell(i, j);
             drops.push(Drop::new(number, cell, terrain.ground[(i, j)], water, rules.turns));

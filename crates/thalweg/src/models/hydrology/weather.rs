@@ -13,7 +13,7 @@ use crate::flow::pools::{Arrival, Pools};
 use crate::flow::{LENGTHS_F32, downstream};
 use crate::model::Budget;
 use crate::models::hydrology::Hydrology;
-use crate::models::hydrology::rain::{Share, sourced};
+use crate::models::hydrology::rain::{Share, pour};
 use crate::models::hydrology::rules::Rules;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
@@ -75,7 +75,7 @@ pub fn come(
         }
     }
     let mut poured = 0;
-    for (water, [i, j]) in sourced(terrain, rules, &steps)? {
+    for (water, [i, j]) in pour(terrain, rules, &steps)? {
         let k = i * grid.cols() + j;
         let all = i128::from(water) * PARTS as i128;
         let coming = (water as f64 * comes(k) * PARTS) as i128;

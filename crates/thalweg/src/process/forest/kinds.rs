@@ -1,11 +1,30 @@
 //! [`PlantKind`]: the kinds of plants, and what each can bear.
 
+/// What a plant looks like from afar; pictures draw each form in their own way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlantForm {
+    /// A stem with whorls of branches: a cone.
+    Cone,
+    /// A crown of balls on a bare stem.
+    Ball,
+    /// A dome that hangs to the ground.
+    Dome,
+    /// A low mat of branches.
+    Mat,
+    /// Stems from one foot.
+    Bush,
+    /// Blades from one foot.
+    Tuft,
+}
+
 /// A kind of plant: what it looks like, where it takes root, and how it lives beside the common [`ForestRules`](super::ForestRules).
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PlantKind {
     /// Its one name: tables, files, parameters.
     pub name: &'static str,
+    /// What it looks like.
+    pub form: PlantForm,
     /// Height of a grown one in metres.
     pub height: f32,
     /// Width of its crown in metres.
@@ -35,6 +54,7 @@ const ANY: f32 = f32::INFINITY;
 pub const KINDS: [PlantKind; 6] = [
     PlantKind {
         name: "conifer",
+        form: PlantForm::Cone,
         height: 22.0,
         crown: 7.5,
         slope: 0.9,
@@ -47,6 +67,7 @@ pub const KINDS: [PlantKind; 6] = [
     },
     PlantKind {
         name: "broadleaf",
+        form: PlantForm::Ball,
         height: 18.0,
         crown: 11.0,
         slope: 0.75,
@@ -59,6 +80,7 @@ pub const KINDS: [PlantKind; 6] = [
     },
     PlantKind {
         name: "willow",
+        form: PlantForm::Dome,
         height: 12.0,
         crown: 8.0,
         slope: 0.35,
@@ -71,6 +93,7 @@ pub const KINDS: [PlantKind; 6] = [
     },
     PlantKind {
         name: "dwarf_pine",
+        form: PlantForm::Mat,
         height: 2.5,
         crown: 4.5,
         slope: 1.2,
@@ -83,6 +106,7 @@ pub const KINDS: [PlantKind; 6] = [
     },
     PlantKind {
         name: "shrub",
+        form: PlantForm::Bush,
         height: 2.2,
         crown: 3.0,
         slope: 1.1,
@@ -95,6 +119,7 @@ pub const KINDS: [PlantKind; 6] = [
     },
     PlantKind {
         name: "reed",
+        form: PlantForm::Tuft,
         height: 2.4,
         crown: 1.6,
         slope: 0.15,

@@ -11,7 +11,7 @@ mod table;
 
 use rayon::prelude::*;
 
-pub use kinds::{KINDS, PlantKind, find};
+pub use kinds::{KINDS, PlantForm, PlantKind, find};
 pub use site::PlantSite;
 pub use table::TREES;
 

@@ -2,6 +2,7 @@
 
 use super::ForestRules;
 use super::kinds::{KINDS, PlantKind};
+use crate::base::cast::share_of;
 use crate::flow::STEPS;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
@@ -55,7 +56,7 @@ impl PlantSite<'_> {
         let slope = self.slope(i, j);
         let elevation = self.elevation(i, j) / rules.tree_line.max(1.0);
         let wetness = self.wetness(i, j, slope, rules);
-        let fertility = self.fertility.map_or(1.0, |field| field[(i, j)].clamp(0.0, 1.0));
+        let fertility = self.fertility.map_or(1.0, |field| share_of(field[(i, j)]));
         KINDS.map(|kind| {
             let chance = fertility
                 * within(slope, [f32::NEG_INFINITY, kind.slope])

@@ -1,6 +1,7 @@
 //! The grammars: how each kind branches, and with what.
 
 use crate::base::rng::Key;
+use crate::process::forest::PlantForm;
 
 /// An L-system and what its turtle makes of the letters.
 ///
@@ -117,15 +118,15 @@ const REED: Grammar = Grammar {
     colours: [[0.110, 0.060, 0.030], [0.210, 0.225, 0.070]],
 };
 
-/// The grammar of the kind of that name.
-pub(super) fn of(name: &str) -> &'static Grammar {
-    match name {
-        "broadleaf" => &BROADLEAF,
-        "willow" => &WILLOW,
-        "dwarf_pine" => &DWARF_PINE,
-        "shrub" => &SHRUB,
-        "reed" => &REED,
-        _ => &CONIFER,
+/// The grammar of plants of that form.
+pub(super) fn of(form: PlantForm) -> &'static Grammar {
+    match form {
+        PlantForm::Cone => &CONIFER,
+        PlantForm::Ball => &BROADLEAF,
+        PlantForm::Dome => &WILLOW,
+        PlantForm::Mat => &DWARF_PINE,
+        PlantForm::Bush => &SHRUB,
+        PlantForm::Tuft => &REED,
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn bounds(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
 impl Plant {
     /// A plant of a kind (its number in [`KINDS`]; the first, if there is none of it); the same key gives the same plant.
     pub fn grown(kind: u8, key: Key) -> Self {
-        let grammar = grammars::of(KINDS.get(usize::from(kind)).unwrap_or(&KINDS[0]).name);
+        let grammar = grammars::of(KINDS.get(usize::from(kind)).unwrap_or(&KINDS[0]).form);
         let word = grammar.word(key);
         let mut plant = turtle::draw(&word, grammar, key.and(1));
         plant.fit();

@@ -44,7 +44,7 @@ impl GroundCover {
                 return [0.0; COUNT];
             }
             let factors = site.factors(i, j);
-            laid(|number| MATERIALS[number].cover(&factors))
+            lay(|number| MATERIALS[number].cover(&factors))
         });
         let (grid, rules) = (terrain.grid.clone(), rules.clone());
         Ok(Self { shares, wet: site.wet, heights: terrain.metres(), grid, rules, rock })
@@ -111,7 +111,7 @@ impl GroundCover {
 }
 
 /// Shares by the covers that materials would have alone.
-fn laid(cover: impl Fn(usize) -> f32) -> Shares {
+fn lay(cover: impl Fn(usize) -> f32) -> Shares {
     let mut shares = [0.0; COUNT];
     let mut left = 1.0;
     for number in ORDER {

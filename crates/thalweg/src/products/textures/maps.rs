@@ -110,7 +110,7 @@ fn passes(terrain: &Terrain, [i, j]: [usize; 2], momentum: [f32; 2]) -> bool {
 ///
 /// # Errors
 /// When the start is of another size.
-pub fn worn(terrain: &Terrain, start: &Terrain) -> Result<[Field<f32>; 2]> {
+pub fn measure_wear(terrain: &Terrain, start: &Terrain) -> Result<[Field<f32>; 2]> {
     if start.grid.size != terrain.grid.size {
         let ([rows, cols], [want_rows, want_cols]) = (start.grid.size, terrain.grid.size);
         let problem =

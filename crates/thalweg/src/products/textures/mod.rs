@@ -91,7 +91,7 @@ impl Textures {
         rock: &'static Rock,
         options: &TextureOptions<'_>,
     ) -> Result<Self> {
-        let worn = options.start.map(|start| maps::worn(terrain, start)).transpose()?;
+        let worn = options.start.map(|start| maps::measure_wear(terrain, start)).transpose()?;
         let size = sized(terrain.grid.size, options.size);
         let cover = GroundCover::of(terrain, rules, rock)?.resized(size)?;
         let full = match options.depth {

@@ -1,0 +1,58 @@
+//! The Python that tests, wheels and measurements run in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use xtask::shell::{Outcome, apt, program, root, run};
+
+/// What is installed into it.
+const REQUIREMENTS: [&str; 3] =
+    ["tests/interop/requirements.txt", "tests/python/requirements.txt", "tests/web/requirements.txt"];
+
+/// The Python of `.venv`, made and filled if need be.
+pub fn python() -> Outcome<PathBuf> {
+    let venv = root().join(".venv");
+    let python = python_of(&venv);
+    let read = |name: &str| fs::read_to_string(root().join(name)).map_err(|e| format!("{name}: {e}"));
+    let wanted = REQUIREMENTS.map(read).into_iter().collect::<Outcome<Vec<_>>>()?.concat();
+    let stamp = venv.join("requirements.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|had| had == wanted) && works(&python) {
+        return Ok(python);
+    }
+    if !works(&python) {
+        make_venv()?;
+    }
+    run(program(&python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(REQUIREMENTS.iter().flat_map(|name| ["-r", name])))?;
+    fs::write(&stamp, wanted).map_err(|e| format!("{}: {e}", stamp.display()))?;
+    Ok(python)
+}
+
+/// The Python of an environment.
+pub fn python_of(venv: &Path) -> PathBuf {
+    venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
+}
+
+/// Makes `.venv` with the system's Python; on Debian and its kin installs what that lacks.
+fn make_venv() -> Outcome {
+    let attempt = || -> Outcome {
+        let system = ["python3", "python"].into_iter().find(|name| works(name)).ok_or("no Python 3.11 or newer")?;
+        run(program(system).args(["-m", "venv", "--clear", ".venv"]))
+    };
+    let Err(problem) = attempt() else { return Ok(()) };
+    println!("xtask: {problem}; trying to install python3-venv");
+    let installed = apt(&["update"]).and_then(|()| apt(&["install", "-y", "python3", "python3-venv"]));
+    installed.and_then(|()| attempt()).map_err(|second| {
+        format!(
+            "the tests against other programs need Python 3.11 or newer with `venv` and pip \
+             (on Debian: apt-get install python3-venv); {problem}; {second}"
+        )
+    })
+}
+
+/// Whether this is a Python that is new enough.
+fn works(python: impl AsRef<Path>) -> bool {
+    let script = "import sys; sys.exit(sys.version_info < (3, 11))";
+    program(python.as_ref()).args(["-c", script]).output().is_ok_and(|output| output.status.success())
+}
