@@ -7,6 +7,7 @@ mod peers;
 mod python;
 mod release;
 mod semver;
+mod site;
 mod test;
 mod wasm;
 mod web;
@@ -28,7 +29,7 @@ Tasks:
                  they agree
   deny           check licences and sources of all dependencies by deny.toml
   semver         compare the library's public API with the last that was accepted, by crates/thalweg/api-baseline.md
-  web            the pages as a folder of static files, dist/: the npm package, and what shows it
+  web            the pages as a folder of static files, dist/: the studio, the npm package, examples, the book
   fuzz [--minutes N] [--keep] [READER…]  inputs guided by coverage against every reader, 5 s each or N minutes in all; --keep
                  adds what reaches further to crates/thalweg/tests/corpus
   wheel [--quick]  build the Python package into target/wheels; --quick takes the profile of the tests

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::site;
 use crate::wasm::{glue, module, on_the_wire};
 use xtask::shell::{Outcome, built, program, root, run};
 
@@ -58,6 +59,8 @@ pub fn dist() -> Outcome {
     }
     examples(&dist)?;
     offline(&dist)?;
+    // Its pictures are more than what a browser should keep of a page that it has seen once.
+    site::write(&dist.join("book"))?;
     for face in [&STUDIO, &LIBRARY] {
         for name in [format!("{}_bg.wasm", face.name), format!("{}.js", face.name)] {
             let file = dist.join(face.folder).join(name);

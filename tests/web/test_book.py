@@ -1,0 +1,131 @@
+"""The book's pages: every link leads somewhere, and the figure of a model's page is the command's world."""
+
+import html.parser
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from chromium import Browser, Server
+
+ROOT = Path(__file__).resolve().parents[2]
+THALWEG = os.environ["THALWEG"]
+DIST = Path(os.environ.get("DIST", ROOT / "dist"))
+BOOK = DIST / "book"
+# What the page's worker builds.
+CELLS = 224
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.places = [], set()
+        self.feed(path.read_text())
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.places.add(attributes.get("id"))
+        self.links += [attributes[name] for name in ["href", "src", "data-recipe"] if name in attributes]
+
+
+def test_every_link_leads_somewhere():
+    pages = {path.resolve(): Page(path) for path in BOOK.rglob("*.html")}
+    assert len(pages) > 50
+    lost = []
+    for path, page in pages.items():
+        for link in page.links:
+            if link.startswith(("https://", "http://", "data:")):
+                continue
+            file, _, place = link.partition("#")
+            there = (path.parent / file).resolve() if file else path
+            if not there.exists() or (place and there in pages and place not in pages[there].places):
+                lost.append((str(path.relative_to(BOOK)), link))
+    assert lost == []
+
+
+def test_every_text_of_the_book_is_a_page_and_every_model_of_a_recipe_has_its_figure():
+    texts = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    for text in texts:
+        page = BOOK / text.with_suffix(".html")
+        page = page.with_name("index.html") if text.name == "README.md" else page
+        assert re.search(r"<h1 id=", page.read_text()), text
+    figures = [path for path in (BOOK / "models").glob("*.html") if 'class="live"' in path.read_text()]
+    assert len(figures) >= 25
+
+
+def built(folder, recipe):
+    (folder / "own.toml").write_text(recipe)
+    subprocess.run([THALWEG, "build", "own.toml", "--out", "own", "--quiet"], cwd=folder, check=True)
+    return json.loads((folder / "own/report.json").read_text())["fingerprints"]["ground"]
+
+
+def small(recipe):
+    return re.sub(r"^cells = (\d+)", lambda found: f"cells = {min(int(found[1]), CELLS)}", recipe, flags=re.M)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("chromium"))
+    yield browser
+    browser.close()
+
+
+def test_a_figure_builds_in_place_and_turns_a_parameter(browser, tmp_path):
+    server = Server(DIST)
+    page = browser.page(None)
+    page.go(server.address + "book/models/thermal.html")
+
+    def printed(before=None, seconds=60):
+        end = time.time() + seconds
+        while True:
+            found = page.run("document.querySelector('.live')?.dataset.fingerprint ?? null")
+            if found not in [None, before]:
+                return found
+            assert time.time() < end, page.run("document.querySelector('.live')?.innerText")
+            time.sleep(0.1)
+
+    recipe = small((ROOT / "recipes/models/thermal.toml").read_text())
+    first = printed()
+    assert first == built(tmp_path, recipe)
+    colours = "new Set(new Uint32Array(document.querySelector('.live canvas').getContext('2d').getImageData(0, 0, 160, 160).data.buffer)).size"
+    assert page.run(colours) > 500
+    turn = """(() => {{
+        const figure = document.querySelector('.live'), select = figure.querySelector('select');
+        select.value = {name!r};
+        select.onchange();
+        figure.querySelector('input').value = {value!r};
+        figure.querySelector('form').requestSubmit();
+    }})()"""
+    page.run(turn.format(name="talus", value="20"))
+    second = printed(first)
+    assert second == built(tmp_path, recipe.replace('model = "thermal"', 'model = "thermal"\ntalus = 20'))
+    # What is out of its limits is said as the command says it.
+    page.run(turn.format(name="talus", value="100"))
+    end = time.time() + 20
+    while "0 to 89" not in page.run("document.querySelector('.live p').textContent"):
+        assert time.time() < end
+        time.sleep(0.1)
+    assert all(address.startswith(server.address) for address in page.asked), page.asked
+    assert page.troubles == [], page.troubles
+    page.close()
+    server.close()
+
+
+def test_every_figure_draws(browser):
+    server = Server(DIST)
+    names = sorted(path.stem for path in (BOOK / "models").glob("*.html") if 'class="live"' in path.read_text())
+    for name in names:
+        page = browser.page(server.address + f"book/models/{name}.html")
+        end = time.time() + 90
+        while not page.run("document.querySelector('.live')?.dataset.fingerprint ?? null"):
+            assert time.time() < end, (name, page.run("document.querySelector('.live')?.innerText"))
+            time.sleep(0.1)
+        # What is drawn by hand has nothing to turn.
+        turned = page.run("document.querySelectorAll('.live form:not([hidden]) option').length")
+        assert (turned > 0) == (name != "manual"), name
+        page.close()
+    server.close()

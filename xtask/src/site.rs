@@ -1,0 +1,230 @@
+//! The book as pages: docs/*.md as HTML, and a live figure on the page of each model that has a recipe.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
+
+use xtask::shell::{Outcome, root};
+
+/// The book, and the recipes of its models.
+const BOOK: &str = "docs";
+const RECIPES: &str = "recipes/models";
+
+/// The text that is the first page of a folder.
+const FIRST: &str = "README.md";
+
+/// What every page has beside its text.
+const FRAME: &str = "xtask/web/book/page.html";
+const BESIDE: [&str; 3] = ["book.css", "live.js", "live_worker.js"];
+
+/// Writes the book's pages into `folder`, with all that they show.
+pub fn write(folder: &Path) -> Outcome {
+    let book = root().join(BOOK);
+    let mut files = Vec::new();
+    list(&book, &book, &mut files)?;
+    let frame = read(&root().join(FRAME))?;
+    for file in &files {
+        let to = folder.join(page_of(file));
+        fs::create_dir_all(to.parent().unwrap_or(folder)).map_err(|error| format!("{}: {error}", to.display()))?;
+        if file.extension().is_some_and(|ending| ending == "md") {
+            save(&to, &page(&frame, file, &read(&book.join(file))?, &files))?;
+        } else {
+            copy(&book.join(file), &to)?;
+        }
+    }
+    for name in BESIDE {
+        copy(&root().join(FRAME).with_file_name(name), &folder.join(name))?;
+    }
+    let recipes = folder.join("recipes");
+    fs::create_dir_all(&recipes).map_err(|error| format!("{}: {error}", recipes.display()))?;
+    for file in files.iter().filter_map(|file| recipe_of(file)) {
+        copy(&file, &recipes.join(file.file_name().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+/// A page of the book: the frame with its title, its text, and where the book's top is.
+fn page(frame: &str, file: &Path, text: &str, files: &[PathBuf]) -> String {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
+    let mut events: Vec<Event<'_>> = Parser::new_ext(text, options).collect();
+    let title = name_headings(&mut events);
+    let leads = lead(&mut events, file, files);
+    let mut body = String::new();
+    html::push_html(&mut body, leads.into_iter());
+    let top = "../".repeat(file.components().count() - 1);
+    if let Some(recipe) = recipe_of(file) {
+        let name = recipe.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let figure = format!("<figure class=\"live\" data-recipe=\"{top}recipes/{name}\"></figure>\n");
+        // Below the title and the sentence after it.
+        let at = body.find("</p>").map_or(0, |at| at + "</p>\n".len());
+        body.insert_str(at.min(body.len()), &figure);
+    }
+    frame.replace("{title}", &escaped(&title)).replace("{top}", &top).replace("{body}", &body)
+}
+
+/// Gives each heading the name by which links find it, and returns the first one's words.
+fn name_headings(events: &mut [Event<'_>]) -> String {
+    let mut title = None;
+    let mut names: Vec<String> = Vec::new();
+    for start in 0..events.len() {
+        if !matches!(events[start], Event::Start(Tag::Heading { .. })) {
+            continue;
+        }
+        let inside = events[start + 1..].iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
+        let words: String = inside
+            .filter_map(|event| match event {
+                Event::Text(words) | Event::Code(words) => Some(words.as_ref()),
+                _ => None,
+            })
+            .collect();
+        let name = slug(&words);
+        let before = names.iter().filter(|other| **other == name).count();
+        names.push(name.clone());
+        if let Event::Start(Tag::Heading { id, .. }) = &mut events[start] {
+            *id = Some(if before == 0 { name } else { format!("{name}-{before}") }.into());
+        }
+        title.get_or_insert(words);
+    }
+    title.unwrap_or_default()
+}
+
+/// A heading's name, as the makers of repositories' pages have it: letters and digits in lower case, hyphens for spaces.
+fn slug(words: &str) -> String {
+    let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Has links lead to pages. What they name outside the book is not there: its words stay.
+fn lead<'a>(events: &mut Vec<Event<'a>>, file: &Path, files: &[PathBuf]) -> Vec<Event<'a>> {
+    let mut kept = Vec::new();
+    let mut leads_on = Vec::new();
+    for event in events.drain(..) {
+        match event {
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                let to = target(&dest_url, file, files);
+                leads_on.push(to.is_some());
+                if let Some(to) = to {
+                    kept.push(Event::Start(Tag::Link { link_type, dest_url: to, title, id }));
+                }
+            }
+            Event::End(TagEnd::Link) => {
+                if leads_on.pop() == Some(true) {
+                    kept.push(Event::End(TagEnd::Link));
+                }
+            }
+            other => kept.push(other),
+        }
+    }
+    kept
+}
+
+/// Where a link of a text leads on its page; `None` where there is nothing.
+fn target<'a>(link: &str, file: &Path, files: &[PathBuf]) -> Option<CowStr<'a>> {
+    if link.starts_with('#') || link.contains("://") {
+        return Some(link.to_string().into());
+    }
+    let (path, place) = link.split_once('#').map_or((link, String::new()), |(path, place)| (path, format!("#{place}")));
+    let mut there = PathBuf::new();
+    for part in file.parent().unwrap_or(Path::new("")).join(path).components() {
+        match part {
+            Component::ParentDir if !there.pop() => return None,
+            Component::Normal(name) => there.push(name),
+            _ => {}
+        }
+    }
+    let is_there = files.contains(&there);
+    let page = Path::new(path).with_file_name(page_of(&there).file_name()?);
+    is_there.then(|| format!("{}{place}", page.to_string_lossy().replace('\\', "/")).into())
+}
+
+/// The file that a file of the book becomes.
+fn page_of(file: &Path) -> PathBuf {
+    match file.extension().and_then(|ending| ending.to_str()) {
+        Some("md") if file.file_name().is_some_and(|name| name == FIRST) => file.with_file_name("index.html"),
+        Some("md") => file.with_extension("html"),
+        _ => file.to_path_buf(),
+    }
+}
+
+/// The recipe of the model whose page a file is, if it begins with nothing that a page does not have.
+fn recipe_of(file: &Path) -> Option<PathBuf> {
+    let name = file.strip_prefix("models").ok()?.with_extension("toml");
+    let recipe = root().join(RECIPES).join(name);
+    let text = fs::read_to_string(&recipe).ok()?;
+    let reads = |line: &str| line.starts_with("from") || line.contains(".tif\"") || line.contains(".csv\"");
+    (!text.lines().any(reads)).then_some(recipe)
+}
+
+/// All files of a folder, from `top` on, in order.
+fn list(top: &Path, folder: &Path, files: &mut Vec<PathBuf>) -> Outcome {
+    let found = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = found.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            list(top, &path, files)?;
+        } else {
+            files.push(path.strip_prefix(top).unwrap_or(&path).to_path_buf());
+        }
+    }
+    Ok(())
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn save(path: &Path, text: &str) -> Outcome {
+    fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome {
+    fs::copy(from, to).map(drop).map_err(|error| format!("{}: {error}", from.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_to_pages_and_nothing_leads_out_of_the_book() {
+        let files = ["water.md", "models/README.md", "models/thermal.md", "web/desktop.png"].map(PathBuf::from);
+        let of = |link: &str, file: &str| target(link, Path::new(file), &files).map(|to| to.to_string());
+        assert_eq!(
+            of("../water.md#lakes-and-rivers", "models/thermal.md").as_deref(),
+            Some("../water.html#lakes-and-rivers")
+        );
+        assert_eq!(of("README.md", "models/thermal.md").as_deref(), Some("index.html"));
+        assert_eq!(of("models/thermal.md", "water.md").as_deref(), Some("models/thermal.html"));
+        assert_eq!(of("web/desktop.png", "water.md").as_deref(), Some("web/desktop.png"));
+        assert_eq!(of("https://maplibre.org", "water.md").as_deref(), Some("https://maplibre.org"));
+        assert_eq!(of("#here", "water.md").as_deref(), Some("#here"));
+        for link in ["../README.md", "../crates/x.rs", "fire.md"] {
+            assert_eq!(of(link, "water.md"), None, "{link}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_its_headings_names_and_only_links_that_lead() {
+        let text = "# Rain & `ice`\n\nOne [page](fire.md), [two](water.md).\n\n## A, b\n\n## A b\n";
+        let page = page("<title>{title}</title>{top}|{body}", Path::new("water.md"), text, &["water.md".into()]);
+        assert!(page.starts_with("<title>Rain &amp; ice</title>|<h1 id=\"rain--ice\">"), "{page}");
+        assert!(page.contains("One page, <a href=\"water.html\">two</a>."), "{page}");
+        assert!(page.contains("<h2 id=\"a-b\">") && page.contains("<h2 id=\"a-b-1\">"), "{page}");
+    }
+
+    #[test]
+    fn a_models_page_has_its_recipe_running() {
+        let page = page("{top}|{body}", Path::new("models/thermal.md"), "# thermal\n\nSlides.\n\nMore.\n", &[]);
+        assert!(page.starts_with("../|<h1"), "{page}");
+        assert!(
+            page.contains("<p>Slides.</p>\n<figure class=\"live\" data-recipe=\"../recipes/thermal.toml\">"),
+            "{page}"
+        );
+    }
+}
