@@ -190,9 +190,9 @@ class Page:
 
 
 class Server:
-    """Serves a folder, quietly and from a sub-path, as any static server does."""
+    """Serves a folder, quietly and from a sub-path, as any static server does; `isolated` pages may share memory."""
 
-    def __init__(self, folder, path="/some/where/"):
+    def __init__(self, folder, path="/some/where/", isolated=False):
         self.served, self.silent = [], False
 
         class Handler(http.server.SimpleHTTPRequestHandler):
@@ -204,6 +204,12 @@ class Server:
                     return handler.connection.close()
                 self.served.append(handler.path)
                 super().do_GET()
+
+            def end_headers(self):
+                if isolated:
+                    self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+                    self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
+                super().end_headers()
 
             def translate_path(self, name):
                 return super().translate_path(name.removeprefix(path)) if name.startswith(path) else os.devnull + "/none"

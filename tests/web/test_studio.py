@@ -188,6 +188,24 @@ def test_firefox_shows_the_same(server, tmp_path):
         firefox.close()
 
 
+def test_an_isolated_page_works_on_several_threads(browser, tmp_path):
+    _, report = built(tmp_path, SMALL)
+    server = Server(DIST, isolated=True)
+    page = browser.page(server.address + "#" + link_of(SMALL))
+    state = done(page)
+    assert page.run("crossOriginIsolated && window.thalweg.threads() === navigator.hardwareConcurrency")
+    assert state["fingerprint"] == report["fingerprints"]["ground"]
+    assert page.troubles == [], page.troubles
+    page.close()
+    server.close()
+
+
+def test_a_page_that_is_not_isolated_has_one_thread(page):
+    done(page)
+    assert page.run("!crossOriginIsolated && window.thalweg.threads() === 1")
+    assert "one thread" in page.run("document.getElementById('wait').textContent")
+
+
 def test_hands_turn_the_land_and_sliders_act(page):
     before = done(page)
     page.drag((640, 400), (740, 400))

@@ -1,7 +1,7 @@
 //! Packages as WebAssembly for pages: [`module`] builds one, [`glue`] puts JavaScript about it.
 //!
-//! The standard library for wasm32-unknown-unknown is built from source by the toolchain that brings it: rustup's where it has
-//! that target, else Debian's `rustc-web` with `rust-web-src`.
+//! The standard library for wasm32-unknown-unknown comes with rustup's toolchain where that has the target; else, and always for
+//! [`Threads::Many`], it is built from source: rustup's own, or Debian's `rustc-web` with `rust-web-src`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,34 +18,70 @@ const FEATURES: &str = "-Ctarget-feature=+simd128";
 const WEB: &str = "/usr/bin/rustc";
 const WEB_SOURCE: &str = "/usr/lib/rustlib/src/rust/library";
 
+/// How many threads a module runs on.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Threads {
+    One,
+    /// As many workers as its page makes, over one memory: pages that are isolated (COOP, COEP) can share that.
+    Many,
+}
+
+/// What a module needs whose memory is shared: atomic operations, room for 4 GiB, and a place for what is each thread's own.
+const SHARED: [&str; 8] = [
+    "-Ctarget-feature=+simd128,+atomics,+bulk-memory,+mutable-globals",
+    "-Clink-arg=--shared-memory",
+    "-Clink-arg=--import-memory",
+    "-Clink-arg=--max-memory=4294967296",
+    "-Clink-arg=--export=__wasm_init_tls",
+    "-Clink-arg=--export=__tls_size",
+    "-Clink-arg=--export=__tls_align",
+    "-Clink-arg=--export=__tls_base",
+];
+
 /// Builds a package of the workspace with a profile of cargo's, and gives the module's path.
-pub fn module(package: &str, profile: &str) -> Outcome<PathBuf> {
-    let target = built()?.parent().ok_or("there is no target folder")?.join("wasm");
+pub fn module(package: &str, profile: &str, threads: Threads) -> Outcome<PathBuf> {
+    let name = if threads == Threads::Many { "wasm-threads" } else { "wasm" };
+    let target = built()?.parent().ok_or("there is no target folder")?.join(name);
     let mut build = cargo_command();
     build.args(["build", "--target", TARGET, "--profile", profile, "--package", package, "--target-dir"]).arg(&target);
     // Messages of what must not happen hold paths: those of the sources, not of the machine that built them.
     let sources = fs::canonicalize(root()).map_err(|error| format!("{}: {error}", root().display()))?;
-    let mut flags = vec![FEATURES.to_string(), format!("--remap-path-prefix={}=thalweg", sources.display())];
+    let mut flags: Vec<String> = match threads {
+        Threads::One => vec![FEATURES.to_string()],
+        Threads::Many => SHARED.map(String::from).to_vec(),
+    };
+    flags.push(format!("--remap-path-prefix={}=thalweg", sources.display()));
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     if let Some(home) = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo"))) {
         flags.push(format!("--remap-path-prefix={}=cargo", home.display()));
     }
     build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags.join(" "));
-    let has_target = Command::new("rustc").args(["--print", "target-libdir", "--target", TARGET]).output();
-    let has_target = has_target.is_ok_and(|output| {
-        output.status.success() && Path::new(&*String::from_utf8_lossy(output.stdout.trim_ascii())).is_dir()
-    });
-    if !has_target {
-        if !Path::new(WEB_SOURCE).is_dir() {
-            install(&["rustc-web", "rust-web-src"], "a standard library for WebAssembly")
-                .map_err(|problem| format!("{problem}; or `rustup target add {TARGET}`"))?;
+    let has_target = printed("target-libdir", &["--target", TARGET]).is_ok_and(|folder| folder.is_dir());
+    if threads == Threads::Many || !has_target {
+        let own_source = printed("sysroot", &[])?.join("lib/rustlib/src/rust/library");
+        if !own_source.is_dir() {
+            if !Path::new(WEB_SOURCE).is_dir() {
+                install(&["rustc-web", "rust-web-src"], "a standard library for WebAssembly").map_err(|problem| {
+                    format!("{problem}; or `rustup target add {TARGET}` and `rustup component add rust-src`")
+                })?;
+            }
+            build.env("RUSTC", WEB).env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker()?);
         }
-        build.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC", WEB).env("RUSTC_BOOTSTRAP", "1");
-        build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker()?);
+        build.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1");
     }
     run(&mut build)?;
     let folder = if profile == "dev" { "debug" } else { profile };
     Ok(target.join(TARGET).join(folder).join(format!("{}.wasm", package.replace('-', "_"))))
+}
+
+/// A path that the compiler tells of itself.
+fn printed(what: &str, more: &[&str]) -> Outcome<PathBuf> {
+    let output = Command::new("rustc").args(["--print", what]).args(more).output();
+    let output = output.map_err(|error| format!("rustc: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("rustc: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(PathBuf::from(String::from_utf8_lossy(output.stdout.trim_ascii()).into_owned()))
 }
 
 /// Puts a module into a folder as `NAME_bg.wasm`, with the JavaScript that calls it, `NAME.js`, a module of ECMAScript.
@@ -85,10 +121,7 @@ fn install(packages: &[&str], what: &str) -> Outcome {
 
 /// The linker that came with the toolchain that runs us, or Debian's.
 fn linker() -> Outcome<PathBuf> {
-    let output =
-        Command::new("rustc").args(["--print", "sysroot"]).output().map_err(|error| format!("rustc: {error}"))?;
-    let sysroot = PathBuf::from(String::from_utf8_lossy(output.stdout.trim_ascii()).into_owned());
-    let host = sysroot.join("lib/rustlib");
+    let host = printed("sysroot", &[])?.join("lib/rustlib");
     let folders = fs::read_dir(&host).map_err(|error| format!("{}: {error}", host.display()))?;
     let mut own = folders.filter_map(Result::ok).map(|folder| folder.path().join("bin/rust-lld"));
     own.find(|path| path.is_file())

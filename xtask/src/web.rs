@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::site;
-use crate::wasm::{glue, module, on_the_wire};
+use crate::wasm::{Threads, glue, module, on_the_wire};
 use xtask::shell::{Outcome, built, program, root, run};
 
 /// A package whose module pages load.
@@ -15,19 +15,31 @@ struct Face {
     name: &'static str,
     /// Its folder in `dist/`.
     folder: &'static str,
-    /// What lies beside the module, from the root on.
-    beside: &'static str,
+    /// What lies beside the module, from the root on, if anything does.
+    beside: Option<&'static str>,
+    threads: Threads,
 }
 
-/// The library for pages.
-const LIBRARY: Face = Face { package: "thalweg-web", name: "thalweg", folder: "npm", beside: "crates/thalweg-web/npm" };
 /// The studio as a page.
 const STUDIO: Face = Face {
     package: "thalweg-studio-web",
     name: "thalweg_studio",
     folder: "",
-    beside: "crates/thalweg-studio-web/page",
+    beside: Some("crates/thalweg-studio-web/page"),
+    threads: Threads::One,
 };
+/// What its worker runs where the page is isolated.
+const STUDIO_THREADS: Face = Face { folder: "threads", beside: None, threads: Threads::Many, ..STUDIO };
+/// The library for pages.
+const LIBRARY: Face = Face {
+    package: "thalweg-web",
+    name: "thalweg",
+    folder: "npm",
+    beside: Some("crates/thalweg-web/npm"),
+    threads: Threads::One,
+};
+/// The same with threads.
+const THREADS: Face = Face { folder: "npm/threads", beside: None, threads: Threads::Many, ..LIBRARY };
 
 /// The worker that keeps pages for when there is no net, with the place for their names.
 const OFFLINE: (&str, &str, &str) = ("xtask/web/sw.js", "sw.js", "[\"FILES\"]");
@@ -59,9 +71,12 @@ pub fn dist() -> Outcome {
     }
     examples(&dist)?;
     offline(&dist)?;
-    // Its pictures are more than what a browser should keep of a page that it has seen once.
+    // The modules that most pages cannot use, and the book's pictures, are more than what a browser should keep of a page that it has seen once.
+    for face in [&STUDIO_THREADS, &THREADS] {
+        face.lay(&dist, "web")?;
+    }
     site::write(&dist.join("book"))?;
-    for face in [&STUDIO, &LIBRARY] {
+    for face in [&STUDIO, &STUDIO_THREADS, &LIBRARY, &THREADS] {
         for name in [format!("{}_bg.wasm", face.name), format!("{}.js", face.name)] {
             let file = dist.join(face.folder).join(name);
             let bytes = fs::metadata(&file).map_err(problem(&file))?.len();
@@ -75,11 +90,12 @@ impl Face {
     /// Lays its files into `dist`, the module built with a profile of cargo's.
     fn lay(&self, dist: &Path, profile: &str) -> Outcome {
         let folder = dist.join(self.folder);
-        copy(&root().join(self.beside), &folder)?;
+        self.beside.map_or(Ok(()), |beside| copy(&root().join(beside), &folder))?;
+        fs::create_dir_all(&folder).map_err(problem(&folder))?;
         for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
             fs::copy(root().join(licence), folder.join(licence)).map_err(problem(&folder))?;
         }
-        glue(&module(self.package, profile)?, &folder, self.name)
+        glue(&module(self.package, profile, self.threads)?, &folder, self.name)
     }
 }
 

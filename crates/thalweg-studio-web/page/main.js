@@ -43,8 +43,9 @@ class Host {
   #module;
   #worker = null;
   #made = 0;
-  /// Bytes that the worker's program has.
+  /// Bytes that the worker's program has, and its threads.
   memory = 0;
+  threads = 0;
 
   constructor(module) {
     this.#module = module;
@@ -62,6 +63,7 @@ class Host {
       if (worker !== this.#worker) return;
       if (data instanceof Uint8Array) page?.receive(data);
       else if (data.memory) this.memory = data.memory;
+      else if (data.threads) this.threads = data.threads;
       else if (data.broken) lost();
       // The lock is free when the worker is dead, whoever killed it.
       else if (data.lives) navigator.locks.request(name, lost).catch(() => {});
@@ -138,6 +140,9 @@ for (const kind of ["dragenter", "dragover", "drop"]) {
 
 // ---- the beginning ----------------------------------------------------------------------------------------------------------
 
+// A server that does not isolate the page leaves it one thread.
+if (!window.crossOriginIsolated) at("wait").textContent = "Land is on its way, on one thread …";
+
 function draws() {
   try {
     return Boolean(navigator.gpu || document.createElement("canvas").getContext("webgl2"));
@@ -182,6 +187,7 @@ function hook(host, memory) {
     recipe: (text) => page.recipe(text),
     heights: () => page.heights(),
     memory: () => memory.buffer.byteLength + host.memory,
+    threads: () => host.threads,
     open: (files) => open([...files]),
     breakDown: () => page.break_down(),
     kill: () => host.kill(),

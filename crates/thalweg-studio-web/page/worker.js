@@ -1,5 +1,5 @@
-// The session's worker: it hands the page's bytes to the station, gives it turns, and sends on what it says.
-import init, { Station } from "./thalweg_studio.js";
+// The session's worker: it hands the page's bytes to the station, gives it turns, and sends on what it says. Where the page is isolated, its program
+// shares memory with further workers, as many as there are processors.
 
 const waiting = [];
 const soon = new MessageChannel();
@@ -26,12 +26,28 @@ async function begin({ module, name }) {
   }
   self.postMessage({ lives: Boolean(navigator.locks) });
   try {
-    ({ memory } = await init({ module_or_path: module }));
-    station = new Station({ post: (bytes) => self.postMessage(bytes, [bytes.buffer]) });
+    const program = await (self.crossOriginIsolated ? threaded().catch(() => single(module)) : single(module));
+    memory = program.memory;
+    self.postMessage({ threads: program.threads });
+    station = new program.Station({ post: (bytes) => self.postMessage(bytes, [bytes.buffer]) });
   } catch (problem) {
     return fail(problem);
   }
   call();
+}
+
+async function single(module) {
+  const { default: init, Station } = await import("./thalweg_studio.js");
+  const { memory } = await init({ module_or_path: module });
+  return { Station, memory, threads: 1 };
+}
+
+async function threaded() {
+  const { default: init, Station, initThreadPool } = await import("./threads/thalweg_studio.js");
+  const { memory } = await init();
+  const threads = Math.max(navigator.hardwareConcurrency, 1);
+  await initThreadPool(threads);
+  return { Station, memory, threads };
 }
 
 // A turn after what waits in the browser's own queue, so that the page is heard between any two.

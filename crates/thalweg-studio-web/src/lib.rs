@@ -7,3 +7,7 @@ mod page;
 mod state;
 #[cfg(target_arch = "wasm32")]
 mod station;
+
+/// Makes so many threads of workers; only in the module that has them.
+#[cfg(all(target_arch = "wasm32", target_feature = "atomics"))]
+pub use wasm_bindgen_rayon::init_thread_pool;

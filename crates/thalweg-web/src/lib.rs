@@ -13,6 +13,10 @@ mod world;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
+/// Makes so many threads of workers; only in the module that has them.
+#[cfg(target_feature = "atomics")]
+pub use wasm_bindgen_rayon::init_thread_pool;
+
 /// Has faults of the library told as errors: a module that fails stops where it is, and would say no more than that.
 #[wasm_bindgen(start)]
 fn begin() {

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use js_sys::{Function, Uint8Array};
+use send_wrapper::SendWrapper;
 use serde_json::json;
 use thalweg::Error;
 use thalweg::local::Rect;
@@ -88,21 +89,23 @@ impl World {
 
 impl World {
     fn window(&self, level: u32, rect: Rect, progress: Option<&Function>) -> Result<Terrain> {
+        // A function belongs to the thread that it came to: steps that another one takes are not told.
+        let progress = progress.map(SendWrapper::new);
         let mut thrown = None;
         let mut watch = |step: &Solving| {
-            let Some(tell) = progress else { return ControlFlow::Continue(()) };
+            let Some(tell) = progress.as_ref().filter(|tell| tell.valid()) else { return ControlFlow::Continue(()) };
             let state = object(&json!({ "stage": step.what, "done": step.done, "of": step.of }));
             match state.and_then(|state| Ok(tell.call1(&JsValue::NULL, &state)?)) {
                 Ok(answer) if answer.as_bool() == Some(false) => ControlFlow::Break(()),
                 Ok(_) => ControlFlow::Continue(()),
                 Err(problem) => {
-                    thrown = Some(problem);
+                    thrown = Some(SendWrapper::new(problem));
                     ControlFlow::Break(())
                 }
             }
         };
         let solved = self.world.solve(level, rect, &mut watch);
-        thrown.map_or(Ok(()), Err)?;
+        thrown.map_or(Ok(()), |problem| Err(problem.take()))?;
         solved?;
         let window = self.world.window(level, rect)?;
         let mut land = terrain(self.world.frame(), &window, self.world.runoff())?;

@@ -1,8 +1,11 @@
 // What a page writes with the package's types; tests/web/npm/types.test.mjs has the compiler look at it, and at lines that must not pass.
 
 import init, { Terrain, World, apply, build, drain, models, presets, textures, type Progress } from "thalweg";
+import start, { initThreadPool } from "thalweg/threads";
 
 await init();
+await start();
+await initThreadPool(navigator.hardwareConcurrency);
 const tell = ({ stage, done, of }: Progress): boolean => stage.length > 0 && done <= of;
 const land: Terrain = build("alpine", { cells: 256, seed: 7n, progress: tell, set: { uplift: { rate: 1 } } });
 const own = new Terrain({ heights: new Float32Array(4), rows: 2, cols: 2, cellSize: 10, edges: "closed" });

@@ -13,7 +13,7 @@ const TYPES = join(ROOT, "crates/thalweg-web/npm/thalweg.d.ts");
 
 test("an example passes tsc --strict, and each line that is wrong is seen", () => {
   mkdirSync(join(place, "node_modules/thalweg"), { recursive: true });
-  for (const name of ["package.json", "thalweg.d.ts"]) copyFileSync(join(ROOT, "crates/thalweg-web/npm", name), join(place, "node_modules/thalweg", name));
+  for (const name of ["package.json", "thalweg.d.ts", "threads.d.ts"]) copyFileSync(join(ROOT, "crates/thalweg-web/npm", name), join(place, "node_modules/thalweg", name));
   copyFileSync(join(ROOT, "tests/web/npm/example.ts"), join(place, "example.ts"));
   writeFileSync(join(place, "package.json"), '{ "type": "module" }');
   const tsc = process.env.TSC ?? join(ROOT, "target/npm-web/node_modules/typescript/bin/tsc");
@@ -40,6 +40,6 @@ test("the package holds what it says", () => {
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const [{ files, version }] = JSON.parse(execFileSync(npm, ["pack", "--dry-run", "--json"], { cwd: copy, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }));
   const names = files.map(({ path }) => path).sort();
-  assert.deepEqual(names, ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json", "thalweg.d.ts", "thalweg.js", "thalweg_bg.wasm"]);
+  assert.deepEqual(names, ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "package.json", "thalweg.d.ts", "thalweg.js", "thalweg_bg.wasm", "threads.d.ts"]);
   assert.equal(version, thalweg.version());
 });

@@ -1,0 +1,93 @@
+"""The npm package with threads, in an isolated page of Chromium: any number of them gives the command's bits."""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from chromium import Browser, Server
+
+ROOT = Path(__file__).resolve().parents[2]
+THALWEG = os.environ["THALWEG"]
+DIST = Path(os.environ.get("DIST", ROOT / "dist"))
+
+# A worker of the page: only there a thread may wait for others.
+WORKER = """
+    import init, { initThreadPool, build } from "%snpm/threads/thalweg.js";
+    let pool = null;
+    onmessage = async ({ data: { threads, recipe, options } }) => {
+        try {
+            pool ??= init().then(() => initThreadPool(threads));
+            await pool;
+            const start = performance.now();
+            const land = build(recipe, options);
+            const seconds = (performance.now() - start) / 1000;
+            postMessage({ prints: land.fingerprints(), seconds });
+            land.free();
+        } catch (problem) {
+            postMessage({ problem: String(problem.message ?? problem) });
+        }
+    };
+"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    server = Server(DIST, isolated=True)
+    browser = Browser(tmp_path_factory.mktemp("chromium"))
+    page = browser.page(None)
+    page.go(server.address + "npm/thalweg.d.ts")
+    while not page.loaded:
+        pass
+    assert page.run("crossOriginIsolated")
+    page.run(f"""
+        window.code = URL.createObjectURL(new Blob([{json.dumps(WORKER % server.address)}], {{ type: "text/javascript" }}));
+        window.workers = new Map();
+        window.built = (threads, recipe, options) => new Promise((resolve) => {{
+            if (!workers.has(threads)) workers.set(threads, new Worker(code, {{ type: "module" }}));
+            const worker = workers.get(threads);
+            worker.onmessage = ({{ data }}) => resolve(data);
+            worker.onerror = (problem) => resolve({{ problem: problem.message }});
+            worker.postMessage({{ threads, recipe, options }});
+        }});
+        0
+    """)
+    yield page
+    page.close()
+    browser.close()
+    server.close()
+
+
+def small(text):
+    return re.sub(r"^cells = \d+", "cells = 64", text, flags=re.M)
+
+
+def here(folder, words):
+    subprocess.run([THALWEG, "build", *words, "--out", "here", "--quiet"], cwd=folder, check=True)
+    return json.loads((folder / "here/report.json").read_text())["fingerprints"]
+
+
+MODELS = [path for path in sorted((ROOT / "recipes/models").glob("*.toml")) if path.stem != "elevation"]
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
+def test_a_model_has_the_commands_bits_on_four_threads(page, tmp_path, path):
+    recipe = small(path.read_text())
+    (tmp_path / "own.toml").write_text(recipe)
+    wanted = here(tmp_path, ["own.toml"])
+    for threads in [1, 4]:
+        found = page.run(f"built({threads}, {json.dumps(recipe)}, {{}})")
+        assert found.get("prints") == wanted, (threads, found)
+
+
+def test_a_preset_does_and_is_quicker(page, tmp_path):
+    wanted = here(tmp_path, ["alpine", "--cells", "256"])
+    seconds = {}
+    for threads in [1, 2]:
+        found = page.run(f"built({threads}, 'alpine', {{ cells: 256 }})")
+        assert found.get("prints") == wanted, (threads, found)
+        seconds[threads] = found["seconds"]
+    print(seconds)
