@@ -40,6 +40,7 @@ const OTHERWISE: &[(&str, &[&str], &str)] = &[
     ("thalweg-studio/src/view/gpu_terrain.rs", &["ground"], "a texture"),
     ("src/flow/", &["ground", "pool", "water"], "arguments, in messages"),
     ("src/process/forest/kinds.rs", &["dwarf_pine"], "a kind of plant"),
+    ("src/io/depression_file.rs", &["lake"], "a column of a table"),
     ("src/io/npy.rs", &["shape"], "a key of NumPy's files"),
     ("src/io/river_folder.rs", &["rivers"], "a key of a report"),
     ("src/io/rivers.rs", &["lake", "river", "rivers"], "layers of a file"),
