@@ -1,11 +1,13 @@
 //! Folders that a second face writes and reads: a survey's, and a world's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use thalweg::export::{Export, ExportOptions, ExportTarget, LayerPlace, TARGETS};
 use thalweg::flow::STEPS;
-use thalweg::io::{LoadOptions, SaveOptions, load, save};
+use thalweg::io::{LoadOptions, SaveOptions, held, load, save};
 use thalweg::survey::{Phase, Survey, SurveyOptions, check_files};
 use thalweg::terrain::{DISCHARGE, POOL};
 use thalweg::{Field, Grid, Height, Recipe, Run, Terrain, presets, world_folder};
@@ -156,6 +158,77 @@ fn a_preset_s_elevation_model_is_laid_beside_its_world() {
     drop(passing);
     let again = Run::new(world_folder::recipe_of(&folder).unwrap().unwrap()).unwrap();
     assert_eq!(again.recipe().from.as_deref(), Some(Path::new("jacksboro.tif")));
+}
+
+/// All files in a folder and in folders of it, by their paths from there on.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(inner) = folders.pop() {
+        for path in fs::read_dir(inner).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                found.insert(path.strip_prefix(folder).unwrap().to_path_buf(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn held_contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    held::empty(folder).into_iter().map(|(path, bytes)| (path, bytes.to_vec())).collect()
+}
+
+/// Where there is no disk a folder lies in memory, and holds the same bytes: a world, what it began with, what programs take.
+#[test]
+fn a_folder_in_memory_holds_what_one_on_the_disk_does() {
+    let place = tempfile::tempdir().unwrap();
+    let memory = held::path("a-folder-in-memory");
+    for name in ["forest", "aged", "glacial"] {
+        let mut recipe = Recipe { cells: 24, ..presets::find(name).unwrap() };
+        if let Some(from) = recipe.from.take() {
+            held::hold(held::path(&from), presets::ELEVATION_MODEL.1);
+            recipe.from = Some(held::path(&from));
+        }
+        let mut run = Run::new(recipe).unwrap();
+        while run.step().unwrap().is_some() {}
+        let disk = place.path().join(name);
+        for folder in [&disk, &memory] {
+            world_folder::export(&run, folder).unwrap();
+        }
+        let (there, here) = (contents(&disk), held_contents(&memory));
+        assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{name}");
+        assert!(there == here && here.len() > 6, "{name}");
+        let again = Run::new(world_folder::recipe_of(&disk).unwrap().unwrap());
+        assert!(again.is_ok(), "{name}: {:?}", again.err().map(|error| error.to_string()));
+    }
+    let run = {
+        let mut run = Run::new(Recipe { cells: 48, ..presets::find("hills").unwrap() }).unwrap();
+        while run.step().unwrap().is_some() {}
+        run
+    };
+    let terrain = Arc::new(run.terrain().clone());
+    for target in &TARGETS {
+        let export = |folder: &Path| {
+            let options = ExportOptions { layers: target.layers_of(&terrain), ..ExportOptions::new(target) };
+            Export::of(Arc::clone(&terrain), folder, options)?.finish()
+        };
+        let disk = place.path().join(target.name);
+        let done = export(&disk).unwrap();
+        assert_eq!(export(&memory).unwrap().manifest, done.manifest);
+        // A folder that holds it already is left as it is, in memory too.
+        let other = if target.name == "gis" { "unity" } else { "gis" };
+        let options = ExportOptions::new(ExportTarget::find(other).unwrap());
+        let said = Export::of(Arc::clone(&terrain), &memory, options).err().map(|error| error.to_string());
+        assert!(said.is_some_and(|said| said.contains("another export")), "{}", target.name);
+        let (there, here) = (contents(&disk), held_contents(&memory));
+        assert_eq!(there.keys().collect::<Vec<_>>(), here.keys().collect::<Vec<_>>(), "{}", target.name);
+        assert!(there == here && here.len() >= 2, "{}", target.name);
+        let takes = !target.layers_of(&terrain).is_empty();
+        assert_eq!(takes, target.layers != LayerPlace::None, "{}", target.name);
+    }
+    assert!(held::held(&held::path(presets::ELEVATION_MODEL.0)).is_some(), "what is read stays");
 }
 
 #[test]

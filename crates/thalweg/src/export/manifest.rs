@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use crate::base::error::{Error, Result};
-use crate::io::{disk, plain, write_text};
+use crate::io::{disk, held, plain, write_text};
 
 /// File name of an export's manifest. It is written last, so it speaks for the files once all are there.
 pub const MANIFEST: &str = "manifest.json";
@@ -30,7 +30,8 @@ pub(super) struct Claimed {
     pub plan: String,
     /// Length and checksum of the files of this export that another run has put there.
     there: BTreeMap<String, (u64, u32)>,
-    done: Mutex<fs::File>,
+    /// None in memory, where nothing outlives a run.
+    done: Option<Mutex<fs::File>>,
 }
 
 /// What a folder holds of a former export: its plan, its target, and the names of its files.
@@ -124,12 +125,17 @@ impl Claimed {
                 return Err(another(folder, &former));
             }
         }
-        if !goes_on && let Some(name) = files.iter().find(|name| folder.join(name).exists()) {
+        let is_taken = |path: PathBuf| path.exists() || held::held(&path).is_some();
+        if !goes_on && let Some(name) = files.iter().find(|name| is_taken(folder.join(name))) {
             let problem = "is there already, and no manifest says that it is of this export; name another folder";
             return Err(Error::file(folder.join(name), problem));
         }
         let text = json!({"thalweg": env!("CARGO_PKG_VERSION"), "target": target, "plan": plan, "files": files});
         write_text(folder.join(LIST), &format!("{text}\n"))?;
+        let (folder, plan) = (folder.to_path_buf(), plan.to_string());
+        if held::is_held(&folder) {
+            return Ok(Self { folder, plan, there, done: None });
+        }
         let path = folder.join(DONE);
         if goes_on && let Some(bytes) = plain::read_if_there(&path, MOST)? {
             there.extend(String::from_utf8_lossy(&bytes).lines().filter_map(sum_of));
@@ -137,7 +143,7 @@ impl Claimed {
             disk::remove(&path).map_err(Error::io(&path, "remove"))?;
         }
         let done = fs::File::options().create(true).append(true).open(&path).map_err(Error::io(&path, "write"))?;
-        Ok(Self { folder: folder.to_path_buf(), plan: plan.to_string(), there, done: Mutex::new(done) })
+        Ok(Self { folder, plan, there, done: Some(Mutex::new(done)) })
     }
 
     /// Whether a file is there as it was written.
@@ -151,8 +157,9 @@ impl Claimed {
     /// # Errors
     /// What the system refuses.
     pub fn note(&self, name: &str) -> Result<()> {
+        let Some(done) = &self.done else { return Ok(()) };
         let (bytes, crc) = checksum(&self.folder.join(name))?;
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
         // Whole in one write: tiles are written side by side.
         done.write_all(format!("{bytes} {crc:08x} {name}\n").as_bytes())
             .map_err(Error::io(&self.folder.join(DONE), "write"))
@@ -185,6 +192,9 @@ fn sum_of(line: &str) -> Option<(String, (u64, u32))> {
 /// # Errors
 /// When it cannot be read.
 pub(super) fn checksum(path: &Path) -> Result<(u64, u32)> {
+    if let Some(bytes) = held::held(path) {
+        return Ok((bytes.len() as u64, crc32fast::hash(&bytes)));
+    }
     let (mut file, _) = plain::open(path)?;
     let (mut length, mut crc, mut buffer) = (0, crc32fast::Hasher::new(), vec![0; 1 << 18]);
     loop {

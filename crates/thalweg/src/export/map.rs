@@ -1,7 +1,6 @@
 //! [`MapExport`]: a terrain as pyramids of map tiles, and a page that shows them.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use super::source::Ground;
 use super::{ExportOptions, ExportProgress, ExportTiles, Exported};
 use crate::base::error::{Error, Result};
 use crate::io::atomic::sweep;
-use crate::io::{atomic, has_crs, output, save_place, write_text};
+use crate::io::{atomic, disk, has_crs, output, save_place, write_text};
 use crate::web::{
     KNOWN_CODES, MAP_LAYERS, MOST_ZOOM, MapLand, MapLayer, MapPage, MapPlace, MapTile, MeshTile, PAGE, SIDE,
     TileHeights, bounds, mesh_range, mesh_zoom, pixel, scale, tile_range,
@@ -290,7 +289,7 @@ impl MapExport {
         for ((_, file), bytes) in files.iter().zip(bodies) {
             let path = self.folder.join(file);
             let folder = path.parent().unwrap_or(&self.folder);
-            fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
+            disk::make_folders(folder).map_err(Error::io(folder, "make the folder"))?;
             atomic(&path, |out| out.write_all(&bytes).map_err(Error::io(&path, "write")))?;
             plan.claimed.note(file)?;
         }

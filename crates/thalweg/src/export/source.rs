@@ -1,9 +1,11 @@
 //! What is exported: heights and layers, of a file, of a world's folder, or held in memory.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::sampling::{Piece, Sheet};
+use super::{ExportTarget, LayerPlace, MOST_MASKS};
 use crate::base::error::{Error, Result};
 use crate::io::has_crs;
 use crate::io::{
@@ -282,6 +284,42 @@ fn held_layer(terrain: &Arc<Terrain>, name: &str) -> Result<GoingLayer> {
     let whole = cells.cell_type() == CellType::Count;
     let sheet = Box::new(HeldLayer { terrain: terrain.clone(), cells });
     Ok(GoingLayer { name: name.to_string(), unit, whole, sheet })
+}
+
+impl ExportTarget {
+    /// The layers of a terrain in memory that this target has a place for, by name: none without data, no more classes than become masks,
+    /// no whole numbers beyond what a picture holds.
+    pub fn layers_of(&self, terrain: &Terrain) -> Vec<String> {
+        let loose = terrain.loose.clone().map(Cells::Height);
+        let loose = loose.iter().map(|cells| (LOOSE.name, cells));
+        let layers = terrain.layers.iter().map(|(name, layer)| (name.as_str(), &layer.cells)).chain(loose);
+        layers.filter(|(_, cells)| self.has_place(terrain, cells)).map(|(name, _)| name.to_string()).collect()
+    }
+
+    fn has_place(&self, terrain: &Terrain, cells: &Cells) -> bool {
+        let [rows, cols] = cells.size();
+        let mut there =
+            (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).filter(|(i, j)| !terrain.is_nodata(*i, *j));
+        match (self.layers, cells) {
+            (LayerPlace::None, _) => false,
+            (LayerPlace::Masks | LayerPlace::Texels, Cells::Count(field)) => {
+                let mut classes = BTreeSet::new();
+                let few = there.all(|at| {
+                    classes.insert(field[at]);
+                    classes.len() <= MOST_MASKS
+                });
+                few && !classes.is_empty()
+            }
+            (LayerPlace::Pictures, Cells::Count(field)) => {
+                there.clone().count() > 0 && there.all(|at| field[at] <= u32::from(u16::MAX))
+            }
+            (_, Cells::Count(field)) => there.clone().count() > 0 && there.all(|at| field[at] < u32::MAX),
+            (_, Cells::Height(_)) => there.next().is_some(),
+            (_, Cells::Float(field)) => {
+                there.clone().any(|at| field[at].is_finite()) && there.all(|at| !field[at].is_infinite())
+            }
+        }
+    }
 }
 
 /// A window of values, `None` where there is no data.

@@ -61,6 +61,9 @@ pub fn write_text(path: impl AsRef<Path>, text: &str) -> Result<()> {
 /// # Errors
 /// No such folder, no right to write there, no space.
 pub fn try_folder(folder: &Path) -> std::io::Result<()> {
+    if memory::is_held(folder) {
+        return Ok(());
+    }
     sweep(folder);
     Temporary::file(folder).map(drop)
 }
@@ -117,6 +120,10 @@ impl Temporary {
     /// # Errors
     /// What the system refuses: no such `folder`, no right to write there, no space.
     pub fn folder(folder: &Path) -> std::io::Result<Self> {
+        if memory::is_held(folder) {
+            let (path, ()) = named(folder, |_| Ok(()))?;
+            return Ok(Self { path, _open: None });
+        }
         let (path, ()) = named(folder, disk::make_folder)?;
         let open = fs::File::open(&path).ok();
         let _ = open.as_ref().map(fs::File::try_lock);
@@ -134,7 +141,9 @@ fn named<T>(folder: &Path, make: impl Fn(&Path) -> std::io::Result<T>) -> std::i
     static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = folder.join(format!("{HEAD}{}-{n}{TAIL}", std::process::id()));
+        // In memory there is one process alone, and in a browser none has a number.
+        let process = if memory::is_held(folder) { 0 } else { std::process::id() };
+        let path = folder.join(format!("{HEAD}{process}-{n}{TAIL}"));
         held().insert(path.clone());
         match make(&path) {
             Ok(made) => return Ok((path, made)),
@@ -198,6 +207,10 @@ pub fn lives(process: u32) -> Option<bool> {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !held().remove(&self.path) {
+            return;
+        }
+        if memory::is_held(&self.path) {
+            memory::empty(&self.path);
             return;
         }
         let _ = match self._open.take() {

@@ -1,10 +1,14 @@
-//! Every change that is made to the disk goes through here, so that a test can make any of them fail, or be the last.
+//! Every change that is made to the disk goes through here, so that a test can make any of them fail, or be the last. What has its place
+//! in memory ([`held`]) changes there.
 //!
 //! In a release the watcher is not there, and these functions are those of [`std::fs`].
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use super::held;
 
 /// A change to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,11 +151,33 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
+/// Makes a folder, with those above it; that it is there is no error.
+///
+/// # Errors
+/// Something else at `path` or above it, no right, no space.
+pub fn make_folders(path: &Path) -> io::Result<()> {
+    if held::is_held(path) { Ok(()) } else { fs::create_dir_all(path) }
+}
+
+/// The names in a folder, in no order.
+///
+/// # Errors
+/// No such folder, no right to read it.
+pub fn names_in(path: &Path) -> io::Result<Vec<OsString>> {
+    if held::is_held(path) {
+        return Ok(held::names_in(path).into_iter().collect());
+    }
+    fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
+}
+
 /// Gives a file another name; what had that name is gone.
 ///
 /// # Errors
 /// No file `from`; a folder at `to`, or a place on another disk; no right.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    if held::is_held(from) && held::is_held(to) {
+        return if held::rename(from, to) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) };
+    }
     may(Act::Rename, to)?;
     fs::rename(from, to)
 }
@@ -161,6 +187,10 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// A folder at `path`; no right.
 pub fn remove(path: &Path) -> io::Result<()> {
+    if held::is_held(path) {
+        held::let_go(path);
+        return Ok(());
+    }
     may(Act::Remove, path)?;
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -173,6 +203,9 @@ pub fn remove(path: &Path) -> io::Result<()> {
 /// # Errors
 /// A folder that is not there or may not be read; what writing to the disk meets.
 pub fn sync_folder(path: &Path) -> io::Result<()> {
+    if held::is_held(path) {
+        return Ok(());
+    }
     may(Act::Sync, path)?;
     #[cfg(unix)]
     match fs::File::open(path).and_then(|folder| folder.sync_all()) {

@@ -1,10 +1,10 @@
 //! Files that lie in memory: where a program has no disk, as in a browser, or has bytes and no file.
 //!
 //! A path whose first part is [`HELD`] names one. Readers and writers of files take such paths as they take others, and what is
-//! written appears whole or not at all, as on the disk.
+//! written appears whole or not at all, as on the disk. Folders are there by the names of their files alone.
 
-use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -42,6 +42,30 @@ pub fn held(path: &Path) -> Option<Arc<[u8]>> {
 /// Takes a file out of memory again and returns its bytes; `None` where there is no such file.
 pub fn let_go(path: &Path) -> Option<Arc<[u8]>> {
     files().remove(path)
+}
+
+/// Takes all files of a folder in memory, and of folders in it, out of memory again: their paths from the folder on, in order, and their
+/// bytes.
+pub fn empty(folder: &Path) -> Vec<(PathBuf, Arc<[u8]>)> {
+    let mut files = files();
+    let inside = files.keys().filter_map(|path| Some((path.clone(), path.strip_prefix(folder).ok()?.to_path_buf())));
+    let inside: Vec<_> = inside.collect();
+    inside.into_iter().filter_map(|(path, name)| Some((name, files.remove(&path)?))).collect()
+}
+
+/// The names in a folder in memory.
+pub(super) fn names_in(folder: &Path) -> BTreeSet<OsString> {
+    let files = files();
+    let inside = files.keys().filter_map(|path| path.strip_prefix(folder).ok()?.components().next());
+    inside.map(|first| first.as_os_str().to_os_string()).collect()
+}
+
+/// Gives a file in memory another name; what had that name is gone. Whether there was such a file.
+pub(super) fn rename(from: &Path, to: &Path) -> bool {
+    let mut files = files();
+    let Some(bytes) = files.remove(from) else { return false };
+    files.insert(to.to_path_buf(), bytes);
+    true
 }
 
 #[cfg(test)]

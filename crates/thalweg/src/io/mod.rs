@@ -31,6 +31,7 @@ pub mod terrain;
 pub mod textures;
 pub mod trees;
 pub mod water;
+pub mod zip;
 
 mod ascii;
 mod cut;

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::atomic::{folder_of, try_folder};
+use super::disk;
+use super::held::is_held;
 use super::staging::unclaimed;
 use super::{Format, SampleType};
 use crate::base::error::{Error, Result};
@@ -19,7 +21,8 @@ pub fn check(path: &Path) -> Result<()> {
         return Err(Error::file(path, "is no file's name"));
     }
     // A name may be too long, for one.
-    if let Err(error) = fs::symlink_metadata(path)
+    if !is_held(path)
+        && let Err(error) = fs::symlink_metadata(path)
         && error.kind() != ErrorKind::NotFound
     {
         return Err(Error::io(path, "write")(error));
@@ -44,7 +47,7 @@ pub fn check_plain(path: &Path) -> Result<()> {
 /// # Errors
 /// A folder that cannot be made or takes no files; as [`check`] of a `height.tif` in it.
 pub fn make_folder(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).map_err(Error::io(folder, "make the folder"))?;
+    disk::make_folders(folder).map_err(Error::io(folder, "make the folder"))?;
     check(&folder.join("height.tif"))
 }
 
@@ -87,10 +90,13 @@ pub fn check_ending(path: &Path, endings: &'static [&'static str]) -> Result<&'s
     Ok(known)
 }
 
-/// The path from the root on.
+/// The path from the root on; that of a file in memory as it is.
 ///
 /// # Errors
 /// An empty path; no current folder.
 pub fn absolute(path: &Path) -> Result<PathBuf> {
+    if is_held(path) {
+        return Ok(path.to_path_buf());
+    }
     std::path::absolute(path).map_err(Error::io(path, "find"))
 }

@@ -101,9 +101,8 @@ impl Staging {
     pub fn commit(self, reports: &[PathBuf], whole: &[PathBuf], keep: &[PathBuf]) -> Result<()> {
         let mut moves = Vec::new();
         for (folder, part) in &self.parts {
-            for entry in fs::read_dir(part.path()).map_err(Error::io(folder, "read"))? {
-                let entry = entry.map_err(Error::io(folder, "read"))?;
-                moves.push((folder.join(entry.file_name()), entry.path()));
+            for name in disk::names_in(part.path()).map_err(Error::io(folder, "read"))? {
+                moves.push((folder.join(&name), part.path().join(&name)));
             }
         }
         moves.sort();

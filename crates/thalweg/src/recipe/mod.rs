@@ -51,7 +51,8 @@ use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Result};
 use crate::declare::params::Written;
-use crate::io::Sidecar;
+use crate::io::output::absolute;
+use crate::io::{Sidecar, held};
 use crate::model::{Local, Model};
 use crate::pictures::ramps::Ramp;
 use crate::products::textures::TextureRules;
@@ -226,20 +227,25 @@ impl Recipe {
     /// When there is no current folder.
     pub fn absolute(&self) -> Result<Self> {
         let mut copy = self.clone();
-        let whole = |path: &PathBuf| {
-            let path = self.folder.join(path);
-            std::path::absolute(&path).map_err(Error::io(&path, "find"))
-        };
-        copy.from = copy.from.as_ref().map(whole).transpose()?;
-        if let Some(SketchFrom::File(path)) = &mut copy.sketch {
-            *path = whole(path)?;
-        }
-        for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
-            if let From::File(path) = &source.from {
-                source.from = From::File(whole(path)?);
-            }
+        for path in copy.files_mut() {
+            let joined = if held::is_held(path) { path.clone() } else { self.folder.join(&path) };
+            *path = absolute(&joined)?;
         }
         Ok(copy)
+    }
+
+    /// The files that it names: the terrain that it begins with, the sketch, layers.
+    pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let sketch = self.sketch.iter_mut().filter_map(|sketch| match sketch {
+            SketchFrom::File(path) => Some(path),
+            _ => None,
+        });
+        let sources = self.stages.iter_mut().flat_map(|stage| stage.layers.values_mut());
+        let layers = sources.filter_map(|source| match &mut source.from {
+            From::File(path) => Some(path),
+            From::Layer(_) => None,
+        });
+        self.from.iter_mut().chain(sketch).chain(layers)
     }
 
     /// The same recipe as it stands in `folder`: files that lie there, or in folders of it, are named from there on, so that
@@ -249,19 +255,10 @@ impl Recipe {
     /// As [`Recipe::absolute`].
     pub fn within(&self, folder: &Path) -> Result<Self> {
         let mut copy = self.absolute()?;
-        let folder = std::path::absolute(folder).map_err(Error::io(folder, "find"))?;
-        let shorter = |path: &mut PathBuf| {
+        let folder = absolute(folder)?;
+        for path in copy.files_mut() {
             if let Ok(rest) = path.strip_prefix(&folder) {
                 *path = rest.to_path_buf();
-            }
-        };
-        copy.from.iter_mut().for_each(shorter);
-        if let Some(SketchFrom::File(path)) = &mut copy.sketch {
-            shorter(path);
-        }
-        for source in copy.stages.iter_mut().flat_map(|stage| stage.layers.values_mut()) {
-            if let From::File(path) = &mut source.from {
-                shorter(path);
             }
         }
         copy.folder = folder;

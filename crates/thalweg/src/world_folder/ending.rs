@@ -1,6 +1,7 @@
 //! [`Ending`]: what becomes of a finished run, checked before the work and written after it.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
@@ -17,8 +18,8 @@ use crate::io::staging::{JOURNAL, LAYERS};
 use crate::io::trees::save_trees;
 use crate::io::water::{self, save_water};
 use crate::io::{
-    Draft, MapPixels, SampleType, SaveOptions, Saved, Sidecar, save, save_layer_as, save_map, save_world_file,
-    writes_sidecar,
+    Draft, MapPixels, SampleType, SaveOptions, Saved, Sidecar, atomic, held, save, save_layer_as, save_map,
+    save_world_file, writes_sidecar,
 };
 use crate::pictures::shade::{SCREEN, ShadeOptions};
 use crate::presets;
@@ -254,16 +255,35 @@ fn world(
     saved.extend(pictures?);
     // The folder it is written to is not the one it was read from.
     let mut recipe = recipe.within(dir)?;
+    saved.files.extend(lay_held(&mut recipe, at)?);
     let lays = model || recipe.from.as_deref().is_some_and(presets::is_passing);
     if lays {
         recipe.from = Some(presets::ELEVATION_MODEL.0.into());
         recipe = presets::lay_model(recipe, at)?;
     }
-    if recipe.from.as_deref() == Some(Path::new(presets::ELEVATION_MODEL.0)) {
-        saved.add(at.join(presets::ELEVATION_MODEL.0));
+    let model = at.join(presets::ELEVATION_MODEL.0);
+    if recipe.from.as_deref() == Some(Path::new(presets::ELEVATION_MODEL.0)) && !saved.files.contains(&model) {
+        saved.add(model);
     }
     saved.files.extend(recipe.write(at)?);
     Ok(saved)
+}
+
+/// Lays the files that a recipe names and that lie in memory into a folder, with their sidecars, and names them there. A world that lies in
+/// memory itself keeps them where they are: so they are found in either.
+fn lay_held(recipe: &mut Recipe, folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut laid = Vec::new();
+    for path in recipe.files_mut().filter(|path| held::is_held(path)) {
+        for file in [path.clone(), Sidecar::path(&*path)] {
+            let (Some(bytes), Some(name)) = (held::held(&file), file.file_name()) else { continue };
+            let place = folder.join(name);
+            atomic(&place, |out| out.write_all(&bytes).map_err(Error::io(&place, "write")))?;
+            laid.push(place);
+        }
+        *path = PathBuf::from(path.file_name().unwrap_or_default());
+    }
+    laid.dedup();
+    Ok(laid)
 }
 
 /// Writes every layer but the ground, each as a TIFF of its name.

@@ -15,7 +15,7 @@ use super::write::{BLACK_IS_ZERO, DEFLATE, PLAIN, format_of, geo_text, metadata,
 use crate::base::deflate::zlib;
 use crate::base::error::{Error, Result};
 use crate::io::atomic::{Temporary, atomic, folder_of};
-use crate::io::{Head, SampleType, Samples, disk, geokeys};
+use crate::io::{Head, SampleType, Samples, disk, geokeys, held};
 use crate::terrain::field::{Size, Window};
 
 /// What a cell of an overview has of the four that it covers.
@@ -91,7 +91,7 @@ fn write_beyond(
         let value = format!("{} × {}", head.size[0], head.size[1]);
         return Err(Error::value("size", value, "1 to 4294967295 rows and columns"));
     }
-    let by_files = passing == Passing::Files;
+    let by_files = passing == Passing::Files && !held::is_held(path);
     let folder = by_files.then(|| Temporary::folder(folder_of(path)).map_err(Error::io(path, "write"))).transpose()?;
     let mut levels = Vec::new();
     let mut size = head.size;
