@@ -14,6 +14,9 @@ export function initSync(source: { module: BufferSource | WebAssembly.Module }):
 /** Version of the library. */
 export function version(): string;
 
+/** Threads that share the work: 1, or as many as `initThreadPool` of `thalweg/threads` made. */
+export function threads(): number;
+
 /**
  * Lets work take so many bytes of memory from now on; 1 GiB if never said. What would take more is refused before it begins.
  *

@@ -32,6 +32,13 @@ pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_string()
 }
 
+/// How many threads share the work.
+#[wasm_bindgen(skip_typescript)]
+#[must_use]
+pub fn threads() -> u32 {
+    u32::try_from(rayon::current_num_threads()).unwrap_or(u32::MAX)
+}
+
 /// Lets work take so many bytes of memory from now on.
 #[wasm_bindgen(js_name = allowMemory, skip_typescript)]
 pub fn allow_memory(bytes: f64) -> Result<(), error::Problem> {
