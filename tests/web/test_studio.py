@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import time
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -123,7 +124,7 @@ def test_a_link_opens_the_commands_world_to_the_bit(page, tmp_path):
     # The picture of it is that of the command's own window, as far as two ways of drawing agree.
     page.downloads(tmp_path)
     # Heights, by the menu of the page's window: byte for byte the command's.
-    page.run("window.thalweg.heights()")
+    page.run("window.thalweg.export('heights')")
     file = waited(tmp_path, "small-7.tif")
     assert file.read_bytes() == (folder / "height.tif").read_bytes()
 
@@ -134,6 +135,41 @@ def waited(folder, name, seconds=30):
         assert time.time() < end, f"{name} did not come: {sorted(path.name for path in folder.iterdir())}"
         time.sleep(0.05)
     return folder / name
+
+
+PROGRAMS = ["unreal", "unity", "terrain3d", "hterrain", "blender", "bevy", "worldpainter", "gis", "web"]
+
+
+def test_a_world_is_taken_home_whole_and_as_programs_take_it(page, tmp_path):
+    folder, report = built(tmp_path, SMALL)
+    done(page)
+    page.downloads(tmp_path)
+    page.run("window.thalweg.export('world')")
+    with zipfile.ZipFile(waited(tmp_path, "small-7.zip")) as world:
+        assert world.testzip() is None
+        there = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != ".lock"}
+        assert set(world.namelist()) == set(there)
+        assert [name for name in there if name != "report.json" and world.read(name) != there[name]] == []
+        assert json.loads(world.read("report.json"))["fingerprints"] == report["fingerprints"]
+    for program in PROGRAMS:
+        page.run(f"window.thalweg.export('{program}')")
+        with zipfile.ZipFile(waited(tmp_path, f"small-7-{program}.zip")) as taken:
+            assert taken.testzip() is None
+            manifest = json.loads(taken.read("manifest.json"))
+            names = {file["file"] for file in manifest["files"]} | {"manifest.json"}
+            assert set(taken.namelist()) == names
+            words = [THALWEG, "export", folder, "--for", program, "--name", "small", "-o", tmp_path / program]
+            said = subprocess.run(words, capture_output=True, text=True)
+            assert said.returncode == 0, said.stderr
+            own = json.loads((tmp_path / program / "manifest.json").read_text())
+            # Heights of a file are rounded to its samples, those in memory are not.
+            for key in ["target", "samples", "tiles", "spacing_m", "zooms", "sample", "first_row"]:
+                assert own.get(key) == manifest.get(key), (program, key)
+            assert abs(own["minimum"] - manifest["minimum"]) < 1e-3 and abs(own["maximum"] - manifest["maximum"]) < 1e-3
+            # Beside what the command was asked for lie the layers that the program has a place for.
+            assert {file["file"] for file in own["files"]} <= names
+    refused = page.run("(() => { try { window.thalweg.export('untiy') } catch (problem) { return String(problem) } })()")
+    assert "did you mean `unity`" in refused
 
 
 def test_the_view_is_that_of_the_reference(page):

@@ -185,7 +185,7 @@ function hook(host, memory) {
     state: () => JSON.parse(page.state() || "null"),
     go: (link) => page.go(link),
     recipe: (text) => page.recipe(text),
-    heights: () => page.heights(),
+    export: (name) => page.export(name),
     memory: () => memory.buffer.byteLength + host.memory,
     threads: () => host.threads,
     open: (files) => open([...files]),

@@ -10,6 +10,7 @@ use thalweg::io::held;
 use thalweg::presets::{ELEVATION_MODEL, PRESETS};
 use thalweg::recipe::Recipe;
 use thalweg_studio::far::{Link, Post};
+use thalweg_studio::goods::Goods;
 use thalweg_studio::platform;
 use thalweg_studio::{Options, PresetCard, Studio, on_any_gpu};
 use wasm_bindgen::prelude::*;
@@ -69,7 +70,7 @@ enum Wish {
     Link(String),
     Text(String),
     Preset(usize),
-    Heights,
+    Export(Goods),
     Complain(String),
 }
 
@@ -193,9 +194,11 @@ impl Page {
         self.shared.wish(Wish::Text(text.to_string()));
     }
 
-    /// Gives the user the heights as GeoTIFF.
-    pub fn heights(&self) {
-        self.shared.wish(Wish::Heights);
+    /// Gives the user `heights` as GeoTIFF, the whole `world` as ZIP, or as that what a program takes, by its name. Another name is thrown
+    /// as a sentence.
+    pub fn export(&self, name: &str) -> Result<(), String> {
+        self.shared.wish(Wish::Export(Goods::named(name).map_err(|error| error.to_string())?));
+        Ok(())
     }
 
     /// Says something, as trouble is said.
@@ -258,7 +261,7 @@ impl eframe::App for App {
                 Wish::Link(link) => self.studio.open_link(&link),
                 Wish::Text(text) => self.studio.open_text(&text),
                 Wish::Preset(number) => self.studio.open_preset(number),
-                Wish::Heights => self.studio.export_heights(),
+                Wish::Export(goods) => self.studio.export(goods),
                 Wish::Complain(words) => self.studio.complain(words),
             }
         }

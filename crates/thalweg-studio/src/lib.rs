@@ -6,6 +6,7 @@ pub mod app;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod explore;
 pub mod far;
+pub mod goods;
 mod options;
 pub mod painter;
 #[cfg(not(target_arch = "wasm32"))]

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::thread;
 
+use crate::goods::Goods;
+
 /// Does `work` beside the window.
 ///
 /// # Errors
@@ -22,8 +24,8 @@ pub enum Ask {
     Save,
     /// Which elevation model to take the ground from.
     Ground,
-    /// Into which folder to export.
-    Export,
+    /// Into which folder to export these.
+    Export(Goods),
     /// Into which folder to write the frames of a turntable.
     Turntable,
     /// Into which folder to write the frames of a time-lapse.
@@ -49,7 +51,7 @@ pub fn ask(question: Ask) -> Receiver<Option<PathBuf>> {
                 dialog.add_filter("elevation models", terrains).set_title("Take the ground from a file").pick_file()
             }
             Ask::Save => dialog.add_filter("recipe", &["toml"]).set_file_name("world.toml").save_file(),
-            Ask::Export => dialog.set_title("Export into a folder").pick_folder(),
+            Ask::Export(_) => dialog.set_title("Export into a folder").pick_folder(),
             Ask::Turntable | Ask::TimeLapse => dialog.set_title("Write frames into a folder").pick_folder(),
         };
         // Nobody may be waiting any more.

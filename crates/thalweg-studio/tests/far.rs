@@ -12,6 +12,7 @@ use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::run::Run;
 use thalweg_studio::far::{Link, Post, Station};
+use thalweg_studio::goods::Goods;
 use thalweg_studio::painter::{Job, Painted, PainterElsewhere, Wants};
 use thalweg_studio::session::{Elsewhere, Order, Snapshot};
 
@@ -163,16 +164,39 @@ fn orders_arrive_and_files_come_back() {
     let shown = pair.until("it is done again", |shown| shown.done && shown.revision == 7);
     let run = finished(&shown.recipe);
     assert_eq!(shown.fingerprint.as_ref(), run.terrain().fingerprints().get("ground"));
-    pair.link.tell(Order::Export(PathBuf::from("far-6.tif")));
+    pair.link.tell(Order::Export(Goods::Heights, PathBuf::from("far-6.tif")));
     pair.turn();
     let files = pair.link.files();
-    let [(name, bytes)] = files.as_slice() else { panic!("{} files", files.len()) };
+    let [Ok((name, bytes))] = files.as_slice() else { panic!("{} files", files.len()) };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("height.tif");
     let recipe = run.recipe();
     let options = SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() };
     save(&path, run.terrain(), &options).unwrap();
     assert!(name == "far-6.tif" && *bytes == std::fs::read(&path).unwrap());
+    for goods in Goods::all().skip(1) {
+        assert_eq!(Goods::named(goods.name()).unwrap(), goods);
+        let name = goods.file("far-6");
+        pair.link.tell(Order::Export(goods, PathBuf::from(&name)));
+        pair.turn();
+        let files = pair.link.files();
+        let [Ok((given, bytes))] = files.as_slice() else { panic!("{name}: {files:?}") };
+        assert!(*given == name && bytes.starts_with(b"PK\x03\x04") && bytes.len() > 2000, "{name}: {}", bytes.len());
+    }
+    assert!(held::empty(std::path::Path::new("held:/out")).is_empty());
+    assert!(Goods::named("untiy").unwrap_err().to_string().contains("did you mean `unity`"));
+}
+
+/// What cannot be written is said, and the view stays.
+#[test]
+fn an_export_that_cannot_be_is_said() {
+    let mut pair = Pair::new("extent = [100.0, 100.0]\ncells = 1\n[[stage]]\nmodel = \"gradient_noise\"\n");
+    pair.until("it is done", |shown| shown.done);
+    pair.link.tell(Order::Export(Goods::named("unity").unwrap(), PathBuf::from("a.zip")));
+    pair.turn();
+    let files = pair.link.files();
+    let [Err(said)] = files.as_slice() else { panic!("{files:?}") };
+    assert!(said.contains("2 × 2"), "{said}");
 }
 
 #[test]

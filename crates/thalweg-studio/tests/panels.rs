@@ -80,7 +80,7 @@ impl TestWindow {
                             Box::new(move |ask| {
                                 let (sender, receiver) = std::sync::mpsc::channel();
                                 let answer = match ask {
-                                    Ask::Export => folder.join("world"),
+                                    Ask::Export(goods) => folder.join(goods.name()),
                                     Ask::Turntable | Ask::TimeLapse => folder.clone(),
                                     _ => other.clone(),
                                 };
@@ -508,6 +508,12 @@ fn layers_and_frames_are_exported() {
     window.until("the layers are written", |_| world.join(thalweg::world_folder::REPORT).exists());
     let written = thalweg::world_folder::recipe_of(&world).unwrap().unwrap();
     assert_eq!(written.hash(), Recipe::parse(&window.studio().recipe_text()).unwrap().hash());
+    let unity = path(&window, "unity");
+    window.click("Export");
+    window.click("For a program");
+    window.click("Unity, a Terrain");
+    window.until("what Unity takes is written", |_| unity.join(thalweg::export::MANIFEST).exists());
+    window.until("it is said", |studio| studio.said_last().is_some_and(|said| said.contains("under import")));
     window.click("Export");
     window.click("Picture, 2× as large");
     let large = window.pictures();

@@ -45,7 +45,7 @@ impl Studio {
         match question {
             Ask::Open | Ask::Ground => self.open_file(&path),
             Ask::Save => self.save_recipe(&path),
-            Ask::Export => self.worker.tell(Order::Export(path)),
+            Ask::Export(goods) => self.worker.tell(Order::Export(goods, path)),
             Ask::Turntable => self.begin_frames(Frames::turntable(&path)),
             Ask::TimeLapse => self.begin_frames(Frames::time_lapse(&path)),
         }

@@ -11,6 +11,7 @@ use thalweg::recipe::Recipe;
 use crate::app::frames::Kind;
 use crate::app::paths::free;
 use crate::app::state::Studio;
+use crate::goods::Goods;
 use crate::options::{Page, PresetCard};
 use crate::session::Order;
 
@@ -41,9 +42,14 @@ impl Studio {
     /// Gives the page's user what is ready for him: files of the session's, and the picture that was begun.
     pub(crate) fn give(&mut self) {
         let Some(page) = self.options.page.clone() else { return };
-        for (name, bytes) in page.link.files() {
-            page.host.give(&name, &bytes);
-            self.say(format!("Saved {name}"));
+        for file in page.link.files() {
+            match file {
+                Ok((name, bytes)) => {
+                    page.host.give(&name, &bytes);
+                    self.say(format!("Saved {name}"));
+                }
+                Err(problem) => self.complain(problem),
+            }
         }
         let Some(((name, reading), scene)) = self.reading.take().zip(self.scene.as_ref()) else { return };
         match scene.read(&reading) {
@@ -71,9 +77,11 @@ impl Studio {
         self.say(format!("Saved {name}"));
     }
 
-    /// Has the session write its heights for the page's user.
-    pub fn export_heights(&self) {
-        self.worker.tell(Order::Export(format!("{}.tif", self.stem()).into()));
+    /// Has the session write these for the page's user.
+    pub fn export(&mut self, goods: Goods) {
+        let name = goods.file(&self.stem());
+        self.say(format!("Writing {name}"));
+        self.worker.tell(Order::Export(goods, name.into()));
     }
 
     /// The address that opens this world in the page.

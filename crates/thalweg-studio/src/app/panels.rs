@@ -55,7 +55,7 @@ impl Studio {
                     self.say("Copied the link.".into());
                 }
             }
-            Some(ToolbarAct::Heights) => self.export_heights(),
+            Some(ToolbarAct::Give(goods)) => self.export(goods),
             Some(ToolbarAct::Keys) => self.keys = !self.keys,
         }
         false

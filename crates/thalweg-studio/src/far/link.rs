@@ -17,6 +17,9 @@ use crate::session::{Board, Elsewhere, Order, Snapshot, Work};
 /// Sends bytes to a station.
 pub type Post = Box<dyn Fn(Vec<u8>)>;
 
+/// A file for the user: its name and bytes, or in words why there is none.
+pub type GivenFile = Result<(String, Vec<u8>), String>;
+
 /// The window's end. What the station says comes in by [`Link::receive`].
 pub struct Link {
     /// Makes another station, and says how it is reached.
@@ -25,7 +28,7 @@ pub struct Link {
     board: Board,
     painted: RefCell<Option<Result<Painted, String>>>,
     painting: Cell<bool>,
-    files: RefCell<Vec<(String, Vec<u8>)>>,
+    files: RefCell<Vec<GivenFile>>,
     /// Files that every station must have.
     held: RefCell<BTreeSet<PathBuf>>,
     /// Bytes that every station may take, if they are not the usual ones.
@@ -84,12 +87,13 @@ impl Link {
                 self.painting.set(false);
                 *self.painted.borrow_mut() = Some(Err(problem));
             }
-            FromStation::File(name, bytes) => self.files.borrow_mut().push((name, bytes)),
+            FromStation::File(name, bytes) => self.files.borrow_mut().push(Ok((name, bytes))),
+            FromStation::Unwritten(problem) => self.files.borrow_mut().push(Err(problem)),
         }
     }
 
     /// Takes the files that the station has for the user.
-    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
+    pub fn files(&self) -> Vec<GivenFile> {
         self.files.take()
     }
 

@@ -6,5 +6,5 @@ mod link;
 mod station;
 mod wire;
 
-pub use link::{Link, Post};
+pub use link::{GivenFile, Link, Post};
 pub use station::Station;

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use thalweg::base::memory;
-use thalweg::io::{self, SaveOptions, held};
+use thalweg::io::held;
+use thalweg::io::zip::zipped;
 use thalweg::recipe::Recipe;
 use web_time::Instant;
 
 use crate::far::wire::{FromStation, PaintedLand, Shown, ToStation};
+use crate::goods::Goods;
 use crate::painter::{Job, Wants, paint};
 use crate::session::{Board, Order, Snapshot, Work};
 
@@ -52,7 +54,7 @@ impl Station {
             ToStation::Hold(path, bytes) => held::hold(path, bytes),
             ToStation::Paint(wants, compare, droplets) => self.wanted = Some((wants, compare, droplets)),
             ToStation::Order(told) => match (told.order(), &mut self.work) {
-                (Ok(Order::Export(path)), Some(_)) => self.export(&path),
+                (Ok(Order::Export(goods, path)), Some(_)) => self.export(goods, &path),
                 (Ok(order), Some(work)) => work.hear(order),
                 (Ok(Order::Open(recipe, revision)), None) => self.begin(*recipe, revision),
                 // Before there is a world nothing else is to be done.
@@ -121,21 +123,22 @@ impl Station {
         (self.painted, self.cost) = (Instant::now(), start.elapsed());
     }
 
-    /// Writes the heights as the command does, for the user.
-    fn export(&self, path: &Path) {
+    /// Writes goods as the command does, for the user: a file as it is, a folder as an archive.
+    fn export(&self, goods: Goods, path: &Path) {
         let Some(work) = &self.work else { return };
-        let run = work.session().run();
-        let recipe = run.recipe();
-        let options =
-            SaveOptions { seed: Some(recipe.seed), recipe_hash: Some(recipe.hash()), ..SaveOptions::default() };
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let place = held::path(format!("out-{name}"));
-        let saved = io::save(&place, run.terrain(), &options);
-        match (saved, held::let_go(&place)) {
-            (Ok(_), Some(bytes)) => self.say(&FromStation::File(name, bytes.to_vec())),
-            (Err(error), _) => self.say(&FromStation::Unpainted(error.to_string())),
-            (Ok(_), None) => {}
-        }
+        let folder = held::path("out");
+        let place = if goods == Goods::Heights { folder.join(&name) } else { folder.clone() };
+        let written = goods.write(work.session().run(), &place);
+        let files = held::empty(&folder);
+        let bytes = written.and_then(|_| match (&files[..], goods) {
+            ([(_, bytes)], Goods::Heights) => Ok(bytes.to_vec()),
+            _ => zipped(&files),
+        });
+        self.say(&match bytes {
+            Ok(bytes) => FromStation::File(name, bytes),
+            Err(error) => FromStation::Unwritten(error.to_string()),
+        });
     }
 
     fn say(&self, said: &FromStation) {

@@ -15,6 +15,7 @@ use thalweg::terrain::grid::Grid;
 use thalweg::terrain::height::Height;
 
 use crate::far::land::Land;
+use crate::goods::Goods;
 use crate::painter::{Painted, Wants};
 use crate::raw::Raw;
 use crate::session::{Order, Snapshot, Trace, TurnAt};
@@ -35,7 +36,7 @@ pub(super) enum ToStation {
     Break,
 }
 
-/// An [`Order`], its recipe as text.
+/// An [`Order`], its recipe as text, what is exported by name.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Told {
     Open(String, u64),
@@ -47,7 +48,7 @@ pub(super) enum Told {
     Back(Position),
     Stroke(Struck),
     Drop([f64; 2]),
-    Export(PathBuf),
+    Export(String, PathBuf),
     Quit,
 }
 
@@ -68,6 +69,8 @@ pub(super) enum FromStation {
     Painted(Box<PaintedLand>),
     /// The view could not be made.
     Unpainted(String),
+    /// A file for the user could not be written.
+    Unwritten(String),
     /// A file for the user.
     File(String, #[serde(with = "serde_bytes")] Vec<u8>),
 }
@@ -132,7 +135,7 @@ impl Told {
                 count: stroke.count,
             }),
             Order::Drop(place) => Self::Drop(place),
-            Order::Export(path) => Self::Export(path),
+            Order::Export(goods, path) => Self::Export(goods.name().to_string(), path),
             Order::Quit => Self::Quit,
         }
     }
@@ -159,7 +162,7 @@ impl Told {
                 Order::Stroke(Stroke { step, pass, tool, points, radius, strength, value, count, rate })
             }
             Self::Drop(place) => Order::Drop(place),
-            Self::Export(path) => Order::Export(path),
+            Self::Export(name, path) => Order::Export(Goods::named(&name).map_err(|error| error.to_string())?, path),
             Self::Quit => Order::Quit,
         })
     }

@@ -6,6 +6,8 @@ use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::Stroke;
 use thalweg::session::Position;
 
+use crate::goods::Goods;
+
 /// Steps a second at first: a world that is done in a blink is not watched.
 pub const PACE: f64 = 25.0;
 
@@ -32,8 +34,8 @@ pub enum Order {
     Stroke(Stroke),
     /// Follow one droplet from this place (metres from the north-western corner), then let it fall.
     Drop([f64; 2]),
-    /// Write all layers into a folder.
-    Export(PathBuf),
+    /// Write these into a folder, heights into a file.
+    Export(Goods, PathBuf),
     /// End the thread.
     Quit,
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 use thalweg::recipe::Recipe;
 use thalweg::recipe::strokes::{Stroke, Tool};
 use thalweg::terrain::GROUND;
-use thalweg::{Result, Session, world_folder};
+use thalweg::{Result, Session};
 use web_time::Instant;
 
+use crate::goods::Goods;
 use crate::session::board::Board;
 use crate::session::estimate::Costs;
 use crate::session::order::{Order, PACE};
@@ -160,7 +161,7 @@ impl Work {
             // To go on or to stop mends nothing.
             let mends = !matches!(order, Order::Play(_) | Order::Step(_) | Order::Pace(_));
             self.heard += u64::from(matches!(order, Order::Stroke(_) | Order::Drop(_)));
-            let takes_long = matches!(order, Order::Stroke(_) | Order::Drop(_) | Order::Export(_));
+            let takes_long = matches!(order, Order::Stroke(_) | Order::Drop(_) | Order::Export(..));
             match self.obey_one(order) {
                 Ok(()) if mends => self.problem = None,
                 Ok(()) => {}
@@ -202,18 +203,17 @@ impl Work {
                 self.traced = self.session.pasts();
                 self.stroke(Stroke::droplet(place))?;
             }
-            Order::Export(folder) => self.export(&folder)?,
+            Order::Export(goods, place) => self.export(goods, &place)?,
             Order::Quit => {}
         }
         Ok(())
     }
 
-    fn export(&mut self, folder: &Path) -> Result<()> {
+    fn export(&mut self, goods: Goods, place: &Path) -> Result<()> {
         self.board.set_writing(true);
-        let written = world_folder::export(self.session.run(), folder);
+        let written = goods.write(self.session.run(), place);
         self.board.set_writing(false);
-        written?;
-        self.news = (self.news.0 + 1, format!("All layers are in {}.", folder.display()));
+        self.news = (self.news.0 + 1, written?);
         Ok(())
     }
 

@@ -1,10 +1,12 @@
 //! The one row at the top: preset, seed, play, age, rain, rock, export; all else is folded away.
 
 use eframe::egui::{self, Button, ComboBox, DragValue, Image, RichText, ScrollArea, Slider, Ui, vec2};
+use thalweg::export::TARGETS;
 use thalweg::knobs::{self, FACTOR};
 use thalweg::recipe::Recipe;
 use thalweg::rocks::ROCKS;
 
+use crate::goods::Goods;
 use crate::options::PresetCard;
 use crate::platform::{self, Ask};
 use crate::ui::NARROW;
@@ -33,8 +35,8 @@ pub enum ToolbarAct {
     CopyCommand,
     /// Put the address that opens this world in a page on the clipboard.
     CopyLink,
-    /// Give the page's user the heights.
-    Heights,
+    /// Give the page's user these.
+    Give(Goods),
     /// Show or hide the keys.
     Keys,
 }
@@ -200,60 +202,65 @@ fn presets(ui: &mut Ui, shown: &Shown<'_>) -> Option<ToolbarAct> {
         });
     });
     ui.separator();
-    let mut item = |ui: &mut Ui, text: &str, then: ToolbarAct| {
-        if ui.button(text).clicked() {
-            wish = Some(then);
-            ui.close();
-        }
-    };
-    item(ui, "Open a recipe or an elevation model …   Ctrl+O", ToolbarAct::Ask(Ask::Open));
-    item(ui, "Save the recipe   Ctrl+S", ToolbarAct::Save);
+    let open = ["Open a recipe or an elevation model …   Ctrl+O", ""];
+    item(ui, &mut wish, open, ToolbarAct::Ask(Ask::Open));
+    item(ui, &mut wish, ["Save the recipe   Ctrl+S", ""], ToolbarAct::Save);
     if !shown.page {
-        item(ui, "Save the recipe as …", ToolbarAct::Ask(Ask::Save));
+        item(ui, &mut wish, ["Save the recipe as …", ""], ToolbarAct::Ask(Ask::Save));
     }
     wish
 }
 
+/// A line of a menu, which asks for `then`.
+fn item(ui: &mut Ui, wish: &mut Option<ToolbarAct>, [text, about]: [&str; 2], then: ToolbarAct) {
+    let mut line = ui.button(text);
+    if !about.is_empty() {
+        line = line.on_hover_text(about);
+    }
+    if line.clicked() {
+        *wish = Some(then);
+        ui.close();
+    }
+}
+
+/// What a window writes into folders.
 fn export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
-    let mut item = |ui: &mut Ui, text: &str, about: &str, then: ToolbarAct| {
-        if ui.button(text).on_hover_text(about).clicked() {
-            *wish = Some(then);
-            ui.close();
-        }
-    };
-    item(
-        ui,
-        "All layers …",
-        "Heights, layers, map, recipe and report, as `thalweg build` writes them",
-        ToolbarAct::Ask(Ask::Export),
-    );
-    item(ui, "Picture   S", "The view as it is, as PNG", ToolbarAct::Picture(1));
-    item(ui, "Picture, 2× as large", "", ToolbarAct::Picture(2));
-    item(ui, "Picture, 4× as large", "", ToolbarAct::Picture(4));
-    item(ui, "Turntable …", "120 frames once round the land, as PNG", ToolbarAct::Ask(Ask::Turntable));
-    item(
-        ui,
-        "Time-lapse …",
-        "A frame whenever the land has changed, until it is done",
-        ToolbarAct::Ask(Ask::TimeLapse),
-    );
-    item(ui, "Stop writing frames", "", ToolbarAct::StopFrames);
-    item(ui, "Copy command line", "The command that builds this world", ToolbarAct::CopyCommand);
+    let ask = |goods| ToolbarAct::Ask(Ask::Export(goods));
+    let about = "Heights, layers, map, recipe and report, as `thalweg build` writes them";
+    item(ui, wish, ["All layers …", about], ask(Goods::World));
+    ui.menu_button("For a program", |ui| programs(ui, wish, ask));
+    pictures(ui, wish, &[1, 2, 4]);
+    item(ui, wish, ["Turntable …", "120 frames once round the land, as PNG"], ToolbarAct::Ask(Ask::Turntable));
+    let about = "A frame whenever the land has changed, until it is done";
+    item(ui, wish, ["Time-lapse …", about], ToolbarAct::Ask(Ask::TimeLapse));
+    item(ui, wish, ["Stop writing frames", ""], ToolbarAct::StopFrames);
+    item(ui, wish, ["Copy command line", "The command that builds this world"], ToolbarAct::CopyCommand);
 }
 
 /// What a page gives its user.
 fn page_export(ui: &mut Ui, wish: &mut Option<ToolbarAct>) {
-    let mut item = |ui: &mut Ui, text: &str, about: &str, then: ToolbarAct| {
-        if ui.button(text).on_hover_text(about).clicked() {
-            *wish = Some(then);
-            ui.close();
-        }
-    };
-    item(ui, "Heights as GeoTIFF", "Metres, as `thalweg build` writes them", ToolbarAct::Heights);
-    item(ui, "Recipe", "The text that this world is made from", ToolbarAct::Save);
-    item(ui, "Picture   S", "The view as it is, as PNG", ToolbarAct::Picture(1));
-    item(ui, "Picture, 2× as large", "", ToolbarAct::Picture(2));
-    item(ui, "Copy link", "An address that opens this world", ToolbarAct::CopyLink);
+    let about = "Metres, as `thalweg build` writes them";
+    item(ui, wish, ["Heights as GeoTIFF", about], ToolbarAct::Give(Goods::Heights));
+    let about = "Heights, layers, rivers, lakes, trees, map, recipe and report, as `thalweg build` writes them";
+    item(ui, wish, ["All layers, as ZIP", about], ToolbarAct::Give(Goods::World));
+    ui.menu_button("For a program, as ZIP", |ui| programs(ui, wish, ToolbarAct::Give));
+    item(ui, wish, ["Recipe", "The text that this world is made from"], ToolbarAct::Save);
+    pictures(ui, wish, &[1, 2]);
+    item(ui, wish, ["Copy link", "An address that opens this world"], ToolbarAct::CopyLink);
+}
+
+/// The programs that files are written for.
+fn programs(ui: &mut Ui, wish: &mut Option<ToolbarAct>, act: impl Fn(Goods) -> ToolbarAct) {
+    for target in &TARGETS {
+        item(ui, wish, [target.about, "As `thalweg export` writes it"], act(Goods::For(target)));
+    }
+}
+
+fn pictures(ui: &mut Ui, wish: &mut Option<ToolbarAct>, sizes: &[u32]) {
+    for times in sizes {
+        let text = if *times == 1 { "Picture   S".to_string() } else { format!("Picture, {times}× as large") };
+        item(ui, wish, [&text, "The view as it is, as PNG"], ToolbarAct::Picture(*times));
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,97 @@
+//! [`Goods`]: what is written of a run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use thalweg::base::error::{Error, Result};
+use thalweg::base::names::shown;
+use thalweg::export::{Export, ExportOptions, ExportTarget, MANIFEST, TARGETS};
+use thalweg::io::{SaveOptions, save};
+use thalweg::run::Run;
+use thalweg::world_folder;
+
+/// What is written of a run.
+#[derive(Debug, Clone, Copy)]
+pub enum Goods {
+    /// The heights, as one file.
+    Heights,
+    /// All that `thalweg build` leaves, in a folder.
+    World,
+    /// What `thalweg export` leaves for a program, in a folder: heights, and the layers that it has a place for.
+    For(&'static ExportTarget),
+}
+
+impl PartialEq for Goods {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Goods {}
+
+impl Goods {
+    /// All that there are.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::Heights, Self::World].into_iter().chain(TARGETS.iter().map(Self::For))
+    }
+
+    /// What they are called: `heights`, `world`, or as the program is.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Heights => "heights",
+            Self::World => "world",
+            Self::For(target) => target.name,
+        }
+    }
+
+    /// Those of that name.
+    ///
+    /// # Errors
+    /// When there are none; with the names that there are.
+    pub fn named(name: &str) -> Result<Self> {
+        let found = Self::all().find(|goods| goods.name() == name);
+        found.ok_or_else(|| Error::unknown("export", name, Self::all().map(Self::name)))
+    }
+
+    /// The file that a page gives its user, of a world called `stem`.
+    pub fn file(self, stem: &str) -> String {
+        match self {
+            Self::Heights => format!("{stem}.tif"),
+            Self::World => format!("{stem}.zip"),
+            Self::For(target) => format!("{stem}-{}.zip", target.name),
+        }
+    }
+
+    /// Writes them of a run into the folder `place`, heights into the file of that name; gives what is to be said.
+    ///
+    /// # Errors
+    /// What cannot be written there; a world of a size or a range that the program does not take.
+    pub fn write(self, run: &Run, place: &Path) -> Result<String> {
+        let recipe = run.recipe();
+        match self {
+            Self::Heights => {
+                let (seed, recipe_hash) = (Some(recipe.seed), Some(recipe.hash()));
+                let said = save(place, run.terrain(), &SaveOptions { seed, recipe_hash, ..SaveOptions::default() })?;
+                Ok([vec![format!("The heights are in {}.", shown(place))], said].concat().join(" "))
+            }
+            Self::World => {
+                world_folder::export(run, place)?;
+                Ok(format!("All layers are in {}.", shown(place)))
+            }
+            Self::For(target) => {
+                // A name that the program misreads is not what keeps a world from it.
+                let name = [recipe.name.as_str(), "terrain"].into_iter().find(|name| target.check_name(name).is_ok());
+                let layers = target.layers_of(run.terrain());
+                let options = ExportOptions { name: name.map(String::from), layers, ..ExportOptions::new(target) };
+                let done = Export::of(Arc::new(run.terrain().clone()), place, options)?.finish()?;
+                let words = format!(
+                    "{} files for {} are in {}; what to click there stands in {MANIFEST}, under import.",
+                    done.files.len(),
+                    target.name,
+                    shown(place)
+                );
+                Ok([vec![words], done.warnings].concat().join(" "))
+            }
+        }
+    }
+}
