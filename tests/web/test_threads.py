@@ -92,8 +92,8 @@ PRESETS = sorted((ROOT / "crates/thalweg/presets").glob("*.toml"))
 def test_a_preset_has_them_too(page, tmp_path, path):
     # One that begins with an elevation model has its cells.
     given = "\nfrom = " in path.read_text()
-    wanted = here(tmp_path, [path.stem, *([] if given else ["--cells", "128"])])
-    found = page.run(f"built(4, '{path.stem}', {'{}' if given else '{ cells: 128 }'})")
+    wanted = here(tmp_path, [path.stem, *([] if given else ["--cells", "256"])])
+    found = page.run(f"built(4, '{path.stem}', {'{}' if given else '{ cells: 256 }'})")
     assert found.get("prints") == wanted and found["count"] == 4, found
 
 

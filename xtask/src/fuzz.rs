@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use xtask::shell::{Outcome, apt, cargo_command, is_there, program, root, run};
 
@@ -44,10 +45,11 @@ pub fn fuzz(words: &[&str]) -> Outcome {
     }
     let names = if named.is_empty() { known } else { named };
     let fuzzer = build()?;
-    let seconds = minutes.map_or(SECONDS, |minutes| minutes * 60.0 / names.len() as f64).ceil();
+    let hands = std::thread::available_parallelism().map_or(1, usize::from).min(names.len());
+    let seconds = minutes.map_or(SECONDS, |minutes| minutes * 60.0 * hands as f64 / names.len() as f64).ceil();
     let (mut table, mut all, mut broken) = (String::new(), 0, Vec::new());
-    for name in &names {
-        let (count, is_whole) = one(&fuzzer, name, seconds)?;
+    for (name, done) in names.iter().zip(side_by_side(&fuzzer, &names, seconds, hands)) {
+        let (count, is_whole) = done?;
         table += &format!("{name:<12}{count:>12}{}\n", if is_whole { "" } else { "  broken" });
         all += count;
         if !is_whole {
@@ -102,6 +104,29 @@ fn build() -> Outcome<PathBuf> {
     ]);
     run(command.env("RUSTFLAGS", FLAGS))?;
     Ok(root().join("target/fuzz").join(host).join("release/thalweg-fuzz"))
+}
+
+/// Runs readers, each on one processor, as many at once as there are `hands`; what each returned, in their order.
+fn side_by_side(fuzzer: &Path, names: &[String], seconds: f64, hands: usize) -> Vec<Outcome<(u64, bool)>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((number, name)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, names.get(n)?)))
+        {
+            done.push((number, one(fuzzer, name, seconds)));
+        }
+        done
+    };
+    let mut done: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..hands).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap_or_else(|why| std::panic::resume_unwind(why)))
+            .collect()
+    });
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 /// Runs one reader; returns how many inputs it answered, and whether it answered all.

@@ -22,11 +22,16 @@ pub fn test() -> Outcome {
     validator()?;
     screen()?;
     fuzz::ready()?;
+    let web = wasm::ready();
     let mut parts = vec![
         ("the tests in Rust", rust(&mut cargo_command())),
         ("the tests with other programs", interop(&mut program(&python))),
         ("the Python package", wheel::test(&python)),
     ];
+    match web {
+        Ok(()) => parts.push(("the npm package", web::test_package(&python, &mut program(wasm::node()?)))),
+        Err(problem) => println!("xtask: WebAssembly is not tried here: {problem}"),
+    }
     if cfg!(windows) {
         println!("xtask: the fuzzer runs on Linux and macOS alone; here the tests replay its corpora");
     } else {

@@ -56,15 +56,9 @@ pub fn module(package: &str, profile: &str, threads: Threads) -> Outcome<PathBuf
         flags.push(format!("--remap-path-prefix={}=cargo", home.display()));
     }
     build.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags.join(" "));
-    let has_target = printed("target-libdir", &["--target", TARGET]).is_ok_and(|folder| folder.is_dir());
-    if threads == Threads::Many || !has_target {
-        let own_source = printed("sysroot", &[])?.join("lib/rustlib/src/rust/library");
-        if !own_source.is_dir() {
-            if !Path::new(WEB_SOURCE).is_dir() {
-                install(&["rustc-web", "rust-web-src"], "a standard library for WebAssembly").map_err(|problem| {
-                    format!("{problem}; or `rustup target add {TARGET}` and `rustup component add rust-src`")
-                })?;
-            }
+    if threads == Threads::Many || !has_target() {
+        if !has_source()? {
+            debian_source()?;
             build.env("RUSTC", WEB).env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker()?);
         }
         build.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1");
@@ -72,6 +66,34 @@ pub fn module(package: &str, profile: &str, threads: Threads) -> Outcome<PathBuf
     run(&mut build)?;
     let folder = if profile == "dev" { "debug" } else { profile };
     Ok(target.join(TARGET).join(folder).join(format!("{}.wasm", package.replace('-', "_"))))
+}
+
+/// Sees to what a module of one thread is built with, and run by. To find it missing after half an hour would be a pity.
+pub fn ready() -> Outcome {
+    if !has_target() && !has_source()? {
+        debian_source()?;
+        linker()?;
+    }
+    node().map(drop)
+}
+
+/// Whether the toolchain that runs us has the standard library for pages.
+fn has_target() -> bool {
+    printed("target-libdir", &["--target", TARGET]).is_ok_and(|folder| folder.is_dir())
+}
+
+/// Whether it has that library's source.
+fn has_source() -> Outcome<bool> {
+    Ok(printed("sysroot", &[])?.join("lib/rustlib/src/rust/library").is_dir())
+}
+
+/// Debian's toolchain for the web with the source of its library, installed if need be.
+fn debian_source() -> Outcome {
+    if Path::new(WEB_SOURCE).is_dir() {
+        return Ok(());
+    }
+    install(&["rustc-web", "rust-web-src"], "a standard library for WebAssembly")
+        .map_err(|problem| format!("{problem}; or `rustup target add {TARGET}` and `rustup component add rust-src`"))
 }
 
 /// A path that the compiler tells of itself.

@@ -60,6 +60,9 @@ const SHOWN_WITH: [(&str, &str, &str); 6] = [
 const PACKAGES: [&str; 3] = ["three@0.180.0", "maplibre-gl@5.24.1", "typescript@5.9.3"];
 const PLACE: &str = "target/npm-web";
 
+/// Seconds for which a page's memory is watched.
+const STEADY: &str = "600";
+
 /// Makes `dist/` anew, and says what its modules weigh.
 ///
 /// `wasm-opt -O3` was tried on the library: 80 s of a core for 6 % fewer bytes, and 4 % more on the wire.
@@ -134,6 +137,7 @@ pub fn test_pages(python: &Path, node: &mut Command) -> Outcome {
     run(program(python)
         .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/web"])
         .env("THALWEG", command()?)
+        .env("THALWEG_STEADY", STEADY)
         .env("DIST", dist))
 }
 
