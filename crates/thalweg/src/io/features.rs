@@ -345,6 +345,9 @@ fn flatgeobuf(
     rows.write(file)
 }
 
+/// Whether a FlatGeobuf can be written: on the way it takes a passing file of the system's, and a browser has none.
+pub const WRITES_FLATGEOBUF: bool = !cfg!(target_family = "wasm");
+
 /// The rows of a FlatGeobuf to be, in a passing file.
 struct Rows {
     writer: FgbWriter<'static>,
@@ -362,6 +365,9 @@ fn other(error: flatgeobuf::Error) -> io::Error {
 
 impl Rows {
     fn new(name: &str, kinds: &[Feature], place: &Place, write_index: bool) -> io::Result<Self> {
+        if !WRITES_FLATGEOBUF {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         let crs = FgbCrs { org: place.epsg.map(|_| "EPSG"), code: place.epsg.unwrap_or(0).into(), ..FgbCrs::default() };
         let all = |holds: fn(&Geometry) -> bool| kinds.iter().all(|feature| holds(&feature.shape));
         let profiles = all(|shape| matches!(shape, Geometry::Profile(_)));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::atomic::write_text;
 use super::draft::Saved;
-use super::features::{save_lakes, save_reaches};
+use super::features::{WRITES_FLATGEOBUF, save_lakes, save_reaches};
 use super::save_layer;
 use crate::base::error::Result;
 use crate::products::lakes::{LakeOutline, csv, lakes};
@@ -36,7 +36,7 @@ impl LakeSums {
 }
 
 /// Writes what follows from the terrain's layers of water: of [`POOL`] `lakes.geojson`, `.fgb` and `.csv`; of [`DISCHARGE`]
-/// `rivers.geojson`, `.fgb` and `wetness.tif`. Nothing where there are none. Gives the lakes in numbers, if there is a layer of pools.
+/// `rivers.geojson`, `.fgb` and `wetness.tif`; the `.fgb` where [`WRITES_FLATGEOBUF`]. Nothing where there are none. Gives the lakes in numbers, if there is a layer of pools.
 ///
 /// # Errors
 /// A file that cannot be written; a layer that [`lakes`], [`reaches`] or [`wetness`] refuses.
@@ -47,18 +47,26 @@ pub fn save_water(folder: &Path, terrain: &Terrain) -> Result<(Saved, Option<Lak
     if let Some(pools) = pools {
         let (found, _) = lakes(terrain, pools)?;
         saved.said.extend(save_lakes(&lakes_json, &found, &terrain.grid)?);
-        save_lakes(&lakes_flat, &found, &terrain.grid)?;
         write_text(&table, &csv(&found))?;
         sums = Some(LakeSums::of(&found));
-        saved.files.extend([lakes_json, lakes_flat, table]);
+        saved.files.push(lakes_json);
+        if WRITES_FLATGEOBUF {
+            save_lakes(&lakes_flat, &found, &terrain.grid)?;
+            saved.files.push(lakes_flat);
+        }
+        saved.files.push(table);
     }
     if let Some(discharge) = terrain.float(&DISCHARGE) {
         let least = threshold(discharge);
         let found = least.map_or(Ok(Vec::new()), |least| reaches(terrain, discharge, pools, least))?;
         saved.said.extend(save_reaches(&rivers_json, &found, &terrain.grid)?);
-        save_reaches(&rivers_flat, &found, &terrain.grid)?;
+        saved.files.push(rivers_json);
+        if WRITES_FLATGEOBUF {
+            save_reaches(&rivers_flat, &found, &terrain.grid)?;
+            saved.files.push(rivers_flat);
+        }
         save_layer(&wet, terrain, WETNESS.name, &Cells::Float(wetness(terrain, &WetnessRules::default())?))?;
-        saved.files.extend([rivers_json, rivers_flat, wet]);
+        saved.files.push(wet);
     }
     Ok((saved, sums))
 }
