@@ -36,7 +36,8 @@ impl LakeSums {
 }
 
 /// Writes what follows from the terrain's layers of water: of [`POOL`] `lakes.geojson`, `.fgb` and `.csv`; of [`DISCHARGE`]
-/// `rivers.geojson`, `.fgb` and `wetness.tif`; the `.fgb` where [`WRITES_FLATGEOBUF`]. Nothing where there are none. Gives the lakes in numbers, if there is a layer of pools.
+/// `rivers.geojson`, `.fgb` and `wetness.tif`; the `.fgb` where [`WRITES_FLATGEOBUF`]. Nothing where there are none. Gives the lakes in
+/// numbers, if there is a layer of pools.
 ///
 /// # Errors
 /// A file that cannot be written; a layer that [`lakes`], [`reaches`] or [`wetness`] refuses.
