@@ -1,12 +1,15 @@
 """Presets drain, as a stranger finds it in their files: see drains.py."""
 
+import json
 import os
 import pathlib
+import re
 import subprocess
 
 import drains
 import numpy as np
 import pytest
+from long import long_or
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LONG = bool(os.environ.get("THALWEG_LONG"))
@@ -17,6 +20,8 @@ WINDY = ["desert"]
 OWN_SIZE = ["aged"]
 # The coarsest level of the recipe, under which it cannot be built.
 LEAST = {"river_delta": 256}
+# The numbers of receivers in files, from the east on.
+CLOCKWISE = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
 LEVELS = [name for name in PRESETS if "\ncoarsest" in (ROOT / f"crates/thalweg/presets/{name}.toml").read_text(encoding="utf-8")]
 
 
@@ -128,3 +133,79 @@ def test_presets_drain(tmp_path, name, cells, seed):
     for rounded in (codes, whole):
         dry = ~lakes & ~sea
         assert drains.drains(rounded, lakes | sea | edge, drains.loops(tmp_path / "w"))[dry].mean() >= 0.99
+
+
+def strict_pits(heights, taken):
+    """Cells within the rim, not `taken`, that are lower than all eight around them."""
+    rows, cols = heights.shape
+    around = [heights[1 + i : rows - 1 + i, 1 + j : cols - 1 + j] for i, j in drains.STEPS]
+    inner = heights[1:-1, 1:-1]
+    return int(np.sum(np.all([inner < beside for beside in around], axis=0) & ~taken[1:-1, 1:-1]))
+
+
+def test_strict_pits_by_hand():
+    plate = np.full((5, 5), 7.0)
+    plate[2, 2] = plate[0, 0] = 6.0
+    assert strict_pits(plate, np.zeros((5, 5), bool)) == 1
+    assert strict_pits(plate, plate == 6.0) == 0
+    plate[2, 3] = 6.0
+    assert strict_pits(plate, np.zeros((5, 5), bool)) == 0
+
+
+def local_recipe(name, cells, global_cells):
+    """A preset whose levels beyond the global one are local."""
+    text = (ROOT / f"crates/thalweg/presets/{name}.toml").read_text(encoding="utf-8")
+    text = re.sub(r"(?m)^coarsest = .*\n", "", text)
+    # A stage that goes down to cells of some width must have them, so the map is a part of the preset's.
+    if finest := [float(width) for width in re.findall(r"finest = ([0-9.]+)", text) if float(width) > 0.1]:
+        side = 1.02 * global_cells * min(finest)
+        text = re.sub(r"(?m)^extent = .*$", f"extent = [{side}, {side}]", text)
+    return re.sub(r"(?m)^cells = .*$", f'cells = {cells}\nbeyond = "local"\nlocal_from = {global_cells}', text)
+
+
+@pytest.mark.parametrize("name", ["hills", "alpine", *(["badlands", "canyon", "lakes", "forest", "volcanic_island"] if LONG else [])])
+def test_local_builds_and_tiles_drain(tmp_path, name):
+    cells, level = long_or((256, 2), (2048, 3))
+    (tmp_path / "local.toml").write_text(local_recipe(name, cells, long_or(64, 256)))
+    build(tmp_path / "w", tmp_path / "local.toml")
+    drained, under = drains.share(tmp_path / "w")
+    heights, lakes, sea, edge = drains.world(tmp_path / "w")
+    pits = strict_pits(heights, lakes | sea)
+    print(f"{name} by local levels: {100 * drained:.3f} % drains, {100 * under:.2f} % lakes, {pits} pits")
+    assert drained >= 0.99 and heights.shape == (cells, cells)
+    assert pits == 0
+    # One tile, of another size, in the middle: what comes to its rim leaves it.
+    middle = float(json.loads((tmp_path / "w/report.json").read_text())["cell_size"]) * cells / 2 + 1
+    command = [os.environ["THALWEG"], "tile", tmp_path / "local.toml", "--level", str(level + 1), "--at", f"{middle},{middle}",
+               "--size", "200", "-o", tmp_path / "t", "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "t/report.json").read_text())
+    z, rec = [drains.band(tmp_path / f"t/{layer}.tif") for layer in ("height", "rec")]
+    assert z.shape == (report["rows"], report["columns"]) == (200, 200) and report["level"] == level + 1
+    assert report["cells_that_drain"] == (rec < 8).sum()
+    sea = z <= report["sea_level_m"] if report["sea_level_m"] is not None else np.zeros(z.shape, bool)
+    # A tile's files do not say where lakes are: under one a way over its bed goes up. Such cells and those about are left out.
+    i, j = np.indices(z.shape)
+    down = np.array([*CLOCKWISE, (0, 0)])[rec]
+    up = z[(i + down[..., 0]).clip(0, 199), (j + down[..., 1]).clip(0, 199)] > z
+    rim = drains.open_border(z.shape)
+    if not (up & ~rim).any():
+        out = sea | rim
+        assert drains.drains(z, out)[~out].mean() >= 0.99
+        assert strict_pits(z, sea) == 0
+    else:
+        assert name == "lakes", f"{name}: a river of a tile goes uphill"
+
+
+def test_the_measure_of_local_builds_finds_a_pit(tmp_path):
+    """The same build with a hole in it is not let through."""
+    (tmp_path / "local.toml").write_text(local_recipe("hills", 128, 64))
+    build(tmp_path / "w", tmp_path / "local.toml")
+    heights, lakes, sea, edge = drains.world(tmp_path / "w")
+    inner = np.argwhere(~(lakes | sea)[20:-20, 20:-20])
+    i, j = inner[len(inner) // 2] + 20
+    heights[i, j] -= 500
+    assert strict_pits(heights, lakes | sea) >= 1
+    dry = ~lakes & ~sea
+    assert not drains.drains(heights, lakes | sea | edge)[i, j] and drains.drains(heights, lakes | sea | edge)[dry].mean() < 1
