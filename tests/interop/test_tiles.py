@@ -1,6 +1,7 @@
 """What `tile`, `build --tile-dir` and `serve` give, read by rasterio, NumPy and urllib."""
 
 import concurrent.futures
+import contextlib
 import io
 import json
 import os
@@ -198,15 +199,24 @@ def test_what_cannot_be_is_refused_in_a_line(place):
     assert bind.returncode == 1 and "--bind" in bind.stderr
 
 
-@pytest.fixture(scope="module")
-def server(place):
-    words = [os.environ["THALWEG"], "serve", "isles.toml", "--port", "0", "--json"]
+@contextlib.contextmanager
+def serving(place, world):
+    words = [os.environ["THALWEG"], "serve", world, "--port", "0", "--json"]
     process = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     line = json.loads(process.stdout.readline())
     assert line["event"] == "serving" and line["address"].startswith("127.0.0.1:")
-    yield line
-    process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    try:
+        yield line
+    finally:
+        process.send_signal(signal.SIGINT)
+        ended = process.wait(30)
+    assert ended == 0
+
+
+@pytest.fixture(scope="module")
+def server(place):
+    with serving(place, "isles.toml") as line:
+        yield line
 
 
 def get(server, path, method="GET"):
@@ -308,3 +318,22 @@ def test_many_may_ask_at_once(server):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda path: get(server, path)[1], paths))
     assert all(len(answer) == 4 * 256**2 for answer in answers) and answers[:16] == answers[16:]
+
+
+def test_a_folder_of_tiles_is_served_as_the_world_it_is_of(place, server):
+    done(place, "build", "isles.toml", "--tile-dir", "kept", "--tile-within", "-2000,-2000,2000,2000", "--tile-level", 1, "-q")
+    before = tiles(place / "kept")
+    zoom = json.loads(get(server, "/tiles.json")[1])["minzoom"] + 2
+    middle = 2**zoom // 2
+    with serving(place, "kept") as other:
+        assert json.loads(get(other, "/tiles.json")[1])["minzoom"] + 2 == zoom
+        for path in (f"/{zoom}/{middle}/{middle}.f32", f"/{zoom + 3}/{8 * middle - 1}/{8 * middle}.png"):
+            # Beyond the levels and the part that lie there, too.
+            assert get(other, path)[1] == get(server, path)[1]
+    assert tiles(place / "kept") == before
+    # The world is that of the folder's own recipe: another one is another world.
+    recipe = place / "kept/recipe.toml"
+    recipe.write_text(recipe.read_text().replace("seed = 7", "seed = 8"))
+    with serving(place, "kept") as other:
+        path = f"/{zoom}/{middle}/{middle}.f32"
+        assert get(other, path)[1] != get(server, path)[1]
