@@ -8,7 +8,7 @@ use thalweg::io::atomic;
 use thalweg::local::{Frame, LocalLakes, LocalWindow, Rect};
 use thalweg::terrain::field::Field;
 use thalweg::terrain::height::Height;
-use thalweg::world::{Coarse, Watch};
+use thalweg::world::{Coarse, CoarseWater, Watch};
 use thalweg::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -51,6 +51,11 @@ impl<C: Coarse> Coarse for Kept<C> {
 
     fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow> {
         self.whole(watch)?.part(rect)
+    }
+
+    /// It is not in the file, for no job writes rivers: who asks has level 0 solved.
+    fn water(&self, rect: Rect, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+        self.solved.water(rect, watch)
     }
 
     fn bytes(&self) -> u64 {

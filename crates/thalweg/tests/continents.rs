@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
 use thalweg::local::{LocalWindow, Rect};
+use thalweg::model::YEAR;
+use thalweg::terrain::DISCHARGE;
 use thalweg::terrain::height::Height;
 use thalweg::world::{Coarse, Continents, World, unwatched};
 use thalweg::{Error, Recipe, presets};
@@ -279,4 +281,73 @@ fn what_cannot_be_is_refused_in_a_line() {
     // Read back, a recipe is the same.
     let text = presets::find("endless").unwrap().to_toml();
     assert_eq!(Recipe::parse(&text).unwrap().to_toml(), text);
+}
+
+/// What `drainage` of the build finds at rivers' vertices is what rivers of the world have, on level 0 and, of the same rivers, beyond.
+#[test]
+fn rivers_have_the_discharge_of_the_build() {
+    let mut continent = presets::find("continent").unwrap();
+    continent.cells = long::or(64, 256);
+    let (mut isle, name) = (recipe(5), "isle");
+    isle.stages.push(continent.stages.last().unwrap().clone());
+    for (name, recipe) in [("continent", continent), (name, isle)] {
+        let mut run = thalweg::Run::new(recipe.clone()).unwrap();
+        while run.step().unwrap().is_some() {}
+        let terrain = run.terrain();
+        let discharge = terrain.float(&DISCHARGE).unwrap();
+        let land = thalweg::flow::Land::of(terrain);
+        let counted = thalweg::flow::Drainage::of(&land).cells().clone();
+        let world = World::open(&recipe).unwrap().with_tiles(64).unwrap();
+        let (each, wide) = (terrain.grid.cell_area(), world.frame().width(0));
+        // The build's own map lies in the middle of a world without end.
+        let map = if name == "isle" { Rect { start: [-24; 2], end: [24; 2] } } else { world.frame().world(0) };
+        for level in [0, 2] {
+            let rect = (0..level).fold(map, |rect, _| rect.finer());
+            let rivers = world.rivers(level, rect, world.least_river(level)).unwrap();
+            let (mut compared, mut dry, mut steps, mut falls) = (0, 1.0f64, 0, vec![]);
+            for river in &rivers {
+                for pair in river.vertices.windows(2) {
+                    steps += 1;
+                    if pair[1].discharge < pair[0].discharge {
+                        falls.push(pair[1].discharge / pair[0].discharge);
+                    }
+                }
+                for vertex in &river.vertices[..river.vertices.len() - 1] {
+                    let share = vertex.discharge / (vertex.area * world.runoff() / YEAR);
+                    assert!((0.0..=1.0 + 1e-6).contains(&share), "{name}: {share}");
+                    // Both trees have that catchment, and level 0 has the river.
+                    let [j, i] = [0, 1].map(|axis| (vertex.place[axis] / wide).floor() as i64 - map.start[1 - axis]);
+                    let k = i as usize * terrain.grid.cols() + j as usize;
+                    let catchment = f64::from(counted.as_slice()[k]) * each;
+                    if vertex.area >= 10.0 * each && (catchment / vertex.area - 1.0).abs() < 0.01 {
+                        let of_build = f64::from(discharge.as_slice()[k]);
+                        let off = (vertex.discharge / of_build - 1.0).abs();
+                        assert!(off < 0.04, "{name}, level {level}: {vertex:?}, {of_build} m³/s of the build");
+                        (compared, dry) = (compared + 1, dry.min(share));
+                    }
+                }
+            }
+            println!("{name}, level {level}: {compared} vertices of {} rivers, down to {dry:.3}", rivers.len());
+            // In lakes ways of several rivers share cells: 3 of 8 400.
+            assert!(falls.len() * 500 <= steps, "{name}, level {level}: {falls:?} of {steps} steps");
+            // Else area alone would pass.
+            assert!(compared > 40 && dry < 0.8, "{name}, level {level}: {compared}, {dry}");
+        }
+        // The same whatever tile asks.
+        let rect = (0..2).fold(map, |rect, _| rect.finer());
+        let steps = |rect| -> BTreeSet<_> {
+            let rivers = world.rivers(2, rect, world.least_river(2)).unwrap();
+            let bits = |v: &thalweg::world::RiverVertex| (v.place.map(f64::to_bits), v.discharge.to_bits());
+            let steps = |river: &thalweg::world::RiverLine| {
+                river.vertices.windows(2).map(|pair| [0, 1].map(|k| bits(&pair[k]))).collect::<Vec<_>>()
+            };
+            rivers.iter().flat_map(steps).collect()
+        };
+        let [top, left] = rect.start;
+        let parts = [[0, 0], [0, 1], [1, 0], [1, 1]].map(|[a, b]| {
+            let half = rect.size().map(|n| n / 2);
+            steps(Rect::new([top + a * half[0] as i64, left + b * half[1] as i64], half))
+        });
+        assert_eq!(parts.into_iter().flatten().collect::<BTreeSet<_>>(), steps(rect), "{name}");
+    }
 }

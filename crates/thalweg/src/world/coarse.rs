@@ -2,8 +2,13 @@
 
 use std::ops::ControlFlow;
 
+use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
+use crate::flow::Directions;
+use crate::flow::accumulate::{SHARES, shares, weighted};
 use crate::local::{Frame, LocalWindow, Rect};
+use crate::terrain::field::{Field, Window};
+use crate::terrain::{RAIN, Terrain};
 
 /// Level 0 of a world: solved whole, or in parts as they are asked for.
 ///
@@ -25,11 +30,87 @@ pub trait Coarse: Send + Sync {
     /// [`Error::Stopped`].
     fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow>;
 
+    /// What falls on a rectangle of level 0 and gathers there; `None` where it rains alike on all land. Discharges of rivers go by it.
+    ///
+    /// # Errors
+    /// As [`Coarse::window`].
+    fn water(&self, _rect: Rect, _watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+        Ok(None)
+    }
+
     /// Bytes that it holds now.
     fn bytes(&self) -> u64;
 
     /// What tells its level 0 from others': two that have the same one give the same windows. A cache goes by it.
     fn identity(&self) -> u64;
+}
+
+/// Rain on a rectangle of level 0, and what of it gathers along the receivers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CoarseWater {
+    /// Share of the rain that falls on each cell, 0 to 1.
+    pub rain: Field<f32>,
+    /// What drains through each cell, as m² of land under full rain: the rain over its catchment. It is no more than the catchment, and
+    /// never falls downstream.
+    pub gathered: Field<f32>,
+}
+
+impl CoarseWater {
+    /// Of land, each cell `each` m², on which all rain falls, and where nothing has gathered yet.
+    pub(super) fn blank(rect: Rect, each: f64) -> Self {
+        Self { rain: Field::new(rect.size(), 1.0), gathered: Field::new(rect.size(), each as f32) }
+    }
+
+    /// A part of it, which lies on `whole`.
+    pub(super) fn part(&self, whole: Rect, rect: Rect) -> Result<Self> {
+        rect.check(whole)?;
+        let start = [0, 1].map(|axis| (rect.start[axis] - whole.start[axis]) as usize);
+        let window = Window { start, size: rect.size() };
+        Ok(Self { rain: self.rain.window(window), gathered: self.gathered.window(window) })
+    }
+
+    /// Writes a part, which lies on `rect`, into it, which lies on `whole`.
+    pub(super) fn paste(&mut self, whole: Rect, part: &Self, rect: Rect) {
+        let to = [0, 1].map(|axis| (rect.start[axis] - whole.start[axis]) as usize);
+        let window = Window { start: [0, 0], size: rect.size() };
+        self.rain.paste(&part.rain, window, to);
+        self.gathered.paste(&part.gathered, window, to);
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        4 * (self.rain.len() + self.gathered.len()) as u64
+    }
+}
+
+/// A level 0 that was solved in one piece, with its water if it does not rain alike on all of it.
+#[derive(Debug)]
+pub(super) struct Solved {
+    pub window: LocalWindow,
+    pub water: Option<CoarseWater>,
+}
+
+impl Solved {
+    /// Of a whole terrain.
+    ///
+    /// # Errors
+    /// As [`LocalWindow::of`].
+    pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
+        let (frame, window) = LocalWindow::of(terrain)?;
+        let mut water = None;
+        if let Some(rain) = terrain.float(&RAIN) {
+            let gathered = weighted(&Directions::from(window.receivers.clone()), &rain.map(|share| shares(*share)))?;
+            let each = terrain.grid.cell_area() / SHARES;
+            let gathered = gathered.map(|sum| (*sum as f64 * each) as f32);
+            water = Some(CoarseWater { rain: rain.map(|share| share_of(*share)), gathered });
+        }
+        Ok((frame, Self { window, water }))
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.window.bytes() + self.water.as_ref().map_or(0, CoarseWater::bytes)
+    }
 }
 
 /// How far the solving of something is.

@@ -11,12 +11,13 @@ use crate::local::{Frame, LocalWindow, Rect};
 use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::recipe::{Recipe, Scatter};
 use crate::run::Run;
-use crate::terrain::Terrain;
 use crate::terrain::field::{Field, Size};
 use crate::terrain::grid::{Edge, Grid};
 use crate::terrain::height::{Height, UNITS};
+use crate::terrain::{RAIN, Terrain};
+use crate::world::coarse::Solved;
 use crate::world::once::Once;
-use crate::world::{Coarse, Solving, Watch};
+use crate::world::{Coarse, CoarseWater, Solving, Watch};
 
 /// Rows and columns of the world's level 0: half before the origin, half behind it.
 const CELLS: usize = 1 << 30;
@@ -58,7 +59,7 @@ pub struct Continents {
 /// A continent, and what solves it until it is solved.
 #[derive(Default)]
 struct KeptContinent {
-    whole: Once<LocalWindow>,
+    whole: Once<Solved>,
     run: Mutex<Option<Run>>,
 }
 
@@ -150,7 +151,7 @@ impl Continents {
     }
 
     /// Solves the continent of an id on its map's cells; goes on where an earlier one was stopped.
-    fn solve(&self, id: Id, map: Rect, continent: &KeptContinent, watch: Watch<'_>) -> Result<LocalWindow> {
+    fn solve(&self, id: Id, map: Rect, continent: &KeptContinent, watch: Watch<'_>) -> Result<Solved> {
         let mut place = continent.run.lock().unwrap_or_else(PoisonError::into_inner);
         if place.is_none() {
             self.recipe.check_memory(&self.map)?;
@@ -166,19 +167,27 @@ impl Continents {
             return Err(Error::value("continent", "nothing to solve", "a recipe's run"));
         };
         let mut terrain = run.into_terrain();
-        // What stood on it is of no use here.
-        terrain.layers.clear();
+        // What else stood on it is of no use here.
+        terrain.layers.retain(|name, _| name == RAIN.name);
         terrain.tables.clear();
         self.sink_rim(&mut terrain, map);
-        let (_, mut window) = LocalWindow::of(&terrain)?;
-        window.rect = map;
-        if let Some(lakes) = window.lakes.as_mut().filter(|_| id != [0, 0]) {
+        let (_, mut solved) = Solved::of(&terrain)?;
+        solved.window.rect = map;
+        if let Some(lakes) = solved.window.lakes.as_mut().filter(|_| id != [0, 0]) {
             // Numbers of lakes go from 1 on each map: those of another begin elsewhere.
             let first = (self.key.and(3).cell(id).bits() as u32 & 0x7fff) << 16;
             let number = |lake: &u32| if *lake == 0 { 0 } else { lake.wrapping_add(first).max(1) };
             lakes.id = lakes.id.map(number);
         }
-        Ok(window)
+        Ok(solved)
+    }
+
+    /// The continents whose maps a rectangle touches, and where they lie.
+    fn touched(&self, rect: Rect) -> impl Iterator<Item = (Id, Rect)> + '_ {
+        let [first, last] = [self.id_at(rect.start), self.id_at(rect.end.map(|end| end - 1))];
+        let ids = (first[0]..=last[0]).flat_map(move |i| (first[1]..=last[1]).map(move |j| [i, j]));
+        let maps = ids.filter_map(|id| Some((id, self.map_of(id)?)));
+        maps.filter(move |(_, map)| !map.grown(0, rect).size().contains(&0))
     }
 
     /// Lets the ground go over into the open sea's floor towards the map's rim.
@@ -241,21 +250,31 @@ impl Coarse for Continents {
     fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow> {
         rect.check(self.frame.world(0))?;
         let mut window = self.sea(rect);
-        let [first, last] = [self.id_at(rect.start), self.id_at(rect.end.map(|end| end - 1))];
-        for id in (first[0]..=last[0]).flat_map(|i| (first[1]..=last[1]).map(move |j| [i, j])) {
-            let Some(map) = self.map_of(id) else { continue };
-            if map.grown(0, rect).size().contains(&0) {
-                continue;
-            }
+        for (id, map) in self.touched(rect) {
             let continent = self.kept(id);
-            window.paste(continent.whole.get_or_make(|| self.solve(id, map, &continent, watch))?);
+            window.paste(&continent.whole.get_or_make(|| self.solve(id, map, &continent, watch))?.window);
         }
         Ok(window)
     }
 
+    fn water(&self, rect: Rect, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+        rect.check(self.frame.world(0))?;
+        let mut water: Option<CoarseWater> = None;
+        for (id, map) in self.touched(rect) {
+            let continent = self.kept(id);
+            let solved = continent.whole.get_or_make(|| self.solve(id, map, &continent, watch))?;
+            if let Some(of_map) = &solved.water {
+                let shared = map.grown(0, rect);
+                let water = water.get_or_insert_with(|| CoarseWater::blank(rect, self.frame.cell * self.frame.cell));
+                water.paste(rect, &of_map.part(map, shared)?, shared);
+            }
+        }
+        Ok(water)
+    }
+
     fn bytes(&self) -> u64 {
         let solved = self.solved.lock().unwrap_or_else(PoisonError::into_inner);
-        solved.iter().filter_map(|(_, continent)| continent.whole.get()).map(LocalWindow::bytes).sum()
+        solved.iter().filter_map(|(_, continent)| continent.whole.get()).map(Solved::bytes).sum()
     }
 
     fn identity(&self) -> u64 {

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::coarse::{Coarse, Solving, Watch};
+use super::coarse::{Coarse, CoarseWater, Solved, Solving, Watch};
 use super::once::Once;
 use crate::base::error::{Error, Result};
 use crate::local::{Frame, LocalWindow, Rect};
@@ -15,7 +15,7 @@ use crate::terrain::Terrain;
 /// A level 0 that is a whole terrain: a recipe's, solved when it is first asked for, or one that is there.
 pub struct Finite {
     frame: Frame,
-    whole: Once<LocalWindow>,
+    whole: Once<Solved>,
     /// What solves it, until it is solved.
     run: Mutex<Option<Run>>,
     identity: u64,
@@ -46,7 +46,8 @@ impl Finite {
     /// # Errors
     /// As [`LocalWindow::of`].
     pub fn of(terrain: &Terrain) -> Result<Self> {
-        let (frame, window) = LocalWindow::of(terrain)?;
+        let (frame, solved) = Solved::of(terrain)?;
+        let Solved { window, water } = &solved;
         let mut hash = Xxh3::new();
         hash.update(format!("{frame:?}").as_bytes());
         window.ground.as_slice().iter().for_each(|height| hash.update(&height.0.to_le_bytes()));
@@ -56,21 +57,24 @@ impl Finite {
             lakes.id.as_slice().iter().for_each(|id| hash.update(&id.to_le_bytes()));
             lakes.level.as_slice().iter().for_each(|level| hash.update(&level.0.to_le_bytes()));
         }
+        if let Some(water) = water {
+            water.rain.as_slice().iter().for_each(|share| hash.update(&share.to_le_bytes()));
+        }
         let whole = Once::default();
-        whole.get_or_make(|| Ok(window))?;
+        whole.get_or_make(|| Ok(solved))?;
         Ok(Self { frame, whole, run: Mutex::new(None), identity: hash.digest() })
     }
 
-    fn solved(&self, watch: Watch<'_>) -> Result<LocalWindow> {
+    fn solved(&self, watch: Watch<'_>) -> Result<Solved> {
         let mut slot = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         let run = slot.as_mut().ok_or_else(|| Error::value("level 0", "nothing to solve", "a recipe's run"))?;
         while let Some(progress) = run.step()? {
             let what = format!("level 0 of {}: {}", run.recipe().name, progress.label);
             Solving::new(what, run.steps()).tell(watch)?;
         }
-        let (_, window) = LocalWindow::of(run.terrain())?;
+        let (_, solved) = Solved::of(run.terrain())?;
         *slot = None;
-        Ok(window)
+        Ok(solved)
     }
 }
 
@@ -81,11 +85,18 @@ impl Coarse for Finite {
 
     fn window(&self, rect: Rect, watch: Watch<'_>) -> Result<LocalWindow> {
         rect.check(self.frame.world(0))?;
-        self.whole.get_or_make(|| self.solved(watch))?.part(rect)
+        self.whole.get_or_make(|| self.solved(watch))?.window.part(rect)
+    }
+
+    fn water(&self, rect: Rect, watch: Watch<'_>) -> Result<Option<CoarseWater>> {
+        let world = self.frame.world(0);
+        rect.check(world)?;
+        let solved = self.whole.get_or_make(|| self.solved(watch))?;
+        solved.water.as_ref().map(|water| water.part(world, rect)).transpose()
     }
 
     fn bytes(&self) -> u64 {
-        self.whole.get().map_or(0, LocalWindow::bytes)
+        self.whole.get().map_or(0, Solved::bytes)
     }
 
     fn identity(&self) -> u64 {

@@ -41,7 +41,7 @@ use crate::terrain::Terrain;
 
 pub use around::Wanted;
 pub use cache::Cache;
-pub use coarse::{Coarse, Solving, Watch, unwatched};
+pub use coarse::{Coarse, CoarseWater, Solving, Watch, unwatched};
 pub use continents::{Continents, Id};
 pub use finite::Finite;
 pub use follow::{End, Follow, Footing};
@@ -125,7 +125,7 @@ impl World {
         Ok(self)
     }
 
-    /// The same world in which catchments yield so many metres of water a year. Only discharges of rivers go by it.
+    /// The same world in which land under full rain yields so many metres of water a year. Only discharges of rivers go by it.
     ///
     /// # Errors
     /// Less than 0 or more than 100 m.
@@ -147,7 +147,7 @@ impl World {
         &self.rules
     }
 
-    /// Water that runs off its land, in metres a year.
+    /// Water that runs off its land where all rain falls, in metres a year.
     pub fn runoff(&self) -> f64 {
         self.runoff
     }

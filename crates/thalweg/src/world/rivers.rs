@@ -4,11 +4,16 @@
 //! cell on any level is traced back to the cell in which it was born: the coarse cell of its block, or of the cell before it, with just its
 //! catchment. Rivers are numbered there. From its head down to the confluence with a larger one, or to its mouth, a river is one; its
 //! number is that of its last cell. To find it the way goes down over some tens of cells of each level, and then, on level 0, to the end.
+//!
+//! Where rain differs from place to place a river that was born on level 0 has the water of its catchment there, which is summed along
+//! the tree. A smaller one has the rain of the cell of level 0 that it was born in, but no more water than the river that it comes to.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::World;
+use super::coarse::{CoarseWater, unwatched};
 use crate::base::clock::YEAR;
 use crate::base::error::Result;
 use crate::base::rng::Key;
@@ -38,7 +43,8 @@ pub struct RiverVertex {
     pub height: f64,
     /// Catchment in m²; of a last vertex in the sea the river's.
     pub area: f64,
-    /// Mean discharge in m³/s: the catchment times the world's [runoff](World::runoff).
+    /// Mean discharge in m³/s: the catchment, weighed by rain where level 0 has some, times the world's [runoff](World::runoff). It does
+    /// not fall downstream, but for a cell in a thousand: in lakes, where ways of several rivers share cells.
     pub discharge: f64,
 }
 
@@ -50,6 +56,9 @@ const WAY: i64 = 4;
 
 /// A cell of a level.
 type Cell = (u32, [i64; 2]);
+
+/// A river's number, and the rain on its catchment, as m² of land under full rain.
+type River = (u64, f64);
 
 /// A cell that drains into another, and its catchment in m².
 type Donor = ([i64; 2], f32);
@@ -64,51 +73,59 @@ impl World {
         self.check(level, rect)?;
         let window = Arc::new(self.part(level, rect.grown(WAY + 2, self.frame().world(level)))?);
         let least = least.max(self.least_river(level)) as f32;
-        let mut look =
-            Look { world: self, asked: Arc::clone(&window), squares: BTreeMap::new(), stems: HashMap::new() };
+        let mut look = Look {
+            world: self,
+            asked: Arc::clone(&window),
+            squares: BTreeMap::new(),
+            rains: BTreeMap::new(),
+            stems: HashMap::new(),
+            waters: HashMap::new(),
+        };
         let sea = self.frame().sea;
         let is_land =
             |cell: [i64; 2]| at(&window, cell).is_some_and(|k| sea.is_none_or(|s| window.ground.as_slice()[k] > s));
         let area = |cell: [i64; 2]| at(&window, cell).map_or(0.0, |k| window.area.as_slice()[k]);
-        // Numbers of the cells, those just outside among them.
-        let mut ids: BTreeMap<[i64; 2], u64> = BTreeMap::new();
+        // Rivers of the cells, those just outside among them.
+        let mut of: BTreeMap<[i64; 2], River> = BTreeMap::new();
         let beside = rect.grown(1, self.frame().world(level));
         for row in beside.start[0]..beside.end[0] {
             for cell in (beside.start[1]..beside.end[1]).map(|col| [row, col]) {
                 if is_land(cell) && area(cell) >= least {
-                    ids.insert(cell, look.id(level, cell, area(cell))?);
+                    of.insert(cell, look.river(level, cell, area(cell))?);
                 }
             }
         }
+        let id = |cell: [i64; 2]| of.get(&cell).map(|(id, _)| *id);
         let next = |cell: [i64; 2]| at(&window, cell).and_then(|k| next(cell, window.receivers.as_slice()[k]));
         let is_inside = |cell: [i64; 2]| rect.contains(&Rect::new(cell, [1, 1]));
         // Of donors of one number, should there be two, the larger goes on, and the other ends there.
         let mut before: BTreeMap<[i64; 2], [i64; 2]> = BTreeMap::new();
-        for (cell, id) in ids.iter().filter(|(cell, _)| is_inside(**cell)) {
-            if let Some(to) = next(*cell).filter(|to| ids.get(to) == Some(id)) {
+        for (cell, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell)) {
+            if let Some(to) = next(*cell).filter(|to| id(*to) == Some(*own)) {
                 let donor = before.entry(to).or_insert(*cell);
                 if area(*cell) > area(*donor) {
                     *donor = *cell;
                 }
             }
         }
-        let vertex = |cell: [i64; 2], yields: f32| {
+        // At a cell, the water that has come through another.
+        let vertex = |cell: [i64; 2], from: [i64; 2]| {
             let width = self.frame().width(level);
-            let area = f64::from(yields);
+            let area = f64::from(area(from));
+            let water = of.get(&from).map_or(area, |(_, water)| *water);
             let cols = window.size()[1];
             let height = at(&window, cell).map_or(0.0, |k| window.surface((k / cols, k % cols)).metres());
             let place = [1, 0].map(|axis| (cell[axis] as f64 + 0.5) * width);
-            RiverVertex { place, height, area, discharge: area * self.runoff / YEAR }
+            RiverVertex { place, height, area, discharge: water * self.runoff / YEAR }
         };
         let mut rivers = Vec::new();
-        for (first, id) in ids.iter().filter(|(cell, _)| is_inside(**cell) && !before.contains_key(*cell)) {
-            let mut river = RiverLine { id: *id, into: None, vertices: vec![vertex(*first, area(*first))] };
+        for (first, (own, _)) in of.iter().filter(|(cell, _)| is_inside(**cell) && !before.contains_key(*cell)) {
+            let mut river = RiverLine { id: *own, into: None, vertices: vec![vertex(*first, *first)] };
             let mut cell = *first;
             while let Some(to) = next(cell) {
-                let carried = if is_land(to) { area(to) } else { area(cell) };
-                river.vertices.push(vertex(to, carried));
+                river.vertices.push(vertex(to, if is_land(to) { to } else { cell }));
                 if !is_inside(to) || before.get(&to) != Some(&cell) {
-                    river.into = ids.get(&to).copied().filter(|into| into != id || is_inside(to));
+                    river.into = id(to).filter(|into| into != own || is_inside(to));
                     break;
                 }
                 cell = to;
@@ -145,8 +162,12 @@ struct Look<'a> {
     /// The window that was asked for, with what is beside it.
     asked: Arc<LocalWindow>,
     squares: BTreeMap<Cell, Arc<LocalWindow>>,
+    /// Water of squares of level 0.
+    rains: BTreeMap<[i64; 2], Option<CoarseWater>>,
     /// Numbers of the rivers of cells in which they were born.
     stems: HashMap<Cell, u64>,
+    /// Rain on the catchments of such cells.
+    waters: HashMap<Cell, f64>,
 }
 
 impl Look<'_> {
@@ -207,9 +228,65 @@ impl Look<'_> {
         Ok(None)
     }
 
-    /// The number of the river of a cell.
-    fn id(&mut self, level: u32, cell: [i64; 2], area: f32) -> Result<u64> {
-        let mut here = self.birth((level, cell), area)?;
+    /// The land that a cell drains to; `None` where the way ends.
+    fn below(&mut self, here: Cell) -> Result<Option<[i64; 2]>> {
+        let window = self.square(here)?;
+        let to = at(&window, here.1).and_then(|k| next(here.1, window.receivers.as_slice()[k]));
+        Ok(to.filter(|to| {
+            let height = at(&window, *to).map(|k| window.ground.as_slice()[k]);
+            self.world.frame().sea.is_none_or(|sea| height.is_some_and(|height| height > sea))
+        }))
+    }
+
+    /// The share of the rain that falls on the cell of level 0 that a cell lies in, and the rain on the catchment of that one; `None` where
+    /// it rains alike.
+    fn rain(&mut self, (level, cell): Cell) -> Result<Option<[f32; 2]>> {
+        let cell = cell.map(|x| x >> level);
+        let square = cell.map(|x| x.div_euclid(SQUARE));
+        let rect = Rect::new(square.map(|x| x * SQUARE), [SQUARE as usize; 2]).grown(0, self.world.frame().world(0));
+        let water = match self.rains.entry(square) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(self.world.coarse.water(rect, &mut unwatched)?),
+        };
+        let place = [0, 1].map(|axis| (cell[axis] - rect.start[axis]) as usize);
+        Ok(water.as_ref().map(|water| [water.rain[(place[0], place[1])], water.gathered[(place[0], place[1])]]))
+    }
+
+    /// The rain on the catchment of a cell in which a river was born, as m² of land under full rain: that of level 0, or of a smaller one
+    /// its own, but no more than where it comes to.
+    fn gathered(&mut self, mut here: Cell, mut area: f32) -> Result<f64> {
+        let mut passed = Vec::new();
+        let mut gathered = loop {
+            if let Some(known) = self.waters.get(&here) {
+                break *known;
+            }
+            let own = match self.rain(here)? {
+                Some([_, all]) if here.0 == 0 => break f64::from(all),
+                Some([share, _]) => f64::from(area) * f64::from(share),
+                None => break f64::from(area),
+            };
+            passed.push((here, own));
+            // Should the way ever come back, it ends here.
+            self.waters.insert(here, own);
+            let Some(to) = self.below(here)? else { break f64::INFINITY };
+            area = self.donors((here.0, to))?.0;
+            here = self.birth((here.0, to), area)?;
+        };
+        for (cell, own) in passed.into_iter().rev() {
+            gathered = own.min(gathered);
+            self.waters.insert(cell, gathered);
+        }
+        Ok(gathered)
+    }
+
+    /// The river of a cell.
+    fn river(&mut self, level: u32, cell: [i64; 2], area: f32) -> Result<River> {
+        let born = self.birth((level, cell), area)?;
+        Ok((self.id(born)?, self.gathered(born, area)?))
+    }
+
+    /// The number of the river that was born in a cell.
+    fn id(&mut self, mut here: Cell) -> Result<u64> {
         let mut passed = Vec::new();
         let id = loop {
             if let Some(id) = self.stems.get(&here) {
@@ -218,14 +295,7 @@ impl Look<'_> {
             passed.push(here);
             // The last cell, if the river ends in it.
             let last = Key::new(0, "number of a river").and(here.0.into()).cell(here.1).bits() >> 11;
-            let window = self.square(here)?;
-            let to = at(&window, here.1).and_then(|k| next(here.1, window.receivers.as_slice()[k]));
-            let Some(to) = to.filter(|to| {
-                let height = at(&window, *to).map(|k| window.ground.as_slice()[k]);
-                self.world.frame().sea.is_none_or(|sea| height.is_some_and(|height| height > sea))
-            }) else {
-                break last;
-            };
+            let Some(to) = self.below(here)? else { break last };
             let (area, donors) = self.donors((here.0, to))?;
             let main = donors.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
             if main.is_none_or(|(main, _)| main != here.1) {
