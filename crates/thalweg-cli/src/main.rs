@@ -76,7 +76,7 @@ fn act(command: Command, voice: Voice) -> Result<ExitCode> {
         Command::Apply(args) => return apply::apply(&args, voice),
         Command::Resume(args) => return resume::resume(&args, voice),
         Command::Models { name } => models::models(name.as_deref())?,
-        Command::Presets => models::presets()?,
+        Command::Presets { name } => models::presets(name.as_deref())?,
         Command::Rocks => models::rocks()?,
         Command::Schema => models::schema()?,
         Command::Info(args) => info::info(&args, voice)?,

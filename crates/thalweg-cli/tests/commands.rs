@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Place, text};
+use thalweg::presets;
 
 #[test]
 fn lists_come_from_the_declarations() {
@@ -27,8 +28,17 @@ fn lists_come_from_the_declarations() {
         }
     }
     assert!(place.works("apply --help").contains("thalweg models NAME"));
-    let presets = place.works("presets");
-    assert!(["alpine", "hills", "badlands", "aged"].iter().all(|name| presets.contains(name)));
+    let all = place.works("presets");
+    assert!(["alpine", "hills", "badlands", "aged"].iter().all(|name| all.contains(name)));
+    // Of one: each stage with its model, and what of it goes on on local levels.
+    let hills = place.works("presets hills");
+    for stage in presets::find("hills").unwrap().stages {
+        let about = stage.model.about();
+        let form = stage.model.local(&mut thalweg::model::Local::new(30.0)).unwrap_or("it ends at the global level");
+        assert!(hills.contains(about.name) && hills.contains(form), "{}: {hills}", about.name);
+    }
+    assert!(!hills.contains("alpine") && all.contains(hills.lines().next().unwrap()));
+    place.refuses("presets hill", &["unknown preset `hill`", "`hills`"]);
     let schema: serde_json::Value = serde_json::from_str(&place.works("schema")).unwrap();
     assert_eq!(schema["title"], "thalweg recipe");
 }

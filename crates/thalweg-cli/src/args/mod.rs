@@ -65,8 +65,11 @@ pub enum Command {
         /// A model's name.
         name: Option<String>,
     },
-    /// List the presets that `build` knows.
-    Presets,
+    /// List the presets that `build` knows, or say of one what its stages do, on local levels too.
+    Presets {
+        /// A preset's name.
+        name: Option<String>,
+    },
     /// List the rocks that --rock knows, with their figures.
     Rocks,
     /// Print the JSON Schema of recipes, for editors.

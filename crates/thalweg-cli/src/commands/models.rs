@@ -4,7 +4,7 @@ use clap_complete::Shell;
 use thalweg::model::Family;
 use thalweg::presets::PRESETS;
 use thalweg::rocks::{HEADS, ROCKS, Rock};
-use thalweg::{Error, Result, model::page};
+use thalweg::{Error, Recipe, Result, model::page};
 
 use crate::args::command;
 use crate::console::print;
@@ -92,15 +92,31 @@ pub fn man(name: Option<&str>) -> Result<()> {
     print(&String::from_utf8_lossy(&text))
 }
 
-/// Prints name, extent and landform of each.
+/// Prints name, extent and landform of each, or of one with its stages.
 ///
 /// # Errors
-/// When nothing can be printed.
-pub fn presets() -> Result<()> {
-    for name in names() {
-        let recipe = find(name).unwrap_or_else(|| Err(Error::unknown("preset", name, names())))?;
-        let extent = recipe.extent.map_or(String::new(), |[w, h]| format!(" [{} × {} km]", w / 1e3, h / 1e3));
-        print(&format!("{name:<16} {}{extent}\n", recipe.about.trim()))?;
+/// When there is no such preset, or nothing can be printed.
+pub fn presets(one: Option<&str>) -> Result<()> {
+    for name in names().filter(|name| one.is_none_or(|one| one == *name)) {
+        print(&line(name, &preset(name)?))?;
+    }
+    let Some(name) = one else { return Ok(()) };
+    let recipe = preset(name)?;
+    let (forms, models) = (recipe.local_forms(), recipe.stages.iter().map(|stage| stage.model.about()));
+    let width = forms.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    print("\nStages, and what of each goes on on local levels (beyond = \"local\", and a world's tiles):\n")?;
+    for ((label, form), about) in forms.iter().zip(models) {
+        let form = form.unwrap_or("nothing: it ends at the global level");
+        print(&format!("  {label:<width$}  {}\n  {:<width$}  {form}\n", about.name, ""))?;
     }
     Ok(())
+}
+
+fn preset(name: &str) -> Result<Recipe> {
+    find(name).unwrap_or_else(|| Err(Error::unknown("preset", name, names())))
+}
+
+fn line(name: &str, recipe: &Recipe) -> String {
+    let extent = recipe.extent.map_or(String::new(), |[w, h]| format!(" [{} × {} km]", w / 1e3, h / 1e3));
+    format!("{name:<16} {}{extent}\n", recipe.about.trim())
 }

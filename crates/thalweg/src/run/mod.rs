@@ -497,13 +497,13 @@ impl Run {
     }
 
     /// The report of the run so far (its JSON Schema is in the documentation): per stage model, parameters, seconds,
-    /// steps and ledger, then the fingerprint of every layer and table.
+    /// steps and ledger, then the fingerprint of every layer and table; where there are local levels, what of each stage goes on there.
     pub fn report(&self) -> serde_json::Value {
         let grid = &self.terrain.grid;
         // By way of text: a sum beyond 64 bits then becomes a floating-point number and not a failure.
         let stages = serde_json::to_vec(&self.reports).and_then(|text| serde_json::from_slice(&text));
         let stages: serde_json::Value = stages.unwrap_or_default();
-        json!({
+        let mut report = json!({
             "thalweg": env!("CARGO_PKG_VERSION"),
             "recipe": self.recipe.name,
             "recipe_hash": self.recipe.hash(),
@@ -516,7 +516,16 @@ impl Run {
             "stages": stages,
             "idle": self.idle(),
             "fingerprints": self.terrain.fingerprints(),
-        })
+        });
+        if self.recipe.local_levels().is_ok_and(|levels| levels > 0) {
+            let forms = self.recipe.stages.iter().zip(self.recipe.local_forms());
+            let form = |(stage, (label, form)): (&Stage, (&str, Option<&str>))| {
+                let form = form.filter(|_| !stage.muted);
+                json!({"label": label, "model": stage.model.about().name, "form": form})
+            };
+            report["local_forms"] = forms.map(form).collect();
+        }
+        report
     }
 
     /// A run taken up again from a checkpoint's or a mark's parts, which are checked.
