@@ -34,7 +34,8 @@ pub const FEWEST: usize = 128;
 /// The largest share by which whole cells of the first of several levels may miss the short side of the extent.
 pub const OFF: f64 = 0.01;
 
-/// Most cells on the long side of a global level that is chosen: what is solved over the whole terrain takes seconds there.
+/// Most cells on the long side of a global level that is chosen, if no stage asks for finer ones: what is solved over the whole terrain
+/// takes seconds there.
 pub const GLOBAL: usize = 512;
 
 /// A preview is the first level with more cells than this on the long side.
@@ -260,15 +261,15 @@ impl Recipe {
         let [width, height] =
             self.extent.ok_or_else(|| Error::Recipe("has no `extent`, with which `beyond` goes".into()))?;
         let cell = width.max(height) / self.cells as f64;
-        let is_global = |halved: &u32| {
-            let parts = f64::from(1u32 << halved);
-            match self.local_from {
-                LocalFrom::Auto => self.cells >> halved <= GLOBAL,
-                LocalFrom::Cells(most) => self.cells >> halved <= most,
-                LocalFrom::Width(least) => cell * parts >= least * 0.9995,
-            }
+        let is_global = |halved: &u32| match self.local_from {
+            LocalFrom::Auto => self.cells >> halved <= GLOBAL,
+            LocalFrom::Cells(most) => self.cells >> halved <= most,
+            LocalFrom::Width(least) => doubled(cell, *halved) >= least * 0.9995,
         };
-        let levels = (0..31).find(|halved| is_global(halved) || self.cells >> halved <= 1).unwrap_or(31);
+        let mut levels = (0..31).find(|halved| is_global(halved) || self.cells >> halved <= 1).unwrap_or(31);
+        if self.local_from == LocalFrom::Auto {
+            levels = self.ends(cell).map(|(_, most)| most).fold(levels, u32::min);
+        }
         let part = 1usize << levels;
         if !self.cells.is_multiple_of(part) {
             let [less, more] = [self.cells / part, self.cells / part + 1].map(|n| n * part);
@@ -431,24 +432,35 @@ impl Recipe {
         self.stages.iter().map(|stage| (runs(stage) as u32).saturating_sub(1)).collect()
     }
 
-    /// Refuses stages that change ground and are to run on local levels, which have cells of these widths.
+    /// Stages that change ground on levels of named widths, each with the most levels that may be local for it, where the last level's
+    /// cells are `cell` metres wide: a stage whose widths end must have had all of them, one that names no finest one has its widest.
+    fn ends(&self, cell: f64) -> impl Iterator<Item = (&Stage, u32)> {
+        self.stages.iter().filter(|stage| !stage.muted && !stage.reads()).filter_map(move |stage| {
+            let When::Widths(wanted) = stage.when else { return None };
+            let mut levels = (0..31).filter(|halved| within(wanted, doubled(cell, *halved)));
+            let most = if wanted[0] > 0.0 { levels.next() } else { levels.last() };
+            Some((stage, most?))
+        })
+    }
+
+    /// Refuses stages that change ground and are to run on local levels, where all levels have cells of these widths.
     ///
     /// # Errors
-    /// When one is, with the reason.
+    /// When one is, with the reason, and the global level that would do for all.
     pub(crate) fn check_local(&self, widths: &[f64]) -> Result<()> {
-        let [global, _] = self.counts(widths.len());
-        let Some(last) = widths.get(global - 1) else { return Ok(()) };
-        for stage in self.stages.iter().filter(|stage| !stage.muted && !stage.reads()) {
-            if let When::Widths(wanted) = stage.when
-                && let Some(cell) = widths[global..].iter().find(|cell| within(wanted, **cell))
-            {
-                let allowed = format!(
-                    "cells of {last} m and wider: finer levels are local, and this stage reaches over the whole terrain"
-                );
-                return Err(Error::value(format!("{}.levels", stage.label), format!("cells of {cell} m"), allowed));
-            }
-        }
-        Ok(())
+        let [global, levels] = self.counts(widths.len());
+        let (Some(last), Some(cell)) = (widths.get(global - 1), widths.last()) else { return Ok(()) };
+        let local = (levels - global) as u32;
+        let Some((stage, most)) = self.ends(*cell).find(|(_, most)| *most < local) else { return Ok(()) };
+        let all = self.ends(*cell).map(|(_, most)| most).fold(local, u32::min);
+        let allowed = format!(
+            "cells of {last} m and wider: finer levels are local, and this stage reaches over the whole terrain; with local_from = {}, \
+             or \"{} m\", it would run",
+            self.cells >> all,
+            doubled(*cell, all)
+        );
+        let asked = format!("cells of {} m", doubled(*cell, most));
+        Err(Error::value(format!("{}.levels", stage.label), asked, allowed))
     }
 
     /// Stages that are not muted and have no turn on levels with cells of these widths, by number.
@@ -511,6 +523,11 @@ impl Recipe {
         }
         most
     }
+}
+
+/// The width of cells, doubled so often.
+fn doubled(cell: f64, times: u32) -> f64 {
+    cell * libm::exp2(f64::from(times))
 }
 
 /// Whole cells along a side, at least one.

@@ -163,6 +163,7 @@ fn keys_are_read_written_and_refused() {
     let error = Recipe::parse(&finer).and_then(|recipe| Run::new(recipe).map(drop)).unwrap_err().to_string();
     assert!(error.starts_with("outlets.levels = cells of 50 m: allowed is cells of 100 m and wider"), "{error}");
     assert!(error.contains("reaches over the whole terrain"));
+    assert!(error.ends_with("with local_from = 128, or \"50 m\", it would run"), "{error}");
     let reads = text(256, "local_from = 64")
         .replace("runoff = 0.7", "runoff = 0.7\nlevels = { finest = 20.0, coarsest = 30.0 }");
     assert!(Recipe::parse(&reads).and_then(Run::new).is_ok(), "what reads may read any level");
@@ -228,4 +229,131 @@ fn a_local_build_drains() {
             }
         }
     }
+}
+
+/// Where stages name the widths that they run on, the chosen global level has them, and a refusal says which would.
+#[test]
+fn the_global_level_is_as_fine_as_stages_ask_for() {
+    use thalweg::recipe::{Beyond, LocalFrom};
+    let local = |name: &str, cells: usize, from: LocalFrom| {
+        let recipe = presets::find(name).unwrap();
+        Recipe { cells, beyond: Beyond::Local, local_from: from, ..recipe }
+    };
+    // Valleys of ice and what slides down their sides go down to cells of 20 m, the lobes of a delta's plain to 60 m.
+    for (name, cells, global) in [
+        ("glacial", 1024, 1024),
+        ("glacial", 4096, 1024),
+        ("fjords", 2048, 1024),
+        ("river_delta", 2048, 512),
+        ("alpine", 4096, 512),
+        ("alpine", 1280, 320),
+        ("hills", 4096, 512),
+    ] {
+        let recipe = local(name, cells, LocalFrom::Auto);
+        Run::check(&recipe).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(recipe.global().unwrap().cells, global, "{name}, {cells} cells");
+    }
+    for (name, cells, from) in [("glacial", 2048, 512), ("fjords", 2048, 256), ("river_delta", 1024, 256)] {
+        let error = Run::check(&local(name, cells, LocalFrom::Cells(from))).unwrap_err().to_string();
+        let (_, told) = error.split_once("with local_from = ").unwrap_or_else(|| panic!("{error}"));
+        let (told, rest) = told.split_once(", or \"").unwrap();
+        let width: f64 = rest.split_once(" m\"").unwrap().0.parse().unwrap();
+        for from in [LocalFrom::Cells(told.parse().unwrap()), LocalFrom::Width(width)] {
+            let recipe = local(name, cells, from);
+            Run::check(&recipe).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(recipe.local_levels().unwrap() > 0, "{name}");
+            // No coarser one would do.
+            let coarser = local(name, cells, LocalFrom::Width(2.0 * width));
+            assert!(Run::check(&coarser).is_err(), "{name}");
+        }
+    }
+}
+
+/// From every cell of a build its own receivers lead down to the sea, the rim or an outlet, over lakes at their level.
+fn assert_drains(name: &str, terrain: &Terrain) {
+    let (rec, area) = layers(terrain);
+    let [rows, cols] = terrain.grid.size;
+    let pool = terrain.layers.get("pool").map(|layer| &layer.cells);
+    let deep = |k: usize| if let Some(Cells::Height(pool)) = pool { pool.as_slice()[k].0 } else { 0 };
+    let sea = terrain.grid.sea_level.map_or(i32::MIN, |sea| sea.0);
+    let z: Vec<i32> = (0..terrain.ground.len()).map(|k| terrain.ground.as_slice()[k].0 + deep(k)).collect();
+    let steps: [[i64; 2]; 8] = [[0, 1], [1, 1], [1, 0], [1, -1], [0, -1], [-1, -1], [-1, 0], [-1, 1]];
+    // A later stage may fill a lake's bed otherwise: over one lake the tree counts alone.
+    let lake = |k: usize| match terrain.layers.get("lake").map(|layer| &layer.cells) {
+        Some(Cells::Count(ids)) => ids.as_slice()[k],
+        _ => 0,
+    };
+    let mut range = [i32::MAX, i32::MIN];
+    for k in 0..z.len() {
+        let (i, j) = ((k / cols) as i64, (k % cols) as i64);
+        range = [range[0].min(z[k]), range[1].max(z[k])];
+        match steps.get(rec[k] as usize) {
+            Some([di, dj]) => {
+                let to = ((i + di) * cols as i64 + j + dj) as usize;
+                let in_one = lake(k) != 0 && lake(k) == lake(to);
+                assert!(
+                    z[to] <= z[k] || z[to] <= sea || in_one,
+                    "{name}: {i}, {j} is {} under its receiver, lakes {} {}",
+                    z[to] - z[k],
+                    lake(k),
+                    lake(to)
+                );
+                assert!(area[to] >= area[k] || z[to] <= sea, "{name}: {i}, {j} has more than its receiver");
+            }
+            None => {
+                let is_rim = i == 0 || j == 0 || i + 1 == rows as i64 || j + 1 == cols as i64;
+                assert!(is_rim || z[k] <= sea, "{name}: {i}, {j} drains nowhere");
+            }
+        }
+    }
+    assert!(range[1] - range[0] > 65_536, "{name}: no relief");
+}
+
+/// Each preset, on two local levels; what of its stages goes on there stands in the report.
+#[test]
+fn every_preset_has_local_levels_that_drain_or_says_why_not() {
+    use thalweg::recipe::{Beyond, Coarsest, LocalFrom, When};
+    for preset in presets::PRESETS {
+        let (name, mut recipe) = (preset.name, preset.recipe().unwrap());
+        let Some(extent) = recipe.extent else {
+            let text = recipe.to_toml().replacen("\nseed", "\nbeyond = \"local\"\nseed", 1);
+            let error = Recipe::parse(&text).map(drop).unwrap_err().to_string();
+            assert!(error.contains("the grid is the file's"), "{name}: {error}");
+            continue;
+        };
+        let (least, cells) = long::or((64, 256), (128, 512));
+        // Where stages name widths, the map is a part of the preset's: on fewer cells none of its levels would be as fine.
+        let widths = |when: When| if let When::Widths([finest, _]) = when { finest } else { 0.0 };
+        let finest = recipe.stages.iter().filter(|stage| !stage.muted).map(|stage| widths(stage.when));
+        if finest.clone().any(|finest| finest > 0.1) {
+            let width = finest.filter(|finest| *finest > 0.1).fold(f64::MAX, f64::min);
+            let side = width * least as f64 * 1.1;
+            recipe.extent = Some(extent.map(|of| side * of / extent[0].max(extent[1])));
+        }
+        (recipe.cells, recipe.beyond, recipe.local_from) = (cells, Beyond::Local, LocalFrom::Cells(least));
+        recipe.coarsest = Coarsest::None;
+        let begun = std::time::Instant::now();
+        if recipe.edges.contains(&thalweg::terrain::grid::Edge::Looped) {
+            let error = Run::check(&recipe).unwrap_err().to_string();
+            assert!(error.contains("local levels know no looped ones"), "{name}: {error}");
+            continue;
+        }
+        let mut run = Run::new(recipe.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        while run.step().unwrap_or_else(|error| panic!("{name}: {error}")).is_some() {}
+        assert_eq!(recipe.local_levels().unwrap(), 2, "{name}");
+        assert_drains(name, run.terrain());
+        let report = run.report();
+        let forms = report["local_forms"].as_array().unwrap();
+        assert_eq!(forms.len(), recipe.stages.len(), "{name}");
+        assert!(forms.iter().any(|form| form["form"].is_string()), "{name}: {forms:?}");
+        for (form, (label, said)) in forms.iter().zip(recipe.local_forms()) {
+            assert_eq!((form["label"].as_str(), form["form"].as_str()), (Some(label), said), "{name}");
+        }
+        println!("{name}: {:.1} s", begun.elapsed().as_secs_f64());
+    }
+    assert!(build_report(&recipe(64, "local_from = 64")).get("local_forms").is_none(), "no level is local");
+}
+
+fn build_report(recipe: &Recipe) -> serde_json::Value {
+    Run::new(recipe.clone()).unwrap().report()
 }

@@ -32,7 +32,8 @@ pub enum Beyond {
 /// How a recipe names its global level, the last that its stages run on.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum LocalFrom {
-    /// The finest that has no more than [`GLOBAL`](crate::plan::GLOBAL) cells on the long side.
+    /// The finest that has no more than [`GLOBAL`](crate::plan::GLOBAL) cells on the long side; a finer one where stages that change
+    /// ground name its widths.
     #[default]
     Auto,
     /// So many cells on the long side, 1 to 1 048 576.

@@ -21,6 +21,7 @@ use crate::base::error::{Error, Result};
 use crate::declare::params::{Value, Written};
 use crate::given::springs::{self, SPRINGS, Spring};
 use crate::io;
+use crate::local::Frame;
 use crate::model::{Budget, Model, Stepper, Tick};
 use crate::plan::Turn;
 use crate::recipe::strokes;
@@ -610,7 +611,11 @@ fn planned(recipe: &Recipe, grids: &[Grid]) -> Result<Vec<Turn>> {
         match turn.stage.and_then(|stage| recipe.stages.get(stage)) {
             Some(stage) => stage.check(&grids[turn.level], turn.pass)?,
             None if turn.trims => {}
-            None if turn.level >= global => recipe.local(grids[global - 1].cell).rules.check()?,
+            None if turn.level >= global => {
+                // What no level can be made of is refused before anything is solved.
+                Frame::of(&recipe.map(&grids[global - 1]))?;
+                recipe.local(grids[global - 1].cell).rules.check()?;
+            }
             None => drop(recipe.octaves(&widths, turn.level)?),
         }
     }
