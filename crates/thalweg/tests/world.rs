@@ -263,7 +263,8 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 /// Heights averaged back to the coarser level are its own, down to cells of a metre: of whole levels while they are small, then of tiles.
 #[test]
 fn a_preview_is_the_build() {
-    for (name, cells) in long::or(vec![("hills", 128)], vec![("hills", 128), ("alpine", 128), ("badlands", 128)]) {
+    let presets = ["hills", "alpine", "badlands", "canyon", "uplift"];
+    for (name, cells) in presets[..long::or(1, 5)].iter().map(|name| (*name, 128)) {
         // Each tile alone: blocks would be larger than what is looked at.
         let world = World::open(&small(name, cells, 3)).unwrap().with_tiles(128).unwrap().with_cache(Cache::new(0));
         let extent = world.frame().width(0) * cells as f64;
@@ -335,6 +336,14 @@ fn water_is_followed_to_where_it_leaves() {
     println!("{} tiles of an island", follow_down(&island, 3, 10, "island"));
     let hills = World::open(&small("hills", 64, 5)).unwrap().with_tiles(256).unwrap();
     println!("{} tiles of hills", follow_down(&hills, 3, long::or(4, 20), "hills"));
+    // One river of an island to the sea, through tiles; in the long run on cells of 12 cm through tiles as wide as a cell of level 0.
+    let (side, level, cells, least) = long::or((80, 4, 64, 8), (1700, 8, 256, 1000));
+    let fine = World::over(&self::island(side, 12), Rules::default(), 4).unwrap().with_tiles(cells).unwrap();
+    let length = |place: &[f64; 2]| fine.follow(0, place[0], place[1]).unwrap().count();
+    let head = places(&fine).take(30).max_by_key(length).unwrap();
+    let (tiles, is_land) = follow_from(&fine, level, head, "a river of an island");
+    println!("{tiles} tiles of {cells} cells of one river at level {level}, to the sea");
+    assert!(is_land && tiles >= least, "{tiles}");
     if let Some(least) = long::or(None, Some(1000)) {
         // One river on cells of a quarter of a metre, through so many small tiles: of thirty places that with the longest way.
         let fine = World::open(&small("hills", 256, 5)).unwrap().with_tiles(16).unwrap();
