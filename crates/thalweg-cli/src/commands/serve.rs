@@ -95,3 +95,36 @@ fn reply(request: Request, tiles: &WebTiles, gate: &Gate, at: &str) {
     }
     let _ = request.respond(response);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// As many threads as take requests ask at once: two are let in, whose places others get when they leave.
+    #[test]
+    fn two_tiles_are_made_at_once() {
+        let (gate, start) = (Gate::default(), Barrier::new(TAKEN));
+        let (inside, most, done) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let make = || {
+            most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            // Until another is inside too; whoever is let in beyond two has time to come.
+            let begun = Instant::now();
+            while most.load(Ordering::SeqCst) < 2 && begun.elapsed() < Duration::from_secs(20) {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(30));
+            inside.fetch_sub(1, Ordering::SeqCst);
+            done.fetch_add(1, Ordering::SeqCst);
+        };
+        let ask = || {
+            start.wait();
+            (0..3).for_each(|_| gate.pass(make));
+        };
+        std::thread::scope(|scope| (0..TAKEN).for_each(|_| drop(scope.spawn(ask))));
+        assert_eq!((most.into_inner(), done.into_inner(), *gate.inside.lock().unwrap()), (2, 3 * TAKEN, 0));
+    }
+}
