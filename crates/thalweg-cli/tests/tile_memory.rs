@@ -181,6 +181,23 @@ fn memory_by_rows_is_what_was_said() {
     }
 }
 
+/// What a folder of tiles takes does not grow with their number: the world keeps so much and no more, and has a few tiles in hand.
+#[test]
+fn memory_of_a_folder_of_tiles_is_bounded_by_what_a_world_keeps() {
+    let place = Place::new();
+    // All cells of all levels are 9 bytes each, and those of the blocks that they are made of as many again: 1.6 GiB in the long run.
+    let level = common::long_or(2, 6);
+    let line = format!("build hills --cells 128 --tile-dir t --tile-level {level} --threads 2 --json");
+    let (_, peak) = watched(place.command(&line));
+    println!("{line}: {} MiB", peak >> 20);
+    assert!(place.path(&format!("t/{level}/0/0.tif")).exists());
+    assert!(peak <= thalweg::world::KEPT + (256 << 20), "{line}: {peak}");
+    if level < 6 {
+        return;
+    }
+    assert!(peak > thalweg::world::KEPT / 2, "so little that nothing was bounded: {peak}");
+}
+
 /// What is too little is refused with the least that would do, and that does.
 #[test]
 fn too_little_memory_is_refused_with_the_least_that_would_do() {
