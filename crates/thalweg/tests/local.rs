@@ -820,3 +820,45 @@ fn another_key_is_another_land_of_the_same_rivers() {
     let sum = |w: &LocalWindow| w.area.as_slice().iter().map(|a| f64::from(*a)).fold(0.0, f64::max);
     assert_eq!(sum(&a), sum(&b), "the largest river is the same");
 }
+
+/// A river of even fall comes down through level beds: where it leaves a hard one for a soft one it falls more than where it comes onto a hard
+/// one. Such a step is that of one level: finer ones wear it away again, and no bed stands steeper along its whole way.
+#[test]
+fn a_river_has_a_step_where_it_leaves_a_hard_bed() {
+    let mut metres = Field::new([25, 96], 0.0);
+    (0..25).for_each(|i| (0..96).for_each(|j| metres[(i, j)] = 9.0 * i.abs_diff(12) as f64 + 6.0 * (96 - j) as f64));
+    let edges = [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed];
+    let (frame, first) = LocalWindow::of(&terrain(100.0, &metres, edges, None)).unwrap();
+    let risen =
+        Risen { metres: 0.0, variation: 0.0, wavelength: 1000.0, strike: Strike::NONE, key: Key::new(1, "risen") };
+    // Mean falls along the carried tree from hard to soft rock, and from soft to hard.
+    let falls = |heeds: bool| {
+        let mut sums = [[0.0f64; 2]; 2];
+        for (seed, thickness) in [(1, 10.0), (2, 20.0), (3, 20.0), (4, 40.0), (5, 40.0), (6, 60.0)] {
+            let settings = BedSettings { contrast: 0.8, thickness, dip: 0.0, direction: 0.0 };
+            let strata = StandingBeds::new(Beds::new(&settings, Key::new(seed, "beds")), risen.clone(), 100.0);
+            let strata = Arc::new(strata);
+            let rules = Rules { strata: heeds.then(|| strata.clone()), meanders: 0.0, ..Rules::default() };
+            let fine = refine(&frame, &rules, Key::new(seed, "steps"), &first, frame.world(1)).unwrap();
+            check_laws("a stair", &frame, &fine, 0);
+            let (cols, phases) = (fine.size()[1], strata.phases([0, 0], fine.size(), frame.width(1)));
+            let is_soft = |[i, j]: [usize; 2]| strata.softness(fine.ground[(i, j)].0, phases[i * cols + j]) > 1.0;
+            let start = (0..50).max_by(|a, b| fine.area[(*a, 24)].total_cmp(&fine.area[(*b, 24)])).unwrap();
+            let mut at = [start, 24];
+            while let Some([di, dj]) = STEPS.get(usize::from(fine.receivers[(at[0], at[1])])) {
+                let to = [(at[0] as i64 + di) as usize, (at[1] as i64 + dj) as usize];
+                if is_soft(at) != is_soft(to) {
+                    let [z, low] = [at, to].map(|[i, j]| fine.ground[(i, j)].metres());
+                    let sum = &mut sums[usize::from(is_soft(at))];
+                    (sum[0], sum[1]) = (sum[0] + z - low, sum[1] + (*di as f64).hypot(*dj as f64) * frame.width(1));
+                }
+                at = to;
+            }
+        }
+        sums.map(|[fall, way]| fall / way)
+    };
+    let ([leaves, enters], [one, other]) = (falls(true), falls(false));
+    println!("out of hard beds {leaves:.4}, onto them {enters:.4}; of a river that knows none {one:.4} and {other:.4}");
+    assert!(leaves > 1.2 * enters, "{leaves} {enters}");
+    assert!((one / other - 1.0).abs() < 0.08, "{one} {other}");
+}
