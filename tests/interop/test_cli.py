@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tomllib
 
@@ -42,6 +43,19 @@ def test_a_worlds_report(tmp_path):
         checked(report | {"seeds": 1}, "report")
     with pytest.raises(jsonschema.ValidationError):
         checked(report | {"fingerprints": {"ground": "?"}}, "report")
+
+
+def test_a_report_says_what_goes_on_on_local_levels(tmp_path):
+    recipe = (ROOT / "crates/thalweg/presets/hills.toml").read_text(encoding="utf-8")
+    recipe = re.sub(r"(?m)^coarsest = .*$", 'beyond = "local"\nlocal_from = 32', recipe)
+    (tmp_path / "local.toml").write_text(recipe, encoding="utf-8")
+    code, _, err = run(tmp_path, "build", "local.toml", "--cells", "64", "--out", "w", "--quiet")
+    assert code == 0, err
+    report = checked(json.loads((tmp_path / "w/report.json").read_text(encoding="utf-8")), "report")
+    forms = {form["model"]: form["form"] for form in report["local_forms"]}
+    assert "meanders" in forms["stream_power"] and forms["outlets"] is None
+    run(tmp_path, "build", "local.toml", "--cells", "32", "--out", "global", "--quiet")
+    assert "local_forms" not in json.loads((tmp_path / "global/report.json").read_text(encoding="utf-8"))
 
 
 def test_json_lines(tmp_path):
