@@ -438,7 +438,7 @@ impl Recipe {
         self.stages.iter().filter(|stage| !stage.muted && !stage.reads()).filter_map(move |stage| {
             let When::Widths(wanted) = stage.when else { return None };
             let mut levels = (0..31).filter(|halved| within(wanted, doubled(cell, *halved)));
-            let most = if wanted[0] > 0.0 { levels.next() } else { levels.last() };
+            let most = if wanted[0] > 0.0 { levels.next() } else { levels.next_back() };
             Some((stage, most?))
         })
     }

@@ -288,9 +288,9 @@ fn what_cannot_be_is_refused_in_a_line() {
 fn rivers_have_the_discharge_of_the_build() {
     let mut continent = presets::find("continent").unwrap();
     continent.cells = long::or(64, 256);
-    let (mut isle, name) = (recipe(5), "isle");
+    let mut isle = recipe(5);
     isle.stages.push(continent.stages.last().unwrap().clone());
-    for (name, recipe) in [("continent", continent), (name, isle)] {
+    for (name, recipe) in [("continent", continent), ("isle", isle)] {
         let mut run = thalweg::Run::new(recipe.clone()).unwrap();
         while run.step().unwrap().is_some() {}
         let terrain = run.terrain();
@@ -333,7 +333,10 @@ fn rivers_have_the_discharge_of_the_build() {
             // Else area alone would pass.
             assert!(compared > 40 && dry < 0.8, "{name}, level {level}: {compared}, {dry}");
         }
-        // The same whatever tile asks.
+        // The same whatever tile asks; one world is enough.
+        if name != "isle" {
+            continue;
+        }
         let rect = (0..2).fold(map, |rect, _| rect.finer());
         let steps = |rect| -> BTreeSet<_> {
             let rivers = world.rivers(2, rect, world.least_river(2)).unwrap();

@@ -836,7 +836,7 @@ fn a_river_has_a_step_where_it_leaves_a_hard_bed() {
         let mut sums = [[0.0f64; 2]; 2];
         for (seed, thickness) in [(1, 10.0), (2, 20.0), (3, 20.0), (4, 40.0), (5, 40.0), (6, 60.0)] {
             let settings = BedSettings { contrast: 0.8, thickness, dip: 0.0, direction: 0.0 };
-            let strata = StandingBeds::new(Beds::new(&settings, Key::new(seed, "beds")), risen.clone(), 100.0);
+            let strata = StandingBeds::new(Beds::new(&settings, Key::new(seed, "beds")), risen, 100.0);
             let strata = Arc::new(strata);
             let rules = Rules { strata: heeds.then(|| strata.clone()), meanders: 0.0, ..Rules::default() };
             let fine = refine(&frame, &rules, Key::new(seed, "steps"), &first, frame.world(1)).unwrap();
