@@ -13,6 +13,9 @@ use crate::terrain::height::UNITS;
 /// Grains in the pile of beds, after which they repeat: 131 km of rock.
 const PILE: usize = 1 << 16;
 
+/// Beds' thicknesses differ from their middle by up to this much in their natural logarithm.
+const SPREAD: f64 = 0.7;
+
 /// What beds are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BedSettings {
@@ -37,15 +40,17 @@ pub struct Beds {
 impl Beds {
     /// Beds whose thickness and softness this key draws.
     pub fn new(settings: &BedSettings, key: Key) -> Self {
-        // Thickness from 0.7 to 1.3 of the mean, softness from a half to the whole of the contrast, in turn hard and soft.
+        // Thickness from 0.46 to 1.85 of the mean, softness from 0.3 to the whole of the contrast, in turn hard and soft: few beds make
+        // cliffs, others a mere step.
         let mut left = PILE;
+        let mean = settings.thickness * SPREAD / libm::sinh(SPREAD);
         let beds = (0u64..).map_while(|bed| {
             let key = key.and(bed);
-            let thickness = settings.thickness * (1.0 + 0.3 * key.and(1).signed());
+            let thickness = mean * libm::exp(SPREAD * key.and(1).signed());
             let count = ((thickness / Pile::GRAIN).round().max(1.0) as usize).min(left);
             left -= count;
             let softness =
-                settings.contrast * (0.75 + 0.25 * key.and(2).signed()) * if bed % 2 == 0 { 1.0 } else { -1.0 };
+                settings.contrast * (0.65 + 0.35 * key.and(2).signed()) * if bed % 2 == 0 { 1.0 } else { -1.0 };
             (count > 0).then(|| (count, libm::exp(softness)))
         });
         let pile = Pile::new(beds);

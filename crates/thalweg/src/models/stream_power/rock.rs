@@ -183,10 +183,10 @@ mod tests {
         let at =
             |metres: f64, x: f64, time: f64| rock.beds(time).unwrap().softness(0, (metres * UNITS) as i32, [x, 0.0]);
         let column: Vec<f64> = (0..200).map(|z| at(f64::from(z) * 10.0 + 0.5, 0.0, 0.0)).collect();
-        // 2 km of beds of 126 to 234 m: 8 to 16 boundaries; in turn soft (over 1) and hard.
+        // 2 km of beds of 83 to 333 m: 6 to 24 boundaries; in turn soft (over 1) and hard.
         let changes = column.windows(2).filter(|pair| (pair[0] > 1.0) != (pair[1] > 1.0)).count();
-        assert!((8..=16).contains(&changes), "{changes}");
-        assert!(column.iter().all(|s| (s.ln().abs() >= 0.49) && s.ln().abs() <= 1.01));
+        assert!((6..=24).contains(&changes), "{changes}");
+        assert!(column.iter().all(|s| (s.ln().abs() >= 0.29) && s.ln().abs() <= 1.01));
         for z in 0..100 {
             let z = f64::from(z) * 20.0 + 0.5;
             // Towards 90° (east) beds go down: 100 m further they lie 1 m lower; in a million years they rise by 500 m.
