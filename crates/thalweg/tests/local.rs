@@ -381,6 +381,7 @@ fn a_tile_is_the_part_of_the_whole() {
 #[test]
 fn margins_of_few_sweeps_are_wide_enough() {
     // With few sweeps margins are narrow, and what is a cell too near shows: many small tiles, rules under which much moves.
+    let mut flooded = 0;
     for seed in 0..long::or(6, 40) {
         let key = Key::new(seed, "narrow");
         let rules = Rules {
@@ -405,6 +406,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
             let world = frame.world(1);
             let (whole, ledger) = refine_with_ledger(&frame, &rules, key, &first, world).unwrap();
             assert!(name != "a gorge" || ledger.given[Operator::Fans as usize] > 0, "seed {seed}: no fan");
+            flooded += usize::from(name == "a gorge" && ledger.given[Operator::Floods as usize] > 0);
             for k in 0..144 {
                 let rect = Rect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
                 let coarse = first.part(needed(&frame, &rules, 1, rect)).unwrap();
@@ -414,6 +416,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
             }
         }
     }
+    assert!(flooded > 0, "no floods");
 }
 
 /// How many cells differ, and where the first is.
@@ -723,6 +726,44 @@ fn a_stream_lays_a_fan_where_it_comes_out_onto_a_floor() {
     // Some cells, by a metre and more.
     assert!(near > 4 * 65_536 && 2 * near > all, "{near} of {all}");
     assert_eq!(laid(0.0), [0, 0], "without a floor there is no fan");
+}
+
+/// A river on a wide even floor between steep sides.
+fn wide_floor() -> Terrain {
+    let mut metres = Field::new([33, 96], 0.0);
+    for i in 0..33 {
+        for j in 0..96 {
+            let d = (i as f64 - 16.0).abs();
+            metres[(i, j)] = 0.02 * d + 25.0 * (d - 2.0).max(0.0) + 0.1 * (96 - j) as f64;
+        }
+    }
+    terrain(100.0, &metres, [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed], None)
+}
+
+#[test]
+fn floods_raise_floors_and_less_far_from_the_river() {
+    let (frame, first) = LocalWindow::of(&wide_floor()).unwrap();
+    let key = Key::new(4, "flood");
+    // What floods gave to rows of level 1 that lie so many cells from the river, in metres a cell.
+    let laid = |floor: f32, far: i64| {
+        let rules = Rules { floor, ..Rules::default() };
+        let rows = [32 - far, 33 + far].map(|row| Rect::new([row, 0], [1, 192]));
+        let given = rows.map(|rect| {
+            let (_, ledger) = refine_with_ledger(&frame, &rules, key, &first, rect).unwrap();
+            assert_eq!(ledger.taken[Operator::Floods as usize], 0);
+            ledger.given[Operator::Floods as usize] as f64 / 65_536.0 / 192.0
+        });
+        given[0] + given[1]
+    };
+    let fine = refine(&frame, &Rules { floor: 0.05, ..Rules::default() }, key, &first, frame.world(1)).unwrap();
+    check_laws("a flood", &frame, &fine, 0);
+    assert_eq!(trapped(&frame, &fine), 0);
+    let near = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|far| laid(0.05, far));
+    println!("{near:.3?} m");
+    // Banks of a river of 10 to 30 km² are 0.6 to 0.8 m high.
+    assert!(near[1] > 0.05 && near[1] < 1.6, "{near:?}");
+    assert!(near[1..].windows(2).all(|pair| pair[1] <= pair[0]), "{near:?}");
+    assert_eq!([laid(0.0, 1), laid(0.05, 9)], [0.0, 0.0], "no floor, or beyond it");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use crate::local::plane::{LANES, NOWHERE, Part, Plane, WALL, put, take};
 use crate::local::reach::{COARSE, FINE, Margins};
 use crate::local::rock::Rock;
 use crate::local::{
-    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floors, hold, limit, receive, rise, smooth,
-    tree, water,
+    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floods, floors, hold, limit, receive, rise,
+    smooth, tree, water,
 };
 use crate::noise::gradient::mix;
 use crate::terrain::field::Field;
@@ -320,6 +320,10 @@ impl<'a> Work<'a> {
         let beyond = self.part(margins.fans + deposit::REACH);
         deposit::fans(self.rules, self.width, &known, &codes, (&parts, &beyond), (&mut now, &mut drop));
         self.book(Operator::Fans, &now);
+        let parts: Vec<Part> = (0..=floods::SWEEPS).map(|sweep| self.part(margins.floods - sweep)).collect();
+        let beyond = self.part(margins.floods + floods::REACH);
+        floods::floods(self.rules, self.width, &known, &codes, (&parts, &beyond), (&mut now, &mut drop));
+        self.book(Operator::Floods, &now);
         let least = [self.sea.saturating_add(1), self.clear];
         let mut active = Active::new(self.size);
         let even = rock.map(|_| drop.clone());
