@@ -293,14 +293,40 @@ impl Join for Wild {
         self.0
     }
 
+    fn sweeps(&self, _: u32, _: f64) -> u32 {
+        1 + self.0 % 4
+    }
+
     fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
         let key = patch.key().cell(cell).and(self.0.into());
         let far = i64::from(self.0);
         let there = patch.height([cell[0] + far, cell[1] - far]).metres();
         let share = key.unit();
+        let shore = patch.to_sea(cell).map_or(0.0, |far| 0.2 * far);
         Height::saturating(
-            share * there + (1.0 - share) * patch.height(cell).metres() + 8.0 * patch.width() * key.and(1).signed(),
+            share * there
+                + (1.0 - share) * patch.height(cell).metres()
+                + 8.0 * patch.width() * key.and(1).signed()
+                + shore,
         )
+    }
+}
+
+/// Sweeps too often.
+#[derive(Debug)]
+struct Long;
+
+impl Join for Long {
+    fn reach(&self, _: u32, _: f64) -> u32 {
+        0
+    }
+
+    fn sweeps(&self, _: u32, _: f64) -> u32 {
+        65
+    }
+
+    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+        patch.height(cell)
     }
 }
 
@@ -473,6 +499,9 @@ fn what_cannot_be_is_refused() {
     let far = Rules { joins: wild(&[257]), ..rules.clone() };
     let error = refine(&frame, &far, key, &first, one).unwrap_err().to_string();
     assert_eq!(error, "reach of a joined operator = 257: allowed is 256 cells at most");
+    let long = Rules { joins: Joins::default().with(Arc::new(Long)), ..rules.clone() };
+    let error = refine(&frame, &long, key, &first, one).unwrap_err().to_string();
+    assert_eq!(error, "sweeps of a joined operator = 65: allowed is 1 to 64");
     let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
     assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
     let part = first.part(Rect::new([2, 2], [4, 4])).unwrap();

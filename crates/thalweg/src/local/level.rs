@@ -37,7 +37,8 @@ pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: Rect) -> Rect {
 /// # Errors
 /// When `wanted` is empty, outside the world or of more than [`MOST_CELLS`](crate::local::MOST_CELLS), with its margins too; when the level
 /// is too fine ([`Frame::check`]), or the rules are out of range ([`Rules::check`]); when a joined operator looks farther than
-/// [`FARTHEST`](crate::local::FARTHEST); when a layer of `coarse` is not of its rectangle's size, or `coarse` does not hold what is needed.
+/// [`FARTHEST`](crate::local::FARTHEST), or has not 1 to [`MOST_SWEEPS`](crate::local::MOST_SWEEPS) sweeps; when a layer of `coarse` is not of
+/// its rectangle's size, or `coarse` does not hold what is needed.
 pub fn refine(frame: &Frame, rules: &Rules, key: Key, coarse: &LocalWindow, wanted: Rect) -> Result<LocalWindow> {
     Ok(Work::new(frame, rules, key, coarse, wanted)?.run())
 }
@@ -343,7 +344,7 @@ impl<'a> Work<'a> {
             std::mem::swap(&mut now, &mut next);
         }
         self.book(Operator::Slides, &now);
-        if !self.rules.joins.is_empty() {
+        if self.rules.joins.act(self.level, self.frame.width(self.level)) {
             codes = self.join(flags, codes, &floor, (&mut now, &mut next));
         }
         self.book(Operator::Joined, &now);
@@ -368,6 +369,7 @@ impl<'a> Work<'a> {
         let place = Place {
             level: self.level,
             width: self.frame.width(self.level),
+            sea: self.frame.sea,
             key: self.key,
             world: self.frame.world(self.level),
             wanted: self.wanted,

@@ -84,13 +84,14 @@ mod receive;
 mod rise;
 mod rock;
 mod rules;
+mod shore;
 mod smooth;
 mod tree;
 mod water;
 mod whole;
 mod window;
 
-pub use join::{FARTHEST, Join, JoinPatch, Joins};
+pub use join::{FARTHEST, Join, JoinPatch, Joins, MOST_SWEEPS};
 pub use lakes::{LAKE_CATCHMENT, LEAST_LAKE_DEPTH, LocalLakes};
 pub use ledger::{Ledger, OPERATORS, Operator};
 pub use level::{needed, refine, refine_with_ledger, tile};
