@@ -13,6 +13,8 @@ use thalweg::local::{
     Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rect, Rules, needed, refine, refine_with_ledger,
     tile,
 };
+use thalweg::model::{Local, Model};
+use thalweg::models::coast::Coast;
 use thalweg::products::measure::{MeasureSettings, measure, specs};
 use thalweg::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
 use thalweg::terrain::grid::Edge;
@@ -793,6 +795,89 @@ fn floods_raise_floors_and_less_far_from_the_river() {
     assert!(near[1] > 0.05 && near[1] < 1.6, "{near:?}");
     assert!(near[1..].windows(2).all(|pair| pair[1] <= pair[0]), "{near:?}");
     assert_eq!([laid(0.0, 1), laid(0.05, 9)], [0.0, 0.0], "no floor, or beyond it");
+}
+
+#[test]
+fn cliffs_get_their_feet_where_the_sea_lies_open() {
+    let (_, island) = grounds(40, 3).into_iter().find(|(name, _)| *name == "an island").unwrap();
+    let (frame, first) = LocalWindow::of(&island).unwrap();
+    let mut local = Local::new(frame.cell);
+    Coast::default().local(&mut local).unwrap();
+    // A quarter of a cell of 30 m is cut on cells of 1.9 m, and on no others.
+    let (with, without) = (local.rules, Rules::default());
+    let key = Key::new(3, "foot");
+    let wholes = wholes(&frame, &without, key, &first, 3);
+    let world = frame.world(4);
+    let (cut, ledger) = refine_with_ledger(&frame, &with, key, &wholes[3], world).unwrap();
+    let plain = refine(&frame, &without, key, &wholes[3], world).unwrap();
+    check_laws("cliffs", &frame, &cut, 0);
+    assert_eq!(trapped(&frame, &cut), 0);
+    assert!(ledger.taken[Operator::Joined as usize] > 0);
+    assert_eq!(ledger.given[Operator::Joined as usize], 0, "waves give nothing");
+    let (_, before) = refine_with_ledger(&frame, &with, key, &wholes[2], frame.world(3)).unwrap();
+    assert_eq!(before.taken[Operator::Joined as usize], 0, "on cells of 3.75 m it would not show");
+    // Mean heights of land by its distance to the sea in cells, found the long way round.
+    let heights = |window: &LocalWindow| {
+        let mut sums = [[0.0f64; 2]; 8];
+        for i in 8..world.end[0] - 8 {
+            for j in 8..world.end[1] - 8 {
+                let z = |i: i64, j: i64| window.ground[(i as usize, j as usize)];
+                if is_sea(&frame, z(i, j)) {
+                    continue;
+                }
+                let near = (-8..9).flat_map(|a| (-8..9).map(move |b| (a, b)));
+                let seas = near.filter(|(a, b)| is_sea(&frame, plain.ground[((i + a) as usize, (j + b) as usize)]));
+                let square = seas.map(|(a, b)| a * a + b * b).min().unwrap_or(100);
+                if let Some([sum, count]) = sums.get_mut((square as f64).sqrt() as usize) {
+                    (*sum, *count) = (*sum + z(i, j).metres(), *count + 1.0);
+                }
+            }
+        }
+        sums.map(|[sum, count]| sum / count)
+    };
+    let [foot, ramp] = [&cut, &plain].map(heights);
+    println!("{foot:.2?} with feet, {ramp:.2?} without");
+    assert!((1..4).all(|far| foot[far] < 0.7 * ramp[far]), "{foot:?} {ramp:?}");
+    // Steeper behind.
+    assert!(foot[6] - foot[3] > ramp[6] - ramp[3], "{foot:?} {ramp:?}");
+    for k in 0..36 {
+        let rect = Rect::new([k / 6 * 106, k % 6 * 106], [11, 9]).grown(0, world);
+        let coarse = wholes[3].part(needed(&frame, &with, 4, rect)).unwrap();
+        let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
+        let part = cut.part(rect).unwrap();
+        assert!(alone == part, "{rect:?}: {}", difference(&alone, &part));
+    }
+}
+
+#[test]
+fn drowned_ranges_get_cliffs_and_all_water_arrives() {
+    let mut recipe = presets::find("archipelago").unwrap();
+    (recipe.cells, recipe.seed) = (long::or(64, 256), 2);
+    let mut run = Run::new(recipe.clone()).unwrap();
+    while run.step().unwrap().is_some() {}
+    let (frame, first) = LocalWindow::of(run.terrain()).unwrap();
+    let rules = recipe.local(frame.cell).rules;
+    let (mut now, mut cut) = (first, vec![]);
+    for level in 1..=4 {
+        let (next, ledger) =
+            refine_with_ledger(&frame, &rules, Key::new(2, "drowned"), &now, frame.world(level)).unwrap();
+        check_laws("archipelago", &frame, &next, 0);
+        assert_eq!(trapped(&frame, &next), 0);
+        let land = next.ground.as_slice().iter().filter(|z| !is_sea(&frame, **z)).count() as f64;
+        cut.push(ledger.taken[Operator::Joined as usize] as f64 / 65_536.0 / land);
+        let cols = now.size()[1];
+        let mean = |k: usize| {
+            let four = [0, 1, 2, 3].map(|c| next.ground[(2 * (k / cols) + c / 2, 2 * (k % cols) + c % 2)].metres());
+            0.25 * four.iter().sum::<f64>()
+        };
+        let pairs: Vec<_> = (0..now.ground.len()).map(|k| (now.ground.as_slice()[k].metres(), mean(k))).collect();
+        let r = correlation(&pairs);
+        println!("level {level}: heights correlate by {r:.5}");
+        assert!(level < 4 || r >= 0.998, "level {level}: {r}");
+        now = next;
+    }
+    println!("{cut:.3?} m of all land are cut");
+    assert!(cut.iter().filter(|metres| **metres > 0.0).count() == 1, "on one level: {cut:?}");
 }
 
 #[test]
