@@ -13,6 +13,8 @@ use thalweg::local::{
     Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rect, Rules, needed, refine, refine_with_ledger,
     tile,
 };
+use thalweg::model::{Local, Model};
+use thalweg::models::coast::Coast;
 use thalweg::products::measure::{MeasureSettings, measure, specs};
 use thalweg::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
 use thalweg::terrain::grid::Edge;
@@ -293,14 +295,40 @@ impl Join for Wild {
         self.0
     }
 
+    fn sweeps(&self, _: u32, _: f64) -> u32 {
+        1 + self.0 % 4
+    }
+
     fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
         let key = patch.key().cell(cell).and(self.0.into());
         let far = i64::from(self.0);
         let there = patch.height([cell[0] + far, cell[1] - far]).metres();
         let share = key.unit();
+        let shore = patch.to_sea(cell).map_or(0.0, |far| 0.2 * far);
         Height::saturating(
-            share * there + (1.0 - share) * patch.height(cell).metres() + 8.0 * patch.width() * key.and(1).signed(),
+            share * there
+                + (1.0 - share) * patch.height(cell).metres()
+                + 8.0 * patch.width() * key.and(1).signed()
+                + shore,
         )
+    }
+}
+
+/// Sweeps too often.
+#[derive(Debug)]
+struct Long;
+
+impl Join for Long {
+    fn reach(&self, _: u32, _: f64) -> u32 {
+        0
+    }
+
+    fn sweeps(&self, _: u32, _: f64) -> u32 {
+        65
+    }
+
+    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+        patch.height(cell)
     }
 }
 
@@ -381,6 +409,7 @@ fn a_tile_is_the_part_of_the_whole() {
 #[test]
 fn margins_of_few_sweeps_are_wide_enough() {
     // With few sweeps margins are narrow, and what is a cell too near shows: many small tiles, rules under which much moves.
+    let mut flooded = 0;
     for seed in 0..long::or(6, 40) {
         let key = Key::new(seed, "narrow");
         let rules = Rules {
@@ -405,6 +434,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
             let world = frame.world(1);
             let (whole, ledger) = refine_with_ledger(&frame, &rules, key, &first, world).unwrap();
             assert!(name != "a gorge" || ledger.given[Operator::Fans as usize] > 0, "seed {seed}: no fan");
+            flooded += usize::from(name == "a gorge" && ledger.given[Operator::Floods as usize] > 0);
             for k in 0..144 {
                 let rect = Rect::new([k / 12 * 8, k % 12 * 8], [5, 7]).grown(0, world);
                 let coarse = first.part(needed(&frame, &rules, 1, rect)).unwrap();
@@ -414,6 +444,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
             }
         }
     }
+    assert!(flooded > 0, "no floods");
 }
 
 /// How many cells differ, and where the first is.
@@ -470,6 +501,9 @@ fn what_cannot_be_is_refused() {
     let far = Rules { joins: wild(&[257]), ..rules.clone() };
     let error = refine(&frame, &far, key, &first, one).unwrap_err().to_string();
     assert_eq!(error, "reach of a joined operator = 257: allowed is 256 cells at most");
+    let long = Rules { joins: Joins::default().with(Arc::new(Long)), ..rules.clone() };
+    let error = refine(&frame, &long, key, &first, one).unwrap_err().to_string();
+    assert_eq!(error, "sweeps of a joined operator = 65: allowed is 1 to 64");
     let torn = LocalWindow { area: Field::new([3, 3], 1.0), ..first.clone() };
     assert!(refine(&frame, &rules, key, &torn, one).unwrap_err().to_string().starts_with("local.area = 3 × 3 cells"));
     let part = first.part(Rect::new([2, 2], [4, 4])).unwrap();
@@ -723,6 +757,127 @@ fn a_stream_lays_a_fan_where_it_comes_out_onto_a_floor() {
     // Some cells, by a metre and more.
     assert!(near > 4 * 65_536 && 2 * near > all, "{near} of {all}");
     assert_eq!(laid(0.0), [0, 0], "without a floor there is no fan");
+}
+
+/// A river on a wide even floor between steep sides.
+fn wide_floor() -> Terrain {
+    let mut metres = Field::new([33, 96], 0.0);
+    for i in 0..33 {
+        for j in 0..96 {
+            let d = (i as f64 - 16.0).abs();
+            metres[(i, j)] = 0.02 * d + 25.0 * (d - 2.0).max(0.0) + 0.1 * (96 - j) as f64;
+        }
+    }
+    terrain(100.0, &metres, [Edge::Closed, Edge::Open, Edge::Closed, Edge::Closed], None)
+}
+
+#[test]
+fn floods_raise_floors_and_less_far_from_the_river() {
+    let (frame, first) = LocalWindow::of(&wide_floor()).unwrap();
+    let key = Key::new(4, "flood");
+    // What floods gave to rows of level 1 that lie so many cells from the river, in metres a cell.
+    let laid = |floor: f32, far: i64| {
+        let rules = Rules { floor, ..Rules::default() };
+        let rows = [32 - far, 33 + far].map(|row| Rect::new([row, 0], [1, 192]));
+        let given = rows.map(|rect| {
+            let (_, ledger) = refine_with_ledger(&frame, &rules, key, &first, rect).unwrap();
+            assert_eq!(ledger.taken[Operator::Floods as usize], 0);
+            ledger.given[Operator::Floods as usize] as f64 / 65_536.0 / 192.0
+        });
+        given[0] + given[1]
+    };
+    let fine = refine(&frame, &Rules { floor: 0.05, ..Rules::default() }, key, &first, frame.world(1)).unwrap();
+    check_laws("a flood", &frame, &fine, 0);
+    assert_eq!(trapped(&frame, &fine), 0);
+    let near = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|far| laid(0.05, far));
+    println!("{near:.3?} m");
+    // Banks of a river of 10 to 30 km² are 0.6 to 0.8 m high.
+    assert!(near[1] > 0.05 && near[1] < 1.6, "{near:?}");
+    assert!(near[1..].windows(2).all(|pair| pair[1] <= pair[0]), "{near:?}");
+    assert_eq!([laid(0.0, 1), laid(0.05, 9)], [0.0, 0.0], "no floor, or beyond it");
+}
+
+#[test]
+fn cliffs_get_their_feet_where_the_sea_lies_open() {
+    let (_, island) = grounds(40, 3).into_iter().find(|(name, _)| *name == "an island").unwrap();
+    let (frame, first) = LocalWindow::of(&island).unwrap();
+    let mut local = Local::new(frame.cell);
+    Coast::default().local(&mut local).unwrap();
+    // A quarter of a cell of 30 m is cut on cells of 1.9 m, and on no others.
+    let (with, without) = (local.rules, Rules::default());
+    let key = Key::new(3, "foot");
+    let wholes = wholes(&frame, &without, key, &first, 3);
+    let world = frame.world(4);
+    let (cut, ledger) = refine_with_ledger(&frame, &with, key, &wholes[3], world).unwrap();
+    let plain = refine(&frame, &without, key, &wholes[3], world).unwrap();
+    check_laws("cliffs", &frame, &cut, 0);
+    assert_eq!(trapped(&frame, &cut), 0);
+    assert!(ledger.taken[Operator::Joined as usize] > 0);
+    assert_eq!(ledger.given[Operator::Joined as usize], 0, "waves give nothing");
+    let (_, before) = refine_with_ledger(&frame, &with, key, &wholes[2], frame.world(3)).unwrap();
+    assert_eq!(before.taken[Operator::Joined as usize], 0, "on cells of 3.75 m it would not show");
+    // Mean heights of land by its distance to the sea in cells, found the long way round.
+    let heights = |window: &LocalWindow| {
+        let mut sums = [[0.0f64; 2]; 8];
+        for i in 8..world.end[0] - 8 {
+            for j in 8..world.end[1] - 8 {
+                let z = |i: i64, j: i64| window.ground[(i as usize, j as usize)];
+                if is_sea(&frame, z(i, j)) {
+                    continue;
+                }
+                let near = (-8..9).flat_map(|a| (-8..9).map(move |b| (a, b)));
+                let seas = near.filter(|(a, b)| is_sea(&frame, plain.ground[((i + a) as usize, (j + b) as usize)]));
+                let square = seas.map(|(a, b)| a * a + b * b).min().unwrap_or(100);
+                if let Some([sum, count]) = sums.get_mut((square as f64).sqrt() as usize) {
+                    (*sum, *count) = (*sum + z(i, j).metres(), *count + 1.0);
+                }
+            }
+        }
+        sums.map(|[sum, count]| sum / count)
+    };
+    let [foot, ramp] = [&cut, &plain].map(heights);
+    println!("{foot:.2?} with feet, {ramp:.2?} without");
+    assert!((1..4).all(|far| foot[far] < 0.7 * ramp[far]), "{foot:?} {ramp:?}");
+    // Steeper behind.
+    assert!(foot[6] - foot[3] > ramp[6] - ramp[3], "{foot:?} {ramp:?}");
+    for k in 0..36 {
+        let rect = Rect::new([k / 6 * 106, k % 6 * 106], [11, 9]).grown(0, world);
+        let coarse = wholes[3].part(needed(&frame, &with, 4, rect)).unwrap();
+        let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
+        let part = cut.part(rect).unwrap();
+        assert!(alone == part, "{rect:?}: {}", difference(&alone, &part));
+    }
+}
+
+#[test]
+fn drowned_ranges_get_cliffs_and_all_water_arrives() {
+    let mut recipe = presets::find("archipelago").unwrap();
+    (recipe.cells, recipe.seed) = (long::or(64, 256), 2);
+    let mut run = Run::new(recipe.clone()).unwrap();
+    while run.step().unwrap().is_some() {}
+    let (frame, first) = LocalWindow::of(run.terrain()).unwrap();
+    let rules = recipe.local(frame.cell).rules;
+    let (mut now, mut cut) = (first, vec![]);
+    for level in 1..=4 {
+        let (next, ledger) =
+            refine_with_ledger(&frame, &rules, Key::new(2, "drowned"), &now, frame.world(level)).unwrap();
+        check_laws("archipelago", &frame, &next, 0);
+        assert_eq!(trapped(&frame, &next), 0);
+        let land = next.ground.as_slice().iter().filter(|z| !is_sea(&frame, **z)).count() as f64;
+        cut.push(ledger.taken[Operator::Joined as usize] as f64 / 65_536.0 / land);
+        let cols = now.size()[1];
+        let mean = |k: usize| {
+            let four = [0, 1, 2, 3].map(|c| next.ground[(2 * (k / cols) + c / 2, 2 * (k % cols) + c % 2)].metres());
+            0.25 * four.iter().sum::<f64>()
+        };
+        let pairs: Vec<_> = (0..now.ground.len()).map(|k| (now.ground.as_slice()[k].metres(), mean(k))).collect();
+        let r = correlation(&pairs);
+        println!("level {level}: heights correlate by {r:.5}");
+        assert!(level < 4 || r >= 0.998, "level {level}: {r}");
+        now = next;
+    }
+    println!("{cut:.3?} m of all land are cut");
+    assert!(cut.iter().filter(|metres| **metres > 0.0).count() == 1, "on one level: {cut:?}");
 }
 
 #[test]

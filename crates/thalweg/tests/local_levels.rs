@@ -181,6 +181,12 @@ fn rules_come_of_the_stages() {
     assert!(gentle.local(30.0).rules.limit < 0.5 * local.rules.limit);
     gentle.stages[1].muted = true;
     assert_eq!(gentle.local(30.0).rules.limit, Rules::default().limit);
+    // Operators of a stage's own join unless it is muted.
+    let mut drowned = presets::find("archipelago").unwrap();
+    let waves = drowned.stage_of("waves").unwrap();
+    assert!(!drowned.local(30.0).rules.joins.is_empty());
+    drowned.stages[waves].muted = true;
+    assert!(drowned.local(30.0).rules.joins.is_empty());
     for recipe in presets::PRESETS.iter().map(|preset| preset.recipe().unwrap()) {
         let local: Local = recipe.local(30.0);
         local.rules.check().unwrap_or_else(|error| panic!("{}: {error}", recipe.name));

@@ -57,9 +57,9 @@ pub(super) struct Known<'a> {
 
 /// A cell that wants to be higher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Want {
-    cell: [usize; 2],
-    height: i32,
+pub(super) struct Want {
+    pub cell: [usize; 2],
+    pub height: i32,
 }
 
 /// A fan's cone.
@@ -93,7 +93,20 @@ pub(super) fn fans(
             }
         }
     }
-    // Of several fans the highest counts.
+    raise(wants, 1, parts, known, codes, ground);
+}
+
+/// Raises cells to where they want to be, in a sweep for each of `parts` but the first: a hill's to `fall` units, 1 or more, under the
+/// lowest that drains into it, a stream's under all that is beside it but its receiver, as they stood before the sweep.
+pub(super) fn raise(
+    mut wants: Vec<Want>,
+    fall: i32,
+    parts: &[Part],
+    known: &Known<'_>,
+    codes: &Plane<u8>,
+    ground: &mut Plane<i32>,
+) {
+    // Of several the highest counts.
     wants.sort_unstable_by(|a: &Want, b| a.cell.cmp(&b.cell).then(b.height.cmp(&a.height)));
     wants.dedup_by_key(|want| want.cell);
     let mut risen = Vec::with_capacity(wants.len());
@@ -107,7 +120,7 @@ pub(super) fn fans(
                 let (r, c) = (i.wrapping_add_signed(*di), j.wrapping_add_signed(*dj));
                 let drains_here = usize::from(codes.at(r, c)) == k ^ 4;
                 if drains_here || is_river && usize::from(codes.at(*i, *j)) != k {
-                    most = most.min(ground.at(r, c).wrapping_sub(1));
+                    most = most.min(ground.at(r, c).wrapping_sub(fall));
                 }
             }
             risen.push(([*i, *j], most.max(ground.at(*i, *j))));

@@ -1,18 +1,21 @@
 //! [`Join`]: operators that are not the kernel's own, held to the order of the tree.
 
 use std::fmt::Debug;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::flow::OUT;
 use crate::local::paths::{RIVER, SEA};
 use crate::local::plane::{Part, Plane};
-use crate::local::{Rect, creep, rise};
+use crate::local::{Rect, creep, rise, shore};
 use crate::terrain::height::Height;
 
 /// The farthest that an operator may look, in cells.
 pub const FARTHEST: u32 = 256;
+
+/// The most times that an operator may follow the order of the tree.
+pub const MOST_SWEEPS: u32 = 64;
 
 /// An operator of finite reach that joins a level after the kernel's own.
 ///
@@ -60,6 +63,17 @@ pub trait Join: Debug + Send + Sync {
     /// How many cells beyond a cell it looks, on level `level` (0 is the coarsest) of cells `width` metres wide: at most [`FARTHEST`].
     fn reach(&self, level: u32, width: f64) -> u32;
 
+    /// Whether it does anything on such a level; where it does not, it costs nothing.
+    fn acts(&self, _level: u32, _width: f64) -> bool {
+        true
+    }
+
+    /// How many times the kernel lets ground follow what is wanted, 1 to [`MOST_SWEEPS`]: each time a cell sinks to its receiver, and rises to its
+    /// lowest donor, as they stood before. So ground is cut that many cells deep into a slope.
+    fn sweeps(&self, _level: u32, _width: f64) -> u32 {
+        1
+    }
+
     /// How high a cell (row, column of the level) wants to be, by the ground as far around as its reach, and by nothing else that may
     /// differ from tile to tile.
     fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height;
@@ -77,12 +91,18 @@ impl Joins {
         self
     }
 
-    /// Refuses operators that look too far on some level.
+    /// Refuses operators that look too far on a level, or have too many sweeps there, or none.
     pub(super) fn check(&self, level: u32, width: f64) -> Result<()> {
-        match self.0.iter().map(|join| join.reach(level, width)).find(|reach| *reach > FARTHEST) {
-            Some(reach) => Err(Error::value("reach of a joined operator", reach, format!("{FARTHEST} cells at most"))),
-            None => Ok(()),
+        for join in self.at_work(level, width) {
+            let (reach, sweeps) = (join.reach(level, width), join.sweeps(level, width));
+            if reach > FARTHEST {
+                return Err(Error::value("reach of a joined operator", reach, format!("{FARTHEST} cells at most")));
+            }
+            if !(1..=MOST_SWEEPS).contains(&sweeps) {
+                return Err(Error::value("sweeps of a joined operator", sweeps, format!("1 to {MOST_SWEEPS}")));
+            }
         }
+        Ok(())
     }
 
     /// Whether there is none.
@@ -90,10 +110,19 @@ impl Joins {
         self.0.is_empty()
     }
 
+    /// Whether one of them does something on such a level.
+    pub(super) fn act(&self, level: u32, width: f64) -> bool {
+        self.at_work(level, width).next().is_some()
+    }
+
+    fn at_work(&self, level: u32, width: f64) -> impl Iterator<Item = &dyn Join> {
+        self.0.iter().map(AsRef::as_ref).filter(move |join| join.acts(level, width))
+    }
+
     /// How many cells of ground all of them need beyond what is wanted of them: one more for the receivers that they go by.
     pub(super) fn margin(&self, level: u32, width: f64) -> i64 {
-        let each = self.0.iter().map(|join| needs(join.as_ref(), level, width));
-        if self.is_empty() { 0 } else { each.sum::<i64>() + 1 }
+        let each = self.at_work(level, width).map(|join| needs(join, level, width));
+        if self.act(level, width) { each.sum::<i64>() + 1 } else { 0 }
     }
 
     /// Lets them change the ground, so that what is right of it ends `beyond` cells outside the wanted ones.
@@ -106,10 +135,12 @@ impl Joins {
         next: &mut Plane<i32>,
     ) {
         let mut margin = beyond + self.margin(place.level, place.width) - 1;
-        for join in &self.0 {
-            margin -= needs(join.as_ref(), place.level, place.width);
-            let [outer, inner] = [1, 0].map(|by| place.part(margin + by));
-            let patch = JoinPatch { place, ground: now };
+        for join in self.at_work(place.level, place.width) {
+            let sweeps = i64::from(join.sweeps(place.level, place.width).clamp(1, MOST_SWEEPS));
+            margin -= needs(join, place.level, place.width);
+            let outer = place.part(margin + 2 * sweeps - 1);
+            let reach = join.reach(place.level, place.width);
+            let patch = JoinPatch { place, ground: now, flags: known.flags, reach, shore: OnceLock::new() };
             let mut wanted = now.clone();
             for i in outer.rows.clone() {
                 for j in outer.cols.clone() {
@@ -121,10 +152,13 @@ impl Joins {
                     }
                 }
             }
-            rise::sweep(now, &wanted, known.codes, &outer, next);
-            std::mem::swap(now, next);
-            creep::lower(now, (&wanted, known.floor), known.codes, &inner, next);
-            std::mem::swap(now, next);
+            for left in (0..sweeps).rev() {
+                let [outer, inner] = [1, 0].map(|by| place.part(margin + 2 * left + by));
+                rise::sweep(now, &wanted, known.codes, &outer, next);
+                std::mem::swap(now, next);
+                creep::lower(now, (&wanted, known.floor), known.codes, &inner, next);
+                std::mem::swap(now, next);
+            }
         }
     }
 }
@@ -135,9 +169,10 @@ impl PartialEq for Joins {
     }
 }
 
-/// Cells of ground that an operator needs beyond what is wanted: its reach, or those that drain here, and then the one below.
+/// Cells of ground that an operator needs beyond what is wanted: its reach, or those that drain here, and then the one below; of each sweep.
 fn needs(join: &dyn Join, level: u32, width: f64) -> i64 {
-    i64::from(join.reach(level, width)).max(1) + 1
+    let sweeps = i64::from(join.sweeps(level, width).clamp(1, MOST_SWEEPS));
+    i64::from(join.reach(level, width)).max(1) + 2 * sweeps - 1
 }
 
 /// Where the planes lie that are worked on.
@@ -145,6 +180,8 @@ fn needs(join: &dyn Join, level: u32, width: f64) -> i64 {
 pub(super) struct Place {
     pub level: u32,
     pub width: f64,
+    /// The sea's level, if there is one.
+    pub sea: Option<Height>,
     pub key: Key,
     /// All cells of the level, and the wanted ones.
     pub world: Rect,
@@ -171,6 +208,10 @@ pub(super) struct Known<'a> {
 pub struct JoinPatch<'a> {
     place: &'a Place,
     ground: &'a Plane<i32>,
+    flags: &'a Plane<u8>,
+    reach: u32,
+    /// [`shore::squares`], once somebody asks.
+    shore: OnceLock<Plane<u32>>,
 }
 
 impl JoinPatch<'_> {
@@ -194,15 +235,34 @@ impl JoinPatch<'_> {
         [j, i].map(|at| (at as f64 + 0.5) * self.place.width)
     }
 
+    /// The sea's level, if the world has a sea.
+    pub fn sea(&self) -> Option<Height> {
+        self.place.sea
+    }
+
+    /// Metres from the middle of a cell (row, column of the level) to the rim of the nearest cell of sea, as if it were round; `None` where none
+    /// lies within the operator's reach. The cell is to be the one that is asked for.
+    pub fn to_sea(&self, cell: [i64; 2]) -> Option<f64> {
+        self.place.sea?;
+        let [i, j] = self.at(cell);
+        let square = self.shore.get_or_init(|| shore::squares(self.flags, self.reach)).at(i, j);
+        let far = f64::from(square).sqrt() - 0.5;
+        (square < shore::FAR).then(|| far.max(0.0) * self.place.width)
+    }
+
     /// Height of a cell's ground, of water its level; beyond the world that of the cell at its edge. The cell (row, column of the level) is
     /// to be within the reach of the one that is asked for.
     pub fn height(&self, cell: [i64; 2]) -> Height {
-        let world = self.place.world;
-        let [i, j] = [0, 1].map(|axis| {
+        let [i, j] = self.at(cell);
+        Height(self.ground.at(i, j))
+    }
+
+    /// Where a cell lies in the planes.
+    fn at(&self, cell: [i64; 2]) -> [usize; 2] {
+        let (world, size) = (self.place.world, self.ground.size());
+        [0, 1].map(|axis| {
             let at = cell[axis].clamp(world.start[axis], world.end[axis] - 1);
-            (at - self.place.origin[axis] + 1).max(1) as usize
-        });
-        let [rows, cols] = self.ground.size();
-        Height(self.ground.at(i.min(rows), j.min(cols)))
+            ((at - self.place.origin[axis] + 1).max(1) as usize).min(size[axis])
+        })
     }
 }

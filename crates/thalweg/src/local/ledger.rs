@@ -24,6 +24,8 @@ pub enum Operator {
     Creep,
     /// Fans laid down by streams.
     Fans,
+    /// Floods on floors.
+    Floods,
     /// Slides to the steepest slope, and floors.
     Slides,
     /// Operators that are not the kernel's own ([`Join`](crate::local::Join)).
@@ -33,7 +35,7 @@ pub enum Operator {
 }
 
 /// All operators, in the order in which a level has them work; it is that of the arrays of a [`Ledger`].
-pub const OPERATORS: [Operator; 12] = [
+pub const OPERATORS: [Operator; 13] = [
     Operator::Smooth,
     Operator::Noise,
     Operator::Ways,
@@ -43,6 +45,7 @@ pub const OPERATORS: [Operator; 12] = [
     Operator::Held,
     Operator::Creep,
     Operator::Fans,
+    Operator::Floods,
     Operator::Slides,
     Operator::Joined,
     Operator::Seabed,

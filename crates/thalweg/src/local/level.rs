@@ -14,8 +14,8 @@ use crate::local::plane::{LANES, NOWHERE, Part, Plane, WALL, put, take};
 use crate::local::reach::{COARSE, FINE, Margins};
 use crate::local::rock::Rock;
 use crate::local::{
-    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floors, hold, limit, receive, rise, smooth,
-    tree, water,
+    Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floods, floors, hold, limit, receive, rise,
+    smooth, tree, water,
 };
 use crate::noise::gradient::mix;
 use crate::terrain::field::Field;
@@ -37,7 +37,8 @@ pub fn needed(frame: &Frame, rules: &Rules, level: u32, wanted: Rect) -> Rect {
 /// # Errors
 /// When `wanted` is empty, outside the world or of more than [`MOST_CELLS`](crate::local::MOST_CELLS), with its margins too; when the level
 /// is too fine ([`Frame::check`]), or the rules are out of range ([`Rules::check`]); when a joined operator looks farther than
-/// [`FARTHEST`](crate::local::FARTHEST); when a layer of `coarse` is not of its rectangle's size, or `coarse` does not hold what is needed.
+/// [`FARTHEST`](crate::local::FARTHEST), or has not 1 to [`MOST_SWEEPS`](crate::local::MOST_SWEEPS) sweeps; when a layer of `coarse` is not of
+/// its rectangle's size, or `coarse` does not hold what is needed.
 pub fn refine(frame: &Frame, rules: &Rules, key: Key, coarse: &LocalWindow, wanted: Rect) -> Result<LocalWindow> {
     Ok(Work::new(frame, rules, key, coarse, wanted)?.run())
 }
@@ -320,6 +321,10 @@ impl<'a> Work<'a> {
         let beyond = self.part(margins.fans + deposit::REACH);
         deposit::fans(self.rules, self.width, &known, &codes, (&parts, &beyond), (&mut now, &mut drop));
         self.book(Operator::Fans, &now);
+        let parts: Vec<Part> = (0..=floods::SWEEPS).map(|sweep| self.part(margins.floods - sweep)).collect();
+        let beyond = self.part(margins.floods + floods::REACH);
+        floods::floods(self.rules, self.width, &known, &codes, (&parts, &beyond), (&mut now, &mut drop));
+        self.book(Operator::Floods, &now);
         let least = [self.sea.saturating_add(1), self.clear];
         let mut active = Active::new(self.size);
         let even = rock.map(|_| drop.clone());
@@ -339,7 +344,7 @@ impl<'a> Work<'a> {
             std::mem::swap(&mut now, &mut next);
         }
         self.book(Operator::Slides, &now);
-        if !self.rules.joins.is_empty() {
+        if self.rules.joins.act(self.level, self.frame.width(self.level)) {
             codes = self.join(flags, codes, &floor, (&mut now, &mut next));
         }
         self.book(Operator::Joined, &now);
@@ -364,6 +369,7 @@ impl<'a> Work<'a> {
         let place = Place {
             level: self.level,
             width: self.frame.width(self.level),
+            sea: self.frame.sea,
             key: self.key,
             world: self.frame.world(self.level),
             wanted: self.wanted,

@@ -18,7 +18,7 @@
 //! | raised ground | above its block's node, which is beside it |
 //! | receivers | a lower cell where there is one, else the tree as it was: a level circle would be one of kept receivers |
 //! | dug beds | deeper the larger the catchment |
-//! | uplift, hollows filled, fans | no higher than the lowest donor stood before the sweep, and donors do not sink |
+//! | uplift, hollows filled, fans, floods | no higher than the lowest donor stood before the sweep, and donors do not sink |
 //! | cuts, crests worn, rivers that slide | no lower than the receiver stood before the sweep, and receivers do not rise |
 //! | slopes that slide | above the cell that held them |
 //!
@@ -34,8 +34,8 @@
 //! 3. `paths`: ways from node to node; lakes, sea and rim; what is beside is raised, what cannot drain is carved.
 //! 4. `receive`, `water`: receivers, and catchments of hills by multiple flow.
 //! 5. `rise`, `cut`, `hold`: one step of uplift against rivers' cuts, of which what moves whole coarse cells is mostly taken back. `creep`,
-//!    `deposit`, `floors`, `limit`: creep; fans; floors along rivers with beds in them; the steepest slope. Beds of rock (`rock`) scale cuts and
-//!    the steepest slope.
+//!    `deposit`, `floods`, `floors`, `limit`: creep; fans; what floods lay; floors along rivers with beds in them; the steepest slope. Beds of
+//!    rock (`rock`) scale cuts and the steepest slope.
 //! 6. `join`: operators that are not the kernel's own ([`Join`]).
 //! 7. `tree`: receivers of the finished ground; catchments of hills, counted, no larger than the smallest river's that came from above.
 //!
@@ -57,8 +57,8 @@
 //!
 //! # What it does not do yet
 //!
-//! Floods lay nothing on floors; only fans are laid. Meanders do not cut off. Ways lie in the blocks of a cell and of its receiver, so of
-//! rivers that came from above the eight directions of level 0 still show.
+//! Levees stand only where nothing drains over them, and behind them lies no swamp. Meanders do not cut off. Ways lie in the blocks of a cell
+//! and of its receiver, so of rivers that came from above the eight directions of level 0 still show.
 
 use crate::base::rng::Key;
 
@@ -67,6 +67,7 @@ mod beds;
 mod creep;
 mod cut;
 mod deposit;
+mod floods;
 mod floors;
 mod hold;
 mod join;
@@ -83,13 +84,14 @@ mod receive;
 mod rise;
 mod rock;
 mod rules;
+mod shore;
 mod smooth;
 mod tree;
 mod water;
 mod whole;
 mod window;
 
-pub use join::{FARTHEST, Join, JoinPatch, Joins};
+pub use join::{FARTHEST, Join, JoinPatch, Joins, MOST_SWEEPS};
 pub use lakes::{LAKE_CATCHMENT, LEAST_LAKE_DEPTH, LocalLakes};
 pub use ledger::{Ledger, OPERATORS, Operator};
 pub use level::{needed, refine, refine_with_ledger, tile};

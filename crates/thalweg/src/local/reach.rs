@@ -1,6 +1,6 @@
 //! [`Margins`]: how far beyond what is wanted each operator works, by the reach of those after it.
 
-use crate::local::{Rules, deposit, floors, hold};
+use crate::local::{Rules, deposit, floods, floors, hold};
 
 /// How far, in fine cells, the ground of each operator must lie beyond what is wanted: sums of reaches, from the last operator
 /// back to the first.
@@ -12,6 +12,8 @@ pub(super) struct Margins {
     pub join: i64,
     /// Ground before slopes slide.
     pub slide: i64,
+    /// Ground before floods lay what they carry, after fans.
+    pub floods: i64,
     /// Ground before fans are laid, after creep.
     pub fans: i64,
     /// Ground before creep.
@@ -45,17 +47,19 @@ impl Margins {
         let tree = 4 * i64::from(rules.river);
         let join = tree + 1 + rules.joins.margin(level, width);
         let slide = join + limit;
-        let fans = slide + deposit::SWEEPS;
+        let floods = slide + floods::SWEEPS;
+        let fans = floods + deposit::SWEEPS;
         let creep = fans + 2;
         let hold = creep + 2 * hold::SWEEPS + hold::REACH;
         let cut = hold + cut;
         let rise = cut + rise;
         let water = cut + water;
-        let receivers = rise.max(water) + 1;
+        let receivers = rise.max(water).max(floods + floods::REACH) + 1;
         Self {
             tree,
             join,
             slide,
+            floods,
             fans,
             creep,
             hold,

@@ -3,6 +3,7 @@
 pub mod page;
 
 use std::ops::AddAssign;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +11,7 @@ use crate::base::error::Result;
 use crate::base::rng::Key;
 use crate::choice;
 use crate::declare::params::{Parameters, Value, Written};
-use crate::local::Rules;
+use crate::local::{Join, Rules};
 use crate::terrain::grid::Grid;
 use crate::terrain::{LayerSpec, Terrain};
 
@@ -118,6 +119,12 @@ impl Local {
     /// Where no model says anything: usual rules, and the mean runoff of land, 0.3 m/a (Fekete et al. 2002). `cell` is in metres.
     pub fn new(cell: f64) -> Self {
         Self { rules: Rules::default(), cell, key: Key::ZERO, runoff: 0.3 }
+    }
+
+    /// Has an operator of finite reach join local levels, after those of the stages before. What it draws by lot is to come of [`Local::key`]; its
+    /// `Debug` is to say all that it does, for worlds are told apart by it.
+    pub fn join(&mut self, join: impl Join + 'static) {
+        self.rules.joins = std::mem::take(&mut self.rules.joins).with(Arc::new(join));
     }
 
     /// Holds slopes to an angle in degrees from the horizontal, if that is less than what they are held to; 89 and more holds nothing.
@@ -248,8 +255,8 @@ pub trait Model: Parameters + CloneModel + Send + Sync {
         0
     }
 
-    /// Its local form: sets in the rules of local levels what it does there, and says in words what that is. `None`: it has none and
-    /// ends at the global level.
+    /// Its local form: sets in the rules of local levels what it does there, or has an operator of its own join ([`Local::join`]), and says in words
+    /// what that is. `None`: it has none and ends at the global level.
     fn local(&self, _local: &mut Local) -> Option<&'static str> {
         None
     }

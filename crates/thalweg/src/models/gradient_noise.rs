@@ -78,6 +78,8 @@ impl Model for GradientNoise {
     fn local(&self, local: &mut Local) -> Option<&'static str> {
         // Others shape ground that is there already.
         (self.blend == Blend::Add).then(|| {
+            // Its own octaves, laid raw on land that rivers have worn, make it too rough: two levels of `hills` come out 9.9° steep in the
+            // median, where a global build is 7.5°.
             local.rules.roughness = (0.4 * self.gain).min(1.0) as f32;
             "further octaves, as high as the ground is steep"
         })

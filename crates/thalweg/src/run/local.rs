@@ -128,10 +128,11 @@ fn pieces(row: Rect) -> Vec<Rect> {
     (0..count).map(|k| Rect { start: [row.start[0], cut(k)], end: [row.end[0], cut(k + 1)] }).collect()
 }
 
-/// What a kernel's ledger is in a run's: what rivers, creep and slides took leaves over the edges, but for what creep and streams laid; the rest is
+/// What a kernel's ledger is in a run's: what rivers, creep and slides took leaves over the edges, but for what creep, streams and floods laid; the rest is
 /// what finer cells show.
 fn booked(ledger: &Ledger) -> Budget {
-    const WORN: [Operator; 5] = [Operator::Beds, Operator::Cuts, Operator::Creep, Operator::Fans, Operator::Slides];
+    const WORN: [Operator; 6] =
+        [Operator::Beds, Operator::Cuts, Operator::Creep, Operator::Fans, Operator::Floods, Operator::Slides];
     let sum = |side: &[i128]| WORN.iter().filter_map(|operator| side.get(*operator as usize)).sum::<i128>();
     let (eroded, deposited) = (sum(&ledger.taken), sum(&ledger.given));
     let change: i128 = ledger.given.iter().sum::<i128>() - ledger.taken.iter().sum::<i128>();

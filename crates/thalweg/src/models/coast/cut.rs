@@ -21,7 +21,7 @@ const ALONG: f64 = 100.0;
 const BEFORE: f32 = 60.0;
 
 /// Waves that move the shore by less, in metres, leave it as it is.
-const LEAST: f64 = 1.0;
+pub(super) const LEAST: f64 = 1.0;
 
 /// What waves have cut.
 pub(super) struct Cut {
@@ -73,15 +73,13 @@ pub(super) fn cut(
 fn moved(model: &Coast, terrain: &Terrain, inland: &Field<f32>, exposure: &Field<f32>) -> Field<f32> {
     let waves = at_shore(model, terrain, inland, exposure);
     let hardness = factors(&terrain.layers, &HARDNESS);
-    let fall = libm::tan(model.platform.to_radians());
-    // A platform as deep as waves reach takes all of them.
-    let wide = model.wave_base.max(1e-3) / fall.max(1e-9);
+    let moves = model.hold_back();
     Field::generate(terrain.grid.size, |i, j| {
         let soft = 1.0 - hardness.map_or(0.0, |hardness| f64::from(share_of(hardness[(i, j)])));
         // Specks and teeth before the line, far from any shore, stand in the waves themselves.
         let bare = if inland[(i, j)] <= 0.0 { exposure[(i, j)] } else { 0.0 };
         let due = model.retreat * model.years * f64::from(waves[(i, j)].max(bare)) * soft;
-        (wide * libm::log1p(due / wide)) as f32
+        moves(due) as f32
     })
 }
 

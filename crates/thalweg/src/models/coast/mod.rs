@@ -4,11 +4,13 @@ mod beach;
 mod blur;
 mod cut;
 mod fetch;
+mod foot;
 mod line;
 mod reef;
 
 use crate::base::error::Result;
-use crate::model::{About, Budget, Family, Model, Stepper, Tick};
+use crate::model::{About, Budget, Family, Local, Model, Stepper, Tick};
+use crate::models::coast::foot::Foot;
 use crate::params;
 use crate::process::slopes::carry_off;
 use crate::terrain::field::Field;
@@ -43,6 +45,10 @@ params! {
     /// Bretschneider (1952); reefs on sinking land Darwin (1842), *The structure and distribution of coral reefs*. We differ:
     /// retreat is a rate given, and no energy is counted; waves bend round capes only as far as rays are blurred by the sweep;
     /// one sight of the waves serves for all the years.
+    ///
+    /// On local levels the shore is as smooth as global cells are wide. There, where the sea lies open, ground within a quarter of a global cell of
+    /// it (or as far as half of all waves cut, if that is less) becomes a platform, and behind it stands no steeper than `cliff`;
+    /// bays, hardness, sand and corals are known to the global level alone.
     ///
     /// It needs a sea level, without which nothing happens; heeds `hardness`, `protect` and loose ground, which is cut first;
     /// leaves the ground and `loose`. What is lost is exported, or, in a world without a way out, laid on its lowest ground.
@@ -114,9 +120,25 @@ impl Model for Coast {
         (4 + 4 * fetch::TOGETHER as u64 + 8 + 24 + 24) * grid.len() as u64
     }
 
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        Foot::new(self, local.cell).map(|foot| {
+            local.join(foot);
+            "feet of cliffs, and the platforms before them, as far as they lie over the sea"
+        })
+    }
+
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
         Ok(Box::new(Waves(self.clone())))
+    }
+}
+
+impl Coast {
+    /// By how many metres waves move back a shore which would move so far if its platform took none of them.
+    fn hold_back(&self) -> impl Fn(f64) -> f64 + Sync {
+        // A platform as deep as waves reach takes all of them.
+        let wide = self.wave_base.max(1e-3) / libm::tan(self.platform.to_radians()).max(1e-9);
+        move |due| wide * libm::log1p(due / wide)
     }
 }
 
