@@ -319,6 +319,7 @@ fn rules_of(seed: u64) -> Rules {
             river: 2 + count(1, 20),
             roughness: among(2, 0.0, 2.0),
             time: among(3, 0.0, 6.0),
+            uplift: among(19, 0.0, 1.0),
             balance: among(4, 1.0, 20.0),
             exponent: among(5, 0.0, 1.0),
             grain: among(6, 0.0, 1.0),
