@@ -57,8 +57,9 @@
 //!
 //! # What it does not do yet
 //!
-//! Floods lay nothing on floors; only fans are laid. Meanders do not cut off. Ways lie in the blocks of a cell and of its receiver, so of
-//! rivers that came from above the eight directions of level 0 still show.
+//! Floods lay nothing on floors; only fans are laid. Meanders do not cut off. Ways lie in the blocks of a cell and of its receiver, and pass
+//! the corner where two blocks meet at a diagonal step; likely for that the eight directions of level 0 still show in channels, more than in
+//! real land, whatever floors, noise and cuts do. Concavity may be 15 to 23 % off a global build's.
 
 use crate::base::rng::Key;
 
