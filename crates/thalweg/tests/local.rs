@@ -347,6 +347,7 @@ fn rules_of(seed: u64) -> Rules {
             river: 2 + count(1, 20),
             roughness: among(2, 0.0, 2.0),
             time: among(3, 0.0, 6.0),
+            uplift: among(19, 0.0, 1.0),
             balance: among(4, 1.0, 20.0),
             exponent: among(5, 0.0, 1.0),
             grain: among(6, 0.0, 1.0),
@@ -915,27 +916,88 @@ fn hard_beds_stand_steeper_than_soft_ones() {
     assert!(hard < 2.5 * one, "cliffs grow from level to level: {hard}, and {one} without beds");
 }
 
+/// What a local build must have like the global one.
+const LIKE: [&str; 9] = [
+    "slope_p05",
+    "slope_median",
+    "slope_range",
+    "slope_p95",
+    "drainage_density",
+    "concavity",
+    "hack_exponent",
+    "spectral_exponent",
+    ALIGNMENT,
+];
+
+/// Channels along the grid's eight directions: no more of them than in real models (0.124, waterholes), or than in the global build.
+const ALIGNMENT: &str = "channel_alignment";
+const REAL_ALIGNMENT: f64 = 0.125;
+
+/// How far a measure may be off, over the global build's.
+const OFF: f64 = 0.15;
+
+/// What is missed, and the bound that holds all the same: how far it is off over the global build's, or how large the alignment is. Causes
+/// stand in docs/endless.md. None can be said where one of the two builds has no value.
+const UNLIKE: [(&str, u64, &str, f64); 15] = [
+    ("hills", 1, ALIGNMENT, 0.26),
+    ("hills", 2, "concavity", 0.16),
+    ("hills", 2, ALIGNMENT, 0.26),
+    ("hills", 3, ALIGNMENT, 0.23),
+    ("canyon", 2, ALIGNMENT, 0.21),
+    ("canyon", 3, ALIGNMENT, 0.33),
+    ("badlands", 2, "slope_p05", 0.23),
+    ("badlands", 2, "hack_exponent", f64::INFINITY),
+    ("badlands", 3, "hack_exponent", f64::INFINITY),
+    ("badlands", 3, ALIGNMENT, 0.15),
+    ("alpine", 1, "concavity", 0.22),
+    ("alpine", 3, "concavity", 0.24),
+    ("uplift", 3, "slope_p05", 0.26),
+    ("uplift", 3, "concavity", 0.19),
+    ("uplift", 3, ALIGNMENT, 0.14),
+];
+
+/// Whether a local value is like the global one, and how far off it is.
+fn is_like(measured: &str, global: Option<f64>, local: Option<f64>) -> (bool, f64) {
+    let (Some(global), Some(local)) = (global, local) else { return (global == local, f64::INFINITY) };
+    if measured == ALIGNMENT {
+        return (local <= global.max(REAL_ALIGNMENT), local);
+    }
+    let usual = specs().into_iter().find(|spec| spec.name == measured).and_then(|spec| spec.usual);
+    let beyond = |x: f64| usual.map_or(0.0, |[low, high]| (low - x).max(x - high).max(0.0));
+    let off = (local / global - 1.0).abs();
+    (off <= OFF || beyond(local) < beyond(global), off)
+}
+
+/// The list is kept honest both ways: what is alike may not stand in it.
 #[test]
 fn a_local_build_is_like_the_global_one() {
-    let names = ["slope_median", "slope_p95", "drainage_density", "concavity", "hack_exponent", "spectral_exponent"];
-    for name in long::or(vec!["hills"], vec!["hills", "uplift", "alpine", "badlands", "canyon"]) {
-        let global = preset(name, 512, 2);
-        let (frame, first) = LocalWindow::of(&preset(name, 128, 2)).unwrap();
-        let rules = presets::find(name).unwrap().local(frame.cell).rules;
-        let window = wholes(&frame, &rules, Key::new(2, "like"), &first, 2).pop().unwrap();
+    let (names, seeds) =
+        long::or((vec!["hills"], 2..3), (vec!["hills", "canyon", "badlands", "alpine", "uplift"], 1..4));
+    let mut problems = String::new();
+    for (name, seed) in names.iter().flat_map(|name| seeds.clone().map(move |seed| (*name, seed))) {
+        let global = preset(name, 512, seed);
+        let (frame, first) = LocalWindow::of(&preset(name, 128, seed)).unwrap();
+        let mut recipe = presets::find(name).unwrap();
+        (recipe.cells, recipe.seed) = (128, seed);
+        let rules = recipe.local(frame.cell).rules;
+        let window = wholes(&frame, &rules, thalweg::local::key(seed), &first, 2).pop().unwrap();
         let local = Terrain { ground: window.ground, ..Terrain::new(global.grid.clone()) };
         let [global, local] = [&global, &local].map(|terrain| measure(terrain, &MeasureSettings::default()).unwrap());
-        for measured in names {
-            let [Some(a), Some(b)] = [&global, &local].map(|all| all.value(measured)) else { continue };
-            let usual = specs().into_iter().find(|spec| spec.name == measured).and_then(|spec| spec.usual);
-            let off = |x: f64| usual.map_or(f64::INFINITY, |[low, high]| (low - x).max(x - high).max(0.0));
-            println!("{name}: {measured} {a:.3} global, {b:.3} local");
-            assert!((b / a - 1.0).abs() <= 0.15 || off(b) <= off(a), "{name}: {measured} is {b}, globally {a}");
-            // Measured: 0.83 to 1.16 of the global one.
-            let strict = ["slope_median", "slope_p95", "drainage_density"].contains(&measured);
-            assert!(!strict || (b / a - 1.0).abs() <= 0.2, "{name}: {measured} is {b}, globally {a}");
+        for measured in LIKE {
+            let [a, b] = [&global, &local].map(|all| all.value(measured));
+            let (like, off) = is_like(measured, a, b);
+            println!("{name} {seed}: {measured} {a:.3?} global, {b:.3?} local");
+            let bound = UNLIKE.iter().find(|row| (row.0, row.1, row.2) == (name, seed, measured)).map(|row| row.3);
+            let told = format!("{name} {seed}: {measured} is {b:.3?}, globally {a:.3?}, off by {off:.3}\n");
+            match bound {
+                None if !like => problems += &told,
+                Some(_) if like => problems += &format!("listed, and like: {told}"),
+                Some(bound) if off > bound => problems += &format!("beyond {bound}: {told}"),
+                _ => {}
+            }
         }
     }
+    assert!(problems.is_empty(), "\n{problems}");
 }
 
 fn correlation(pairs: &[(f64, f64)]) -> f64 {

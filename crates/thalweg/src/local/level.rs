@@ -506,7 +506,7 @@ fn wish(
     (slope, water, soft): (&[f32], &[f32], &[f32]),
     (wanted, left): (&mut [i32], &mut [f32]),
 ) {
-    let (exponent, balance) = (rules.exponent, 1.0 / rules.balance);
+    let (uplift, exponent, balance) = (rules.uplift, rules.exponent, 1.0 / rules.balance);
     let (limit, steepest) = (rules.limit, 1.0 / rules.limit);
     for x in (0..wanted.len()).step_by(LANES) {
         let (ground, flags, codes) =
@@ -522,7 +522,7 @@ fn wish(
             let strength = time * soft[l] * exp2(exponent * log2(water[l].max(1.0) * balance) + rock);
             let free = flags[l] & (RIVER | SEA) == 0 && codes[l] != OUT;
             // Where rock would come to stand steeper than it can nothing more rises: it would slide.
-            let up = cast::floor((unit * (time * slope[l]).min(strength * limit)).min(268_435_456.0));
+            let up = cast::floor((unit * (uplift * time * slope[l]).min(strength * limit)).min(268_435_456.0));
             rises[l] = if free { ground[l].wrapping_add(up).min(Height::MAX.0) } else { ground[l] };
             keeps[l] = if free { 1.0 / (1.0 + strength) } else { 1.0 };
         }

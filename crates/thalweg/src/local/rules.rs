@@ -17,6 +17,8 @@ pub struct Rules {
     /// How far slopes go towards balance between uplift and rivers' cuts, as the ratio of what is cut in a cell of
     /// `balance` to what stands there; on cells narrower than `hillslope` less, to a quarter; 0 to 100.
     pub time: f32,
+    /// Share of the uplift that would balance rivers' cuts: with less, ground gets gentler from level to level; 0 to 1.
+    pub uplift: f32,
     /// Catchment, in fine cells, of which the slope stays as it is: with less it becomes steeper, with more gentler; 0.1 to 10⁴.
     pub balance: f32,
     /// Exponent m of the catchment in what is cut; 0 to 2.
@@ -55,6 +57,7 @@ impl Default for Rules {
             river: 8,
             roughness: 0.2,
             time: 7.0,
+            uplift: 1.0,
             balance: 7.0,
             exponent: 0.45,
             grain: 0.35,
@@ -97,6 +100,7 @@ impl Rules {
         let numbers = [
             ("local.roughness", self.roughness, [0.0, 4.0]),
             ("local.time", self.time, [0.0, 100.0]),
+            ("local.uplift", self.uplift, [0.0, 1.0]),
             ("local.balance", self.balance, [0.1, 1e4]),
             ("local.exponent", self.exponent, [0.0, 2.0]),
             ("local.grain", self.grain, [0.0, 2.0]),

@@ -95,7 +95,8 @@ impl Model for Planation {
     }
 
     fn local(&self, local: &mut Local) -> Option<&'static str> {
-        (local.rules.floor, local.rules.rise) = (self.width as f32, self.rise as f32);
+        // Foot slopes of finer levels reach beyond a floor, and each level lays its own.
+        (local.rules.floor, local.rules.rise) = (0.5 * self.width as f32, self.rise as f32);
         Some("valley floors")
     }
 

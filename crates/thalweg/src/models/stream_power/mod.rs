@@ -286,10 +286,15 @@ impl Model for StreamPower {
         // On a slope in balance S ~ A^(−m/n).
         rules.exponent = (self.area_exponent / self.slope_exponent).min(2.0) as f32;
         rules.grain = (0.7 * self.grain).min(2.0) as f32;
+        // With less, medians of slopes of hills are more than 15 % under those of a global solution.
+        rules.balance = 12.0;
+        // Beds stand in cliffs with tables between them: the slope of a coarse cell is that of its cliffs, and tables stay gentle.
+        rules.uplift = (1.0 / (1.0 + 1.2 * self.strata)) as f32;
         // The rules' own numbers are those of this model's defaults. Where creep and cuts are alike (Perron et al. 2008), from the middle of a cell to its rim.
         let length = libm::pow(self.diffusion / self.erodibility.max(1e-30), 1.0 / (1.0 + 2.0 * self.area_exponent));
         rules.hillslope = (0.5 * length).clamp(0.0, 1e6) as f32;
-        rules.floor = (self.planation / 1.5) as f32;
+        // Floors are wider than planation cuts them at a time: rivers swing from side to side.
+        rules.floor = (2.0 * self.planation).min(1.0) as f32;
         rules.rise = self.planation_rise as f32;
         // The limit varies; ground is held to where rock of its upper half stands.
         let tan = libm::tan(self.slope_limit.to_radians()) * libm::exp(0.5 * self.slope_variation);
