@@ -20,19 +20,21 @@ const AGREES: [f64; 3] = [0.98, 0.9, 0.9];
 
 /// Less of one thing. Here 256 cells are too few for gullies (`badlands`: 10 m), for valley floors that rain lays from 30 m on
 /// (`alpine`), and for what few rivers there are on islands and beside fjords: a river that goes another way is many in a
-/// hundred. Where floors are wide and rivers have swung over them (`alpine`, `uplift`, `forest`, `rivers`), a river takes another of their sides. On a delta rivers fork, and the measure follows now one arm and now the other; on sand (`desert`) none run. On
+/// hundred. Where floors are wide and rivers have swung over them (`alpine`, `uplift`, `forest`, `rivers`, `lakes`), a river takes another of their sides. A cliff of the canyon is one cell wide on any of them. On a delta rivers fork, and the measure follows now one arm and now the other; on sand (`desert`) none run. On
 /// cells of 4 and 8 km (`continent`, `endless`) a valley is narrower than a cell, and a quarter of the rivers goes another way.
-const LESS: [(&str, [f64; 3]); 12] = [
+const LESS: [(&str, [f64; 3]); 14] = [
     ("alpine", [0.98, 0.9, 0.7]),
     ("archipelago", [0.98, 0.9, 0.8]),
-    ("badlands", [0.98, 0.7, 0.75]),
+    ("badlands", [0.98, 0.7, 0.72]),
+    ("canyon", [0.98, 0.88, 0.9]),
     ("continent", [0.98, 0.9, 0.7]),
     ("desert", [0.98, 0.9, 0.0]),
     ("endless", [0.98, 0.9, 0.7]),
     ("fjords", [0.98, 0.9, 0.6]),
-    ("forest", [0.98, 0.9, 0.85]),
+    ("forest", [0.98, 0.9, 0.77]),
+    ("lakes", [0.98, 0.88, 0.85]),
     ("river_delta", [0.98, 0.6, 0.0]),
-    ("rivers", [0.98, 0.9, 0.85]),
+    ("rivers", [0.98, 0.9, 0.8]),
     ("uplift", [0.98, 0.9, 0.67]),
     ("volcanic_island", [0.98, 0.9, 0.8]),
 ];
