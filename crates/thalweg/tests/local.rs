@@ -952,7 +952,7 @@ const UNLIKE: [(&str, u64, &str, f64); 22] = [
     ("canyon", 2, "slope_p95", 0.46),
     ("canyon", 2, "drainage_density", 0.25),
     ("canyon", 3, "drainage_density", 0.18),
-    ("canyon", 3, ALIGNMENT, 0.33),
+    ("canyon", 3, ALIGNMENT, 0.19),
     ("badlands", 1, "slope_range", 0.18),
     ("badlands", 2, ALIGNMENT, 0.19),
     ("badlands", 3, "slope_range", 0.25),

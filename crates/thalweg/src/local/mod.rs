@@ -59,7 +59,7 @@
 //!
 //! Levees stand only where nothing drains over them, and behind them lies no swamp. Meanders do not cut off. Ways lie in the blocks of a cell
 //! and of its receiver, and pass the corner where two blocks meet at a diagonal step; likely for that the eight directions of level 0 still
-//! show in channels, more than in real land, whatever floors, noise and cuts do. Concavity may be a quarter off a global build's.
+//! show in channels, more than in real land, whatever floors, noise and cuts do. Concavity may be far off a global build's.
 
 use crate::base::rng::Key;
 
