@@ -145,7 +145,7 @@ fn entries() -> Outcome<Vec<Entry>> {
 /// A preset's map, and its view.
 fn preset(name: &str) -> Outcome<Entry> {
     // Trees are grain, which takes room in a file.
-    let side = if name == "forest" { 400 } else { 448 };
+    let side = if ["forest", "lakes"].contains(&name) { 400 } else { 448 };
     let recipe = presets::find(name).map_err(|error| error.to_string())?;
     let in_levels = recipe.coarsest != Coarsest::None;
     let cells = match (recipe.from.is_some(), in_levels) {
