@@ -937,7 +937,7 @@ const REAL_ALIGNMENT: f64 = 0.125;
 const OFF: f64 = 0.15;
 
 /// What is missed, and the bound that holds all the same: how far it is off over the global build's, or how large the alignment is. Causes
-/// stand in docs/endless.md. None can be said where one of the two builds has no value.
+/// stand in docs/endless.md.
 const UNLIKE: [(&str, u64, &str, f64); 22] = [
     ("hills", 1, "slope_p05", 0.38),
     ("hills", 1, ALIGNMENT, 0.3),

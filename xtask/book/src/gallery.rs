@@ -16,7 +16,7 @@ use xtask::shell::{Outcome, built, cargo, cargo_command, program, root, run};
 
 /// Pictures beside those of presets and models: a preset, and a line that draws another picture of its world.
 const PICTURES: &[(&str, &str)] = &[
-    ("alpine", "view worlds/alpine --size 960x460 --from 205,28 --zoom 1.12 -o wide.png"),
+    ("alpine", "view worlds/alpine --size 920x440 --from 205,28 --zoom 1.12 -o wide.png"),
     // What the knobs do: these are shown in docs/knobs.md.
     ("alpine", "vary alpine --age 0.3,1,3 --rain 0.3,1,3 --pixels 140 -o knobs_alpine_age_rain.png"),
     (

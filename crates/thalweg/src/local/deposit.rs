@@ -85,15 +85,20 @@ pub(super) fn fans(
 ) {
     let Some(part) = parts.first() else { return };
     let mut wants = Vec::new();
-    for i in beyond.rows.clone() {
-        let flags = known.flags.span(i, &beyond.cols);
-        for (j, _) in beyond.cols.clone().zip(flags).filter(|(_, flags)| **flags & (RIVER | MOUTH) == RIVER) {
-            if let Some((cone, way)) = cone(rules, width, known, [i, j]) {
-                cone.lay(known.flags, (part, &way), ground, drop, &mut wants);
-            }
+    for at in rivers(known, beyond) {
+        if let Some((cone, way)) = cone(rules, width, known, at) {
+            cone.lay(known.flags, (part, &way), ground, drop, &mut wants);
         }
     }
     raise(wants, 1, parts, known, codes, ground);
+}
+
+/// Cells of rivers on a part, but for those where they end.
+pub(super) fn rivers(known: &Known<'_>, part: &Part) -> impl Iterator<Item = [usize; 2]> {
+    part.rows.clone().flat_map(move |i| {
+        let cells = part.cols.clone().zip(known.flags.span(i, &part.cols));
+        cells.filter(|(_, flags)| **flags & (RIVER | MOUTH) == RIVER).map(move |(j, _)| [i, j])
+    })
 }
 
 /// Raises cells to where they want to be, in a sweep for each of `parts` but the first: a hill's to `fall` units, 1 or more, under the

@@ -8,7 +8,7 @@
 
 use crate::base::power::{exp2, log2};
 use crate::flow::STEPS;
-use crate::local::deposit::{Known, Want, raise};
+use crate::local::deposit::{Known, Want, raise, rivers};
 use crate::local::paths::{MOUTH, RIVER, SEA};
 use crate::local::plane::{Part, Plane};
 use crate::local::{Rules, beds};
@@ -64,22 +64,19 @@ pub(super) fn floods(
     let Some(part) = parts.first() else { return };
     let mut wants = Vec::new();
     let mut stack = Vec::new();
-    for i in beyond.rows.clone() {
-        let flags = known.flags.span(i, &beyond.cols);
-        for (j, _) in beyond.cols.clone().zip(flags).filter(|(_, flags)| **flags & (RIVER | MOUTH) == RIVER) {
-            let area = known.area.at(i, j);
-            let half = rules.floor * area.sqrt() / width;
-            if (WIDTHS[0]..WIDTHS[1]).contains(&half) {
-                let bank = DEPTH * exp2(GROWTH * log2((area * 1e-6).max(1e-30))) * UNITS_F32;
-                let river = River { at: [i, j], area, bed: known.beds.at(i, j) as f32, bank, half };
-                river.climb(width, known, codes, beyond, &mut stack, |[i, j], height, distance| {
-                    let inside = part.rows.contains(&i) && part.cols.contains(&j);
-                    if inside && height as i32 > ground.at(i, j) {
-                        wants.push(Want { cell: [i, j], height: height as i32 });
-                        drop.set(i, j, drop.at(i, j).max(SPARE * (height - river.bed) / distance.max(1.0)));
-                    }
-                });
-            }
+    for at in rivers(known, beyond) {
+        let area = known.area.at(at[0], at[1]);
+        let half = rules.floor * area.sqrt() / width;
+        if (WIDTHS[0]..WIDTHS[1]).contains(&half) {
+            let bank = DEPTH * exp2(GROWTH * log2((area * 1e-6).max(1e-30))) * UNITS_F32;
+            let river = River { at, area, bed: known.beds.at(at[0], at[1]) as f32, bank, half };
+            river.climb(width, known, codes, beyond, &mut stack, |[i, j], height, distance| {
+                let inside = part.rows.contains(&i) && part.cols.contains(&j);
+                if inside && height as i32 > ground.at(i, j) {
+                    wants.push(Want { cell: [i, j], height: height as i32 });
+                    drop.set(i, j, drop.at(i, j).max(SPARE * (height - river.bed) / distance.max(1.0)));
+                }
+            });
         }
     }
     let fall = (SLOPE * width * UNITS_F32).max(1.0) as i32;
