@@ -148,7 +148,24 @@ fn one(fuzzer: &Path, name: &str, seconds: f64) -> Outcome<(u64, bool)> {
     let count = text.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")?.trim().parse().ok());
     // After a break libFuzzer says no sums: the last line that bears a number does.
     let last = || text.lines().rev().find_map(|line| line.strip_prefix('#')?.split_whitespace().next()?.parse().ok());
+    if !status.success() {
+        println!("xtask: {name} broke:\n{}", said(&text));
+    }
     Ok((count.or_else(last).unwrap_or(0), status.success()))
+}
+
+/// What libFuzzer said of a break: the panic, the error, and short inputs themselves, each line cut.
+fn said(log: &str) -> String {
+    let mut lines = Vec::new();
+    let mut log = log.lines().peekable();
+    while let Some(line) = log.next() {
+        let is_panic = line.contains("panicked at");
+        if is_panic || line.contains("ERROR: libFuzzer") || line.starts_with("Base64: ") {
+            lines.push(line);
+            lines.extend(log.next_if(|_| is_panic));
+        }
+    }
+    lines.iter().map(|line| line.chars().take(600).collect::<String>()).collect::<Vec<_>>().join("\n")
 }
 
 /// Adds to a reader's corpus the least that reaches all that was reached.

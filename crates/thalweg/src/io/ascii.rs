@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use super::{Raster, Samples, check_size};
+use crate::base::names;
 use crate::terrain::grid::{Georeference, PixelIs};
 
 const KEYS: [&str; 10] =
@@ -18,7 +19,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
     {
         words.next();
         let value = words.next().unwrap_or("nothing");
-        let number = value.parse().map_err(|_| format!("is broken: {key} is `{value}`, a number is needed"))?;
+        let number =
+            value.parse().map_err(|_| format!("is broken: {key} is `{}`, a number is needed", names::short(value)))?;
         head.insert(key, number);
     }
     let [rows, cols] = ["nrows", "ncols"].map(|key| head.get(key).copied());
@@ -39,6 +41,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Raster, String> {
         }
         let number: f64 = word.parse().map_err(|_| {
             let (row, column) = (samples.len() / size[1], samples.len() % size[1]);
+            let word = names::short(word);
             format!("is broken: `{word}` at row {row}, column {column} is no number (decimals are set off by a point)")
         })?;
         samples.push(number);
@@ -125,6 +128,11 @@ mod tests {
             "hello",
         ] {
             assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+        let long = "ŏ".repeat(5000);
+        for text in [format!("ncols {long}"), format!("ncols 2 nrows 1 1 {long}")] {
+            let problem = read(text.as_bytes()).unwrap_err();
+            assert!(problem.len() < 400, "a message of {} bytes", problem.len());
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node};
 
+use crate::base::names;
 use crate::io::SampleType;
 use crate::terrain::field::{Size, Window};
 
@@ -53,13 +54,13 @@ impl Mosaic {
         let document = Document::parse(xml).map_err(|problem| format!("is no XML that can be read: {problem}"))?;
         let root = document.root_element();
         if !root.has_tag_name("VRTDataset") {
-            return Err(format!("holds <{}>, not <VRTDataset>", root.tag_name().name()));
+            return Err(format!("holds <{}>, not <VRTDataset>", names::short(root.tag_name().name())));
         }
         plain(root)?;
         let side = |name| -> Result<usize, String> {
             let text = root.attribute(name).unwrap_or_default();
             let found = text.parse::<usize>().ok().filter(|n| (1..=i32::MAX as usize).contains(n));
-            found.ok_or_else(|| format!("says {name}=\"{text}\"; allowed is 1 to {}", i32::MAX))
+            found.ok_or_else(|| format!("says {name}=\"{}\"; allowed is 1 to {}", names::short(text), i32::MAX))
         };
         let size = [side("rasterYSize")?, side("rasterXSize")?];
         let mut bands = children(root, "VRTRasterBand");
@@ -121,7 +122,10 @@ impl Part {
             }
         }
         if !matches!(text(node, "SourceBand"), "" | "1") {
-            return Err(format!("takes band {} of a file; band 1 alone is read", text(node, "SourceBand")));
+            return Err(format!(
+                "takes band {} of a file; band 1 alone is read",
+                names::short(text(node, "SourceBand"))
+            ));
         }
         let file = children(node, "SourceFilename").next().ok_or("holds a source that names no file")?;
         let path = PathBuf::from(file.text().unwrap_or_default().trim());
@@ -183,7 +187,7 @@ fn text<'a>(node: Node<'a, '_>, name: &'a str) -> &'a str {
 }
 
 fn number(text: &str, name: &str) -> Result<f64, String> {
-    text.parse::<f64>().map_err(|_| format!("says {name} `{text}`, which is no number"))
+    text.parse::<f64>().map_err(|_| format!("says {name} `{}`, which is no number", names::short(text)))
 }
 
 /// Type of the samples under GDAL's name for it.
@@ -196,7 +200,7 @@ fn kind(name: &str) -> Result<SampleType, String> {
         "UInt32" => SampleType::U32,
         "Float32" => SampleType::F32,
         "Float64" => SampleType::F64,
-        _ => return Err(format!("has samples of type {name}, which are no heights")),
+        _ => return Err(format!("has samples of type {}, which are no heights", names::short(name))),
     })
 }
 
@@ -207,7 +211,7 @@ fn transform(text: &str) -> Result<Option<[f64; 6]>, String> {
     let numbers: Vec<f64> = text.split(',').filter_map(|number| number.trim().parse().ok()).collect();
     match <[f64; 6]>::try_from(numbers) {
         Ok(numbers) if numbers.iter().all(|x| x.is_finite()) => Ok(Some(numbers)),
-        _ => Err(format!("says GeoTransform `{text}`; six numbers are needed")),
+        _ => Err(format!("says GeoTransform `{}`; six numbers are needed", names::short(text))),
     }
 }
 
