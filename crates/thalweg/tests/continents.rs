@@ -317,9 +317,14 @@ fn rivers_have_the_discharge_of_the_build() {
                     assert!((0.0..=1.0 + 1e-6).contains(&share), "{name}: {share}");
                     // Both trees have that catchment, and level 0 has the river.
                     let [j, i] = [0, 1].map(|axis| (vertex.place[axis] / wide).floor() as i64 - map.start[1 - axis]);
-                    let k = i as usize * terrain.grid.cols() + j as usize;
-                    let catchment = f64::from(counted.as_slice()[k]) * each;
-                    if vertex.area >= 10.0 * each && (catchment / vertex.area - 1.0).abs() < 0.01 {
+                    // A world's level 0 is bent: its rivers lie up to a cell beside the build's.
+                    let [rows, cols] = terrain.grid.size.map(|n| n as i64);
+                    let beside = (-1..=1).flat_map(|di| (-1..=1).map(move |dj| (i + di, j + dj)));
+                    let beside = beside.filter(|(i, j)| (0..rows).contains(i) && (0..cols).contains(j));
+                    let off = |k: &usize| (f64::from(counted.as_slice()[*k]) * each / vertex.area - 1.0).abs();
+                    let nearest = beside.map(|(i, j)| (i * cols + j) as usize).min_by(|a, b| off(a).total_cmp(&off(b)));
+                    let Some(k) = nearest.filter(|k| off(k) < 0.01) else { continue };
+                    if vertex.area >= 10.0 * each {
                         let of_build = f64::from(discharge.as_slice()[k]);
                         let off = (vertex.discharge / of_build - 1.0).abs();
                         assert!(off < 0.04, "{name}, level {level}: {vertex:?}, {of_build} m³/s of the build");
@@ -331,7 +336,7 @@ fn rivers_have_the_discharge_of_the_build() {
             // In lakes ways of several rivers share cells: 3 of 8 400.
             assert!(falls.len() * 500 <= steps, "{name}, level {level}: {falls:?} of {steps} steps");
             // Else area alone would pass.
-            assert!(compared > 40 && dry < 0.8, "{name}, level {level}: {compared}, {dry}");
+            assert!(compared > 20 && dry < 0.8, "{name}, level {level}: {compared}, {dry}");
         }
         // The same whatever tile asks; one world is enough.
         if name != "isle" {

@@ -938,34 +938,26 @@ const OFF: f64 = 0.15;
 
 /// What is missed, and the bound that holds all the same: how far it is off over the global build's, or how large the alignment is. Causes
 /// stand in docs/endless.md.
-const UNLIKE: [(&str, u64, &str, f64); 22] = [
-    ("hills", 1, "slope_p05", 0.38),
-    ("hills", 1, ALIGNMENT, 0.3),
-    ("hills", 2, ALIGNMENT, 0.26),
-    ("hills", 3, "slope_range", 0.24),
-    ("hills", 3, "slope_p95", 0.16),
-    ("hills", 3, "concavity", 0.27),
-    ("hills", 3, ALIGNMENT, 0.28),
+const UNLIKE: [(&str, u64, &str, f64); 13] = [
+    ("hills", 1, "slope_p05", 0.35),
+    ("hills", 3, "slope_range", 0.17),
+    ("hills", 3, "concavity", 0.24),
     ("canyon", 1, "drainage_density", 0.16),
-    ("canyon", 1, "concavity", 0.67),
-    ("canyon", 1, ALIGNMENT, 0.17),
-    ("canyon", 2, "slope_p95", 0.46),
-    ("canyon", 2, "drainage_density", 0.25),
-    ("canyon", 3, "drainage_density", 0.18),
-    ("canyon", 3, ALIGNMENT, 0.19),
-    ("badlands", 1, "slope_range", 0.18),
-    ("badlands", 2, ALIGNMENT, 0.19),
-    ("badlands", 3, "slope_range", 0.25),
-    ("badlands", 3, ALIGNMENT, 0.19),
-    ("alpine", 3, "concavity", 0.25),
-    ("uplift", 1, ALIGNMENT, 0.16),
-    ("uplift", 3, "slope_p05", 0.27),
-    ("uplift", 3, "concavity", 0.48),
+    ("canyon", 1, "concavity", 0.6),
+    ("canyon", 2, "slope_p95", 0.47),
+    ("canyon", 2, "drainage_density", 0.24),
+    ("canyon", 3, "drainage_density", 0.19),
+    ("badlands", 1, "slope_range", 0.19),
+    ("badlands", 2, "slope_p05", 0.17),
+    ("badlands", 3, "slope_range", 0.28),
+    ("alpine", 2, "slope_p05", 0.22),
+    ("uplift", 3, "concavity", 0.27),
 ];
 
 /// Whether a local value is like the global one, and how far off it is.
 fn is_like(measured: &str, global: Option<f64>, local: Option<f64>) -> (bool, f64) {
-    let (Some(global), Some(local)) = (global, local) else { return (global == local, f64::INFINITY) };
+    // Where the global build has too little of it to be measured there is nothing to be like.
+    let (Some(global), Some(local)) = (global, local) else { return (global.is_none(), f64::INFINITY) };
     if measured == ALIGNMENT {
         return (local <= global.max(REAL_ALIGNMENT), local);
     }
@@ -983,7 +975,7 @@ fn a_local_build_is_like_the_global_one() {
     let mut problems = String::new();
     for (name, seed) in names.iter().flat_map(|name| seeds.clone().map(move |seed| (*name, seed))) {
         let global = preset(name, 512, seed);
-        let (frame, first) = LocalWindow::of(&preset(name, 128, seed)).unwrap();
+        let (frame, first) = LocalWindow::bent(&preset(name, 128, seed)).unwrap();
         let mut recipe = presets::find(name).unwrap();
         (recipe.cells, recipe.seed) = (128, seed);
         let rules = recipe.local(frame.cell).rules;
@@ -1005,6 +997,45 @@ fn a_local_build_is_like_the_global_one() {
         }
     }
     assert!(problems.is_empty(), "\n{problems}");
+}
+
+/// Bends carry streams along: where they cut through what lay beside them no lakes stand, the same land drains to the same outlets, and nothing
+/// is moved at the edges.
+#[test]
+fn a_bent_level_0_keeps_its_streams() {
+    for (name, seed) in [("hills", 1), ("alpine", 1), ("canyon", 2)] {
+        let land = preset(name, 128, seed);
+        let [straight, bent] = [LocalWindow::of(&land), LocalWindow::bent(&land)].map(|made| made.unwrap().1);
+        let lakes = |window: &LocalWindow| {
+            let cells = window.lakes.as_ref().map(|lakes| lakes.id.as_slice().iter().filter(|id| **id != 0).count());
+            cells.unwrap_or(0)
+        };
+        assert!(lakes(&bent) <= lakes(&straight) + 10, "{name}: {} cells of lakes, {}", lakes(&bent), lakes(&straight));
+        // Where the largest catchments leave, and how large they are.
+        let largest = |window: &LocalWindow| {
+            let mut all: Vec<(f32, [usize; 2])> = Vec::new();
+            for (i, j) in (0..128).flat_map(|i| (0..128).map(move |j| (i, j))) {
+                if window.receivers[(i, j)] == OUT {
+                    all.push((window.area[(i, j)], [i, j]));
+                }
+            }
+            all.sort_by(|a, b| b.0.total_cmp(&a.0));
+            all
+        };
+        let (before, after) = (largest(&straight), largest(&bent));
+        for (area, [i, j]) in &before[..3] {
+            let near = |at: &&(f32, [usize; 2])| at.1[0].abs_diff(*i) <= 2 && at.1[1].abs_diff(*j) <= 2;
+            let same = after.iter().filter(near).map(|at| at.0).fold(0.0, f32::max);
+            println!("{name}: {area} m² leave at {i}, {j}; {same} when it is bent");
+            assert!((same / area - 1.0).abs() < 0.1, "{name}: {area} m² leave at {i}, {j}, then {same}");
+        }
+        let pairs = straight.ground.as_slice().iter().zip(bent.ground.as_slice());
+        let pairs: Vec<_> = pairs.map(|(a, b)| (a.metres(), b.metres())).collect();
+        let most = pairs.iter().take(128).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(most < 3.0, "{name}: moved by {most} m at the edge");
+        assert!(pairs.iter().any(|(a, b)| (a - b).abs() > 5.0), "{name}: not bent");
+        assert!(correlation(&pairs) > 0.98, "{name}: {}", correlation(&pairs));
+    }
 }
 
 fn correlation(pairs: &[(f64, f64)]) -> f64 {

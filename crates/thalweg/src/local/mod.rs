@@ -1,6 +1,6 @@
 //! Refinement of finite reach: a level's cells out of the coarser level's cells around them, and of nothing else.
 //!
-//! A world is solved whole on its coarsest cells, level 0 ([`LocalWindow::of`]). Every finer level is a local operator: [`refine`]
+//! A world is solved whole on its coarsest cells, level 0 ([`LocalWindow::bent`]). Every finer level is a local operator: [`refine`]
 //! makes any rectangle of cells of half the width out of a coarse window that reaches a fixed number of cells beyond it
 //! ([`needed`]). So any tile of any level is made alone, in any order, on any number of threads, and has the bits that it has in the
 //! whole ([`tile`]).
@@ -58,13 +58,14 @@
 //! # What it does not do yet
 //!
 //! Levees stand only where nothing drains over them, and behind them lies no swamp. Meanders do not cut off. Ways lie in the blocks of a cell
-//! and of its receiver, and pass the corner where two blocks meet at a diagonal step; likely for that the eight directions of level 0 still
-//! show in channels, more than in real land, whatever floors, noise and cuts do. Concavity may be far off a global build's.
+//! and of its receiver: what eight directions level 0's rivers have, finer ones would keep, so its ground is bent first
+//! ([`LocalWindow::bent`]). Concavity may be far off a global build's.
 
 use crate::base::rng::Key;
 
 mod active;
 mod beds;
+mod bend;
 mod creep;
 mod cut;
 mod deposit;

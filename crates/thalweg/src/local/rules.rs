@@ -62,7 +62,7 @@ impl Default for Rules {
             exponent: 0.45,
             grain: 0.35,
             limit: 0.8,
-            creep: 0.3,
+            creep: 0.45,
             hillslope: 16.0,
             floor: 0.02,
             rise: 0.015,

@@ -6,7 +6,7 @@ use crate::base::error::{Error, Result};
 use crate::flow::{Drainage, Land, OUT, accumulate, around, downstream};
 use crate::local::lakes::{Found, beside, find, ways_out};
 use crate::local::receive::drawn;
-use crate::local::{Frame, LAKE_CATCHMENT, LocalLakes, LocalWindow, beds};
+use crate::local::{Frame, LAKE_CATCHMENT, LocalLakes, LocalWindow, beds, bend};
 use crate::noise::gradient::mix;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
@@ -27,18 +27,31 @@ impl LocalWindow {
     /// When the terrain is a part of its world, looped, or has cells without data; when its grid is refused by
     /// [`Grid::check`](crate::terrain::grid::Grid::check), or its ground is not of the grid's size.
     pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
-        let frame = Frame::of(&terrain.grid)?;
-        if terrain.nodata.is_some() {
-            return Err(Error::value("level 0", "ground with cells without data", "data in all cells"));
-        }
-        let land = Land::of(terrain);
-        land.check()?;
-        let (filled, mut directions) = Drainage::of(&land).into_parts();
+        let (frame, land) = land(terrain)?;
+        let drainage = Drainage::of(&land);
+        Ok((frame.clone(), Self::drained(frame, &land, drainage)))
+    }
+
+    /// [`LocalWindow::of`] a terrain that is laid over its cells with shifts of half a cell that wander from place to place. Rivers of a global
+    /// solution run in eight directions for several cells, and finer levels keep them in their cells: after this they run in all.
+    ///
+    /// # Errors
+    /// As [`LocalWindow::of`].
+    pub fn bent(terrain: &Terrain) -> Result<(Frame, Self)> {
+        let (frame, land) = land(terrain)?;
+        let ground = bend::bend(land.ground, &Drainage::of(&land));
+        let land = land.under(&ground);
+        let drainage = Drainage::of(&land);
+        Ok((frame.clone(), Self::drained(frame, &land, drainage)))
+    }
+
+    fn drained(frame: Frame, land: &Land<'_>, drainage: Drainage) -> Self {
+        let (filled, mut directions) = drainage.into_parts();
         draw(&filled, &mut directions);
         let cells = accumulate::cells(&directions);
-        let (mut id, mut found) = find(&terrain.ground, &filled, &mut directions, &cells);
+        let (mut id, mut found) = find(land.ground, &filled, &mut directions, &cells);
         let order = accumulate::order(&directions);
-        let each = terrain.grid.cell_area();
+        let each = land.grid.cell_area();
         let area = accumulate::cells(&directions).map(|n| (f64::from(*n) * each) as f32);
         let surface = loop {
             let world = Tilted { frame: &frame, filled: &filled, directions: &directions, order: &order, area: &area };
@@ -54,14 +67,24 @@ impl LocalWindow {
         let of = |k: usize| id.as_slice()[k].checked_sub(1).map(|number| Height(found[number as usize].level));
         let cols = filled.cols();
         let ground = Field::generate(filled.size(), |i, j| match of(i * cols + j) {
-            Some(level) => terrain.ground[(i, j)].min(level),
+            Some(level) => land.ground[(i, j)].min(level),
             None => surface[(i, j)],
         });
         let level = Field::generate(filled.size(), |i, j| of(i * cols + j).unwrap_or(Height::ZERO));
         let lakes = wet.then_some(LocalLakes { id, level });
-        let window = Self { level: 0, rect: frame.world(0), ground, receivers: directions.into_codes(), area, lakes };
-        Ok((frame, window))
+        Self { level: 0, rect: frame.world(0), ground, receivers: directions.into_codes(), area, lakes }
     }
+}
+
+/// A terrain's land, if it can be a level 0.
+fn land(terrain: &Terrain) -> Result<(Frame, Land<'_>)> {
+    let frame = Frame::of(&terrain.grid)?;
+    if terrain.nodata.is_some() {
+        return Err(Error::value("level 0", "ground with cells without data", "data in all cells"));
+    }
+    let land = Land::of(terrain);
+    land.check()?;
+    Ok((frame, land))
 }
 
 /// Where a neighbour is lower, draws the receiver from the two beside the steepest way down.

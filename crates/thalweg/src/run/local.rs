@@ -88,7 +88,7 @@ impl Run {
         let grid = self.grids.get(global - 1).ok_or_else(|| Error::Recipe("has no global level".into()))?;
         let frame = Frame::of(&self.recipe.map(grid))?;
         let coarse = if level == global {
-            LocalWindow::of(&self.terrain)?.1
+            LocalWindow::bent(&self.terrain)?.1
         } else {
             window((level - global) as u32, &self.terrain)?
         };

@@ -96,7 +96,7 @@ impl Solved {
     /// # Errors
     /// As [`LocalWindow::of`].
     pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
-        let (frame, window) = LocalWindow::of(terrain)?;
+        let (frame, window) = LocalWindow::bent(terrain)?;
         let mut water = None;
         if let Some(rain) = terrain.float(&RAIN) {
             let gathered = weighted(&Directions::from(window.receivers.clone()), &rain.map(|share| shares(*share)))?;

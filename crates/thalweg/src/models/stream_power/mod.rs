@@ -286,7 +286,7 @@ impl Model for StreamPower {
         // On a slope in balance S ~ A^(−m/n).
         rules.exponent = (self.area_exponent / self.slope_exponent).min(2.0) as f32;
         // A level lays its own grain over what the coarser one's has left: with more, slopes of hills come out too steep.
-        rules.grain = (0.45 * self.grain).min(2.0) as f32;
+        rules.grain = (0.32 * self.grain).min(2.0) as f32;
         // With less, medians of slopes of hills are more than 15 % under those of a global solution.
         rules.balance = 12.0;
         // Beds stand in cliffs with tables between them: the slope of a coarse cell is that of its cliffs, and tables stay gentle.
