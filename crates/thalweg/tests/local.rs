@@ -999,8 +999,8 @@ fn a_local_build_is_like_the_global_one() {
     assert!(problems.is_empty(), "\n{problems}");
 }
 
-/// Bends carry streams along: where they cut through what lay beside them no lakes stand, the same land drains to the same outlets, and nothing
-/// is moved at the edges.
+/// Bends carry streams along: where they cut through what lay beside them no lakes stand, the same land drains to the same outlets, and at the
+/// edges nothing is moved but by what streams cut.
 #[test]
 fn a_bent_level_0_keeps_its_streams() {
     for (name, seed) in [("hills", 1), ("alpine", 1), ("canyon", 2)] {

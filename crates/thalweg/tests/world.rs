@@ -286,7 +286,8 @@ fn a_preview_is_the_build() {
             }
             let r = correlation(&pairs[0], &pairs[1]);
             println!("{name}, level {level}, cells of {} m: {r:.5}", world.frame().width(level));
-            // Gullies of badlands are as narrow as level 0's cells: what is made of them there is not kept as well (0.996 and 0.998 on the first two levels).
+            // Gullies of badlands are as narrow as level 0's cells: what is made of them there is not kept as well (0.996 and 0.998 on
+            // the first two levels).
             let least = if name == "badlands" { 0.995 } else { 0.999 };
             assert!(r >= least, "{name}, level {level}: {r}");
         }
