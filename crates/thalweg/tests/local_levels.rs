@@ -348,6 +348,15 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
             assert!(error.contains("local levels know no looped ones"), "{name}: {error}");
             continue;
         }
+        // A stage of whole reach that begins on a local level is refused, with what would do.
+        let side = recipe.extent.map_or(0.0, |of| of[0].max(of[1]));
+        let local = side / cells as f64..side / least as f64;
+        if recipe.stages.iter().any(|stage| matches!(stage.when, When::Widths([_, widest]) if local.contains(&widest)))
+        {
+            let error = Run::check(&recipe).unwrap_err().to_string();
+            assert!(error.contains("with local_from = "), "{name}: {error}");
+            continue;
+        }
         let mut run = Run::new(recipe.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
         while run.step().unwrap_or_else(|error| panic!("{name}: {error}")).is_some() {}
         assert_eq!(recipe.local_levels().unwrap(), 2, "{name}");
