@@ -2,6 +2,7 @@
 
 pub mod page;
 
+use std::fmt::Debug;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
@@ -12,8 +13,9 @@ use crate::base::rng::Key;
 use crate::choice;
 use crate::declare::params::{Parameters, Value, Written};
 use crate::local::{Join, Rules};
+use crate::terrain::field::Window;
 use crate::terrain::grid::Grid;
-use crate::terrain::{LayerSpec, Terrain};
+use crate::terrain::{LayerSpec, Table, Terrain};
 
 /// How far from a cell a step reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,7 +104,7 @@ pub struct About {
 ///
 /// Levels beyond the global one are made cell by cell of what lies around ([`local`](crate::local)). So a model goes on there in as far as
 /// those rules speak of what it does.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Local {
     /// How levels are made.
@@ -113,12 +115,28 @@ pub struct Local {
     pub key: Key,
     /// Water that runs off, in m/a: a river's discharge is its catchment times it.
     pub runoff: f64,
+    /// What grows on the ground, if anything does.
+    pub growth: Option<Arc<dyn Growth>>,
+}
+
+/// What grows on finished ground of any level and leaves it as it is: for each place the same, whatever the tile.
+pub trait Growth: Debug + Send + Sync {
+    /// How far around a place what grows there goes by the ground, in metres, on cells `width` metres wide.
+    fn reach(&self, width: f64) -> f64;
+
+    /// The table of what grows on the cells `within` of a terrain, which goes on [`Growth::reach`] metres around them as far as the world does, and
+    /// its name. Rows and columns are the world's. The terrain has discharges, and pools where lakes are. `None` on cells that are too wide or too
+    /// narrow for it.
+    ///
+    /// # Errors
+    /// A terrain that it cannot read.
+    fn grow(&self, land: &Terrain, within: Window) -> Result<Option<(&'static str, Table)>>;
 }
 
 impl Local {
     /// Where no model says anything: usual rules, and the mean runoff of land, 0.3 m/a (Fekete et al. 2002). `cell` is in metres.
     pub fn new(cell: f64) -> Self {
-        Self { rules: Rules::default(), cell, key: Key::ZERO, runoff: 0.3 }
+        Self { rules: Rules::default(), cell, key: Key::ZERO, runoff: 0.3, growth: None }
     }
 
     /// Has an operator of finite reach join local levels, after those of the stages before. What it draws by lot is to come of [`Local::key`]; its

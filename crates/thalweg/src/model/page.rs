@@ -6,7 +6,7 @@ use crate::declare::params::ParamKind;
 use crate::model::{Family, Local, Model};
 use crate::terrain::LayerSpec;
 
-/// Width of a global level's cells, for which a page tells of local forms; no form depends on it.
+/// Width of a global level's cells, for which a page tells of local forms; with a model's defaults none depends on it.
 const CELL: f64 = 30.0;
 
 /// The whole page: the model's own documentation, its parameters, and the layers it reads and writes.

@@ -1,16 +1,18 @@
 //! A forest on ready ground: see [`Trees`].
 
+use std::sync::Arc;
+
 use crate::base::error::Result;
+use crate::base::rng::Key;
 use crate::flow::accumulate::{SHARES, shares};
 use crate::flow::{Drainage, Land};
-use crate::model::{About, Budget, Family, Model, Stepper, Tick, YEAR};
+use crate::model::{About, Budget, Family, Growth, Local, Model, Stepper, Tick, YEAR};
 use crate::params;
-use crate::process::forest::FERTILITY;
-use crate::process::forest::{Forest, ForestRules, KINDS, PlantSite, TREES};
-use crate::terrain::field::Field;
+use crate::process::forest::{FERTILITY, Forest, ForestRules, KINDS, PlantSite, TREES, stand, stand_reach};
+use crate::terrain::field::{Field, Window};
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
-use crate::terrain::{DISCHARGE, POOL, RAIN, TREE_DENSITY, Terrain, WATER};
+use crate::terrain::{DISCHARGE, POOL, RAIN, TREE_DENSITY, Table, Terrain, WATER};
 
 params! {
     /// Leaves the ground as it is, and lets a forest grow on it, plant by plant, year after year: each has a place, a kind, a
@@ -135,9 +137,48 @@ impl Model for Trees {
         44 * grid.len() as u64 + (112.0 * self.rules().most(grid)).min(1e15) as u64
     }
 
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        local.growth = Some(Arc::new(Standing { rules: self.rules(), years: self.years, key: local.key }));
+        Some(
+            "it grows on the finished ground of any level; in a tile that is made alone plants are drawn by what lies some metres around",
+        )
+    }
+
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
         self.check(grid)?;
         Ok(Box::new(Growing { model: self.clone(), rules: self.rules(), waters: None }))
+    }
+}
+
+/// A forest as it stands in a tile that is made alone.
+#[derive(Debug)]
+struct Standing {
+    rules: ForestRules,
+    years: u32,
+    key: Key,
+}
+
+impl Growth for Standing {
+    fn reach(&self, width: f64) -> f64 {
+        stand_reach(&self.rules, width)
+    }
+
+    fn grow(&self, land: &Terrain, within: Window) -> Result<Option<(&'static str, Table)>> {
+        let part = land.grid.window(within);
+        if self.rules.check(&part).is_err() {
+            return Ok(None);
+        }
+        let site = PlantSite {
+            grid: &land.grid,
+            ground: &land.ground,
+            nodata: None,
+            pool: land.heights(&POOL),
+            water: None,
+            discharge: land.float(&DISCHARGE),
+            fertility: None,
+        };
+        let trees = stand(&site, &self.rules, self.years, self.key, within);
+        Ok(Some((TREES, Forest::of(trees, &part)?.table(&part))))
     }
 }
 
@@ -207,7 +248,6 @@ const _: () = assert!(KINDS.len() == 6);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::rng::Key;
     use crate::terrain::Cells;
 
     /// A valley that falls to the east, with a deep hollow, over 600 m by 900 m.

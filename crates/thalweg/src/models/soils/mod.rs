@@ -9,7 +9,7 @@ use crate::base::rng::Key;
 use crate::given::soils::number::{CLAY, GRAVEL, LOAM, PEAT, ROCK, SAND};
 use crate::given::soils::strata::{self, LIE, Lie};
 use crate::given::soils::{KINDS, SOILS, STRATA, kinds, soil};
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
 use crate::models::soils::means::means;
 use crate::noise::fractal::{Fractal, FractalSettings};
 use crate::terrain::field::Field;
@@ -167,6 +167,10 @@ impl Model for Soils {
     fn scratch(&self, grid: &Grid) -> u64 {
         // Sums of heights and of cells with data, two means, two fields of noise.
         32 * grid.len() as u64
+    }
+
+    fn local(&self, _local: &mut Local) -> Option<&'static str> {
+        Some("it reads the finished ground of any level of a build; a tile that is made alone has no soils")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {

@@ -7,12 +7,14 @@
 mod kinds;
 mod roots;
 mod site;
+mod stand;
 mod table;
 
 use rayon::prelude::*;
 
 pub use kinds::{KINDS, PlantForm, PlantKind, find};
 pub use site::PlantSite;
+pub use stand::{stand, stand_reach};
 pub use table::TREES;
 
 use crate::base::error::{Error, Result};

@@ -51,6 +51,11 @@ impl Forest {
         Self::of(trees(table, &terrain.grid)?, &terrain.grid)
     }
 
+    /// Its plants as a table, by the cells of the grid that it stands on.
+    pub fn table(&self, grid: &Grid) -> Table {
+        table(&self.trees, grid)
+    }
+
     /// Leaves the forest in a terrain: the table `trees`, if there are any, and the layer of density.
     ///
     /// # Errors
@@ -59,7 +64,7 @@ impl Forest {
         if self.trees.is_empty() {
             terrain.tables.remove(TREES);
         } else {
-            terrain.tables.insert(TREES.to_string(), table(&self.trees, &terrain.grid));
+            terrain.tables.insert(TREES.to_string(), self.table(&terrain.grid));
         }
         terrain.insert(&TREE_DENSITY, Cells::Float(self.roots.into_density()))
     }
