@@ -9,6 +9,7 @@ use crate::flow::OUT;
 use crate::local::paths::{RIVER, SEA};
 use crate::local::plane::{Part, Plane};
 use crate::local::{Rect, creep, rise, shore};
+use crate::terrain::field::Field;
 use crate::terrain::height::Height;
 
 /// The farthest that an operator may look, in cells.
@@ -75,8 +76,24 @@ pub trait Join: Debug + Send + Sync {
     }
 
     /// How high a cell (row, column of the level) wants to be, by the ground as far around as its reach, and by nothing else that may
-    /// differ from tile to tile.
-    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height;
+    /// differ from tile to tile. Where nothing is said it wants to stay.
+    fn want(&self, patch: &JoinPatch<'_>, cell: [i64; 2]) -> Height {
+        patch.height(cell)
+    }
+
+    /// How high the cells of a rectangle want to be, into `wanted`, row by row. Each is asked by itself ([`Join::want`]), where an operator has
+    /// nothing better: what moves ground from cell to cell finds all of them at once. The same is held: a cell's wish is a function of the
+    /// ground within its reach, whatever the rectangle.
+    fn want_all(&self, patch: &JoinPatch<'_>, cells: Rect, wanted: &mut Field<Height>) {
+        for i in cells.start[0]..cells.end[0] {
+            let row = wanted.row_mut((i - cells.start[0]) as usize);
+            for (j, wanted) in (cells.start[1]..cells.end[1]).zip(row) {
+                if !patch.is_held([i, j]) {
+                    *wanted = self.want(patch, [i, j]);
+                }
+            }
+        }
+    }
 }
 
 /// Operators that join, in their order. Two are the same if they are the same values in memory.
@@ -140,15 +157,16 @@ impl Joins {
             margin -= needs(join, place.level, place.width);
             let outer = place.part(margin + 2 * sweeps - 1);
             let reach = join.reach(place.level, place.width);
-            let patch = JoinPatch { place, ground: now, flags: known.flags, reach, shore: OnceLock::new() };
+            let patch = JoinPatch { place, ground: now, known, reach, shore: OnceLock::new() };
             let mut wanted = now.clone();
-            for i in outer.rows.clone() {
-                for j in outer.cols.clone() {
-                    let held = known.flags.at(i, j) & (RIVER | SEA) != 0 || known.codes.at(i, j) == OUT;
-                    if !held {
-                        let cell = [place.origin[0] + i as i64 - 1, place.origin[1] + j as i64 - 1];
-                        let height = join.want(&patch, cell).0.clamp(Height::MIN.0, Height::MAX.0);
-                        wanted.set(i, j, height);
+            let cells = place.rect(&outer);
+            let mut wish =
+                Field::generate(cells.size(), |i, j| Height(now.at(outer.rows.start + i, outer.cols.start + j)));
+            join.want_all(&patch, cells, &mut wish);
+            for (k, i) in outer.rows.clone().enumerate() {
+                for (wish, j) in wish.row(k).iter().zip(outer.cols.clone()) {
+                    if !known.holds(i, j) {
+                        wanted.set(i, j, wish.0.clamp(Height::MIN.0, Height::MAX.0));
                     }
                 }
             }
@@ -194,13 +212,30 @@ impl Place {
     fn part(&self, beyond: i64) -> Part {
         Part::of(self.wanted.grown(beyond, self.world), self.origin)
     }
+
+    /// The cells of a part.
+    fn rect(&self, part: &Part) -> Rect {
+        let start = [part.rows.start, part.cols.start];
+        let start = [0, 1].map(|axis| self.origin[axis] + start[axis] as i64 - 1);
+        Rect::new(start, [part.rows.len(), part.cols.len()])
+    }
 }
 
 /// What is known of the ground.
+#[derive(Debug)]
 pub(super) struct Known<'a> {
     pub flags: &'a Plane<u8>,
     pub codes: &'a Plane<u8>,
     pub floor: &'a Plane<i32>,
+    /// Thickness of sand, where the rules speak of it.
+    pub sand: Option<&'a Plane<i32>>,
+}
+
+impl Known<'_> {
+    /// Whether a cell keeps its height: a river's, of lakes and the sea, an outlet.
+    fn holds(&self, i: usize, j: usize) -> bool {
+        self.flags.at(i, j) & (RIVER | SEA) != 0 || self.codes.at(i, j) == OUT
+    }
 }
 
 /// Ground of a level about a cell.
@@ -208,7 +243,7 @@ pub(super) struct Known<'a> {
 pub struct JoinPatch<'a> {
     place: &'a Place,
     ground: &'a Plane<i32>,
-    flags: &'a Plane<u8>,
+    known: &'a Known<'a>,
     reach: u32,
     /// [`shore::squares`], once somebody asks.
     shore: OnceLock<Plane<u32>>,
@@ -235,6 +270,18 @@ impl JoinPatch<'_> {
         [j, i].map(|at| (at as f64 + 0.5) * self.place.width)
     }
 
+    /// All cells of the level.
+    pub fn world(&self) -> Rect {
+        self.place.world
+    }
+
+    /// Whether a cell (row, column of the level) keeps its height whatever is wanted: rivers, lakes, the sea, outlets. It is to be within the reach of
+    /// the one that is asked for.
+    pub fn is_held(&self, cell: [i64; 2]) -> bool {
+        let [i, j] = self.at(cell);
+        self.known.holds(i, j)
+    }
+
     /// The sea's level, if the world has a sea.
     pub fn sea(&self) -> Option<Height> {
         self.place.sea
@@ -245,7 +292,7 @@ impl JoinPatch<'_> {
     pub fn to_sea(&self, cell: [i64; 2]) -> Option<f64> {
         self.place.sea?;
         let [i, j] = self.at(cell);
-        let square = self.shore.get_or_init(|| shore::squares(self.flags, self.reach)).at(i, j);
+        let square = self.shore.get_or_init(|| shore::squares(self.known.flags, self.reach)).at(i, j);
         let far = f64::from(square).sqrt() - 0.5;
         (square < shore::FAR).then(|| far.max(0.0) * self.place.width)
     }
@@ -255,6 +302,13 @@ impl JoinPatch<'_> {
     pub fn height(&self, cell: [i64; 2]) -> Height {
         let [i, j] = self.at(cell);
         Height(self.ground.at(i, j))
+    }
+
+    /// How thick sand lies on a cell (row, column of the level) within the reach of the one that is asked for, where the rules speak of sand
+    /// ([`Rules::sand`](crate::local::Rules::sand)).
+    pub fn sand(&self, cell: [i64; 2]) -> Height {
+        let [i, j] = self.at(cell);
+        Height(self.known.sand.map_or(0, |sand| sand.at(i, j)))
     }
 
     /// Where a cell lies in the planes.

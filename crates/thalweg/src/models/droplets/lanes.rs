@@ -87,11 +87,11 @@ fn run_lanes<const GENERAL: bool, const LAYERS: bool>(
 }
 
 /// Every lane.
-const ALL: Mask = (1 << LANES) - 1;
+pub(super) const ALL: Mask = (1 << LANES) - 1;
 
 /// The numbers of the lanes in a mask, rising.
 #[inline(always)]
-fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
+pub(super) fn lanes_of(mut mask: Mask) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let l = (mask != 0).then(|| mask.trailing_zeros() as usize);
         mask &= mask.wrapping_sub(1);
@@ -136,19 +136,19 @@ pub(super) struct Plan {
     dy: Lane<f32>,
     dx: Lane<f32>,
     velocity: Lane<f32>,
-    carried: Lane<i32>,
+    pub(super) carried: Lane<i32>,
     remainder: Lane<f32>,
     /// Units to dig or to lay.
-    amount: Lane<i32>,
+    pub(super) amount: Lane<i32>,
     /// The same before it was rounded down.
     exact: Lane<f32>,
     /// Lanes whose droplet is at the end of its life: it takes no step.
     spent: Mask,
     /// Lanes whose droplet ends, spent or not.
-    ends: Mask,
+    pub(super) ends: Mask,
     /// Lanes whose droplet would step over the side of the world.
-    outward: Mask,
-    digs: Mask,
+    pub(super) outward: Mask,
+    pub(super) digs: Mask,
     climbs: Mask,
     /// Lanes whose droplet leaves the tile.
     pub(super) leaves: Mask,
@@ -326,7 +326,7 @@ impl Lanes {
 
     /// The cell nearest to lane `l`'s droplet.
     #[inline(always)]
-    fn nearest_cell(&self, l: usize) -> [i32; 2] {
+    pub(super) fn nearest_cell(&self, l: usize) -> [i32; 2] {
         [self.i[l] + i32::from(self.v[l] >= 0.5), self.j[l] + i32::from(self.u[l] >= 0.5)]
     }
 }

@@ -1,6 +1,7 @@
 //! Droplet erosion: see [`Droplets`].
 
 mod lanes;
+mod local;
 mod map;
 mod pour;
 mod trace;
@@ -13,7 +14,8 @@ use rayon::prelude::*;
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
 use crate::declare::codec::{Row, columns};
-use crate::model::{About, Budget, Family, Model, PlayedRole, Reach, Role, Stepper, Tick};
+use crate::model::{About, Budget, Family, Local, Model, PlayedRole, Reach, Role, Stepper, Tick};
+use crate::models::droplets::local::{SHOWERS, Shower};
 use crate::params;
 use crate::process::brush::Brush;
 use crate::process::coarse::{self, Coarsened};
@@ -251,6 +253,13 @@ impl Model for Droplets {
     fn scratch(&self, grid: &Grid) -> u64 {
         let factor = self.factor(grid) as u64;
         if factor == 1 { 0 } else { grid.len() as u64 / (factor * factor) * 40 }
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        for number in 0..SHOWERS {
+            local.join(Shower::new(self, number, local.cell, local.key)?);
+        }
+        Some("showers of droplets that run a few cells, on levels whose cells are not narrower than their stride")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
