@@ -70,13 +70,16 @@ impl<C: Coarse> Coarse for Kept<C> {
 /// Whose it is, its cells one field after another, and a hash of all that.
 fn bytes_of(window: &LocalWindow, identity: u64) -> Vec<u8> {
     let mut bytes = identity.to_le_bytes().to_vec();
-    bytes.push(u8::from(window.lakes.is_some()));
+    bytes.push(u8::from(window.lakes.is_some()) | u8::from(window.loose.is_some()) << 1);
     bytes.extend(window.ground.as_slice().iter().flat_map(|height| height.0.to_le_bytes()));
     bytes.extend(window.receivers.as_slice());
     bytes.extend(window.area.as_slice().iter().flat_map(|area| area.to_le_bytes()));
     if let Some(lakes) = &window.lakes {
         bytes.extend(lakes.id.as_slice().iter().flat_map(|id| id.to_le_bytes()));
         bytes.extend(lakes.level.as_slice().iter().flat_map(|level| level.0.to_le_bytes()));
+    }
+    if let Some(loose) = &window.loose {
+        bytes.extend(loose.as_slice().iter().flat_map(|thick| thick.0.to_le_bytes()));
     }
     bytes.extend(xxh3_64(&bytes).to_le_bytes());
     bytes
@@ -86,9 +89,10 @@ fn bytes_of(window: &LocalWindow, identity: u64) -> Vec<u8> {
 fn window_of(bytes: &[u8], identity: u64, rect: Rect) -> Option<LocalWindow> {
     let (body, hash) = bytes.split_last_chunk::<8>()?;
     let (own, body) = body.split_first_chunk::<8>()?;
-    let (has_lakes, mut rest) = body.split_first()?;
+    let (has, mut rest) = body.split_first()?;
+    let [has_lakes, has_loose] = [1, 2].map(|bit| has & bit != 0);
     let n = rect.size()[0] * rect.size()[1];
-    let each = if *has_lakes == 1 { 17 } else { 9 };
+    let each = 9 + if has_lakes { 8 } else { 0 } + if has_loose { 4 } else { 0 };
     if u64::from_le_bytes(*own) != identity || rest.len() != each * n {
         return None;
     }
@@ -107,11 +111,15 @@ fn window_of(bytes: &[u8], identity: u64, rect: Rect) -> Option<LocalWindow> {
     let receivers = take(n).to_vec();
     let area = words(take(4 * n)).into_iter().map(f32::from_le_bytes).collect();
     let lakes = match has_lakes {
-        1 => Some(LocalLakes {
+        true => Some(LocalLakes {
             id: Field::from_vec(size, words(take(4 * n)).into_iter().map(u32::from_le_bytes).collect()).ok()?,
             level: Field::from_vec(size, heights(take(4 * n))).ok()?,
         }),
-        _ => None,
+        false => None,
+    };
+    let loose = match has_loose {
+        true => Some(Field::from_vec(size, heights(take(4 * n))).ok()?),
+        false => None,
     };
     Some(LocalWindow {
         level: 0,
@@ -120,5 +128,6 @@ fn window_of(bytes: &[u8], identity: u64, rect: Rect) -> Option<LocalWindow> {
         receivers: Field::from_vec(size, receivers).ok()?,
         area: Field::from_vec(size, area).ok()?,
         lakes,
+        loose,
     })
 }

@@ -10,11 +10,13 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use thalweg::base::rng::Key;
 use thalweg::local::{
-    Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rect, Rules, needed, refine, refine_with_ledger,
-    tile,
+    Frame, Join, JoinPatch, Joins, LocalWindow, OPERATORS, Operator, Rect, Rules, Sand, needed, refine,
+    refine_with_ledger, tile,
 };
 use thalweg::model::{Local, Model};
 use thalweg::models::coast::Coast;
+use thalweg::models::droplets::Droplets;
+use thalweg::models::dunes::Dunes;
 use thalweg::products::measure::{MeasureSettings, measure, specs};
 use thalweg::strata::{BedSettings, Beds, Risen, StandingBeds, Strike};
 use thalweg::terrain::grid::Edge;
@@ -49,6 +51,9 @@ fn terrain(cell: f64, metres: &Field<f64>, edges: [Edge; 4], sea: Option<f64>) -
     grid.sea_level = sea.map(|sea| Height::from_metres(sea).unwrap());
     let mut terrain = Terrain::new(grid);
     terrain.ground = Field::generate(metres.size(), |i, j| Height::from_metres(metres[(i, j)]).unwrap());
+    // Sand here and there, for rules that speak of it.
+    let patches = rough(metres.size(), 30.0, 6.0, 77);
+    terrain.loose = Some(Field::generate(metres.size(), |i, j| Height::from_metres(patches[(i, j)].max(0.0)).unwrap()));
     terrain
 }
 
@@ -361,6 +366,7 @@ fn rules_of(seed: u64) -> Rules {
             rise_sweeps: count(12, 8),
             cut_sweeps: count(13, 8),
             limit_sweeps: count(14, 12),
+            sand: (key.and(20).unit() < 0.5).then(|| Sand { full: among(21, 0.1, 2.0), repose: among(22, 0.1, 1.0) }),
             strata: (key.and(15).unit() < 0.5).then(|| Arc::new(beds(seed))),
             joins: wild(&[0, 3][..count(16, 3) as usize]),
         },
@@ -375,7 +381,8 @@ fn a_tile_is_the_part_of_the_whole() {
     let key = Key::new(5, "tiles");
     for (name, terrain) in grounds(side, 3).into_iter().filter(|(name, _)| names.contains(name)) {
         let (frame, first) = LocalWindow::of(&terrain).unwrap();
-        let rules = Rules { strata: Some(Arc::new(beds(1))), joins: wild(&[1]), ..Rules::default() };
+        let sand = Some(Sand { full: 1.0, repose: 0.6 });
+        let rules = Rules { sand, strata: Some(Arc::new(beds(1))), joins: wild(&[1]), ..Rules::default() };
         let wholes = wholes(&frame, &rules, key, &first, 3);
         for (tile_side, threads) in [(64, 1), (97, 2), (256, 7)] {
             let mut tiles = vec![];
@@ -423,6 +430,7 @@ fn margins_of_few_sweeps_are_wide_enough() {
             time: 3.0,
             limit: [0.02, 0.3][seed as usize % 2],
             floor: 0.1,
+            sand: (seed % 3 == 1).then_some(Sand { full: 0.5, repose: 0.3 }),
             strata: (seed % 2 == 0).then(|| Arc::new(beds(seed))),
             joins: wild([&[][..], &[0], &[5], &[2, 0]][seed as usize % 4]),
             ..Rules::default()
@@ -851,6 +859,86 @@ fn cliffs_get_their_feet_where_the_sea_lies_open() {
 }
 
 #[test]
+fn droplets_run_on_local_levels_and_all_water_arrives() {
+    for (name, terrain) in
+        grounds(40, 3).into_iter().filter(|(name, _)| ["hills", "an island", "deep hollows"].contains(name))
+    {
+        let (frame, first) = LocalWindow::of(&terrain).unwrap();
+        let mut local = Local::new(frame.cell);
+        Droplets::default().local(&mut local).unwrap();
+        let (with, key) = (local.rules, Key::new(3, "showers"));
+        let world = frame.world(1);
+        let (whole, ledger) = refine_with_ledger(&frame, &with, key, &first, world).unwrap();
+        check_laws(name, &frame, &whole, 0);
+        assert_eq!(trapped(&frame, &whole), 0, "{name}");
+        let moved = [ledger.given, ledger.taken].map(|side| side[Operator::Joined as usize] as f64 / 65_536.0 / 6400.0);
+        println!("{name}: {:.3} m laid, {:.3} m dug", moved[0], moved[1]);
+        // Less than two cells, which the steepest of these grounds falls from one to the next.
+        assert!(moved[1] > 0.01 && moved[0] > 0.0 && moved[1] < 30.0, "{name}: {moved:?} m");
+        for k in 0..36 {
+            let rect = Rect::new([k / 6 * 13, k % 6 * 13], [9, 7]).grown(0, world);
+            let coarse = first.part(needed(&frame, &with, 1, rect)).unwrap();
+            let alone = refine(&frame, &with, key, &coarse, rect).unwrap();
+            let part = whole.part(rect).unwrap();
+            assert!(alone == part, "{name}: {rect:?}: {}", difference(&alone, &part));
+        }
+    }
+    // Strides as wide as the global level's cells have done their work there.
+    let mut local = Local::new(30.0);
+    assert!(
+        Droplets { stride: 30.0, ..Droplets::default() }.local(&mut local).is_none() && local.rules.joins.is_empty()
+    );
+    assert!(Droplets { stride: 10.0, ..Droplets::default() }.local(&mut local).is_some());
+}
+
+/// How rough ground is: the mean over its cells of how far each is from the mean of the four beside it, in metres.
+fn roughness(ground: &Field<Height>) -> f64 {
+    let [rows, cols] = ground.size();
+    let z = |i: usize, j: usize| ground[(i, j)].metres();
+    let far = |i: usize, j: usize| (z(i, j) - 0.25 * (z(i - 1, j) + z(i + 1, j) + z(i, j - 1) + z(i, j + 1))).abs();
+    let sum: f64 = (1..rows - 1).flat_map(|i| (1..cols - 1).map(move |j| far(i, j))).sum();
+    sum / ((rows - 2) * (cols - 2)) as f64
+}
+
+#[test]
+fn sand_keeps_its_shape_where_rock_is_cut() {
+    // Long waves of sand, with hollows between them that do not drain.
+    let metres = Field::generate([48, 48], |i, j| {
+        let (y, x) = (i as f64 * 6.0, j as f64 * 6.0);
+        12.0 * ((x + 20.0 * (y / 70.0).sin()) / 24.0).sin() + 0.04 * y
+    });
+    let mut land = terrain(6.0, &metres, OPEN, None);
+    land.loose = Some(Field::new([48, 48], Height::from_metres(20.0).unwrap()));
+    let (frame, first) = LocalWindow::of(&land).unwrap();
+    assert!(first.loose.is_some());
+    let mut local = Local::new(frame.cell);
+    Dunes { hop: 1000.0, ..Dunes::default() }.local(&mut local).unwrap();
+    assert_eq!(local.runoff, 0.0);
+    let key = Key::new(4, "sand");
+    let [sand, rock] =
+        [local.rules, Rules::default()].map(|rules| wholes(&frame, &rules, key, &first, 2).swap_remove(2));
+    check_laws("sand", &frame, &sand, 0);
+    assert_eq!(trapped(&frame, &sand), 0);
+    let [sandy, rocky] = [&sand, &rock].map(|window| roughness(&window.ground));
+    println!("{sandy:.4} m rough with sand, {rocky:.4} m without");
+    assert!(sandy < 0.4 * rocky, "{sandy} {rocky}");
+    let thick = sand.loose.as_ref().unwrap();
+    assert!(rock.loose.is_none() && thick.as_slice().iter().all(|thick| *thick == Height::from_metres(20.0).unwrap()));
+    // Small dunes where the level can show them.
+    let mut local = Local::new(frame.cell);
+    Dunes { hop: 10.0, ..Dunes::default() }.local(&mut local).unwrap();
+    let laid = |window: &LocalWindow, level: u32| {
+        let (fine, ledger) = refine_with_ledger(&frame, &local.rules, key, window, frame.world(level)).unwrap();
+        check_laws("small dunes", &frame, &fine, 0);
+        (fine, ledger.given[Operator::Joined as usize])
+    };
+    let (one, given) = laid(&first, 1);
+    let (_, more) = laid(&one, 2);
+    println!("{given} and {more} units laid");
+    assert!((given > 0) != (more > 0), "on one of them: {given} {more}");
+}
+
+#[test]
 fn drowned_ranges_get_cliffs_and_all_water_arrives() {
     let mut recipe = presets::find("archipelago").unwrap();
     (recipe.cells, recipe.seed) = (long::or(64, 256), 2);
@@ -975,7 +1063,7 @@ fn a_local_build_is_like_the_global_one() {
     let mut problems = String::new();
     for (name, seed) in names.iter().flat_map(|name| seeds.clone().map(move |seed| (*name, seed))) {
         let global = preset(name, 512, seed);
-        let (frame, first) = LocalWindow::bent(&preset(name, 128, seed)).unwrap();
+        let (frame, first) = LocalWindow::bent(&preset(name, 128, seed), &Rules::default()).unwrap();
         let mut recipe = presets::find(name).unwrap();
         (recipe.cells, recipe.seed) = (128, seed);
         let rules = recipe.local(frame.cell).rules;
@@ -1005,7 +1093,8 @@ fn a_local_build_is_like_the_global_one() {
 fn a_bent_level_0_keeps_its_streams() {
     for (name, seed) in [("hills", 1), ("alpine", 1), ("canyon", 2)] {
         let land = preset(name, 128, seed);
-        let [straight, bent] = [LocalWindow::of(&land), LocalWindow::bent(&land)].map(|made| made.unwrap().1);
+        let [straight, bent] =
+            [LocalWindow::of(&land), LocalWindow::bent(&land, &Rules::default())].map(|made| made.unwrap().1);
         let lakes = |window: &LocalWindow| {
             let cells = window.lakes.as_ref().map(|lakes| lakes.id.as_slice().iter().filter(|id| **id != 0).count());
             cells.unwrap_or(0)

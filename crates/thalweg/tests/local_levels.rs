@@ -281,7 +281,8 @@ const METRE: i32 = thalweg::terrain::height::UNITS as i32;
 fn assert_drains(name: &str, terrain: &Terrain) {
     let (rec, area) = layers(terrain);
     let [rows, cols] = terrain.grid.size;
-    let pool = terrain.layers.get("pool").map(|layer| &layer.cells);
+    let standing = terrain.layers.get("pool").or_else(|| terrain.layers.get("hollow"));
+    let pool = standing.map(|layer| &layer.cells);
     let deep = |k: usize| if let Some(Cells::Height(pool)) = pool { pool.as_slice()[k].0 } else { 0 };
     let sea = terrain.grid.sea_level.map_or(i32::MIN, |sea| sea.0);
     let z: Vec<i32> = (0..terrain.ground.len()).map(|k| terrain.ground.as_slice()[k].0 + deep(k)).collect();
@@ -361,6 +362,9 @@ fn every_preset_has_local_levels_that_drain_or_says_why_not() {
         while run.step().unwrap_or_else(|error| panic!("{name}: {error}")).is_some() {}
         assert_eq!(recipe.local_levels().unwrap(), 2, "{name}");
         assert_drains(name, run.terrain());
+        // Sand goes on, and where no water comes no lake stands.
+        let is_dry = recipe.local(30.0).runoff == 0.0;
+        assert!(!is_dry || !run.terrain().layers.contains_key("lake") && run.terrain().loose.is_some(), "{name}");
         let report = run.report();
         let forms = report["local_forms"].as_array().unwrap();
         assert_eq!(forms.len(), recipe.stages.len(), "{name}");

@@ -179,6 +179,7 @@ impl Coarse for Islands {
             receivers: Field::generate(rect.size(), |i, j| self.square.receivers[(at(i, 0), at(j, 1))]),
             area: Field::generate(rect.size(), |i, j| self.square.area[(at(i, 0), at(j, 1))]),
             lakes: lakes.filter(|lakes| lakes.id.as_slice().iter().any(|id| *id != 0)),
+            loose: None,
         })
     }
 

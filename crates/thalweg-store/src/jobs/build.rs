@@ -166,7 +166,10 @@ impl Stage for Refined {
         let heights = ground.as_slice().iter().map(|height| height.0).collect();
         // ESRI's codes: 0 where water leaves.
         let codes = receivers.as_slice().iter().map(|code| 1u8.checked_shl(u32::from(*code)).unwrap_or(0)).collect();
-        let lakes = lakes.map_or_else(|| vec![0; area.len()], |lakes| lakes.id.into_vec());
+        // Where land yields no water hollows are dry.
+        let lakes = lakes
+            .filter(|_| self.world.runoff() > 0.0)
+            .map_or_else(|| vec![0; area.len()], |lakes| lakes.id.into_vec());
         Ok((
             vec![Samples::I32(heights), Samples::U8(codes), Samples::F32(area.into_vec()), Samples::U32(lakes)],
             Vec::new(),

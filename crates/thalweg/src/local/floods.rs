@@ -40,6 +40,16 @@ const SLOPE: f32 = 3e-4;
 /// A bank may be steeper than it is laid by so much before it slides.
 const SPARE: f32 = 1.2;
 
+/// Whether a river of a catchment in m² has a floor on which a level's floods lie.
+pub(super) fn lie(rules: &Rules, width: f32, area: f32) -> bool {
+    (WIDTHS[0]..WIDTHS[1]).contains(&half(rules, width, area))
+}
+
+/// Half the width of a river's floor, in cells.
+fn half(rules: &Rules, width: f32, area: f32) -> f32 {
+    rules.floor * area.sqrt() / width
+}
+
 /// A river that floods its floor.
 struct River {
     at: [usize; 2],
@@ -66,8 +76,8 @@ pub(super) fn floods(
     let mut stack = Vec::new();
     for at in rivers(known, beyond) {
         let area = known.area.at(at[0], at[1]);
-        let half = rules.floor * area.sqrt() / width;
-        if (WIDTHS[0]..WIDTHS[1]).contains(&half) {
+        if lie(rules, width, area) {
+            let half = half(rules, width, area);
             let bank = DEPTH * exp2(GROWTH * log2((area * 1e-6).max(1e-30))) * UNITS_F32;
             let river = River { at, area, bed: known.beds.at(at[0], at[1]) as f32, bank, half };
             river.climb(width, known, codes, beyond, &mut stack, |[i, j], height, distance| {

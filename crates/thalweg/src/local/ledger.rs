@@ -22,6 +22,8 @@ pub enum Operator {
     Held,
     /// Creep of soil down slopes.
     Creep,
+    /// Sand that comes back where wind has heaped it.
+    Sand,
     /// Fans laid down by streams.
     Fans,
     /// Floods on floors.
@@ -35,7 +37,7 @@ pub enum Operator {
 }
 
 /// All operators, in the order in which a level has them work; it is that of the arrays of a [`Ledger`].
-pub const OPERATORS: [Operator; 13] = [
+pub const OPERATORS: [Operator; 14] = [
     Operator::Smooth,
     Operator::Noise,
     Operator::Ways,
@@ -44,12 +46,32 @@ pub const OPERATORS: [Operator; 13] = [
     Operator::Cuts,
     Operator::Held,
     Operator::Creep,
+    Operator::Sand,
     Operator::Fans,
     Operator::Floods,
     Operator::Slides,
     Operator::Joined,
     Operator::Seabed,
 ];
+
+/// Those that move ground: rivers, creep and slides take it, creep, sand, streams and floods lay it. The others show what finer cells have.
+const MOVERS: [Operator; 8] = [
+    Operator::Beds,
+    Operator::Cuts,
+    Operator::Creep,
+    Operator::Sand,
+    Operator::Fans,
+    Operator::Floods,
+    Operator::Slides,
+    Operator::Joined,
+];
+
+impl Operator {
+    /// Its name in a report: one word.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
+}
 
 /// What each operator gave to the wanted cells and took from them, in units of height × cells of the finer level, 1/65 536 m each. The
 /// ground after is before plus what was given less what was taken, to the unit.
@@ -78,6 +100,26 @@ impl Ledger {
     /// Ground after, in the same units.
     pub fn after(&self) -> i128 {
         self.before + self.given.iter().sum::<i128>() - self.taken.iter().sum::<i128>()
+    }
+
+    /// What rivers, wind, creep and slides took of the wanted cells.
+    pub fn eroded(&self) -> i128 {
+        MOVERS.iter().map(|operator| self.taken[*operator as usize]).sum()
+    }
+
+    /// What they laid on them.
+    pub fn deposited(&self) -> i128 {
+        MOVERS.iter().map(|operator| self.given[*operator as usize]).sum()
+    }
+
+    /// What was carried over the cells' border, out of them; below 0 where more came in. It is what was eroded and not laid down again.
+    pub fn carried_out(&self) -> i128 {
+        self.eroded() - self.deposited()
+    }
+
+    /// What the ground has more on finer cells, without anything having moved: all that is neither eroded nor deposited.
+    pub fn added(&self) -> i128 {
+        self.after() - self.before + self.carried_out()
     }
 
     /// What an operator gave less what it took, in the same units.

@@ -13,9 +13,10 @@ use crate::local::paths::{Carved, LAKE, RIVER, SEA};
 use crate::local::plane::{LANES, NOWHERE, Part, Plane, WALL, put, take};
 use crate::local::reach::{COARSE, FINE, Margins};
 use crate::local::rock::Rock;
+use crate::local::sand::Cover;
 use crate::local::{
     Frame, LocalLakes, LocalWindow, Rect, Rules, beds, creep, cut, deposit, floods, floors, hold, limit, receive, rise,
-    smooth, tree, water,
+    sand, smooth, tree, water,
 };
 use crate::noise::gradient::mix;
 use crate::terrain::field::Field;
@@ -120,6 +121,8 @@ struct Work<'a> {
     origin: [i64; 2],
     size: [usize; 2],
     margins: Margins,
+    /// Whether a river floods its floor on this level.
+    is_flooded: bool,
     /// Kept if it is asked for, with the wanted ground as it has last seen it.
     ledger: Option<Ledger>,
     seen: Field<Height>,
@@ -133,7 +136,6 @@ impl<'a> Work<'a> {
         frame.check(level)?;
         wanted.check(frame.world(level))?;
         rules.joins.check(level, frame.width(level))?;
-        let margins = Margins::of(rules, level, frame.width(level));
         let needed = needed(frame, rules, level, wanted);
         if !coarse.rect.contains(&needed) {
             let [rows, cols] = [0, 1].map(|axis| format!("{} to {}", needed.start[axis], needed.end[axis]));
@@ -143,6 +145,12 @@ impl<'a> Work<'a> {
             );
             return Err(Error::value("coarse window", told, format!("rows {rows}, columns {cols} or more")));
         }
+        let width = frame.width(level) as f32;
+        let start = [0, 1].map(|axis| (needed.start[axis] - coarse.rect.start[axis]) as usize);
+        let rows = (start[0]..start[0] + needed.size()[0])
+            .map(|row| &coarse.area.row(row)[start[1]..start[1] + needed.size()[1]]);
+        let is_flooded = rows.flatten().any(|area| floods::lie(rules, width, *area));
+        let margins = Margins::with(rules, level, frame.width(level), is_flooded);
         let blocks = wanted.grown(margins.carved, frame.world(level)).coarser();
         let all = blocks.grown(FINE, frame.world(level - 1));
         all.finer().check(frame.world(level))?;
@@ -157,7 +165,7 @@ impl<'a> Work<'a> {
             blocks,
             all,
             level,
-            width: frame.width(level) as f32,
+            width,
             sea: frame.sea_units(),
             clear: beds::clearance(frame, level, widest),
             key: key.and(level.into()),
@@ -166,6 +174,7 @@ impl<'a> Work<'a> {
             origin: fine.start,
             size: fine.size(),
             margins,
+            is_flooded,
             ledger: None,
             seen: Field::new([0, 0], Height::ZERO),
         })
@@ -179,17 +188,17 @@ impl<'a> Work<'a> {
     fn run(&mut self) -> LocalWindow {
         let width = self.frame.width(self.level);
         let rock = self.rules.strata.as_ref().map(|strata| Rock::new(strata, self.origin, self.size, width));
-        let (mut carved, slopes, raw) = self.carved(rock.as_ref());
+        let (mut carved, slopes, raw, sand) = self.carved(rock.as_ref());
         let cells = self.part(self.margins.carved);
         self.dig(&mut carved, &cells);
         self.book(Operator::Beds, &carved.ground);
-        let (ground, codes) = self.eroded(&carved, slopes, rock.as_ref());
-        self.finished(&carved, &raw, ground, codes)
+        let (ground, codes) = self.eroded(&carved, slopes, rock.as_ref(), sand.as_ref());
+        self.finished(&carved, &raw, ground, codes, sand.as_ref())
     }
 
-    /// Smooth ground with noise, rivers and hills' ways carved into it; its slopes, and those in balance; and the ground before, for what is
-    /// under the sea.
-    fn carved(&mut self, rock: Option<&Rock<'_>>) -> (Carved, [Plane<f32>; 2], Plane<i32>) {
+    /// Smooth ground with noise, rivers and hills' ways carved into it; its slopes, and those in balance; the ground before, for what is
+    /// under the sea; and sand.
+    fn carved(&mut self, rock: Option<&Rock<'_>>) -> (Carved, [Plane<f32>; 2], Plane<i32>, Option<Cover>) {
         let (world, fine) = (self.frame.world(self.level - 1), self.all.finer());
         let mut ground = Plane::new(self.size, WALL);
         let mut slope = Plane::new(self.size, 0.0);
@@ -206,6 +215,12 @@ impl<'a> Work<'a> {
         self.begin();
         self.book(Operator::Smooth, &ground);
         let whole = Part::of(fine, self.origin);
+        let sand = self.rules.sand.zip(self.coarse.loose.as_ref()).map(|(sand, loose)| {
+            Cover::of((self.coarse, loose), world, self.all, self.origin, (sand, self.width, &ground))
+        });
+        if let Some(sand) = &sand {
+            sand.lessen(&mut slope, &whole);
+        }
         let amplitude = self.rules.roughness * self.width * UNITS_F32;
         for i in whole.rows.clone() {
             let [row, col] = [self.origin[0] + i as i64 - 1, self.origin[1]];
@@ -239,7 +254,7 @@ impl<'a> Work<'a> {
         carved.find_hollows(&mut nodes, ring(1));
         carved.hollows(&nodes, ring(0));
         self.book(Operator::Ways, &carved.ground);
-        (carved, [slope, balance], raw)
+        (carved, [slope, balance], raw, sand)
     }
 
     /// Digs rivers' beds: the larger the river the deeper, so that no river rises on its way; not under the sea.
@@ -263,6 +278,7 @@ impl<'a> Work<'a> {
         carved: &Carved,
         [slope, balance]: [Plane<f32>; 2],
         rock: Option<&Rock<'_>>,
+        sand: Option<&Cover>,
     ) -> (Plane<i32>, Plane<u8>) {
         let margins = self.margins;
         let flags = &carved.flags;
@@ -272,12 +288,18 @@ impl<'a> Work<'a> {
         receive::receivers(&carved.ground, kept, draw(0x7265_6365), &self.part(margins.receivers), &mut codes);
         let mut floor = Plane::new(self.size, i32::MIN);
         carved.floors(&self.part(margins.cut), self.sea, &mut floor);
-        let (wanted, left) = self.find_targets(carved, &balance, &codes, rock);
+        let (mut wanted, mut left) = self.find_targets(carved, &balance, &codes, rock);
+        if let Some(sand) = sand {
+            sand.hold(&carved.ground, &self.part(margins.rise), &mut wanted, &mut left);
+        }
         std::mem::drop(balance);
         let mut drop = Plane::new(self.size, 0.0);
         let parts = (&self.part(margins.slide), &self.part(margins.slide + floors::REACH));
         let ground = (&carved.ground, flags, &carved.receivers);
         floors::steepness(self.rules, self.width, ground, (&carved.area, &slope), parts, &mut drop);
+        if let Some(sand) = sand {
+            sand.rest(&mut drop, &self.part(margins.slide));
+        }
 
         let mut now = carved.ground.clone();
         let mut next = Plane::new(self.size, WALL);
@@ -316,14 +338,31 @@ impl<'a> Work<'a> {
             std::mem::swap(&mut now, &mut next);
         }
         self.book(Operator::Creep, &now);
+        if let Some(sand) = sand {
+            let mut wanted = Plane::new(self.size, 0);
+            sand.find_targets(&now, (flags, &codes), &self.part(margins.sand), &mut wanted);
+            for sweep in 1..=sand::SWEEPS {
+                let part = self.part(margins.sand - sweep);
+                rise::sweep(&now, &wanted, &codes, &part, &mut next);
+                std::mem::swap(&mut now, &mut next);
+            }
+            for sweep in 1..=sand::SWEEPS {
+                let part = self.part(margins.fans + sand::SWEEPS - sweep);
+                creep::lower(&now, (&wanted, &floor), &codes, &part, &mut next);
+                std::mem::swap(&mut now, &mut next);
+            }
+        }
+        self.book(Operator::Sand, &now);
         let known = deposit::Known { beds: &carved.ground, flags, receivers: &carved.receivers, area: &carved.area };
         let parts = [0, 1, 2, 3, 4].map(|sweep| self.part(margins.fans - sweep));
         let beyond = self.part(margins.fans + deposit::REACH);
         deposit::fans(self.rules, self.width, &known, &codes, (&parts, &beyond), (&mut now, &mut drop));
         self.book(Operator::Fans, &now);
-        let parts: Vec<Part> = (0..=floods::SWEEPS).map(|sweep| self.part(margins.floods - sweep)).collect();
-        let beyond = self.part(margins.floods + floods::REACH);
-        floods::floods(self.rules, self.width, &known, &codes, (&parts, &beyond), (&mut now, &mut drop));
+        if self.is_flooded {
+            let parts: Vec<Part> = (0..=floods::SWEEPS).map(|sweep| self.part(margins.floods - sweep)).collect();
+            let beyond = self.part(margins.floods + floods::REACH);
+            floods::floods(self.rules, self.width, &known, &codes, (&parts, &beyond), (&mut now, &mut drop));
+        }
         self.book(Operator::Floods, &now);
         let least = [self.sea.saturating_add(1), self.clear];
         let mut active = Active::new(self.size);
@@ -345,7 +384,7 @@ impl<'a> Work<'a> {
         }
         self.book(Operator::Slides, &now);
         if self.rules.joins.act(self.level, self.frame.width(self.level)) {
-            codes = self.join(flags, codes, &floor, (&mut now, &mut next));
+            codes = self.join(flags, codes, (&floor, sand), (&mut now, &mut next));
         }
         self.book(Operator::Joined, &now);
         let mut finished = Plane::new(self.size, NOWHERE);
@@ -359,7 +398,7 @@ impl<'a> Work<'a> {
         &self,
         flags: &Plane<u8>,
         codes: Plane<u8>,
-        floor: &Plane<i32>,
+        (floor, sand): (&Plane<i32>, Option<&Cover>),
         (now, next): (&mut Plane<i32>, &mut Plane<i32>),
     ) -> Plane<u8> {
         // Slopes that slid are over what held them, which need not be where they drained before.
@@ -375,7 +414,7 @@ impl<'a> Work<'a> {
             wanted: self.wanted,
             origin: self.origin,
         };
-        let known = Known { flags, codes: &order, floor };
+        let known = Known { flags, codes: &order, floor, sand: sand.map(|sand| &sand.thick) };
         self.rules.joins.apply(&place, &known, self.margins.tree + 1, now, next);
         order
     }
@@ -421,7 +460,14 @@ impl<'a> Work<'a> {
     }
 
     /// The wanted cells, with their tree.
-    fn finished(&mut self, carved: &Carved, raw: &Plane<i32>, ground: Plane<i32>, mut codes: Plane<u8>) -> LocalWindow {
+    fn finished(
+        &mut self,
+        carved: &Carved,
+        raw: &Plane<i32>,
+        ground: Plane<i32>,
+        mut codes: Plane<u8>,
+        sand: Option<&Cover>,
+    ) -> LocalWindow {
         let most = (4 * self.rules.river) as u8;
         let mut now = Plane::new(self.size, 1u8);
         let mut next = now.clone();
@@ -442,7 +488,8 @@ impl<'a> Work<'a> {
                 let under = carved.flags.at(i, j) & SEA != 0;
                 // A lake's bed stays over the sea's level, so that it is no sea.
                 let least = if carved.flags.at(i, j) & LAKE != 0 { self.sea.saturating_add(1) } else { i32::MIN };
-                heights.push(Height(if under { raw.at(i, j).min(height).max(least) } else { height }));
+                let bed = sand.filter(|sand| sand.thick.at(i, j) > 0).map_or(raw, |sand| &sand.smooth);
+                heights.push(Height(if under { bed.at(i, j).min(height).max(least) } else { height }));
                 receivers.push(if height <= self.sea { OUT } else { *code });
                 let counted = f32::from(now.at(i, j)) * cell;
                 area.push(carved.area.at(i, j).max(counted));
@@ -461,6 +508,7 @@ impl<'a> Work<'a> {
             receivers: Field::from_vec(size, receivers).unwrap_or_else(|_| Field::new(size, OUT)),
             area: Field::from_vec(size, area).unwrap_or_else(|_| Field::new(size, cell)),
             lakes,
+            loose: sand.and_then(|sand| Field::from_vec(size, sand.thicknesses(&part)).ok()),
         }
     }
 

@@ -18,8 +18,8 @@
 //! | raised ground | above its block's node, which is beside it |
 //! | receivers | a lower cell where there is one, else the tree as it was: a level circle would be one of kept receivers |
 //! | dug beds | deeper the larger the catchment |
-//! | uplift, hollows filled, fans, floods | no higher than the lowest donor stood before the sweep, and donors do not sink |
-//! | cuts, crests worn, rivers that slide | no lower than the receiver stood before the sweep, and receivers do not rise |
+//! | uplift, hollows filled, sand, fans, floods | no higher than the lowest donor stood before the sweep, and donors do not sink |
+//! | cuts, crests worn, sand, rivers that slide | no lower than the receiver stood before the sweep, and receivers do not rise |
 //! | slopes that slide | above the cell that held them |
 //!
 //! So drainage is complete however few sweeps there are; sweeps govern looks alone, and are part of the definition. Heights are whole
@@ -33,7 +33,7 @@
 //! 2. `nodes`: of each coarse cell the child that carries its water on, and its bed: lower in soft rock, higher in hard. Meanders. Shores.
 //! 3. `paths`: ways from node to node; lakes, sea and rim; what is beside is raised, what cannot drain is carved.
 //! 4. `receive`, `water`: receivers, and catchments of hills by multiple flow.
-//! 5. `rise`, `cut`, `hold`: one step of uplift against rivers' cuts, of which what moves whole coarse cells is mostly taken back. `creep`,
+//! 5. `rise`, `cut`, `hold`, `sand`: one step of uplift against rivers' cuts, of which what moves whole coarse cells is mostly taken back. `creep`,
 //!    `deposit`, `floods`, `floors`, `limit`: creep; fans; what floods lay; floors along rivers with beds in them; the steepest slope. Beds of
 //!    rock (`rock`) scale cuts and the steepest slope.
 //! 6. `join`: operators that are not the kernel's own ([`Join`]).
@@ -86,6 +86,7 @@ mod receive;
 mod rise;
 mod rock;
 mod rules;
+mod sand;
 mod shore;
 mod smooth;
 mod tree;
@@ -98,7 +99,7 @@ pub use lakes::{LAKE_CATCHMENT, LEAST_LAKE_DEPTH, LocalLakes};
 pub use ledger::{Ledger, OPERATORS, Operator};
 pub use level::{needed, refine, refine_with_ledger, tile};
 pub use pieces::refine_in_pieces;
-pub use rules::Rules;
+pub use rules::{Rules, Sand};
 pub use window::{Frame, LocalWindow, MOST_CELLS, NARROWEST, Rect};
 
 /// The key of the local levels of the world of this seed, apart from all stages' keys.

@@ -18,8 +18,9 @@ const WIDEST: usize = 1024;
 /// No piece is cut in two that would leave narrower ones: they would be margins above all.
 const NARROW: usize = 192;
 
-/// Bytes of a cell's lake.
+/// Bytes of a cell's lake, and of what lies loose.
 const LAKES: u64 = 8;
+const LOOSE: u64 = 4;
 
 /// Bytes that a cell of a piece takes while it is made, with its margins. Reckoned: 48, and twice as many cells.
 const SCRATCH: u64 = 100;
@@ -77,19 +78,21 @@ fn pieces(rect: Rect, least: usize) -> Vec<Rect> {
 }
 
 impl LocalWindow {
-    /// Bytes of a cell without lakes.
+    /// Bytes of a cell without lakes and sand.
     pub const BYTES: u64 = 9;
 
-    /// Bytes that its layers take, lakes among them.
+    /// Bytes that its layers take, lakes and sand among them.
     pub fn bytes(&self) -> u64 {
-        (Self::BYTES + if self.lakes.is_some() { LAKES } else { 0 }) * self.ground.len() as u64
+        let more = [(self.lakes.is_some(), LAKES), (self.loose.is_some(), LOOSE)];
+        let more: u64 = more.iter().filter(|(there, _)| *there).map(|(_, bytes)| bytes).sum();
+        (Self::BYTES + more) * self.ground.len() as u64
     }
 
     /// A rectangle of nothing yet.
     pub(crate) fn blank(level: u32, rect: Rect) -> Self {
         let size = rect.size();
         let (ground, receivers) = (Field::new(size, Height::ZERO), Field::new(size, OUT));
-        Self { level, rect, ground, receivers, area: Field::new(size, 0.0), lakes: None }
+        Self { level, rect, ground, receivers, area: Field::new(size, 0.0), lakes: None, loose: None }
     }
 
     /// Writes the cells that another window of the same level shares with it.
@@ -105,6 +108,12 @@ impl LocalWindow {
         self.ground.paste(&part.ground, window, to);
         self.receivers.paste(&part.receivers, window, to);
         self.area.paste(&part.area, window, to);
+        if let Some(loose) = &part.loose {
+            let own = self.loose.get_or_insert_with(|| Field::new(self.rect.size(), Height::ZERO));
+            own.paste(loose, window, to);
+        } else if let Some(own) = &mut self.loose {
+            own.paste(&Field::new(window.size, Height::ZERO), Window { start: [0, 0], size: window.size }, to);
+        }
         let lakes = part.lakes.as_ref().and_then(|lakes| lakes.part(window));
         let all = Window { start: [0, 0], size: window.size };
         match (&mut self.lakes, lakes) {

@@ -45,10 +45,21 @@ pub struct Rules {
     pub cut_sweeps: u32,
     /// Sweeps by which slopes slide; 0 to 64.
     pub limit_sweeps: u32,
+    /// What wind has heaped, where loose ground is that; `None` where it is soil and scree, which rivers cut.
+    pub sand: Option<Sand>,
     /// Beds of rock: how readily each is cut, and how steep it stands; `None` where all rock is alike.
     pub strata: Option<Arc<StandingBeds>>,
     /// Operators that join after the kernel's own.
     pub joins: Joins,
+}
+
+/// Loose ground that wind has heaped: no river cuts it, and it keeps its shape.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sand {
+    /// Thickness in metres from which on ground is all sand; 0.01 to 1000.
+    pub full: f32,
+    /// The steepest slope that it lies at, rise over run; 0.01 to 100.
+    pub repose: f32,
 }
 
 impl Default for Rules {
@@ -71,6 +82,7 @@ impl Default for Rules {
             rise_sweeps: 6,
             cut_sweeps: 10,
             limit_sweeps: 20,
+            sand: None,
             strata: None,
             joins: Joins::default(),
         }
@@ -112,6 +124,14 @@ impl Rules {
             ("local.meanders", self.meanders, [0.0, 1e3]),
         ];
         for (name, value, [low, high]) in numbers {
+            if !(low..=high).contains(&value) {
+                return Err(Error::value(name, value, format!("{low} to {high}")));
+            }
+        }
+        let sand = self.sand.unwrap_or(Sand { full: 1.0, repose: 1.0 });
+        for (name, value, [low, high]) in
+            [("local.sand.full", sand.full, [0.01, 1000.0]), ("local.sand.repose", sand.repose, [0.01, 100.0])]
+        {
             if !(low..=high).contains(&value) {
                 return Err(Error::value(name, value, format!("{low} to {high}")));
             }

@@ -4,9 +4,10 @@ use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::flow::{Drainage, Land, OUT, accumulate, around, downstream};
+use crate::local::bend::Bends;
 use crate::local::lakes::{Found, beside, find, ways_out};
 use crate::local::receive::drawn;
-use crate::local::{Frame, LAKE_CATCHMENT, LocalLakes, LocalWindow, beds, bend};
+use crate::local::{Frame, LAKE_CATCHMENT, LocalLakes, LocalWindow, Rules, beds};
 use crate::noise::gradient::mix;
 use crate::terrain::Terrain;
 use crate::terrain::field::Field;
@@ -29,20 +30,25 @@ impl LocalWindow {
     pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
         let (frame, land) = land(terrain)?;
         let drainage = Drainage::of(&land);
-        Ok((frame.clone(), Self::drained(frame, &land, drainage)))
+        let loose = lying(terrain).cloned();
+        Ok((frame.clone(), Self { loose, ..Self::drained(frame, &land, drainage) }))
     }
 
     /// [`LocalWindow::of`] a terrain that is laid over its cells with shifts of half a cell that wander from place to place. Rivers of a global
-    /// solution run in eight directions for several cells, and finer levels keep them in their cells: after this they run in all.
+    /// solution run in eight directions for several cells, and finer levels keep them in their cells: after this they run in all. Sand, where the
+    /// rules speak of it, stays as it lies: it has no rivers, and its smooth slopes would come out dented.
     ///
     /// # Errors
     /// As [`LocalWindow::of`].
-    pub fn bent(terrain: &Terrain) -> Result<(Frame, Self)> {
+    pub fn bent(terrain: &Terrain, rules: &Rules) -> Result<(Frame, Self)> {
         let (frame, land) = land(terrain)?;
-        let ground = bend::bend(land.ground, &Drainage::of(&land));
+        let sand = rules.sand.zip(lying(terrain));
+        let bends = Bends::new(land.ground.size(), sand);
+        let ground = bends.bend(land.ground, &Drainage::of(&land));
         let land = land.under(&ground);
         let drainage = Drainage::of(&land);
-        Ok((frame.clone(), Self::drained(frame, &land, drainage)))
+        let loose = sand.map(|(_, loose)| bends.laid(loose));
+        Ok((frame.clone(), Self { loose, ..Self::drained(frame, &land, drainage) }))
     }
 
     fn drained(frame: Frame, land: &Land<'_>, drainage: Drainage) -> Self {
@@ -72,8 +78,13 @@ impl LocalWindow {
         });
         let level = Field::generate(filled.size(), |i, j| of(i * cols + j).unwrap_or(Height::ZERO));
         let lakes = wet.then_some(LocalLakes { id, level });
-        Self { level: 0, rect: frame.world(0), ground, receivers: directions.into_codes(), area, lakes }
+        Self { level: 0, rect: frame.world(0), ground, receivers: directions.into_codes(), area, lakes, loose: None }
     }
+}
+
+/// What lies loose on a terrain, if anything does.
+fn lying(terrain: &Terrain) -> Option<&Field<Height>> {
+    terrain.loose.as_ref().filter(|loose| loose.as_slice().iter().any(|thick| thick.0 > 0))
 }
 
 /// A terrain's land, if it can be a level 0.

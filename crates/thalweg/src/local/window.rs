@@ -193,6 +193,9 @@ pub struct LocalWindow {
     pub area: Field<f32>,
     /// Lakes over its cells; `None` where there is none.
     pub lakes: Option<LocalLakes>,
+    /// For each cell how thick what lies loose is, in its ground: level 0's, and carried to finer ones where their rules speak of sand
+    /// ([`Rules::sand`](crate::local::Rules::sand)). `None` where there is none.
+    pub loose: Option<Field<Height>>,
 }
 
 impl LocalWindow {
@@ -239,6 +242,7 @@ impl LocalWindow {
             receivers: self.receivers.window(window),
             area: self.area.window(window),
             lakes: self.lakes.as_ref().and_then(|lakes| lakes.part(window)),
+            loose: self.loose.as_ref().map(|loose| loose.window(window)),
         })
     }
 
@@ -313,6 +317,7 @@ impl LocalWindow {
             ("local.receivers", self.receivers.size()),
             ("local.area", self.area.size()),
             ("local.lakes.id", self.lakes.as_ref().map_or(size, |lakes| lakes.id.size())),
+            ("local.loose", self.loose.as_ref().map_or(size, Field::size)),
             ("local.lakes.level", self.lakes.as_ref().map_or(size, |lakes| lakes.level.size())),
         ];
         match layers.into_iter().find(|(_, is)| *is != size) {

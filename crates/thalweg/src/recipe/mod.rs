@@ -170,7 +170,8 @@ impl Recipe {
 
     /// Label and local form, in words, of each of its stages; `None` of one that ends at the global level.
     pub fn local_forms(&self) -> Vec<(&str, Option<&'static str>)> {
-        let mut local = Local::new(1.0);
+        let grids = self.global().and_then(|recipe| recipe.grids()).unwrap_or_default();
+        let mut local = Local::new(grids.last().map_or(1.0, |grid| grid.cell));
         self.stages.iter().map(|stage| (stage.label.as_str(), stage.model.local(&mut local))).collect()
     }
 

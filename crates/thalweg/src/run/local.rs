@@ -4,13 +4,13 @@ use rayon::prelude::*;
 
 use crate::base::error::{Error, Result};
 use crate::flow::OUT;
-use crate::local::{self, Frame, Ledger, LocalLakes, LocalWindow, Operator, Rect, refine_with_ledger};
+use crate::local::{self, Frame, Ledger, LocalLakes, LocalWindow, Rect, refine_with_ledger};
 use crate::model::Budget;
 use crate::run::Run;
 use crate::terrain::field::Field;
 use crate::terrain::grid::Grid;
 use crate::terrain::height::Height;
-use crate::terrain::{CATCHMENT, Cells, LAKE, POOL, RECEIVER, Terrain};
+use crate::terrain::{CATCHMENT, Cells, HOLLOW, LAKE, POOL, RECEIVER, Terrain};
 
 /// Rows of cells that a step makes.
 const ROWS: usize = 512;
@@ -75,7 +75,9 @@ impl Run {
         if half.made < steps(&self.grids[level]) {
             self.half = Some(half);
         } else {
-            let terrain = half.whole(&self.grids[level])?;
+            // What no water comes to are hollows, not lakes; finer levels go on from lakes all the same.
+            let is_dry = local.runoff <= 0.0 && level + 1 == self.grids.len();
+            let terrain = half.whole(&self.grids[level], is_dry)?;
             let change = terrain.standing() - self.terrain.standing();
             (budget.poured, budget.drained) = (change.max(0.0), (-change).max(0.0));
             self.terrain = terrain;
@@ -88,7 +90,7 @@ impl Run {
         let grid = self.grids.get(global - 1).ok_or_else(|| Error::Recipe("has no global level".into()))?;
         let frame = Frame::of(&self.recipe.map(grid))?;
         let coarse = if level == global {
-            LocalWindow::bent(&self.terrain)?.1
+            LocalWindow::bent(&self.terrain, &self.recipe.local(frame.cell).rules)?.1
         } else {
             window((level - global) as u32, &self.terrain)?
         };
@@ -116,7 +118,8 @@ fn window(level: u32, terrain: &Terrain) -> Result<LocalWindow> {
         }
         _ => None,
     };
-    Ok(LocalWindow { level, rect, ground: terrain.ground.clone(), receivers, area: area.clone(), lakes })
+    let loose = terrain.loose.clone();
+    Ok(LocalWindow { level, rect, ground: terrain.ground.clone(), receivers, area: area.clone(), lakes, loose })
 }
 
 /// A row in pieces side by side, one for each thread as far as that leaves none too narrow.
@@ -128,16 +131,15 @@ fn pieces(row: Rect) -> Vec<Rect> {
     (0..count).map(|k| Rect { start: [row.start[0], cut(k)], end: [row.end[0], cut(k + 1)] }).collect()
 }
 
-/// What a kernel's ledger is in a run's: what rivers, creep and slides took leaves over the edges, but for what creep, streams and floods laid; the rest is
-/// what finer cells show.
+/// What a kernel's ledger is in a run's: what was eroded and not laid down again leaves over the edges.
 fn booked(ledger: &Ledger) -> Budget {
-    const WORN: [Operator; 6] =
-        [Operator::Beds, Operator::Cuts, Operator::Creep, Operator::Fans, Operator::Floods, Operator::Slides];
-    let sum = |side: &[i128]| WORN.iter().filter_map(|operator| side.get(*operator as usize)).sum::<i128>();
-    let (eroded, deposited) = (sum(&ledger.taken), sum(&ledger.given));
-    let change: i128 = ledger.given.iter().sum::<i128>() - ledger.taken.iter().sum::<i128>();
-    let exported = eroded - deposited;
-    Budget { eroded, deposited, exported, added: change + exported, ..Budget::default() }
+    Budget {
+        eroded: ledger.eroded(),
+        deposited: ledger.deposited(),
+        exported: ledger.carried_out(),
+        added: ledger.added(),
+        ..Budget::default()
+    }
 }
 
 impl Half {
@@ -148,18 +150,23 @@ impl Half {
         4 * (sum(&self.coarse.ground) - terrain.solid())
     }
 
-    /// The terrain that it is when all its rows are made.
-    fn whole(self, grid: &Grid) -> Result<Terrain> {
-        let LocalWindow { ground, receivers, area, lakes, .. } = self.fine;
+    /// The terrain that it is when all its rows are made; with hollows for lakes if it is dry.
+    fn whole(self, grid: &Grid, is_dry: bool) -> Result<Terrain> {
+        let LocalWindow { ground, receivers, area, lakes, loose, .. } = self.fine;
         let mut terrain = Terrain::from_ground(grid.clone(), ground)?;
+        terrain.loose = loose;
         if let Some(LocalLakes { id, level }) = lakes {
             let depth = |i: usize, j: usize| match id[(i, j)] {
                 0 => Height::ZERO,
                 _ => Height(level[(i, j)].0.saturating_sub(terrain.ground[(i, j)].0).max(0)),
             };
             let depths = Field::generate(grid.size, depth);
-            terrain.insert(&POOL, Cells::Height(depths))?;
-            terrain.insert(&LAKE, Cells::Count(id))?;
+            if is_dry {
+                terrain.insert(&HOLLOW, Cells::Height(depths))?;
+            } else {
+                terrain.insert(&POOL, Cells::Height(depths))?;
+                terrain.insert(&LAKE, Cells::Count(id))?;
+            }
         }
         terrain.insert(&RECEIVER, Cells::Count(receivers.map(|code| u32::from(*code))))?;
         drop(receivers);

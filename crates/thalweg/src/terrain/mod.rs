@@ -121,6 +121,9 @@ pub const CATCHMENT: LayerSpec = LayerSpec::floats("area", "m²", "Catchment of 
 /// Of local levels: lakes by number; how deep each is stands in [`POOL`].
 pub const LAKE: LayerSpec =
     LayerSpec::counts("lake", "1", "Number of the lake that stands over the cell; 0 on dry land.");
+/// Of local levels of land that yields no water: hollows, in place of [`POOL`] and [`LAKE`].
+pub const HOLLOW: LayerSpec =
+    LayerSpec::heights("hollow", "m", "Depth of a dry hollow under its sill: what would be a lake if water came.");
 /// Sediment in the water; it counts as solid.
 pub const SUSPENDED: LayerSpec =
     LayerSpec::heights("suspended", "m", "Sediment carried by the water, as thickness over the cell.").hue(Hue::Loose);

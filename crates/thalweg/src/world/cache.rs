@@ -118,6 +118,7 @@ mod tests {
             receivers: Field::new(size, OUT),
             area: Field::new(size, 1.0),
             lakes: None,
+            loose: None,
         })
     }
 

@@ -6,7 +6,7 @@ use crate::base::cast::share_of;
 use crate::base::error::{Error, Result};
 use crate::flow::Directions;
 use crate::flow::accumulate::{SHARES, shares, weighted};
-use crate::local::{Frame, LocalWindow, Rect};
+use crate::local::{Frame, LocalWindow, Rect, Rules};
 use crate::terrain::field::{Field, Window};
 use crate::terrain::{RAIN, Terrain};
 
@@ -91,12 +91,12 @@ pub(super) struct Solved {
 }
 
 impl Solved {
-    /// Of a whole terrain.
+    /// Of a whole terrain that goes on by rules.
     ///
     /// # Errors
     /// As [`LocalWindow::of`].
-    pub fn of(terrain: &Terrain) -> Result<(Frame, Self)> {
-        let (frame, window) = LocalWindow::bent(terrain)?;
+    pub fn of(terrain: &Terrain, rules: &Rules) -> Result<(Frame, Self)> {
+        let (frame, window) = LocalWindow::bent(terrain, rules)?;
         let mut water = None;
         if let Some(rain) = terrain.float(&RAIN) {
             let gathered = weighted(&Directions::from(window.receivers.clone()), &rain.map(|share| shares(*share)))?;

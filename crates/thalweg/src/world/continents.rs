@@ -166,12 +166,13 @@ impl Continents {
         let Some(run) = place.take() else {
             return Err(Error::value("continent", "nothing to solve", "a recipe's run"));
         };
+        let rules = run.recipe().local(self.frame.cell).rules;
         let mut terrain = run.into_terrain();
         // What else stood on it is of no use here.
         terrain.layers.retain(|name, _| name == RAIN.name);
         terrain.tables.clear();
         self.sink_rim(&mut terrain, map);
-        let (_, mut solved) = Solved::of(&terrain)?;
+        let (_, mut solved) = Solved::of(&terrain, &rules)?;
         solved.window.rect = map;
         if let Some(lakes) = solved.window.lakes.as_mut().filter(|_| id != [0, 0]) {
             // Numbers of lakes go from 1 on each map: those of another begin elsewhere.
@@ -237,6 +238,7 @@ impl Continents {
             receivers: Field::new(size, OUT),
             area: Field::new(size, (self.frame.cell * self.frame.cell) as f32),
             lakes: None,
+            loose: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::coarse::{Coarse, CoarseWater, Solved, Solving, Watch};
 use super::once::Once;
 use crate::base::error::{Error, Result};
-use crate::local::{Frame, LocalWindow, Rect};
+use crate::local::{Frame, LocalWindow, Rect, Rules};
 use crate::recipe::Recipe;
 use crate::run::Run;
 use crate::terrain::Terrain;
@@ -41,12 +41,12 @@ impl Finite {
         Ok(Self { frame, whole: Once::default(), run: Mutex::new(Some(run)), identity: hash.digest() })
     }
 
-    /// A whole terrain that is there already.
+    /// A whole terrain that is there already, to go on by rules.
     ///
     /// # Errors
     /// As [`LocalWindow::of`].
-    pub fn of(terrain: &Terrain) -> Result<Self> {
-        let (frame, solved) = Solved::of(terrain)?;
+    pub fn of(terrain: &Terrain, rules: &Rules) -> Result<Self> {
+        let (frame, solved) = Solved::of(terrain, rules)?;
         let Solved { window, water } = &solved;
         let mut hash = Xxh3::new();
         hash.update(format!("{frame:?}").as_bytes());
@@ -56,6 +56,9 @@ impl Finite {
         if let Some(lakes) = &window.lakes {
             lakes.id.as_slice().iter().for_each(|id| hash.update(&id.to_le_bytes()));
             lakes.level.as_slice().iter().for_each(|level| hash.update(&level.0.to_le_bytes()));
+        }
+        if let Some(loose) = &window.loose {
+            loose.as_slice().iter().for_each(|thick| hash.update(&thick.0.to_le_bytes()));
         }
         if let Some(water) = water {
             water.rain.as_slice().iter().for_each(|share| hash.update(&share.to_le_bytes()));
@@ -72,7 +75,8 @@ impl Finite {
             let what = format!("level 0 of {}: {}", run.recipe().name, progress.label);
             Solving::new(what, run.steps()).tell(watch)?;
         }
-        let (_, solved) = Solved::of(run.terrain())?;
+        let rules = run.recipe().local(self.frame.cell).rules;
+        let (_, solved) = Solved::of(run.terrain(), &rules)?;
         *slot = None;
         Ok(solved)
     }

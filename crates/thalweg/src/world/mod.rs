@@ -24,6 +24,7 @@ mod coarse;
 mod continents;
 mod finite;
 mod follow;
+mod growth;
 mod once;
 mod rivers;
 mod tiles;
@@ -34,8 +35,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::base::error::{Error, Result};
 use crate::base::rng::Key;
-use crate::local::{self, Frame, LocalWindow, Rect, Rules, needed};
-use crate::model::Local;
+use crate::local::{self, Frame, Ledger, LocalWindow, Rect, Rules, needed, refine_with_ledger};
+use crate::model::{Growth, Local};
 use crate::recipe::Recipe;
 use crate::terrain::Terrain;
 
@@ -67,6 +68,7 @@ pub struct World {
     tile: usize,
     halo: i64,
     runoff: f64,
+    growth: Option<Arc<dyn Growth>>,
 }
 
 impl World {
@@ -82,7 +84,8 @@ impl World {
             None => Arc::new(Finite::open(&global)?),
         };
         let local = recipe.local(coarse.frame().cell);
-        Self::new(coarse, local.rules, recipe.seed)?.with_runoff(local.runoff)
+        let world = Self::new(coarse, local.rules, recipe.seed)?.with_runoff(local.runoff)?;
+        Ok(Self { growth: local.growth, ..world })
     }
 
     /// The world of which a whole terrain is level 0.
@@ -90,7 +93,7 @@ impl World {
     /// # Errors
     /// As [`Finite::of`], [`World::new`].
     pub fn over(terrain: &Terrain, rules: Rules, seed: u64) -> Result<Self> {
-        Self::new(Arc::new(Finite::of(terrain)?), rules, seed)
+        Self::new(Arc::new(Finite::of(terrain, &rules)?), rules, seed)
     }
 
     /// The world of a level 0, with the rules by which finer levels are made, and the seed of what is random there.
@@ -102,7 +105,8 @@ impl World {
         let identity = xxh3_64(format!("{:016x} {seed} {rules:?}", coarse.identity()).as_bytes());
         let halo = tiles::halo(coarse.frame(), &rules);
         let (key, cache) = (local::key(seed), Cache::new(KEPT));
-        Ok(Self { coarse, rules, key, identity, cache, tile: TILE, halo, runoff: Local::new(1.0).runoff })
+        let runoff = Local::new(1.0).runoff;
+        Ok(Self { coarse, rules, key, identity, cache, tile: TILE, halo, runoff, growth: None })
     }
 
     /// The same world that keeps its windows there: one cache may serve several worlds. With a cache of 0 level 0 is kept all the
@@ -125,7 +129,8 @@ impl World {
         Ok(self)
     }
 
-    /// The same world in which land under full rain yields so many metres of water a year. Only discharges of rivers go by it.
+    /// The same world in which land under full rain yields so many metres of water a year. Discharges of rivers go by it, and where plants stand; with 0 there are
+    /// no rivers.
     ///
     /// # Errors
     /// Less than 0 or more than 100 m.
@@ -181,6 +186,19 @@ impl World {
         self.check(level, rect)?;
         let need = (1..=level).rev().fold(rect, |rect, finer| needed(self.frame(), &self.rules, finer, rect));
         self.coarse.window(need, watch).map(drop)
+    }
+
+    /// What each operator gave to a rectangle of a level and took from it when it was made out of the level before, to the unit; `None` on level 0, which
+    /// is solved. It is made anew for that, on one thread.
+    ///
+    /// # Errors
+    /// As [`World::window`].
+    pub fn ledger(&self, level: u32, rect: Rect) -> Result<Option<Ledger>> {
+        self.check(level, rect)?;
+        let Some(before) = level.checked_sub(1) else { return Ok(None) };
+        let source = self.window(before, needed(self.frame(), &self.rules, level, rect))?;
+        let (_, ledger) = refine_with_ledger(self.frame(), &self.rules, self.key, &source, rect)?;
+        Ok(Some(ledger))
     }
 
     /// The tile of a level that holds a place, given in world metres eastward and southward: its cells, as far as the world goes.

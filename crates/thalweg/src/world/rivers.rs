@@ -65,12 +65,15 @@ type Donor = ([i64; 2], f32);
 
 impl World {
     /// Rivers of a rectangle of a level with catchments of `least` m² and more, cut at its rim; not smaller ones than the level keeps the
-    /// courses of ([`World::least_river`]). They come in the order of their numbers, then of their first cells.
+    /// courses of ([`World::least_river`]); none where land yields no water ([`World::with_runoff`]). They come in the order of their numbers, then of their first cells.
     ///
     /// # Errors
     /// As [`World::window`].
     pub fn rivers(&self, level: u32, rect: Rect, least: f64) -> Result<Vec<RiverLine>> {
         self.check(level, rect)?;
+        if self.runoff <= 0.0 {
+            return Ok(Vec::new());
+        }
         let window = Arc::new(self.part(level, rect.grown(WAY + 2, self.frame().world(level)))?);
         let least = least.max(self.least_river(level)) as f32;
         let mut look = Look {

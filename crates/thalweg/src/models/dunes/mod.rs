@@ -1,5 +1,6 @@
 //! Wind-blown sand: see [`Dunes`].
 
+mod backs;
 mod bed;
 mod hills;
 mod slab;
@@ -8,7 +9,9 @@ mod wind;
 
 use crate::base::error::{Error, Result};
 use crate::declare::codec::Row;
-use crate::model::{About, Budget, Family, Model, Reach, Stepper, Tick};
+use crate::local::Sand;
+use crate::model::{About, Budget, Family, Local, Model, Reach, Stepper, Tick};
+use crate::models::dunes::backs::Backs;
 use crate::models::dunes::bed::{Bed, Repose};
 use crate::models::dunes::slab::{Flight, Slab};
 use crate::models::dunes::supply::{columns, numbers};
@@ -176,6 +179,17 @@ impl Model for Dunes {
     fn scratch(&self, grid: &Grid) -> u64 {
         // Shadow, lift and turn, the ground in metres and one of them turned; of those made wider a third more.
         28 * grid.len() as u64
+    }
+
+    fn local(&self, local: &mut Local) -> Option<&'static str> {
+        // A slab lies a tenth of a cell thick: under a third of a metre sand is a veil over rock.
+        local.rules.sand = Some(Sand { full: 0.3, repose: libm::tan(self.repose.to_radians()) as f32 });
+        // Sand drinks what falls on it.
+        local.runoff = 0.0;
+        if let Some(backs) = Backs::new(self, local.cell, local.key.bits() as u32) {
+            local.join(backs);
+        }
+        Some("sand keeps its shape and its angle of repose; small dunes on the backs of large ones; no rivers")
     }
 
     fn start(&self, grid: &Grid) -> Result<Box<dyn Stepper>> {
