@@ -112,11 +112,16 @@ fn the_wheel_leads_from_the_whole_into_a_gully_and_back() {
     let mut bench = Bench::new(land, stand);
     bench.settle();
     let (first, far) = (bench.explorer().levels(), bench.explorer().stand().camera.distance);
+    let mut frames = Vec::new();
     for _ in 0..40 {
+        let start = Instant::now();
         bench.scroll(60.0);
+        frames.push(start.elapsed());
         // However fast the wheel turns, there is land to be seen.
         assert!(!bench.explorer().levels().is_empty());
     }
+    frames.sort();
+    println!("frames of the zoom: median {:?}, longest {:?}", frames[20], frames[39]);
     bench.settle();
     let near = bench.explorer().stand();
     assert!(near.camera.distance < 0.02 * far, "{} m of {far} m", near.camera.distance);

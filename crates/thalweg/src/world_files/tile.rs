@@ -8,9 +8,11 @@ use crate::base::error::{Error, Result};
 use crate::flow::OUT;
 use crate::io::features::{Feature, Geometry, Property, save_features};
 use crate::io::output::{check_names, make_folder};
+use crate::io::trees::save_trees;
 use crate::io::{Draft, MapPixels, Samples, SaveOptions, save, save_map, save_samples, save_world_file};
-use crate::local::{Frame, LocalWindow, Rect};
+use crate::local::{Frame, Ledger, LocalWindow, OPERATORS, Operator, Rect};
 use crate::pictures::shade::{SCREEN, ShadeOptions};
+use crate::process::forest::Forest;
 use crate::recipe::Recipe;
 use crate::terrain::grid::Grid;
 use crate::terrain::{Cells, DISCHARGE, Terrain};
@@ -19,6 +21,12 @@ use crate::world::World;
 /// The files of a tile, the report last.
 const FILES: [&str; 7] =
     ["height.tif", "rec.tif", "area.tif", "rivers.geojson", "shaded.png", "shaded.pgw", "report.json"];
+
+/// Those of lakes, where there are some: their numbers, and how deep they are; and of hollows where land yields no water.
+const LAKES: [&str; 3] = ["lake.tif", "pool.tif", "hollow.tif"];
+
+/// Those of what grows, where something does.
+const GROWN: [&str; 2] = ["trees.csv", "trees.geojson"];
 
 /// Least catchment of rivers that are written, in cells: a tile of 512 cells then has some hundred of them.
 const RIVER_CELLS: f64 = 400.0;
@@ -44,7 +52,11 @@ pub fn check_folder(folder: &Path) -> Result<()> {
         return Err(Error::file(folder, format!("holds a {} that is of no tile: give another folder", FILES[6])));
     }
     make_folder(folder)?;
-    check_names(folder, FILES[6], &FILES.map(String::from))
+    check_names(
+        folder,
+        FILES[6],
+        &FILES.iter().chain(&LAKES).chain(&GROWN).map(|name| name.to_string()).collect::<Vec<_>>(),
+    )
 }
 
 /// A window as a terrain, in the world's own place, with the water that runs through it ([`DISCHARGE`]) at `runoff` metres a year.
@@ -61,7 +73,8 @@ pub fn terrain(frame: &Frame, window: &LocalWindow, runoff: f64) -> Result<Terra
 }
 
 /// Writes a rectangle of a level for `folder`, which is there: `height.tif` (metres in f64: exact), `rec.tif` (the neighbour that a cell
-/// drains to, 0 east and on clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`, `shaded.png` and `shaded.pgw`, `report.json`.
+/// drains to, 0 east and on clockwise, 8 for none), `area.tif` (m²), `rivers.geojson`, `shaded.png` and `shaded.pgw`, `report.json`; `trees.csv` and
+/// `trees.geojson` where trees grow, `lake.tif` and `pool.tif` where lakes are, `hollow.tif` where they are dry.
 /// Coordinates are the world's metres, eastward and, as in all maps, northward, from the world's own origin. Files get their names by
 /// [`Draft::commit`]; until then a face may add to the report.
 ///
@@ -72,7 +85,9 @@ pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder
     let window = world.window(level, rect)?;
     let least = RIVER_CELLS * frame.width(level).powi(2);
     let rivers = world.rivers(level, rect, least)?;
-    let land = terrain(frame, &window, world.runoff())?;
+    let mut land = terrain(frame, &window, world.runoff())?;
+    let growth = world.growth(level, rect)?;
+    let ledger = world.ledger(level, rect)?;
     Draft::new(|draft| {
         let at = draft.folder(folder)?;
         let [height, receivers, area, lines, map, ..] = FILES.map(|name| at.join(name));
@@ -91,10 +106,40 @@ pub fn tile_draft(world: &World, recipe: &Recipe, level: u32, rect: Rect, folder
         save_map(&map, &land, ShadeOptions { ramp: recipe.ramp, max_size: Some(SCREEN), ..ShadeOptions::default() })?;
         let place = save_world_file(&map, &land.grid, MapPixels::shaded(land.grid.size, Some(SCREEN)))?;
         draft.take(crate::io::Saved { files: vec![height, receivers, area, lines, map, place], said });
+        for (name, samples) in standing(&window, world.runoff() > 0.0) {
+            let path = at.join(name);
+            let unit = if matches!(samples, Samples::U32(_)) { "1" } else { "m" };
+            save_samples(&path, &land.grid, [name.trim_end_matches(".tif"), unit], samples, None)?;
+            draft.take(crate::io::Saved { files: vec![path], said: Vec::new() });
+        }
+        if let Some((name, table)) = growth {
+            land.tables.insert(name.to_string(), table);
+            let forest = Forest::read(&land)?;
+            for path in GROWN.map(|name| at.join(name)) {
+                let said = save_trees(&path, forest.trees(), &land)?;
+                draft.take(crate::io::Saved { files: vec![path], said });
+            }
+        }
         draft.report = report(world, recipe, &window, rivers.len());
+        draft.report["ledger"] = ledger.as_ref().map_or(serde_json::Value::Null, booked);
         draft.report_to(&folder.join(FILES[6]), true);
         Ok(())
     })
+}
+
+/// Files of a window's lakes: their numbers, and their depths in metres, exact; of dry hollows their depths alone.
+fn standing(window: &LocalWindow, is_wet: bool) -> Vec<(&'static str, Samples)> {
+    let Some(lakes) = &window.lakes else { return Vec::new() };
+    let cols = window.size()[1];
+    let depth = |k: usize| {
+        let at = (k / cols, k % cols);
+        window.surface(at).metres() - window.ground[at].metres()
+    };
+    let depths = Samples::F64((0..window.ground.len()).map(depth).collect());
+    match is_wet {
+        true => vec![(LAKES[0], Samples::U32(lakes.id.as_slice().to_vec())), (LAKES[1], depths)],
+        false => vec![(LAKES[2], depths)],
+    }
 }
 
 /// A river as a line with a profile.
@@ -112,6 +157,24 @@ fn feature(river: &crate::world::RiverLine, grid: &Grid) -> Feature {
         ("area_m2", Property::Reals(river.vertices.iter().map(|vertex| vertex.area).collect())),
     ];
     Feature { shape: Geometry::Profile(line), properties }
+}
+
+/// A ledger in a report: units of 1/65 536 m over a cell, whole numbers; of each operator what it gave and what it took.
+fn booked(ledger: &Ledger) -> serde_json::Value {
+    let units = |sum: i128| i64::try_from(sum).map_or(serde_json::Value::Null, Into::into);
+    let by = |operator: Operator| {
+        let [given, taken] = [&ledger.given, &ledger.taken].map(|side| units(side[operator as usize]));
+        (operator.name(), json!([given, taken]))
+    };
+    json!({
+        "before": units(ledger.before),
+        "added": units(ledger.added()),
+        "eroded": units(ledger.eroded()),
+        "deposited": units(ledger.deposited()),
+        "carried_out": units(ledger.carried_out()),
+        "after": units(ledger.after()),
+        "operators": OPERATORS.into_iter().map(by).collect::<serde_json::Map<_, _>>(),
+    })
 }
 
 /// What the report says of a window.
