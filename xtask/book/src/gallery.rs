@@ -30,6 +30,9 @@ const PICTURES: &[(&str, &str)] = &[
         "vary canyon --rock granite,sandstone,shale --relief 0.5,1,2 --pixels 148 -o knobs_canyon_rock_relief.png",
     ),
     ("canyon", "vary canyon --size 0.5,1,2 --sea 100,300 --pixels 148 -o knobs_canyon_size_sea.png"),
+    // A tile of dunes: shown in docs/endless.md.
+    ("desert", "tile desert --level 1 --size 1024 --at 4000,4000 -o worlds/desert_1"),
+    ("desert", "view worlds/desert_1/height.tif --ramp sand --size 760x480 -o desert_1.png"),
     // From a whole continent into a valley: these are shown in docs/endless.md.
     ("endless", "tile endless --level 3 --at 40000,20000 -o worlds/endless_3"),
     ("endless", "shade worlds/endless_3/height.tif --sea-level 0 --scale --max-size 448 -o endless_3.png"),
