@@ -28,6 +28,9 @@ const MOST: f64 = 8.0;
 /// Sweeps by which ground follows what is dug and laid.
 const SWEEPS: u32 = 2;
 
+/// Cells to each side over whose mean nothing is dug or laid.
+const NEAR: usize = 2;
+
 /// Cells around those that droplets run on: they look a step ahead.
 const RIM: usize = 2;
 
@@ -84,7 +87,7 @@ impl Join for Shower {
 
     fn reach(&self, _level: u32, width: f64) -> u32 {
         // Its way to a cell, and what it can dig before it has come there.
-        STEPS + 2 * self.radius(width) + 4
+        STEPS + 2 * self.radius(width) + 4 + NEAR as u32
     }
 
     fn sweeps(&self, _level: u32, _width: f64) -> u32 {
@@ -130,18 +133,34 @@ impl Join for Shower {
         let mut change = vec![0; ground.len() + ROOM];
         let map = Map { soil: soil(ground.as_mut_slice(), size[1], bounds), visits: None, tile: bounds };
         run(&rules, &map, held.as_slice(), &droplets, &mut soil(&mut change, size[1], bounds));
+        let cell = |i: usize, j: usize| {
+            // Many droplets that do not see each other would build towers and dig shafts.
+            let [least, most] = span(&ground, [i, j]);
+            let (height, by) = (ground[(i, j)], change[i * size[1] + j]);
+            let wish = height.saturating_add(by).max(least.max(rules.floor).min(height)).min(most.max(height));
+            if held[(i, j)] { 0 } else { wish - height }
+        };
+        let changes = Field::generate(size, cell);
         for (i, row) in (cells.start[0]..cells.end[0]).enumerate() {
             for (j, col) in (cells.start[1]..cells.end[1]).enumerate() {
                 let here = [(row - first[0]) as usize, (col - first[1]) as usize];
-                let by = change[here[0] * size[1] + here[1]];
-                // Many droplets that do not see each other would build towers and dig shafts.
-                let [least, most] = span(&ground, here);
-                let height = ground[(here[0], here[1])];
-                wanted[(i, j)] =
-                    Height(height.saturating_add(by).max(least.max(rules.floor).min(height)).min(most.max(height)));
+                let by = changes[(here[0], here[1])].saturating_sub(mean(&changes, here));
+                wanted[(i, j)] = Height(ground[(here[0], here[1])].saturating_add(by));
             }
         }
     }
+}
+
+/// The mean around a cell: what whole coarse cells lose or get is their level's, not this one's, so that each level is a preview of the next.
+fn mean(changes: &Field<i32>, [i, j]: [usize; 2]) -> i32 {
+    let [rows, cols] = changes.size();
+    let (mut sum, mut count) = (0i64, 0i64);
+    for r in i.saturating_sub(NEAR)..(i + NEAR + 1).min(rows) {
+        for c in j.saturating_sub(NEAR)..(j + NEAR + 1).min(cols) {
+            (sum, count) = (sum + i64::from(changes[(r, c)]), count + 1);
+        }
+    }
+    (sum / count.max(1)) as i32
 }
 
 /// Ground alone, which nothing holds.
