@@ -54,19 +54,12 @@ pub const OPERATORS: [Operator; 14] = [
     Operator::Seabed,
 ];
 
-/// Those that move ground: rivers, creep and slides take it, creep, sand, streams and floods lay it. The others show what finer cells have.
-const MOVERS: [Operator; 8] = [
-    Operator::Beds,
-    Operator::Cuts,
-    Operator::Creep,
-    Operator::Sand,
-    Operator::Fans,
-    Operator::Floods,
-    Operator::Slides,
-    Operator::Joined,
-];
-
 impl Operator {
+    /// Whether it moves ground: rivers, creep and slides take it, creep, sand, streams and floods lay it. The others show what finer cells have.
+    fn moves(self) -> bool {
+        !matches!(self, Self::Smooth | Self::Noise | Self::Ways | Self::Uplift | Self::Held | Self::Seabed)
+    }
+
     /// Its name in a report: one word.
     pub fn name(self) -> String {
         format!("{self:?}").to_lowercase()
@@ -104,12 +97,12 @@ impl Ledger {
 
     /// What rivers, wind, creep and slides took of the wanted cells.
     pub fn eroded(&self) -> i128 {
-        MOVERS.iter().map(|operator| self.taken[*operator as usize]).sum()
+        moved(&self.taken)
     }
 
     /// What they laid on them.
     pub fn deposited(&self) -> i128 {
-        MOVERS.iter().map(|operator| self.given[*operator as usize]).sum()
+        moved(&self.given)
     }
 
     /// What was carried over the cells' border, out of them; below 0 where more came in. It is what was eroded and not laid down again.
@@ -126,4 +119,9 @@ impl Ledger {
     pub fn net(&self, operator: Operator) -> i128 {
         self.given[operator as usize] - self.taken[operator as usize]
     }
+}
+
+/// What operators that move ground have of a side of a ledger.
+fn moved(side: &[i128; OPERATORS.len()]) -> i128 {
+    OPERATORS.iter().filter(|operator| operator.moves()).map(|operator| side[*operator as usize]).sum()
 }

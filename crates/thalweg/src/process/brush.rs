@@ -149,6 +149,25 @@ pub struct Soil<'a> {
     pub quantum: i32,
 }
 
+impl<'a> Soil<'a> {
+    /// Ground alone, which nothing holds, in rows of `stride` cells.
+    pub fn bare(ground: &'a mut [i32], stride: usize, valid: [[i32; 2]; 2], floor: i32) -> Self {
+        Self {
+            ground,
+            loose: None,
+            wear: None,
+            deposit: None,
+            hardness: None,
+            protect: None,
+            outside: None,
+            stride,
+            valid,
+            floor,
+            quantum: 1,
+        }
+    }
+}
+
 impl Soil<'_> {
     /// Index of row `i`, column `j`.
     #[inline(always)]
@@ -425,19 +444,7 @@ mod tests {
 
     /// A square of flat ground of 99 × 99 cells in rows of 128.
     fn flat(ground: &mut [i32]) -> Soil<'_> {
-        Soil {
-            ground,
-            loose: None,
-            wear: None,
-            deposit: None,
-            hardness: None,
-            protect: None,
-            outside: None,
-            stride: 128,
-            valid: [[0, 0], [99, 99]],
-            floor: -1_000_000_000,
-            quantum: 1,
-        }
+        Soil::bare(ground, 128, [[0, 0], [99, 99]], -1_000_000_000)
     }
 
     #[test]

@@ -131,8 +131,9 @@ impl Join for Shower {
         let bounds = [[RIM as i32; 2], size.map(|cells| (cells - RIM) as i32)];
         // Rows of brushes are whole vectors, and may reach beyond the last row.
         let mut change = vec![0; ground.len() + ROOM];
-        let map = Map { soil: soil(ground.as_mut_slice(), size[1], bounds), visits: None, tile: bounds };
-        run(&rules, &map, held.as_slice(), &droplets, &mut soil(&mut change, size[1], bounds));
+        let map =
+            Map { soil: Soil::bare(ground.as_mut_slice(), size[1], bounds, NO_FLOOR), visits: None, tile: bounds };
+        run(&rules, &map, held.as_slice(), &droplets, &mut Soil::bare(&mut change, size[1], bounds, NO_FLOOR));
         let cell = |i: usize, j: usize| {
             // Many droplets that do not see each other would build towers and dig shafts.
             let [least, most] = span(&ground, [i, j]);
@@ -161,23 +162,6 @@ fn mean(changes: &Field<i32>, [i, j]: [usize; 2]) -> i32 {
         }
     }
     (sum / count.max(1)) as i32
-}
-
-/// Ground alone, which nothing holds.
-fn soil(ground: &mut [i32], stride: usize, valid: [[i32; 2]; 2]) -> Soil<'_> {
-    Soil {
-        ground,
-        loose: None,
-        wear: None,
-        deposit: None,
-        hardness: None,
-        protect: None,
-        outside: None,
-        stride,
-        valid,
-        floor: NO_FLOOR,
-        quantum: 1,
-    }
 }
 
 /// The lowest and the highest of the cells around one.
